@@ -1,0 +1,271 @@
+"""The unified robot model. SI units and radians; no file format here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .devices import Device
+from .diagnostics import Span
+from .geometry import Shape
+from .rigid import Array, Pose, frozen_array
+
+
+class JointType(Enum):
+    """Kind of motion between a link and its parent.
+
+    TRACK is a continuous track: it does not move the link, but its surface runs
+    at the joint's velocity where it touches the ground.
+    """
+
+    FIXED = "fixed"
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+    FREE = "free"
+    TRACK = "track"
+
+
+class Range(NamedTuple):
+    """A closed interval. An infinite end means no limit."""
+
+    lower: float = -inf
+    upper: float = inf
+
+
+UNLIMITED = Range()
+_AXIS_Z = np.array([0.0, 0.0, 1.0])
+_ZERO = np.zeros(3)
+_ZERO_MATRIX = np.zeros((3, 3))
+for _array in (_AXIS_Z, _ZERO, _ZERO_MATRIX):
+    _array.setflags(write=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Joint:
+    """The joint that moves a link L relative to its parent P.
+
+    Attributes:
+        type: Kind of motion.
+        name: Name of the joint; by the formats' custom usually that of its link.
+        id: Number in the model's joint vector, or None.
+        axis: Unit vector of the motion, expressed in L, shape (3,).
+        initial: Value of q in the model's own initial posture, in [rad] or [m].
+        position: Range of q, in [rad] or [m].
+        velocity: Range of dq, in [rad/s] or [m/s].
+        effort: Range of the joint torque or force, in [N m] or [N].
+        equivalent_rotor_inertia: Gear ratio squared times rotor inertia, in [kg m^2] or [kg].
+        gear_ratio, rotor_inertia, torque_const: Of the motor, as far as the model says.
+    """
+
+    type: JointType
+    name: str
+    id: int | None = None
+    axis: Array = field(default_factory=lambda: _AXIS_Z)
+    initial: float = 0.0
+    position: Range = UNLIMITED
+    velocity: Range = UNLIMITED
+    effort: Range = UNLIMITED
+    equivalent_rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    rotor_inertia: float = 0.0
+    torque_const: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
+
+    @property
+    def moves(self) -> bool:
+        """Whether the joint has one coordinate q that moves its link."""
+        return self.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Link:
+    """A rigid body and the joint above it. Its frame L is the joint frame.
+
+    Attributes:
+        name: Unique within the body.
+        parent: Name of the parent link P; None for the root.
+        joint: The joint that moves this link.
+        X_PL: Pose of L in P when q = 0; for the root its default pose in the world.
+        mass: In [kg].
+        center_of_mass: p_LLcm, from L's origin, expressed in L, in [m], shape (3,).
+        inertia: I_LLcm_L, about the center of mass, expressed in L,
+            in [kg m^2], shape (3, 3), symmetric.
+        visual: What is drawn, placed in L.
+        collision: What touches, placed in L; the same tuple as ``visual`` when the
+            model makes no difference.
+        contact_material: Name of the surface material for contacts.
+        info: Everything else the file says about the link.
+        at: Where the model file defines it, for messages.
+    """
+
+    name: str
+    parent: str | None
+    joint: Joint
+    X_PL: Pose = field(default_factory=Pose)
+    mass: float = 0.0
+    center_of_mass: Array = field(default_factory=lambda: _ZERO)
+    inertia: Array = field(default_factory=lambda: _ZERO_MATRIX)
+    visual: tuple[Shape, ...] = ()
+    collision: tuple[Shape, ...] = ()
+    contact_material: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)
+    at: Span | None = None
+
+    def __post_init__(self) -> None:
+        com = frozen_array(self.center_of_mass, (3,), "center_of_mass")
+        object.__setattr__(self, "center_of_mass", com)
+        inertia = frozen_array(self.inertia, (3, 3), "inertia")
+        object.__setattr__(self, "inertia", inertia)
+
+
+class ExtraJointType(Enum):
+    """Constraint between two links that are not parent and child.
+
+    BALL makes the two points coincide; XY only in the directions orthogonal to the
+    axis; Z only along the axis; PISTON leaves sliding along and turning about the
+    axis; HINGE leaves turning about it; FIXED leaves nothing.
+    """
+
+    BALL = "ball"
+    XY = "xy"
+    Z = "z"
+    PISTON = "piston"
+    HINGE = "hinge"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExtraJoint:
+    """A constraint that closes a loop.
+
+    Attributes:
+        type: What it constrains.
+        links: Names of the two links A and B.
+        X_AJ: Pose of the joint frame in link A.
+        X_BJ: Pose of the joint frame in link B.
+        axis: Unit vector, expressed in link A, shape (3,).
+        name: May be empty.
+    """
+
+    type: ExtraJointType
+    links: tuple[str, str]
+    X_AJ: Pose = field(default_factory=Pose)
+    X_BJ: Pose = field(default_factory=Pose)
+    axis: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
+
+
+def link_pair(a: str, b: str) -> frozenset[str]:
+    """Return the key of an unordered pair of link names."""
+    return frozenset((a, b))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Body:
+    """A robot, or anything else made of links.
+
+    Attributes:
+        name: Name of the model.
+        links: Root first, parents before their children.
+        devices: In the order of the file.
+        extra_joints: Constraints that close loops.
+        self_collision_disabled: Pairs of links that never collide with each other.
+        info: What the file says beside, keyed as in the file.
+        path: The file it came from, or None.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    devices: tuple[Device, ...] = ()
+    extra_joints: tuple[ExtraJoint, ...] = ()
+    self_collision_disabled: frozenset[frozenset[str]] = frozenset()
+    info: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for link in self.links:
+            if (link.parent is None) != (not seen):
+                raise ValueError(f"link '{link.name}': exactly the first link has no parent")
+            if link.parent is not None and link.parent not in seen:
+                raise ValueError(f"link '{link.name}' comes before its parent '{link.parent}'")
+            if link.name in seen:
+                raise ValueError(f"two links are named '{link.name}'")
+            seen.add(link.name)
+        if not seen:
+            raise ValueError("a body has at least one link")
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {link.name: i for i, link in enumerate(self.links)}
+
+    @property
+    def root(self) -> Link:
+        """The link without a parent."""
+        return self.links[0]
+
+    def link(self, name: str) -> Link:
+        """Return the link of this name.
+
+        Raises:
+            KeyError: There is none; the message lists the names there are.
+        """
+        return self.links[self.link_index(name)]
+
+    def link_index(self, name: str) -> int:
+        """Return the position in ``links`` of the link of this name; raises KeyError."""
+        try:
+            return self._index[name]
+        except KeyError:
+            known = ", ".join(self._index)
+            raise KeyError(f"no link '{name}' in body '{self.name}'; it has {known}") from None
+
+    @cached_property
+    def parent_indices(self) -> tuple[int, ...]:
+        """Position of each link's parent in ``links``; -1 for the root."""
+        return tuple(-1 if x.parent is None else self._index[x.parent] for x in self.links)
+
+    @cached_property
+    def joints(self) -> tuple[Link | None, ...]:
+        """Links by joint id; None where no link has that id. The first of equal ids wins."""
+        by_id: dict[int, Link] = {}
+        for link in self.links:
+            if link.joint.id is not None:
+                by_id.setdefault(link.joint.id, link)
+        return tuple(by_id.get(i) for i in range(max(by_id, default=-1) + 1))
+
+    @cached_property
+    def moving_links(self) -> tuple[Link, ...]:
+        """Links with a coordinate q (revolute or prismatic): the order of every joint vector.
+
+        Those with a joint id come first, by id, then the others in the order of ``links``.
+        """
+        moving = [link for link in self.links if link.joint.moves]
+        return tuple(sorted(moving, key=lambda x: inf if x.joint.id is None else x.joint.id))
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of the links' masses, in [kg]."""
+        return sum(link.mass for link in self.links)
+
+    @property
+    def is_root_fixed(self) -> bool:
+        """Whether the root is fixed to the world."""
+        return self.root.joint.type is not JointType.FREE
+
+    @property
+    def is_static(self) -> bool:
+        """Whether nothing can move: root fixed and every other joint fixed."""
+        return all(link.joint.type is JointType.FIXED for link in self.links)

@@ -1,0 +1,194 @@
+"""Sensors and other devices of a robot. SI units and radians; no file format here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf, pi
+from typing import Any
+
+import numpy as np
+
+from .rigid import Array, Pose, frozen_array
+
+_UNLIMITED = np.full(3, inf)
+_UNLIMITED.setflags(write=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Device:
+    """Something fixed to a link.
+
+    Attributes:
+        name: As in the model; empty names were replaced by the reader.
+        id: Number among the devices of its kind, or None.
+        link: Name of the link L that carries it.
+        X_LS: Pose of the device frame S in L.
+        on: Whether it is switched on at the start.
+        info: Everything the file says about it, for those who know more.
+    """
+
+    name: str
+    link: str
+    id: int | None = None
+    X_LS: Pose = field(default_factory=Pose)
+    on: bool = True
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AccelerationSensor(Device):
+    """An accelerometer; ``max_acceleration`` per axis in [m/s^2], inf = unlimited, shape (3,)."""
+
+    max_acceleration: Array = field(default_factory=lambda: _UNLIMITED)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "max_acceleration")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RateGyroSensor(Device):
+    """A rate gyro; ``max_angular_velocity`` per axis in [rad/s], inf = unlimited, shape (3,)."""
+
+    max_angular_velocity: Array = field(default_factory=lambda: _UNLIMITED)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "max_angular_velocity")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Imu(Device):
+    """An accelerometer and a rate gyro in one; limits as theirs."""
+
+    max_acceleration: Array = field(default_factory=lambda: _UNLIMITED)
+    max_angular_velocity: Array = field(default_factory=lambda: _UNLIMITED)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "max_acceleration", "max_angular_velocity")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ForceSensor(Device):
+    """A six-axis force sensor in the joint above its link.
+
+    Attributes:
+        max_force: Per axis in [N], inf = unlimited, shape (3,).
+        max_torque: Per axis in [N m], inf = unlimited, shape (3,).
+    """
+
+    max_force: Array = field(default_factory=lambda: _UNLIMITED)
+    max_torque: Array = field(default_factory=lambda: _UNLIMITED)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "max_force", "max_torque")
+
+
+class ImageType(Enum):
+    """What a camera delivers."""
+
+    NONE = "none"
+    COLOR = "color"
+    MONO = "mono"
+    DEPTH = "depth"
+    COLOR_DEPTH = "color_depth"
+    MONO_DEPTH = "mono_depth"
+    POINT_CLOUD = "point_cloud"
+    COLOR_POINT_CLOUD = "color_point_cloud"
+
+
+class LensType(Enum):
+    """How a camera projects."""
+
+    NORMAL = "normal"
+    FISHEYE = "fisheye"
+    DUAL_FISHEYE = "dual_fisheye"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Camera(Device):
+    """A camera. Its frame S looks along -Z with +Y up and +X to the right of the image.
+
+    Attributes:
+        image_type: What it delivers.
+        lens_type: How it projects.
+        width, height: In pixels.
+        field_of_view: Full angle across the shorter image side, in [rad].
+        near_clip, far_clip: Distances along the line of sight, in [m].
+        frame_rate: In [Hz].
+        min_distance, max_distance: Of the depth it can measure, in [m].
+    """
+
+    image_type: ImageType = ImageType.COLOR
+    lens_type: LensType = LensType.NORMAL
+    width: int = 640
+    height: int = 480
+    field_of_view: float = 0.785398
+    near_clip: float = 0.04
+    far_clip: float = 200.0
+    frame_rate: float = 30.0
+    min_distance: float = 0.0
+    max_distance: float = inf
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RangeSensor(Device):
+    """A laser scanner. Its frame S looks along -Z and scans about +Y, in the XZ plane.
+
+    Attributes:
+        yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad].
+        yaw_step: Angle between neighbouring rays, in [rad].
+        pitch_range, pitch_step: Likewise about +X; a range of 0 is a planar scan.
+        min_distance, max_distance: In [m].
+        scan_rate: Scans per second.
+        detection_rate: Share of rays that return, 0..1.
+        error_deviation: Standard deviation of the distance, in [m].
+    """
+
+    yaw_range: float = 2.0 * pi / 3.0
+    yaw_step: float = pi / 180.0
+    pitch_range: float = 0.0
+    pitch_step: float = pi / 180.0
+    min_distance: float = 0.1
+    max_distance: float = 10.0
+    scan_rate: float = 10.0
+    detection_rate: float = 1.0
+    error_deviation: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Light(Device):
+    """A point light, or a spot light when it has a beam.
+
+    Attributes:
+        color: RGB in 0..1.
+        intensity: 0..1.
+        attenuation: Constant, linear and quadratic terms.
+        direction: Of the beam in S, unit vector, shape (3,).
+        beam_width: Full angle of the evenly lit cone, in [rad]; None for a point light.
+        cut_off_angle: Angle beyond which nothing is lit, in [rad].
+        cut_off_exponent: How the light falls off from the axis.
+    """
+
+    color: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    intensity: float = 1.0
+    attenuation: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    direction: Array = field(default_factory=lambda: np.array([0.0, 0.0, -1.0]))
+    beam_width: float | None = None
+    cut_off_angle: float = pi / 4.0
+    cut_off_exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        _freeze(self, "direction")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GenericDevice(Device):
+    """A device of a type that this project only passes on; ``type_name`` is the file's word."""
+
+    type_name: str
+
+
+def _freeze(device: Device, *names: str) -> None:
+    for name in names:
+        object.__setattr__(device, name, frozen_array(getattr(device, name), (3,), name))

@@ -1,0 +1,147 @@
+"""Located notes, warnings and errors, shared by every reader."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+_log = logging.getLogger("hrp_model")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The text of one file, the name shown for it, and where it lies.
+
+    Attributes:
+        name: What messages call the file, usually the path as the user gave it.
+        text: The decoded text.
+        path: The file itself, for references relative to it; None for text from memory.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    path: Path | None = None
+
+    def line_column(self, offset: int) -> tuple[int, int]:
+        """Return the 1-based line and column of a character offset."""
+        line = self.text.count("\n", 0, offset) + 1
+        return line, offset - self.text.rfind("\n", 0, offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters; it knows which file it belongs to."""
+
+    source: Source
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        line, column = self.source.line_column(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+class Severity(Enum):
+    """How much a diagnostic matters: notes are never promoted to errors."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing found in a file.
+
+    ``code`` is a stable slug ("unknown-field") for tests and filters;
+    ``message`` is a sentence for people and may be reworded freely.
+    """
+
+    severity: Severity
+    code: str
+    message: str
+    at: Span | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.at}: " if self.at else ""
+        return f"{where}{self.severity.value}: {self.message} [{self.code}]"
+
+
+class ModelError(ValueError):
+    """A model or world file could not be read. Carries everything that was found."""
+
+    def __init__(self, found: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(found)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+_LOG_LEVELS = {
+    Severity.NOTE: logging.INFO,
+    Severity.WARNING: logging.WARNING,
+    Severity.ERROR: logging.ERROR,
+}
+
+
+def _log_diagnostic(diagnostic: Diagnostic) -> None:
+    _log.log(_LOG_LEVELS[diagnostic.severity], "%s", diagnostic)
+
+
+class Diagnostics:
+    """Collects problems, so that one run reports all of them.
+
+    Args:
+        strict: Treat warnings as errors.
+        listener: Called with each diagnostic as it arrives; logs by default.
+    """
+
+    def __init__(
+        self,
+        *,
+        strict: bool = False,
+        listener: Callable[[Diagnostic], None] | None = None,
+    ) -> None:
+        self.found: list[Diagnostic] = []
+        self._strict = strict
+        self._listener = listener or _log_diagnostic
+
+    def note(self, code: str, message: str, at: Span | None = None) -> None:
+        """Record something a reader left out on purpose."""
+        self._add(Diagnostic(Severity.NOTE, code, message, at))
+
+    def warn(self, code: str, message: str, at: Span | None = None) -> None:
+        """Record a warning, or an error in strict mode."""
+        severity = Severity.ERROR if self._strict else Severity.WARNING
+        self._add(Diagnostic(severity, code, message, at))
+
+    def error(self, code: str, message: str, at: Span | None = None) -> None:
+        """Record an error and return: the caller goes on, or gives up quietly."""
+        self._add(Diagnostic(Severity.ERROR, code, message, at))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any error was recorded so far."""
+        return any(d.severity is Severity.ERROR for d in self.found)
+
+    def raise_errors(self) -> None:
+        """Mark the end of a stage: nothing downstream sees a broken result.
+
+        Raises:
+            ModelError: At least one error was recorded; it carries all of them.
+        """
+        errors = [d for d in self.found if d.severity is Severity.ERROR]
+        if errors:
+            raise ModelError(errors)
+
+    def _add(self, diagnostic: Diagnostic) -> None:
+        self.found.append(diagnostic)
+        self._listener(diagnostic)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for a near miss, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,214 @@
+"""Shapes: primitives, meshes, and how they look. SI units; no file format here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rigid import Array, Pose, frozen_array
+
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box centred on its frame's origin; ``size`` along x, y, z in [m], shape (3,)."""
+
+    size: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", frozen_array(self.size, (3,), "size"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sphere:
+    """A sphere centred on its frame's origin; ``radius`` in [m]."""
+
+    radius: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cylinder:
+    """A cylinder along Y, centred on its frame's origin; lengths in [m].
+
+    ``top`` is the cap at +Y. Faces left out matter to the eye only: as a
+    collision shape a cylinder is solid.
+    """
+
+    radius: float
+    height: float
+    top: bool = True
+    bottom: bool = True
+    side: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Capsule:
+    """A cylinder along Y with a half sphere at each end; ``height`` [m] is the cylinder's alone."""
+
+    radius: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """A cone along Y, base at -height/2, apex at +height/2; lengths in [m]."""
+
+    radius: float
+    height: float
+    bottom: bool = True
+    side: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """Values given to the corners of a mesh's triangles.
+
+    Attributes:
+        values: Shape (k, 3) for normals and RGB colours, (k, 2) for texture coordinates.
+        indices: Row of ``values`` for each corner of each triangle, shape (m, 3).
+    """
+
+    values: Array
+    indices: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles, counter-clockwise seen from outside.
+
+    Attributes:
+        vertices: In [m], shape (n, 3).
+        triangles: Rows of ``vertices``, shape (m, 3).
+        normals: Unit vectors; None means they follow from the faces and ``crease_angle``.
+        colors: RGB in 0..1; they replace the material's diffuse colour.
+        tex_coords: (s, t), t upwards.
+        crease_angle: Edges between faces that meet at more than this [rad] look sharp.
+        solid: Whether the back of the faces may be left undrawn.
+    """
+
+    vertices: Array
+    triangles: IntArray
+    normals: Attribute | None = None
+    colors: Attribute | None = None
+    tex_coords: Attribute | None = None
+    crease_angle: float = 0.0
+    solid: bool = True
+
+    def __post_init__(self) -> None:
+        vertices = np.ascontiguousarray(self.vertices, dtype=np.float64).reshape(-1, 3)
+        triangles = np.ascontiguousarray(self.triangles, dtype=np.int32).reshape(-1, 3)
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "triangles", triangles)
+
+
+Geometry = Box | Sphere | Cylinder | Capsule | Cone | Mesh
+
+
+@dataclass(frozen=True, slots=True)
+class Texture:
+    """An image laid over a shape.
+
+    Attributes:
+        path: The image file.
+        repeat: Whether it repeats along s and t.
+        center, rotation, scale, translation: VRML97's texture transform, rotation in [rad].
+    """
+
+    path: Path
+    repeat: tuple[bool, bool] = (True, True)
+    center: tuple[float, float] = (0.0, 0.0)
+    rotation: float = 0.0
+    scale: tuple[float, float] = (1.0, 1.0)
+    translation: tuple[float, float] = (0.0, 0.0)
+
+
+Color = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """How a surface looks; RGB in 0..1.
+
+    Attributes:
+        name: As written in the model, may be empty.
+        diffuse, specular, emissive: Colours.
+        ambient: Share of the diffuse colour that ambient light shows, 0..1.
+        shininess: 0..1, 128 times this is the specular exponent.
+        transparency: 0 is opaque, 1 invisible.
+    """
+
+    name: str = ""
+    diffuse: Color = (0.8, 0.8, 0.8)
+    specular: Color = (0.0, 0.0, 0.0)
+    emissive: Color = (0.0, 0.0, 0.0)
+    ambient: float = 0.2
+    shininess: float = 0.2
+    transparency: float = 0.0
+    texture: Texture | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A geometry placed in a frame F, with its looks.
+
+    Attributes:
+        geometry: In its own frame G.
+        T_FG: Affine map from G to F (scale and shear are possible), shape (4, 4).
+        material: Its looks.
+        name: As written in the model, may be empty.
+    """
+
+    geometry: Geometry
+    T_FG: Array = field(default_factory=lambda: np.eye(4))
+    material: Material = field(default_factory=Material)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T_FG", frozen_array(self.T_FG, (4, 4), "T_FG"))
+
+    def moved(self, T_EF: Array) -> Shape:
+        """Return the shape placed in an outer frame E, with ``T_EF`` of shape (4, 4)."""
+        return Shape(self.geometry, T_EF @ self.T_FG, self.material, self.name)
+
+    def rigid_parts(self, tolerance: float = 1e-6) -> tuple[Pose, Array] | None:
+        """Split T_FG into a pose and a scale along G's own axes.
+
+        Returns:
+            (X_FG, scale of shape (3,)), all scales positive; None when T_FG mirrors or
+            shears, so that no primitive can take it up. ``tolerance`` bounds the
+            cosines between the columns.
+        """
+        columns = self.T_FG[:3, :3]
+        scale = np.linalg.norm(columns, axis=0)
+        if not np.all(scale > 0.0):
+            return None
+        R = columns / scale
+        if np.abs(R.T @ R - np.eye(3)).max() > tolerance or np.linalg.det(R) < 0.0:
+            return None
+        return Pose(R, self.T_FG[:3, 3]), scale
+
+
+@dataclass(frozen=True, eq=False)
+class SceneNode:
+    """A node of a shape file: what a reader of meshes or scenes returns.
+
+    Attributes:
+        name: Name in the file, by which a model may pick this node; may be empty.
+        T_PN: Affine map from this node to its parent, shape (4, 4).
+        shapes: Placed in this node's frame.
+        children: Nodes below.
+    """
+
+    name: str = ""
+    T_PN: Array = field(default_factory=lambda: np.eye(4))
+    shapes: tuple[Shape, ...] = ()
+    children: tuple[SceneNode, ...] = ()
+
+    def flattened(self) -> tuple[Shape, ...]:
+        """Return every shape at or below this node, placed in the parent's frame."""
+        inside = [*self.shapes, *(s for child in self.children for s in child.flattened())]
+        return tuple(shape.moved(self.T_PN) for shape in inside)

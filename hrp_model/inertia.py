@@ -1,0 +1,56 @@
+"""Mass properties: merging parts and moving them between frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .rigid import Array, Pose
+
+
+@dataclass(frozen=True, eq=False)
+class MassProperties:
+    """Mass of a rigid part, in the frame F that it is expressed in.
+
+    Attributes:
+        mass: In [kg].
+        center_of_mass: p_FFcm in [m], shape (3,).
+        inertia: About the center of mass, axes of F, in [kg m^2], shape (3, 3).
+    """
+
+    mass: float = 0.0
+    center_of_mass: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def expressed_in(self, X_LF: Pose) -> MassProperties:
+        """Return the same part, expressed in a frame L."""
+        return MassProperties(
+            self.mass,
+            X_LF.R @ self.center_of_mass + X_LF.p,
+            X_LF.R @ self.inertia @ X_LF.R.T,
+        )
+
+
+def merge(parts: Iterable[MassProperties]) -> MassProperties:
+    """Return the mass properties of parts rigidly joined, all expressed in one frame.
+
+    With d_k from the common to the part's center of mass, the parallel axis
+    theorem gives I = sum(I_k + m_k (d_k.d_k E - d_k d_k^T)). Inertias of a
+    massless whole are summed as they are, about a center of mass at the origin.
+    """
+    parts = tuple(parts)
+    mass = sum(part.mass for part in parts)
+    if mass == 0.0:
+        return MassProperties(0.0, np.zeros(3), sum((p.inertia for p in parts), np.zeros((3, 3))))
+    center = sum((p.mass * p.center_of_mass for p in parts), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for part in parts:
+        inertia += part.inertia + part.mass * point_inertia(part.center_of_mass - center)
+    return MassProperties(mass, center, inertia)
+
+
+def point_inertia(d: Array) -> Array:
+    """Return d.d E - d d^T: the inertia of a unit point mass at ``d``, in [m^2], shape (3, 3)."""
+    return (d @ d) * np.eye(3) - np.outer(d, d)

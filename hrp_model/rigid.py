@@ -1,0 +1,147 @@
+"""Rigid transforms and rotations. X_AB is the pose of frame B in frame A."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import atan2, cos, hypot, sin
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+_IDENTITY = np.eye(3)
+_ZERO = np.zeros(3)
+_IDENTITY.setflags(write=False)
+_ZERO.setflags(write=False)
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """Return a read-only float64 array equal to ``value``, of exactly this shape.
+
+    A writable input is copied; one that is already read-only, owns its data and
+    fits is shared.
+
+    Raises:
+        ValueError: The shape differs.
+    """
+    if (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.float64
+        and not value.flags.writeable
+        and value.flags.owndata
+    ):
+        array = value
+    else:
+        array = np.array(value, dtype=np.float64)
+        array.setflags(write=False)
+    if array.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Pose X_AB of a frame B in a frame A.
+
+    Attributes:
+        R: Rotation R_AB, shape (3, 3).
+        p: Position p_AB of B's origin, expressed in A, in [m], shape (3,).
+    """
+
+    R: Array = field(default_factory=lambda: _IDENTITY)
+    p: Array = field(default_factory=lambda: _ZERO)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "R", frozen_array(self.R, (3, 3), "R"))
+        object.__setattr__(self, "p", frozen_array(self.p, (3,), "p"))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """Compose: X_AC = X_AB @ X_BC."""
+        return Pose(self.R @ other.R, self.R @ other.p + self.p)
+
+    def inverse(self) -> Pose:
+        """Return X_BA."""
+        return Pose(self.R.T, -self.R.T @ self.p)
+
+    def matrix(self) -> Array:
+        """Return the homogeneous matrix, shape (4, 4)."""
+        T = np.eye(4)
+        T[:3, :3] = self.R
+        T[:3, 3] = self.p
+        return T
+
+
+def axis_angle_matrix(axis: Sequence[float] | Array, angle: float) -> Array:
+    """Return the rotation by ``angle`` [rad] about a unit ``axis``, shape (3, 3).
+
+    Rodrigues' formula: R = E + sin(t) [a]x + (1 - cos(t)) [a]x^2.
+    """
+    x, y, z = (float(c) for c in axis)
+    c, s = cos(angle), sin(angle)
+    k = 1.0 - c
+    return np.array(
+        [
+            [c + x * x * k, x * y * k - z * s, x * z * k + y * s],
+            [y * x * k + z * s, c + y * y * k, y * z * k - x * s],
+            [z * x * k - y * s, z * y * k + x * s, c + z * z * k],
+        ]
+    )
+
+
+def rpy_matrix(roll: float, pitch: float, yaw: float) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), URDF's and ROS's fixed-axis angles [rad], shape (3, 3)."""
+    cr, sr, cp, sp, cy, sy = cos(roll), sin(roll), cos(pitch), sin(pitch), cos(yaw), sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def matrix_rpy(R: Array) -> tuple[float, float, float]:
+    """Return (roll, pitch, yaw) in [rad], the inverse of ``rpy_matrix``.
+
+    At pitch = +-pi/2 only roll -+ yaw is defined; roll is then set to zero.
+    """
+    pitch = atan2(-R[2, 0], hypot(R[0, 0], R[1, 0]))
+    if hypot(R[0, 0], R[1, 0]) < 1e-12:
+        return 0.0, pitch, atan2(-R[0, 1], R[1, 1])
+    return atan2(R[2, 1], R[2, 2]), pitch, atan2(R[1, 0], R[0, 0])
+
+
+def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
+    """Return the unit quaternion (x, y, z, w) of a rotation matrix, with w >= 0.
+
+    Shepperd's method: the largest of the four squares is the divisor, so no
+    rotation loses digits.
+    """
+    (m00, m01, m02), (m10, m11, m12), (m20, m21, m22) = R.tolist()
+    squares = (
+        1.0 + m00 - m11 - m22,
+        1.0 - m00 + m11 - m22,
+        1.0 - m00 - m11 + m22,
+        1.0 + m00 + m11 + m22,
+    )
+    largest = max(range(4), key=squares.__getitem__)
+    if largest == 3:
+        q = (m21 - m12, m02 - m20, m10 - m01, squares[3])
+    elif largest == 0:
+        q = (squares[0], m01 + m10, m02 + m20, m21 - m12)
+    elif largest == 1:
+        q = (m01 + m10, squares[1], m12 + m21, m02 - m20)
+    else:
+        q = (m02 + m20, m12 + m21, squares[2], m10 - m01)
+    norm = (q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2) ** 0.5
+    sign = -1.0 if q[3] < 0 else 1.0
+    x, y, z, w = (sign * c / norm for c in q)
+    return x, y, z, w
+
+
+def skew(v: Array) -> Array:
+    """Return [v]x, so that skew(v) @ u = v x u, shape (3, 3)."""
+    x, y, z = v
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

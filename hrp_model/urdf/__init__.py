@@ -1,0 +1,3 @@
+"""placeholder"""
+def body_to_urdf(body):
+    return ""

@@ -1,0 +1,79 @@
+"""Topic and frame names, and how a model's names become legal ROS names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+ROBOT_DESCRIPTION = "robot_description"
+JOINT_STATES = "joint_states"
+JOINT_COMMANDS = "joint_commands"
+TF = "/tf"
+TF_STATIC = "/tf_static"
+CLOCK = "/clock"
+ODOMETRY = "ground_truth/odom"
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
+
+
+class NameCollisionError(ValueError):
+    """Two names of a model become the same ROS name; the message gives both."""
+
+
+def topic_token(name: str) -> str:
+    """Return one level of a topic name: illegal characters become '_', a leading digit gets one."""
+    token = _ILLEGAL.sub("_", name) or "_"
+    return f"_{token}" if token[0].isdigit() else token
+
+
+def topic_tokens(names: Iterable[str]) -> dict[str, str]:
+    """Map each model name to its topic token.
+
+    Raises:
+        NameCollisionError: Two different names become the same token.
+    """
+    tokens: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for name in names:
+        token = topic_token(name)
+        other = taken.setdefault(token, name)
+        if other != name:
+            message = f"'{other}' and '{name}' would both be topic '{token}'; rename one of them"
+            raise NameCollisionError(message)
+        tokens[name] = token
+    return tokens
+
+
+def frame(name: str, prefix: str = "") -> str:
+    """Return the TF frame of a link or device: its model name behind the frame prefix."""
+    return prefix + name
+
+
+def optical_frame(camera: str, prefix: str = "") -> str:
+    """Return the frame of a camera's images: x right, y down, z forward (REP 103)."""
+    return f"{prefix}{camera}_optical_frame"
+
+
+def scan_frame(sensor: str, prefix: str = "") -> str:
+    """Return the frame of a range sensor's scans: x forward, y left, z up."""
+    return f"{prefix}{sensor}_frame"
+
+
+def imu_topic(token: str, *, only_one: bool) -> str:
+    """Return the topic of an IMU."""
+    return "imu/data_raw" if only_one else f"{token}/data_raw"
+
+
+def wrench_topic(token: str) -> str:
+    """Return the topic of a force sensor."""
+    return f"{token}/wrench"
+
+
+def scan_topic(token: str, *, only_one: bool) -> str:
+    """Return the topic of a planar range sensor."""
+    return "scan" if only_one else f"{token}/scan"
+
+
+def image_topics(token: str) -> tuple[str, str]:
+    """Return the topics of a colour camera: (image, camera_info)."""
+    return f"{token}/image_raw", f"{token}/camera_info"

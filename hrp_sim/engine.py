@@ -1,0 +1,140 @@
+"""The port between the simulation and a physics library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from hrp_model import Body, Pose
+from hrp_model.rigid import Array
+
+from .state import SimulatedBody, WorldState
+
+NS_PER_S = 1_000_000_000
+
+
+class PhysicsError(RuntimeError):
+    """The physics cannot go on or cannot take what it was given; the message names the link."""
+
+
+class Solver(Enum):
+    """How the constraints of a step are solved: WORLD exactly, QUICK by iteration."""
+
+    WORLD = "world"
+    QUICK = "quick"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhysicsSettings:
+    """Everything about physics that is not in a model.
+
+    Attributes:
+        time_step: In [s].
+        solver: WORLD is exact and the default; QUICK suits many contacts.
+        gravity: In W, in [m/s^2].
+        iterations: Of the QUICK solver.
+        over_relaxation: Of the QUICK solver.
+        erp: Share of a constraint's error that one step removes.
+        cfm: Softness of the constraints.
+        friction: Coulomb coefficient where the model names no material.
+        max_correcting_velocity: Of contacts that push bodies apart, in [m/s].
+        surface_layer: Depth that contacts may keep, in [m].
+        max_contacts: Contacts kept for a pair of shapes.
+        joint_limits: Whether the position ranges of the joints hold.
+        self_collision: Whether links of one body collide as its model says.
+        seed: Of the engine's random order of constraints.
+    """
+
+    time_step: float = 0.001
+    solver: Solver = Solver.WORLD
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
+    iterations: int = 50
+    over_relaxation: float = 1.3
+    erp: float = 0.4
+    cfm: float = 1e-8
+    friction: float = 1.0
+    max_correcting_velocity: float = 0.01
+    surface_layer: float = 1e-4
+    max_contacts: int = 4
+    joint_limits: bool = True
+    self_collision: bool = True
+    seed: int = 0
+
+    @property
+    def step_ns(self) -> int:
+        """The time step as an integer, in [ns]."""
+        return round(self.time_step * NS_PER_S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """How a body enters the world.
+
+    Attributes:
+        name: Unique in the world.
+        body: The model.
+        X_WL: Pose of the root link.
+        q: Initial joint positions, shape (joints,); None means the model's own.
+        dq: Initial joint velocities, shape (joints,); None means zero.
+        v: Velocity of the root origin, in [m/s], shape (3,).
+        w: Angular velocity of the root, in W, in [rad/s], shape (3,).
+        fixed: Whether the root is fixed to the world.
+    """
+
+    name: str
+    body: Body
+    X_WL: Pose = field(default_factory=Pose)
+    q: Array | None = None
+    dq: Array | None = None
+    v: Array = field(default_factory=lambda: np.zeros(3))
+    w: Array = field(default_factory=lambda: np.zeros(3))
+    fixed: bool = False
+
+
+class Engine(Protocol):
+    """Advances a world by fixed steps. ODE implements it in ``ode/engine.py``."""
+
+    @property
+    def settings(self) -> PhysicsSettings:
+        """What the world was made with."""
+
+    @property
+    def state(self) -> WorldState:
+        """The world as it is now; its arrays are live."""
+
+    def add_body(self, placement: Placement) -> SimulatedBody:
+        """Put a body into the world.
+
+        Raises:
+            PhysicsError: The engine cannot take it (a mass of zero on a moving link, a
+                shape it does not know, a name taken); nothing was added.
+        """
+
+    def reset(self) -> None:
+        """Put every body back to its placement, at time zero, and seed the random order."""
+
+    def step(self, count: int = 1) -> None:
+        """Advance by ``count`` steps.
+
+        Raises:
+            PhysicsError: The state is no longer finite, or absurd. The world stays as it
+                was before the offending step and can be reset.
+        """
+
+    def cast_rays(
+        self, origins: Array, directions: Array, max_distance: float, ignored: str | None = None
+    ) -> Array:
+        """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
+
+        Args:
+            origins: In W, in [m], shape (n, 3).
+            directions: Unit vectors in W, shape (n, 3).
+            max_distance: In [m]; farther is inf.
+            ignored: Name of a body that rays pass through, or None.
+        """
+
+    def close(self) -> None:
+        """Free what the engine holds. Nothing else may be called afterwards."""

@@ -1,0 +1,83 @@
+"""Build and install hrp_ros: with pip, with pip -e, or with colcon (ament_python)."""
+
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+
+PACKAGE = "hrp_ros"
+ROOT = Path(__file__).parent
+
+
+def shared(folder: str) -> list[tuple[str, list[str]]]:
+    """Return data_files entries that copy a folder, subfolders included, to share/."""
+    folders = [ROOT / folder, *(p for p in (ROOT / folder).rglob("*") if p.is_dir())]
+    entries = []
+    for path in sorted(folders):
+        files = [str(f.relative_to(ROOT)) for f in sorted(path.iterdir()) if f.is_file()]
+        if files:
+            entries.append((f"share/{PACKAGE}/{path.relative_to(ROOT)}", files))
+    return entries
+
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="OpenHRP and Choreonoid robots in ROS 2: URDF, TF and an ODE simulation",
+    license="Apache-2.0",
+    author="hrp_ros developers",
+    maintainer="hrp_ros developers",
+    maintainer_email="hrp_ros@example.org",
+    python_requires=">=3.10",
+    packages=find_packages(include=["hrp_model*", "hrp_sim*", "hrp_msgs*"]),
+    package_data={
+        "": ["py.typed"],
+        "hrp_model.vrml": ["*.wrl"],
+    },
+    ext_modules=[
+        Extension(
+            "hrp_sim.ode._core",
+            sources=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("_core*.c"))],
+            depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("*.h"))],
+            libraries=["ode"],
+            extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"],
+        ),
+    ],
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+        *shared("launch"),
+        *shared("config"),
+        *shared("models"),
+    ],
+    install_requires=[
+        "numpy>=1.21",  # every array
+        "PyYAML>=5.4",  # .body and world files, through libyaml's events
+        "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
+        "lxml>=4.6",  # URDF elements that urdf-parser-py cannot express
+        "trimesh>=3.10",  # STL, OBJ, glTF in; GLB and STL out
+        "pycollada>=0.7",  # COLLADA for trimesh
+        "Pillow>=9.0",  # textures
+        "moderngl>=5.6",  # camera images, on EGL
+        "rich>=12.0",  # tables and progress in the terminal
+    ],
+    extras_require={
+        "test": [
+            "pytest>=7",
+            "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
+            "hypothesis>=6",
+            "jsonschema>=4",  # the dump against docs/dump-schema.json
+            "ruff>=0.6",
+            "mypy>=1.10",
+            "types-PyYAML",
+        ],
+    },
+    entry_points={
+        "console_scripts": [
+            "hrp-model = hrp_model.cli:main",
+            "hrp-sim = hrp_sim.cli:main",
+            "model_node = hrp_model.node:main",
+            "sim_node = hrp_sim.node:main",
+        ],
+    },
+    zip_safe=False,
+)
