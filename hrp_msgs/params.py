@@ -33,6 +33,4 @@ class Param:
 
 def declare(node: Node, params: Iterable[Param]) -> dict[str, Any]:
     """Declare parameters on a node and return their values by name."""
-    return {
-        p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in params
-    }
+    return {p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in params}

@@ -1,0 +1,1 @@
+"""Definitions of standard interface packages, for machines where ROS was never installed."""

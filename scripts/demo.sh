@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# From nothing to a living robot in ROS 2: sets up what is missing, then simulates a humanoid in
+# a room, publishes its sensors, and shows what a second process hears of them. Ctrl-C ends it.
+#
+#   bash scripts/demo.sh [--duration SECONDS] [any option of "hrp-sim run"]
+
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
+exec "$VENV/bin/hrp-sim" run models/worlds/humanoid_in_room.yaml --ros --listen "$@"
