@@ -93,6 +93,13 @@ class Placement:
     w: Array = field(default_factory=lambda: np.zeros(3))
     fixed: bool = False
 
+    @property
+    def initial_q(self) -> Array:
+        """The initial joint positions, the model's own where none were given, shape (joints,)."""
+        if self.q is not None:
+            return self.q
+        return np.array([link.joint.initial for link in self.body.moving_links], dtype=np.float64)
+
 
 class Engine(Protocol):
     """Advances a world by fixed steps. ODE implements it in ``ode/engine.py``."""

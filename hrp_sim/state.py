@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from hrp_model import Body
 from hrp_model.rigid import Array
+
+_Arrays = TypeVar("_Arrays", "BodyMotion", "JointDrive")
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class WorldState:
     bodies: Mapping[str, SimulatedBody]
 
 
-def _copied(arrays: Any) -> Any:
+def _copied(arrays: _Arrays) -> _Arrays:
     duplicate = copy.copy(arrays)
     for f in fields(arrays):
         setattr(duplicate, f.name, getattr(arrays, f.name).copy())

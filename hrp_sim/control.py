@@ -1,0 +1,211 @@
+"""What drives the joints between commands: hold, follow, or let go."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import inf, pi
+
+import numpy as np
+
+from hrp_model import Body, JointType, Range
+from hrp_model.rigid import Array
+
+from .gains import servo_gains
+from .state import SimulatedBody
+
+_log = logging.getLogger("hrp_sim")
+
+# Speed at which a position command is approached where the model states no limit, so that
+# a far command is a motion and not a blow; in [rad/s] or [m/s].
+DEFAULT_SPEED = 2.0 * pi
+
+
+class ControlMode(Enum):
+    """How a joint is driven."""
+
+    POSITION = "position"
+    VELOCITY = "velocity"
+    EFFORT = "effort"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlSettings:
+    """How the joints of a body are driven until a command says otherwise.
+
+    Attributes:
+        mode: POSITION holds the initial posture; VELOCITY and EFFORT start at zero.
+        kp, kd: Gains by joint name; joints without one get a gain derived from the model.
+        uniform_kp, uniform_kd: Gains for every joint not named, or None.
+        joints: Names of the joints driven; None means all. The others are limp.
+    """
+
+    mode: ControlMode = ControlMode.POSITION
+    kp: Mapping[str, float] | None = None
+    kd: Mapping[str, float] | None = None
+    uniform_kp: float | None = None
+    uniform_kd: float | None = None
+    joints: tuple[str, ...] | None = None
+
+
+HOLD = ControlSettings()
+LIMP = ControlSettings(mode=ControlMode.EFFORT)
+
+
+@dataclass(frozen=True, slots=True)
+class JointCommand:
+    """A command to some joints of one body. NaN leaves a joint as it is.
+
+    Attributes:
+        names: Joint names.
+        position: In [rad] or [m], one per name, or empty.
+        velocity: In [rad/s] or [m/s], one per name, or empty.
+        effort: In [N m] or [N], one per name, or empty.
+    """
+
+    names: Sequence[str]
+    position: Sequence[float] = ()
+    velocity: Sequence[float] = ()
+    effort: Sequence[float] = ()
+
+
+class BodyController:
+    """Turns commands into the drive of one body, before every physics step.
+
+    A position command is approached at no more than the joint's own speed limit. What
+    cannot be used (an unknown joint, a value that is not finite) is reported once and
+    left out; the rest of the command counts.
+    """
+
+    def __init__(
+        self, simulated: SimulatedBody, settings: ControlSettings, q: Array, *, fixed: bool
+    ) -> None:
+        self._name = simulated.name
+        self._motion = simulated.motion
+        self._drive = simulated.drive
+        self._joints = {x.joint.name: i for i, x in enumerate(simulated.body.moving_links)}
+        self._tracks = {
+            x.joint.name: i
+            for i, x in enumerate(simulated.body.links)
+            if x.joint.type is JointType.TRACK
+        }
+        self._speed = np.array(
+            [_speed_limit(x.joint.velocity) for x in simulated.body.moving_links]
+        )
+        self._kp, self._kd = _gains(simulated.body, settings, q, fixed=fixed)
+        self._settings = settings
+        self._initial = np.array(q, dtype=np.float64)
+        self._target = self._initial.copy()
+        self._approaching = False
+        self._reported: set[str] = set()
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to what drives the joints at the start."""
+        drive, count = self._drive, len(self._initial)
+        drive.q[:] = self._initial
+        drive.dq[:] = drive.effort[:] = drive.track_speed[:] = 0.0
+        drive.kp[:] = drive.kd[:] = 0.0
+        self._target[:] = self._initial
+        self._approaching = False
+        wanted = self._settings.joints
+        names = self._joints if wanted is None else wanted
+        driven = np.zeros(count, dtype=bool)
+        driven[[self._joints[name] for name in names]] = True
+        if self._settings.mode is not ControlMode.EFFORT:
+            drive.kd[driven] = self._kd[driven]
+        if self._settings.mode is ControlMode.POSITION:
+            drive.kp[driven] = self._kp[driven]
+
+    def command(self, command: JointCommand) -> None:
+        """Take a command; it holds until the next one for the same joint."""
+        columns = (command.position, command.velocity, command.effort)
+        position, velocity, effort = (
+            self._column(kind, values, len(command.names))
+            for kind, values in zip(("position", "velocity", "effort"), columns, strict=True)
+        )
+        for k, name in enumerate(command.names):
+            values = [
+                self._finite(name, column[k]) if column else None
+                for column in (position, velocity, effort)
+            ]
+            if name in self._joints:
+                self._command_joint(self._joints[name], *values)
+            elif name in self._tracks:
+                if values[1] is not None:
+                    self._drive.track_speed[self._tracks[name]] = values[1]
+            else:
+                self._report(
+                    f"unknown {name}", f"it has no joint '{name}'; the command to it is ignored"
+                )
+
+    def update(self, time_step: float) -> None:
+        """Move the positions aimed at by one step towards the commanded ones."""
+        if not self._approaching:
+            return
+        drive = self._drive
+        reach = self._speed * time_step
+        left = self._target - drive.q
+        drive.q += np.clip(left, -reach, reach)
+        self._approaching = bool(np.any(np.abs(left) > reach))
+
+    def _command_joint(
+        self, i: int, position: float | None, velocity: float | None, effort: float | None
+    ) -> None:
+        drive = self._drive
+        if position is not None:
+            if drive.kp[i] == 0.0:  # was limp or driven otherwise: start from where it is
+                drive.q[i] = self._motion.q[i]
+            drive.kp[i], drive.kd[i] = self._kp[i], self._kd[i]
+            self._target[i] = position
+            self._approaching = True
+            drive.dq[i] = velocity or 0.0
+            drive.effort[i] = effort or 0.0
+        elif velocity is not None:
+            drive.kp[i], drive.kd[i] = 0.0, self._kd[i]
+            drive.dq[i] = velocity
+            drive.effort[i] = effort or 0.0
+        elif effort is not None:
+            drive.kp[i] = drive.kd[i] = 0.0
+            drive.effort[i] = effort
+
+    def _column(self, kind: str, values: Sequence[float], count: int) -> Sequence[float]:
+        if len(values) in (0, count):
+            return values
+        self._report(
+            f"length {kind}",
+            f"a command names {count} joints but gives {len(values)} values of {kind}; "
+            f"its {kind} is ignored",
+        )
+        return ()
+
+    def _finite(self, name: str, value: float) -> float | None:
+        if -inf < value < inf:
+            return float(value)
+        self._report(f"nan {name}", f"a command of {value} to joint '{name}' is ignored")
+        return None
+
+    def _report(self, key: str, message: str) -> None:
+        if key not in self._reported:
+            self._reported.add(key)
+            _log.warning("body '%s': %s", self._name, message)
+
+
+def _speed_limit(velocity: Range) -> float:
+    limit = min(abs(velocity.lower), abs(velocity.upper))
+    return limit if 0.0 < limit < inf else DEFAULT_SPEED
+
+
+def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> tuple[Array, Array]:
+    kp, kd = servo_gains(body, q, fixed=fixed)
+    for gains, uniform, named in (
+        (kp, settings.uniform_kp, settings.kp),
+        (kd, settings.uniform_kd, settings.kd),
+    ):
+        if uniform is not None:
+            gains[:] = uniform
+        for i, link in enumerate(body.moving_links):
+            gains[i] = (named or {}).get(link.joint.name, gains[i])
+    return kp, kd

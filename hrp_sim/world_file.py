@@ -1,0 +1,235 @@
+"""The syntax tree of a world file to a WorldConfig: the one place that knows its words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrp_model import Body, Diagnostics, ModelError, Pose, load_body
+from hrp_model.diagnostics import did_you_mean
+from hrp_model.resources import ResourceError, resolve
+from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix
+from hrp_model.yaml_nodes import Mapping, Node, Scalar
+
+from .config import BodyEntry, WorldConfig
+from .control import HOLD, LIMP, ControlMode, ControlSettings
+from .engine import PhysicsSettings, Placement, Solver
+
+_CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
+_MODES = {mode.value: mode for mode in ControlMode}
+# Settings that are plain numbers, with the range in which they make sense.
+_NUMBERS = {
+    "time_step": (1e-6, 0.1),
+    "over_relaxation": (0.1, 2.0),
+    "erp": (0.0, 1.0),
+    "cfm": (0.0, 1.0),
+    "friction": (0.0, 1e6),
+    "max_correcting_velocity": (0.0, 1e6),
+    "surface_layer": (0.0, 1.0),
+}
+_INTEGERS = {"iterations": (1, 10_000), "max_contacts": (1, 128), "seed": (0, 2**31 - 1)}
+_SWITCHES = ("joint_limits", "self_collision")
+
+
+class WorldReader:
+    """Reads one world file. Every problem is reported; defaults stand in until the end."""
+
+    def __init__(self, folder: Path, diagnostics: Diagnostics) -> None:
+        self._folder = folder
+        self._diagnostics = diagnostics
+        self._models: dict[Path, Body | None] = {}
+
+    def read(self, root: Mapping) -> WorldConfig:
+        """Read the whole file."""
+        physics = root.mapping("physics")
+        settings = self._physics(physics) if physics else PhysicsSettings()
+        bodies = root.sequence("bodies")
+        entries: list[BodyEntry] = []
+        names: set[str] = set()
+        for item in bodies.items if bodies else ():
+            entry = self._body(item)
+            if entry is None:
+                continue
+            name = entry.placement.name
+            if name in names:
+                message = f"two bodies are named '{name}'; give one of them another 'name'"
+                self._diagnostics.error("duplicate-name", message, item.span)
+            names.add(name)
+            entries.append(entry)
+        root.finish()
+        return WorldConfig(physics=settings, bodies=tuple(entries))
+
+    def _physics(self, node: Mapping) -> PhysicsSettings:
+        values: dict[str, Any] = {}
+        for key, (low, high) in _NUMBERS.items():
+            number = node.number(key, default=None)
+            if number is not None and self._in_range(node, key, number, low, high):
+                values[key] = number
+        for key, (low, high) in _INTEGERS.items():
+            integer = node.integer(key, default=None)
+            if integer is not None and self._in_range(node, key, integer, low, high):
+                values[key] = integer
+        for key in _SWITCHES:
+            switch = node.boolean(key, default=None)
+            if switch is not None:
+                values[key] = switch
+        if "solver" in node:
+            words = {solver.value: solver for solver in Solver}
+            values["solver"] = node.choice("solver", choices=words, default=Solver.WORLD)
+        if "gravity" in node:
+            gravity = node.numbers("gravity", count=3, default=np.zeros(3))
+            values["gravity"] = tuple(gravity.tolist())
+        node.finish()
+        return replace(PhysicsSettings(), **values)
+
+    def _in_range(self, node: Mapping, key: str, value: float, low: float, high: float) -> bool:
+        if low <= value <= high:
+            return True
+        message = f"'{key}' must lie between {low:g} and {high:g}, not {value:g}"
+        self._diagnostics.error("out-of-range", message, node.at(key))
+        return False
+
+    def _body(self, node: Node) -> BodyEntry | None:
+        if not isinstance(node, Mapping):
+            message = "a body is written as 'model: FILE' with further keys"
+            self._diagnostics.error("wrong-type", message, node.span)
+            return None
+        body = self._model(node)
+        entry = None if body is None else self._entry(node, body)
+        if entry is not None:
+            node.finish()
+        return entry
+
+    def _model(self, node: Mapping) -> Body | None:
+        uri = node.text("model", default="")
+        if not uri:
+            message = "a body needs 'model', the path of its model file"
+            self._diagnostics.error("missing-model", message, node.at("model"))
+            return None
+        try:
+            path = resolve(uri, self._folder)
+        except ResourceError as error:
+            self._diagnostics.error("missing-model", str(error), node.at("model"))
+            return None
+        if path not in self._models:
+            try:
+                self._models[path] = load_body(path, self._diagnostics)
+            except ModelError:  # what is wrong was reported already
+                self._models[path] = None
+        return self._models[path]
+
+    def _entry(self, node: Mapping, body: Body) -> BodyEntry:
+        velocity = node.mapping("velocity")
+        linear = angular = np.zeros(3)
+        if velocity is not None:
+            linear = velocity.numbers("linear", count=3, default=linear)
+            angular = velocity.numbers("angular", count=3, default=angular)
+            velocity.finish()
+        placement = Placement(
+            name=node.text("name", default=body.name),
+            body=body,
+            X_WL=Pose(
+                self._rotation(node, body.root.X_PL.R),
+                node.numbers("position", count=3, default=body.root.X_PL.p),
+            ),
+            q=self._joint_values(node, "joints", body, _initial(body)),
+            dq=self._joint_values(node, "joint_velocities", body, np.zeros(len(body.moving_links))),
+            v=linear,
+            w=angular,
+            fixed=node.boolean("fixed", default=body.is_root_fixed),
+        )
+        return BodyEntry(placement=placement, control=self._control(node, body))
+
+    def _rotation(self, node: Mapping, default: Array) -> Array:
+        if "rpy" in node:
+            if "rotation" in node:
+                message = "give 'rpy' or 'rotation', not both"
+                self._diagnostics.error("two-rotations", message, node.at("rotation"))
+            rpy = node.numbers("rpy", count=3, default=None)
+            return default if rpy is None else rpy_matrix(*rpy)
+        rotation = node.numbers("rotation", count=4, default=None)
+        if rotation is None:
+            return default
+        length = float(np.linalg.norm(rotation[:3]))
+        if length == 0.0:
+            message = "the axis of 'rotation: [x, y, z, angle]' has no length"
+            self._diagnostics.error("zero-axis", message, node.at("rotation"))
+            return default
+        return axis_angle_matrix(rotation[:3] / length, rotation[3])
+
+    def _joint_values(self, node: Mapping, key: str, body: Body, values: Array) -> Array:
+        joints = {link.joint.name: i for i, link in enumerate(body.moving_links)}
+        given = node.mapping(key)
+        if given is not None:
+            for name in joints:
+                values[joints[name]] = given.number(name, default=values[joints[name]])
+            self._refuse_unknown_joints(given, list(joints))
+        return values
+
+    def _control(self, node: Mapping, body: Body) -> ControlSettings:
+        written = node.get("control")
+        if written is None:
+            return HOLD
+        if isinstance(written, Scalar):
+            return node.choice("control", choices=_CONTROL_WORDS, default=HOLD)
+        control = node.mapping("control")
+        if control is None:
+            return HOLD
+        names = [link.joint.name for link in body.moving_links]
+        kp, uniform_kp = self._gains(control, "kp", names)
+        kd, uniform_kd = self._gains(control, "kd", names)
+        settings = ControlSettings(
+            mode=control.choice("mode", choices=_MODES, default=ControlMode.POSITION),
+            kp=kp,
+            kd=kd,
+            uniform_kp=uniform_kp,
+            uniform_kd=uniform_kd,
+            joints=self._driven_joints(control, names),
+        )
+        control.finish()
+        return settings
+
+    def _gains(
+        self, control: Mapping, key: str, names: list[str]
+    ) -> tuple[dict[str, float] | None, float | None]:
+        """Read gains given once for all joints, or by joint name."""
+        if not isinstance(control.get(key), Mapping):
+            gain = control.number(key, default=None)
+            if gain is not None and gain < 0.0:
+                self._diagnostics.error("out-of-range", f"{key} is negative", control.at(key))
+            return None, gain
+        given = control.mapping(key) or control
+        by_name = {name: given.number(name, default=0.0) for name in names if name in given}
+        self._refuse_unknown_joints(given, names)
+        return by_name, None
+
+    def _driven_joints(self, control: Mapping, names: list[str]) -> tuple[str, ...] | None:
+        """Read the list of joints that are driven."""
+        listed = control.sequence("joints")
+        if listed is None:
+            return None
+        driven = []
+        for item in listed.items:
+            name = item.text if isinstance(item, Scalar) else ""
+            if name in names:
+                driven.append(name)
+            else:
+                self._unknown_joint(name, item, names)
+        return tuple(driven)
+
+    def _refuse_unknown_joints(self, given: Mapping, names: list[str]) -> None:
+        for name, (key, _) in given.entries().items():
+            if name not in names:
+                self._unknown_joint(name, key, names)
+
+    def _unknown_joint(self, name: str, node: Node, names: list[str]) -> None:
+        hint = did_you_mean(name, names) or f" It has {', '.join(names) or 'none'}."
+        message = f"the model has no moving joint '{name}'.{hint}"
+        self._diagnostics.error("unknown-joint", message, node.span)
+
+
+def _initial(body: Body) -> Array:
+    return np.array([link.joint.initial for link in body.moving_links], dtype=np.float64)
