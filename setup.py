@@ -36,7 +36,9 @@ setup(
     ext_modules=[
         Extension(
             "hrp_sim.ode._core",
-            sources=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("_core*.c"))],
+            sources=[
+                str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("_core*.c"))
+            ],
             depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("*.h"))],
             libraries=["ode"],
             extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -110,16 +110,25 @@ class Diagnostics:
 
     def note(self, code: str, message: str, at: Span | None = None) -> None:
         """Record something a reader left out on purpose."""
-        self._add(Diagnostic(Severity.NOTE, code, message, at))
+        self.add(Diagnostic(Severity.NOTE, code, message, at))
 
     def warn(self, code: str, message: str, at: Span | None = None) -> None:
         """Record a warning, or an error in strict mode."""
-        severity = Severity.ERROR if self._strict else Severity.WARNING
-        self._add(Diagnostic(severity, code, message, at))
+        self.add(Diagnostic(Severity.WARNING, code, message, at))
 
     def error(self, code: str, message: str, at: Span | None = None) -> None:
         """Record an error and return: the caller goes on, or gives up quietly."""
-        self._add(Diagnostic(Severity.ERROR, code, message, at))
+        self.add(Diagnostic(Severity.ERROR, code, message, at))
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Record a diagnostic, such as one that another collection heard of first.
+
+        In strict mode a warning becomes an error.
+        """
+        if self._strict and diagnostic.severity is Severity.WARNING:
+            diagnostic = replace(diagnostic, severity=Severity.ERROR)
+        self.found.append(diagnostic)
+        self._listener(diagnostic)
 
     @property
     def has_errors(self) -> bool:
@@ -135,10 +144,6 @@ class Diagnostics:
         errors = [d for d in self.found if d.severity is Severity.ERROR]
         if errors:
             raise ModelError(errors)
-
-    def _add(self, diagnostic: Diagnostic) -> None:
-        self.found.append(diagnostic)
-        self._listener(diagnostic)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

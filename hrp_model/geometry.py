@@ -208,6 +208,9 @@ class SceneNode:
     shapes: tuple[Shape, ...] = ()
     children: tuple[SceneNode, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T_PN", frozen_array(self.T_PN, (4, 4), "T_PN"))
+
     def flattened(self) -> tuple[Shape, ...]:
         """Return every shape at or below this node, placed in the parent's frame."""
         inside = [*self.shapes, *(s for child in self.children for s in child.flattened())]

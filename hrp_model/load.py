@@ -33,7 +33,7 @@ def load_body(model: str | os.PathLike[str], diagnostics: Diagnostics | None = N
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     reading = Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS))
-    body = reading.read_body(Path(model).resolve(), name=os.fspath(model))
+    body = reading.read_body(Path(os.path.realpath(model)), name=os.fspath(model))
     diagnostics.raise_errors()
     if body is None:  # a reader gives no body only after reporting an error
         raise ModelError(diagnostics.found)

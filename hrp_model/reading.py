@@ -6,6 +6,7 @@ Readers never import one another; a file of another format is read through this 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,10 +32,8 @@ def read_source(path: Path, name: str | None = None) -> Source:
         if data.startswith(bom):
             return Source(name or str(path), data.decode(encoding, errors="replace"), path)
     for encoding in ("utf-8", "cp932"):
-        try:
+        with suppress(UnicodeDecodeError):
             return Source(name or str(path), data.decode(encoding), path)
-        except UnicodeDecodeError:
-            continue
     return Source(name or str(path), data.decode("latin-1"), path)
 
 
@@ -60,7 +59,7 @@ class Reading:
         folder = at.source.path.parent if at.source.path else Path()
         try:
             return resources.resolve(uri, folder)
-        except (resources.ResourceError, OSError, ValueError, RuntimeError) as error:
+        except resources.ResourceError as error:
             self.diagnostics.warn("missing-resource", f"'{uri}' is left out: {error}", at)
             return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 PACKAGE = "hrp_ros"
+# A single letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -25,11 +26,18 @@ def resolve(uri: str, folder: Path) -> Path:
     the environment. Back slashes of Windows paths count as slashes.
 
     Raises:
-        ResourceError: There is no such file, package or variable.
+        ResourceError: There is no such file, package or variable, or the file cannot be reached.
     """
+    try:
+        return _existing(uri, folder)
+    except (OSError, RuntimeError) as error:  # a name too long, a loop of links, "~nobody"
+        raise ResourceError(f"cannot use '{uri}': {error}") from None
+
+
+def _existing(uri: str, folder: Path) -> Path:
     text = _VARIABLE.sub(_variable, uri.strip())
     match = _SCHEME.match(text)
-    if match and len(match["scheme"]) > 1:
+    if match:
         path = _by_scheme(match["scheme"].lower(), unquote(match["rest"]))
     else:
         path = Path(text)

@@ -18,7 +18,7 @@ _ZERO.setflags(write=False)
 
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    """Return a read-only float64 array equal to ``value``, of exactly this shape.
+    """Return a read-only, C-contiguous float64 array equal to ``value``, of exactly this shape.
 
     A writable input is copied; one that is already read-only, owns its data and
     fits is shared.
@@ -31,10 +31,11 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         and value.dtype == np.float64
         and not value.flags.writeable
         and value.flags.owndata
+        and value.flags.c_contiguous
     ):
         array = value
     else:
-        array = np.array(value, dtype=np.float64)
+        array = np.array(value, dtype=np.float64, order="C")
         array.setflags(write=False)
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
@@ -105,12 +106,14 @@ def rpy_matrix(roll: float, pitch: float, yaw: float) -> Array:
 def matrix_rpy(R: Array) -> tuple[float, float, float]:
     """Return (roll, pitch, yaw) in [rad], the inverse of ``rpy_matrix``.
 
-    At pitch = +-pi/2 only roll -+ yaw is defined; roll is then set to zero.
+    At pitch = +-pi/2 only roll -+ yaw is defined; yaw is then set to zero. Close to it
+    yaw has few digits, so roll and pitch are taken from Rz(-yaw) R: the product of the
+    three keeps all of R's digits.
     """
-    pitch = atan2(-R[2, 0], hypot(R[0, 0], R[1, 0]))
-    if hypot(R[0, 0], R[1, 0]) < 1e-12:
-        return 0.0, pitch, atan2(-R[0, 1], R[1, 1])
-    return atan2(R[2, 1], R[2, 2]), pitch, atan2(R[1, 0], R[0, 0])
+    yaw = atan2(R[1, 0], R[0, 0]) if hypot(R[0, 0], R[1, 0]) > 1e-12 else 0.0
+    c, s = cos(yaw), sin(yaw)
+    roll = atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return roll, atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0]), yaw
 
 
 def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
@@ -142,6 +145,6 @@ def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
 
 
 def skew(v: Array) -> Array:
-    """Return [v]x, so that skew(v) @ u = v x u, shape (3, 3)."""
+    """Return the matrix [v]x of the cross product: [v]x u = v x u, shape (3, 3)."""
     x, y, z = v
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

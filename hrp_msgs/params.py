@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
@@ -12,19 +13,35 @@ from rclpy.node import Node
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter. Its default fixes the type, its doc names the unit."""
+    """A parameter. Its default fixes the type, its doc names the unit.
+
+    Attributes:
+        minimum, maximum: Of a float; others have no limits.
+        read_only: Whether it can be set at the start only.
+
+    Raises:
+        ValueError: Limits are given to something else than a float.
+    """
 
     name: str
     default: bool | int | float | str
     doc: str
-    minimum: float | None = None
-    maximum: float | None = None
+    minimum: float = -inf
+    maximum: float = inf
     read_only: bool = True
+
+    def __post_init__(self) -> None:
+        if self._is_limited and not isinstance(self.default, float):
+            raise ValueError(f"parameter '{self.name}' has limits but is no float")
+
+    @property
+    def _is_limited(self) -> bool:
+        return self.minimum > -inf or self.maximum < inf
 
     def descriptor(self) -> ParameterDescriptor:
         """Return the descriptor by which rclpy enforces the limits."""
         descriptor = ParameterDescriptor(description=self.doc, read_only=self.read_only)
-        if self.minimum is not None and self.maximum is not None:
+        if self._is_limited:
             descriptor.floating_point_range = [
                 FloatingPointRange(from_value=self.minimum, to_value=self.maximum)
             ]
@@ -32,5 +49,10 @@ class Param:
 
 
 def declare(node: Node, params: Iterable[Param]) -> dict[str, Any]:
-    """Declare parameters on a node and return their values by name."""
+    """Declare parameters on a node and return their values by name.
+
+    Raises:
+        InvalidParameterValueException, InvalidParameterTypeException: What the node was
+            started with is out of range, or of another type than the default.
+    """
     return {p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in params}

@@ -1,6 +1,12 @@
 """Quality of service of every topic (REP 2003)."""
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_profile_sensor_data,
+)
 
 # Reliable, so that both kinds of subscriber connect and big images are not lost.
 SENSOR = QoSProfile(
@@ -16,6 +22,8 @@ COMMAND = QoSProfile(
     reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
+# For listening to a sensor: best effort too, and a few are kept, for each counts.
+SENSOR_INPUT = qos_profile_sensor_data
 # A late subscriber still gets the last one.
 LATCHED = QoSProfile(
     depth=1,

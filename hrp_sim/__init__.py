@@ -8,3 +8,22 @@ Example::
     readings = sim.step()  # {sensor name: reading}
 """
 
+from .config import BodyEntry, WorldConfig
+from .control import ControlMode, ControlSettings, JointCommand
+from .engine import PhysicsError, PhysicsSettings, Placement, Solver
+from .load import load_world
+from .simulation import Simulation
+
+__all__ = [
+    "BodyEntry",
+    "ControlMode",
+    "ControlSettings",
+    "JointCommand",
+    "PhysicsError",
+    "PhysicsSettings",
+    "Placement",
+    "Simulation",
+    "Solver",
+    "WorldConfig",
+    "load_world",
+]

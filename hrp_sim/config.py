@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .control import HOLD, ControlSettings
-from .engine import PhysicsSettings, Placement
+from .engine import PhysicsSettings, Placement, Solver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,3 +22,12 @@ class WorldConfig:
 
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     bodies: tuple[BodyEntry, ...] = ()
+
+    def with_physics(self, *, solver: Solver | None = None, seed: int | None = None) -> WorldConfig:
+        """Return the same world with other settings of physics; None leaves one as it is."""
+        physics = self.physics
+        if solver is not None:
+            physics = replace(physics, solver=solver)
+        if seed is not None:
+            physics = replace(physics, seed=seed)
+        return replace(self, physics=physics)

@@ -11,6 +11,7 @@ from math import inf, pi
 import numpy as np
 
 from hrp_model import Body, JointType, Range
+from hrp_model.diagnostics import did_you_mean
 from hrp_model.rigid import Array
 
 from .gains import servo_gains
@@ -77,6 +78,15 @@ class BodyController:
     A position command is approached at no more than the joint's own speed limit. What
     cannot be used (an unknown joint, a value that is not finite) is reported once and
     left out; the rest of the command counts.
+
+    Args:
+        simulated: The body; its ``drive`` is written, its ``motion`` read.
+        settings: How it is driven until a command comes.
+        q: Initial joint positions, in [rad] or [m], shape (joints,).
+        fixed: Whether the root is fixed to the world.
+
+    Raises:
+        ValueError: The settings name a joint that the body does not have.
     """
 
     def __init__(
@@ -94,6 +104,7 @@ class BodyController:
         self._speed = np.array(
             [_speed_limit(x.joint.velocity) for x in simulated.body.moving_links]
         )
+        self._refuse_unknown_joints(settings)
         self._kp, self._kd = _gains(simulated.body, settings, q, fixed=fixed)
         self._settings = settings
         self._initial = np.array(q, dtype=np.float64)
@@ -128,7 +139,7 @@ class BodyController:
         )
         for k, name in enumerate(command.names):
             values = [
-                self._finite(name, column[k]) if column else None
+                self._finite(name, column[k]) if len(column) else None
                 for column in (position, velocity, effort)
             ]
             if name in self._joints:
@@ -150,6 +161,12 @@ class BodyController:
         left = self._target - drive.q
         drive.q += np.clip(left, -reach, reach)
         self._approaching = bool(np.any(np.abs(left) > reach))
+
+    def _refuse_unknown_joints(self, settings: ControlSettings) -> None:
+        for name in (*(settings.joints or ()), *(settings.kp or ()), *(settings.kd or ())):
+            if name not in self._joints:
+                hint = did_you_mean(name, self._joints)
+                raise ValueError(f"body '{self._name}' has no moving joint '{name}'.{hint}")
 
     def _command_joint(
         self, i: int, position: float | None, velocity: float | None, effort: float | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from .sensors import Camera, Exposure, ImageReading
+from .render import RendererUnavailable
+from .sensors import CameraSensor, Exposure, ImageReading
 
 _log = logging.getLogger("hrp_sim")
 
@@ -15,23 +16,32 @@ class Darkroom:
     """A thread that renders. Of each camera only the newest exposure waits.
 
     Args:
-        on_image: Called in that thread with the camera and every image, in order.
+        cameras: By the names under which their exposures will come.
+        on_image: Called in that thread with a camera's name and each of its images, in order.
+
+    Attributes:
+        dropped: Exposures that were replaced by newer ones before they were developed.
     """
 
-    def __init__(self, on_image: Callable[[Camera, ImageReading], None]) -> None:
+    def __init__(
+        self,
+        cameras: Mapping[str, CameraSensor],
+        on_image: Callable[[str, ImageReading], None],
+    ) -> None:
         self.dropped = 0
+        self._cameras = dict(cameras)
         self._on_image = on_image
-        self._waiting: dict[Camera, Exposure] = {}
+        self._waiting: dict[str, Exposure] = {}
         self._closing = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="darkroom", daemon=True)
         self._thread.start()
 
-    def submit(self, camera: Camera, exposure: Exposure) -> None:
+    def submit(self, name: str, exposure: Exposure) -> None:
         """Hand over an exposure. One of the same camera that still waits is dropped."""
         with self._changed:
-            self.dropped += camera in self._waiting
-            self._waiting[camera] = exposure
+            self.dropped += name in self._waiting
+            self._waiting[name] = exposure
             self._changed.notify()
 
     def close(self) -> None:
@@ -47,11 +57,11 @@ class Darkroom:
                 self._changed.wait_for(lambda: self._waiting or self._closing)
                 if self._closing:
                     return
-                camera = next(iter(self._waiting))
-                exposure = self._waiting.pop(camera)
+                name = next(iter(self._waiting))
+                exposure = self._waiting.pop(name)
             try:
-                image = camera.develop(exposure)
-            except RuntimeError as error:
-                _log.error("no more images: %s", error)
+                image = self._cameras[name].develop(exposure)
+            except RendererUnavailable as error:
+                _log.error("there will be no images: %s", error)
                 return
-            self._on_image(camera, image)
+            self._on_image(name, image)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model import BodyState, Diagnostics, ModelError, Pose, load_body
+from hrp_model.diagnostics import Span
 from hrp_model.measure import bounding_box
 from hrp_model.reading import read_source
 from hrp_model.resources import share_folder
@@ -40,8 +41,9 @@ def load_world(
     path = Path(world)
     if path.suffix.lower() in _MODEL_SUFFIXES:
         return _alone_on_floor(path, diagnostics)
+    real_path = Path(os.path.realpath(path))
     try:
-        source = read_source(path.resolve(), os.fspath(world))
+        source = read_source(real_path, os.fspath(world))
     except OSError as error:
         reason = error.strerror or error
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")
@@ -49,12 +51,12 @@ def load_world(
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
     if isinstance(root, Mapping) and "bodies" in root:
-        config = WorldReader(path.resolve().parent, diagnostics).read(root)
+        config = WorldReader(real_path.parent, diagnostics).read(root)
         diagnostics.raise_errors()
         return config
     if isinstance(root, Mapping) and ("modelFile" in root or "model_file" in root):
         return _alone_on_floor(path, diagnostics)
-    place = root.span if root else None
+    place = Span(source, 0, 0) if root is None else root.span
     diagnostics.error("not-a-world", "a world file needs a list 'bodies'", place)
     raise ModelError(diagnostics.found)
 

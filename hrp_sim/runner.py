@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import threading
+import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from math import inf
+from typing import TYPE_CHECKING
 
 from .engine import NS_PER_S, PhysicsError
-from .simulation import Simulation
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
 
 OnStep = Callable[[int, Mapping[str, object]], None]
 
@@ -16,6 +21,8 @@ OnStep = Callable[[int, Mapping[str, object]], None]
 MAX_LAG = 0.1
 # Real-time factor is measured over windows of this length. In [s].
 WINDOW = 0.5
+# Longer sleeps are cut into naps, between which ``stop`` is noticed. In [s].
+NAP = 0.02
 
 
 class Runner:
@@ -25,7 +32,13 @@ class Runner:
         simulation: What to step.
         on_step: Called after every step with the time in [ns] and the readings that fell due.
         real_time_factor: Simulated per real second; 0 runs as fast as possible.
-        duration: Ends after this much simulated time, in [s]; None runs until ``stop``.
+        duration: ``run`` ends before the step that would lead beyond this much simulated
+            time, in [s]; None runs until ``stop``.
+
+    Attributes:
+        simulation: What is stepped.
+        measured_factor: Simulated per real second over the last ``WINDOW``; 0 before its end.
+        error: Why the physics failed, or None.
     """
 
     def __init__(
@@ -39,19 +52,19 @@ class Runner:
         self.simulation = simulation
         self.measured_factor = 0.0
         self.error: PhysicsError | None = None
-        self.real_time_factor = real_time_factor
+        self._factor = real_time_factor
         self._on_step = on_step
-        self._end_ns = None if duration is None else round(duration * NS_PER_S)
-        self._stopping = threading.Event()
+        self._duration_ns = inf if duration is None else round(duration * NS_PER_S)
+        # No threading.Event: its lock might be held by the very code that a signal interrupts.
+        self._stopping = False
 
     def stop(self) -> None:
         """End ``run`` before its next step. May be called from any thread or signal handler."""
-        self._stopping.set()
+        self._stopping = True
 
-    @property
-    def stopped(self) -> bool:
-        """Whether ``stop`` was called."""
-        return self._stopping.is_set()
+    def wait_for_stop(self) -> None:
+        """Return when ``stop`` is called."""
+        self._sleep(inf)
 
     def run(self) -> None:
         """Step until the duration is over, ``stop`` is called or the physics fails.
@@ -63,9 +76,10 @@ class Runner:
         step_ns = simulation.engine.settings.step_ns
         origin = window_start = time.monotonic()
         origin_ns = window_ns = simulation.state.time_ns
-        while not self._stopping.is_set():
+        end_ns = origin_ns + self._duration_ns
+        while not self._stopping:
             now_ns = simulation.state.time_ns
-            if self._end_ns is not None and now_ns + step_ns > self._end_ns:
+            if now_ns + step_ns > end_ns:
                 return
             try:
                 readings = simulation.step()
@@ -78,18 +92,28 @@ class Runner:
             if wall - window_start >= WINDOW:
                 self.measured_factor = (now_ns - window_ns) / NS_PER_S / (wall - window_start)
                 window_start, window_ns = wall, now_ns
-            factor = self.real_time_factor
-            if factor <= 0.0:
+            if self._factor <= 0.0:
                 continue
-            ahead = origin + (now_ns - origin_ns) / NS_PER_S / factor - wall
+            ahead = origin + (now_ns - origin_ns) / NS_PER_S / self._factor - wall
             if ahead > 0.0:
                 self._sleep(ahead)
             elif ahead < -MAX_LAG:
                 origin, origin_ns = wall, now_ns
 
     def _sleep(self, seconds: float) -> None:
-        # A plain sleep is three times cheaper than waiting for the event, and short enough.
-        if seconds < 0.01:
-            time.sleep(seconds)
-        else:
-            self._stopping.wait(seconds)
+        end = time.monotonic() + seconds
+        while seconds > 0.0 and not self._stopping:
+            time.sleep(min(seconds, NAP))
+            seconds = end - time.monotonic()
+
+
+@contextmanager
+def stopped_by_signals(runner: Runner) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM stop the runner, once or as often as they come."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: runner.stop()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

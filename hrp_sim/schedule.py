@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 NS_PER_S = 1_000_000_000
 
@@ -12,12 +13,20 @@ class SampleClock:
 
     Against a 1 ms step a 30 Hz camera jitters by less than one step and never
     drifts: ten seconds give exactly 300 images.
+
+    Args:
+        rate_hz: Samples per second; read as the nearest fraction with a denominator up to
+            1000, so that 33.3333 is 100/3.
+
+    Raises:
+        ValueError: The rate is not positive and finite.
     """
 
     def __init__(self, rate_hz: float) -> None:
-        self._rate = Fraction(rate_hz).limit_denominator(1000)
-        if self._rate <= 0:
-            raise ValueError(f"a rate must be positive, got {rate_hz}")
+        if not 0.0 < rate_hz < inf:
+            raise ValueError(f"a rate must be positive and finite, got {rate_hz}")
+        exact = Fraction(rate_hz)
+        self._rate = exact.limit_denominator(1000) or exact
         self.reset()
 
     def reset(self) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+
+from hrp_model import Diagnostics
 
 from .config import WorldConfig
 from .control import BodyController, JointCommand
@@ -14,10 +16,8 @@ from .engine import Engine
 from .ode import OdeEngine
 from .render import Renderer
 from .schedule import SampleClock
-from .sensors import Camera, Sensor, make_sensors
+from .sensors import CameraSensor, Sensor, make_sensors
 from .state import SimulatedBody, WorldState
-
-Gate = Callable[[Sensor], bool]
 
 
 class Simulation:
@@ -28,8 +28,12 @@ class Simulation:
         engine: Made from the world's settings; ODE by default.
         defer_images: Cameras give an ``Exposure`` instead of an image, to be developed
             later, maybe by another thread.
-        wanted: Asked before a due sensor is read; False saves the work. By default every
-            sensor is read.
+        diagnostics: Where warnings about sensors go; by default they are logged.
+
+    Attributes:
+        sensors: Every sensor by its name: that of the device in the model, with the body's
+            name and a slash in front where several bodies have sensors of that name.
+        wanted: Asked with a sensor's name before it is read when due; False saves the work.
 
     Raises:
         PhysicsError: The engine cannot take a body; the message names body and link.
@@ -41,27 +45,32 @@ class Simulation:
         *,
         engine: Engine | None = None,
         defer_images: bool = False,
-        wanted: Gate | None = None,
+        diagnostics: Diagnostics | None = None,
     ) -> None:
-        self.world = world
         self.engine: Engine = OdeEngine(world.physics) if engine is None else engine
+        self.wanted: Callable[[str], bool] = lambda _name: True
         self._defer_images = defer_images
-        self._wanted = wanted
         self._commands: deque[tuple[str, JointCommand]] = deque()
+        self._placements = {entry.placement.name: entry.placement for entry in world.bodies}
         self._controllers: dict[str, BodyController] = {}
         for entry in world.bodies:
             placement = entry.placement
             simulated = self.engine.add_body(placement)
-            if simulated.body.moving_links or not simulated.body.is_static:
-                q = placement.initial_q
+            if not placement.body.is_static:
                 self._controllers[simulated.name] = BodyController(
-                    simulated, entry.control, q, fixed=placement.fixed
+                    simulated, entry.control, placement.initial_q, fixed=placement.fixed
                 )
         self.engine.reset()
-        self.renderer = Renderer(self.state)
-        gravity = np.array(world.physics.gravity)
-        sensors = make_sensors(self.state, gravity, self.engine.cast_rays, self.renderer)
-        self._sensors = [(sensor, SampleClock(sensor.rate_hz)) for sensor in sensors]
+        self.sensors = _by_unique_name(
+            make_sensors(
+                self.state,
+                np.array(world.physics.gravity),
+                self.engine.cast_rays,
+                Renderer({name: s.body for name, s in self.bodies.items()}),
+                Diagnostics() if diagnostics is None else diagnostics,
+            )
+        )
+        self._clocks = [(k, s, SampleClock(s.rate_hz)) for k, s in self.sensors.items()]
 
     @property
     def state(self) -> WorldState:
@@ -69,14 +78,13 @@ class Simulation:
         return self.engine.state
 
     @property
-    def bodies(self) -> dict[str, SimulatedBody]:
+    def bodies(self) -> Mapping[str, SimulatedBody]:
         """The bodies by name."""
-        return dict(self.state.bodies)
+        return self.state.bodies
 
-    @property
-    def sensors(self) -> tuple[Sensor, ...]:
-        """Every sensor, in the order of the world and of the models."""
-        return tuple(sensor for sensor, _ in self._sensors)
+    def is_fixed(self, body: str) -> bool:
+        """Tell whether the root of a body is fixed to the world."""
+        return self._placements[body].fixed
 
     def command(self, body: str, command: JointCommand) -> None:
         """Hand a command to a body before its next step. May be called from any thread.
@@ -95,7 +103,7 @@ class Simulation:
         self.engine.reset()
         for controller in self._controllers.values():
             controller.reset()
-        for _, clock in self._sensors:
+        for _, _, clock in self._clocks:
             clock.reset()
 
     def step(self) -> dict[str, object]:
@@ -130,11 +138,17 @@ class Simulation:
     def _read(self) -> dict[str, object]:
         state = self.engine.state
         readings: dict[str, object] = {}
-        for sensor, clock in self._sensors:
-            if not clock.is_due(state.time_ns) or (self._wanted and not self._wanted(sensor)):
+        for name, sensor, clock in self._clocks:
+            if not clock.is_due(state.time_ns) or not self.wanted(name):
                 continue
-            if self._defer_images and isinstance(sensor, Camera):
-                readings[sensor.name] = sensor.expose(state)
+            if self._defer_images and isinstance(sensor, CameraSensor):
+                readings[name] = sensor.expose(state)
             else:
-                readings[sensor.name] = sensor.read(state)
+                readings[name] = sensor.read(state)
         return readings
+
+
+def _by_unique_name(sensors: Sequence[Sensor]) -> dict[str, Sensor]:
+    """Return the sensors by name, with the body's in front where names are the same."""
+    often = Counter(sensor.name for sensor in sensors)
+    return {s.name if often[s.name] == 1 else f"{s.body}/{s.name}": s for s in sensors}

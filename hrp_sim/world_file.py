@@ -45,7 +45,7 @@ class WorldReader:
     def read(self, root: Mapping) -> WorldConfig:
         """Read the whole file."""
         physics = root.mapping("physics")
-        settings = self._physics(physics) if physics else PhysicsSettings()
+        settings = PhysicsSettings() if physics is None else self._physics(physics)
         bodies = root.sequence("bodies")
         entries: list[BodyEntry] = []
         names: set[str] = set()
@@ -76,11 +76,10 @@ class WorldReader:
             switch = node.boolean(key, default=None)
             if switch is not None:
                 values[key] = switch
-        if "solver" in node:
-            words = {solver.value: solver for solver in Solver}
-            values["solver"] = node.choice("solver", choices=words, default=Solver.WORLD)
-        if "gravity" in node:
-            gravity = node.numbers("gravity", count=3, default=np.zeros(3))
+        words = {solver.value: solver for solver in Solver}
+        values["solver"] = node.choice("solver", choices=words, default=Solver.WORLD)
+        gravity = node.numbers("gravity", count=3, default=None)
+        if gravity is not None:
             values["gravity"] = tuple(gravity.tolist())
         node.finish()
         return replace(PhysicsSettings(), **values)
@@ -104,10 +103,11 @@ class WorldReader:
         return entry
 
     def _model(self, node: Mapping) -> Body | None:
-        uri = node.text("model", default="")
+        uri = node.text("model", default=None)
         if not uri:
-            message = "a body needs 'model', the path of its model file"
-            self._diagnostics.error("missing-model", message, node.at("model"))
+            if uri is not None or "model" not in node:  # else it was reported already
+                message = "a body needs 'model', the path of its model file"
+                self._diagnostics.error("missing-model", message, node.at("model"))
             return None
         try:
             path = resolve(uri, self._folder)
@@ -115,8 +115,10 @@ class WorldReader:
             self._diagnostics.error("missing-model", str(error), node.at("model"))
             return None
         if path not in self._models:
+            # Of its own, so that a problem elsewhere does not look like one of this model.
+            diagnostics = Diagnostics(listener=self._diagnostics.add)
             try:
-                self._models[path] = load_body(path, self._diagnostics)
+                self._models[path] = load_body(path, diagnostics)
             except ModelError:  # what is wrong was reported already
                 self._models[path] = None
         return self._models[path]
@@ -144,13 +146,13 @@ class WorldReader:
         return BodyEntry(placement=placement, control=self._control(node, body))
 
     def _rotation(self, node: Mapping, default: Array) -> Array:
-        if "rpy" in node:
-            if "rotation" in node:
+        rpy = node.numbers("rpy", count=3, default=None)
+        rotation = node.numbers("rotation", count=4, default=None)
+        if rpy is not None:
+            if rotation is not None:
                 message = "give 'rpy' or 'rotation', not both"
                 self._diagnostics.error("two-rotations", message, node.at("rotation"))
-            rpy = node.numbers("rpy", count=3, default=None)
-            return default if rpy is None else rpy_matrix(*rpy)
-        rotation = node.numbers("rotation", count=4, default=None)
+            return rpy_matrix(*rpy)
         if rotation is None:
             return default
         length = float(np.linalg.norm(rotation[:3]))
@@ -196,15 +198,19 @@ class WorldReader:
         self, control: Mapping, key: str, names: list[str]
     ) -> tuple[dict[str, float] | None, float | None]:
         """Read gains given once for all joints, or by joint name."""
-        if not isinstance(control.get(key), Mapping):
-            gain = control.number(key, default=None)
-            if gain is not None and gain < 0.0:
-                self._diagnostics.error("out-of-range", f"{key} is negative", control.at(key))
-            return None, gain
-        given = control.mapping(key) or control
-        by_name = {name: given.number(name, default=0.0) for name in names if name in given}
+        given = control.get(key)
+        if not isinstance(given, Mapping):
+            return None, self._gain(control, key)
+        gains = {name: self._gain(given, name) for name in names}
         self._refuse_unknown_joints(given, names)
-        return by_name, None
+        return {name: gain for name, gain in gains.items() if gain is not None}, None
+
+    def _gain(self, node: Mapping, key: str) -> float | None:
+        gain = node.number(key, default=None)
+        if gain is not None and gain < 0.0:
+            message = f"a gain must not be negative: {gain:g}"
+            self._diagnostics.error("out-of-range", message, node.at(key))
+        return gain
 
     def _driven_joints(self, control: Mapping, names: list[str]) -> tuple[str, ...] | None:
         """Read the list of joints that are driven."""

@@ -13,7 +13,7 @@ APT_PACKAGES=(
   build-essential cmake python3-dev python3-venv # to compile the extension and the interfaces
   libode-dev                                     # physics
   python3-pyode                                  # the second physics engine
-  libegl1 libgl1-mesa-dri                        # camera images without a display or a GPU
+  libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
   liburdfdom-tools                               # check_urdf, for the tests
 )
 ROS_WHEELS=(ros-jazzy-rclpy==7.1.6 'ros-rmw-fastrtps-cpp~=8.4.3' ros-jazzy-common-interfaces==5.3.6)

@@ -1,3 +1,5 @@
-"""placeholder"""
-def body_to_urdf(body):
-    return ""
+"""Body to URDF."""
+
+from .to_urdf import MeshUris, body_to_urdf
+
+__all__ = ["MeshUris", "body_to_urdf"]

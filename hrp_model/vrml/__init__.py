@@ -1,13 +1,53 @@
 """OpenHRP models: VRML97 text to Body."""
+
 from __future__ import annotations
+
 from pathlib import Path
-from typing import TYPE_CHECKING
-if TYPE_CHECKING:
-    from ..body import Body
-    from ..diagnostics import Source
-    from ..geometry import SceneNode
-    from ..reading import Reading
+
+from ..body import Body
+from ..diagnostics import Source, Span
+from ..geometry import SceneNode
+from ..reading import Reading, read_source
+from .expand import Expander, TooLargeError
+from .library import known_types
+from .parser import parse
+from .scene import SceneBuilder
+from .to_body import BodyBuilder
+
+__all__ = ["read_body", "read_scene"]
+
+
 def read_body(source: Source, reading: Reading) -> Body | None:
-    raise ValueError("placeholder")
+    """Read a robot, or a file without a Humanoid node as one fixed link named "Root".
+
+    Problems go to ``reading.diagnostics``; None comes back only after an error.
+    """
+    try:
+        document = parse(source, reading.diagnostics, known_types())
+        return BodyBuilder(reading).body(document)
+    except (TooLargeError, RecursionError) as error:
+        _report_excess(error, source, reading)
+        return None
+
+
 def read_scene(path: Path, reading: Reading) -> SceneNode:
-    raise ValueError("placeholder")
+    """Read a file as shapes only. Its groups and shapes keep their DEF names.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    source = read_source(path)
+    try:
+        document = parse(source, reading.diagnostics, known_types())
+        return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
+    except (TooLargeError, RecursionError) as error:
+        _report_excess(error, source, reading)
+        return SceneNode()
+
+
+def _report_excess(error: Exception, source: Source, reading: Reading) -> None:
+    if isinstance(error, TooLargeError):
+        code, message = "too-large", "PROTO and USE multiply this file beyond any model's size"
+    else:
+        code, message = "too-deep", "nodes and files stand too deep in one another"
+    reading.diagnostics.error(code, message, Span(source, 0, 0))

@@ -1,0 +1,159 @@
+"""Entries of ``links``: from their keys to links that still wait for their parents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..body import Joint, JointType, Link
+from ..devices import Device
+from ..inertia import MassProperties, merge
+from ..rigid import Pose
+from ..yaml_tree import Mapping, Scalar
+from .devices import read_device
+from .elements import Contents, read_elements
+from .joints import read_joint
+from .masses import read_mass
+from .scope import Scope, misspelt, rotation, translation, words
+
+_UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
+_MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
+# What a link says to simulators and editors; kept, but nothing here depends on it.
+_INFO_KEYS = words(
+    """
+    type childLinks child_links rotorResistor rotor_resistor encoderPulse encoder_pulse
+    gearEfficiency gear_efficiency density massType mass_type autoSleep auto_sleep
+    convexDecomposition convex_decomposition jointCompliance jointSpook jointMotor
+    jointMotorCompliance jointMotorSpook jointRangeCompliance jointRangeSpook
+    jointLockCompliance jointLockSpook isCrawler isContinuousTrack description comment
+    """
+)
+_READ_KEYS = words(
+    """
+    name joint_name parent translation rotation joint_type jointType joint_axis jointAxis
+    joint_id jointId joint_angle jointAngle joint_displacement jointDisplacement joint_range
+    jointRange max_joint_velocity maxJointVelocity joint_velocity_range jointVelocityRange
+    max_joint_effort maxJointEffort rotor_inertia rotorInertia gear_ratio gearRatio
+    joint_axis_inertia torque_const torqueConst mass center_of_mass centerOfMass inertia
+    material import elements
+    """
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A link whose parent need not exist yet.
+
+    Attributes:
+        link: The link as far as its own entry tells.
+        entry: The entry, for messages about it.
+        devices: What it carries.
+        default_mass: The part of the mass properties that nobody wrote: "mass",
+            "inertia", or nothing.
+    """
+
+    link: Link
+    entry: Mapping
+    devices: tuple[Device, ...] = ()
+    default_mass: str = ""
+
+
+def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
+    """Read an entry of type ``Link``."""
+    mapping = _imported(mapping, scope)
+    name = mapping.text("name", default="")
+    mass_keys = [key for key in _MASS_KEYS if key in mapping]
+    contents = read_elements(mapping, scope)
+    joint = Joint(type=JointType.FIXED, name=mapping.text("joint_name", default="") or name)
+    if contents.rigid_bodies:
+        mass = _whole([read_mass(mapping, MassProperties()), *contents.rigid_bodies])
+        default_mass = ""
+    else:
+        mass = read_mass(mapping, _UNIT)
+        default_mass = "" if "inertia" in mapping else "inertia" if mass_keys else "mass"
+    visual = tuple(contents.visual)
+    link = Link(
+        name=name,
+        parent=mapping.text("parent", default="") or None,
+        joint=read_joint(mapping, scope, joint),
+        X_PL=Pose(rotation(scope, mapping), translation(mapping)),
+        mass=mass.mass,
+        center_of_mass=mass.center_of_mass,
+        inertia=mass.inertia,
+        visual=visual,
+        collision=tuple(contents.collision) if contents.distinguished else visual,
+        contact_material=mapping.text("material", default=""),
+        info=link_info(mapping),
+        at=mapping.at("name"),
+    )
+    finish_link(mapping)
+    return Draft(link, mapping, _devices(contents, scope, name, device_count), default_mass)
+
+
+def overlay_root(draft: Draft, scope: Scope, name: str, device_count: int) -> Draft:
+    """Return the root link of a body included by an entry, with what the entry itself says.
+
+    Mass keys are not taken up; ranges and rotor inertia that the entry leaves out are reset.
+    """
+    mapping, link = draft.entry, draft.link
+    contents = read_elements(mapping, scope)
+    R = rotation(scope, mapping) if "rotation" in mapping else link.X_PL.R
+    p = translation(mapping) if "translation" in mapping else link.X_PL.p
+    visual = link.visual + tuple(contents.visual)
+    collision = link.collision + tuple(contents.collision)
+    same = link.collision is link.visual and not contents.distinguished
+    overlaid = replace(
+        link,
+        joint=read_joint(mapping, scope, link.joint),
+        X_PL=Pose(R, p),
+        visual=visual,
+        collision=visual if same else collision,
+        contact_material=mapping.text("material", default=link.contact_material),
+        info={**link.info, **link_info(mapping)},
+    )
+    return replace(
+        draft, link=overlaid, devices=draft.devices + _devices(contents, scope, name, device_count)
+    )
+
+
+def link_info(mapping: Mapping) -> dict[str, object]:
+    """Return the keys of a link that its reader has no use for, as plain Python values."""
+    entries = mapping.entries().items()
+    return {k: v.plain_value() for k, (_, v) in entries if k not in _READ_KEYS and k != "type"}
+
+
+def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
+    """Warn about keys that look like misspelt ones.
+
+    Others are free information for whoever knows them, as the format allows.
+    """
+    known = _READ_KEYS | _INFO_KEYS | set(own)
+    strange = [key for key in mapping.entries() if not misspelt(key, known)]
+    mapping.finish(ignore=_INFO_KEYS | set(strange) | {"actuation_mode", "actuationMode"})
+
+
+def _imported(mapping: Mapping, scope: Scope) -> Mapping:
+    """Take up the entries of a node that the link imports, but for keys it has itself."""
+    imported = mapping.get("import")
+    if imported is None:
+        return mapping
+    if not isinstance(imported, Mapping):
+        what = imported.text if isinstance(imported, Scalar) else "a list"
+        message = f"'import' takes an alias of a mapping, not {what or 'nothing'}"
+        scope.diagnostics.error("wrong-type", message, imported.span)
+        return mapping
+    scope.diagnostics.note("imported", "the imported keys complete this link", imported.span)
+    return mapping.with_defaults(imported)
+
+
+def _whole(parts: list[MassProperties]) -> MassProperties:
+    """Merge the parts of a link; the format drops the inertia of a massless whole."""
+    whole = merge(parts)
+    return whole if whole.mass > 0.0 else MassProperties()
+
+
+def _devices(contents: Contents, scope: Scope, link: str, count: int) -> tuple[Device, ...]:
+    return tuple(
+        read_device(node, scope, link, count + i) for i, node in enumerate(contents.devices)
+    )

@@ -1,0 +1,102 @@
+"""Appearance nodes: material and texture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..geometry import Color, Material, Texture
+from ..yaml_tree import Mapping, Scalar, Sequence
+from .scope import Scope
+
+# What a shape without material, or a material without the key, looks like here.
+_DEFAULT_EXPONENT = 25.0
+DEFAULT_MATERIAL = Material(diffuse=(1.0, 1.0, 1.0), ambient=1.0, shininess=25.0 / 128.0)
+
+
+def read_appearance(mapping: Mapping, scope: Scope) -> Material:
+    """Read an ``appearance``; the same node gives the same object."""
+    if id(mapping) not in scope.cache:
+        scope.cache[id(mapping)] = _appearance(mapping, scope)
+    material: Material = scope.cache[id(mapping)]
+    return material
+
+
+def _appearance(mapping: Mapping, scope: Scope) -> Material:
+    written = mapping.mapping("material")
+    material = DEFAULT_MATERIAL if written is None else _material(written)
+    texture = _texture(mapping, scope)
+    mapping.get("name")
+    mapping.finish(ignore=("type",))
+    return replace(material, texture=texture) if texture else material
+
+
+def _material(mapping: Mapping) -> Material:
+    exponent = mapping.number("specular_exponent", "specularExponent", default=None)
+    shininess = mapping.number("shininess", default=None)
+    if exponent is None:
+        exponent = _DEFAULT_EXPONENT
+        if shininess is not None:
+            exponent = 127.0 * min(max(shininess, 0.0), 1.0) + 1.0
+    material = Material(
+        name=mapping.text("name", default=""),
+        ambient=mapping.number("ambient", "ambientIntensity", default=1.0),
+        diffuse=_color(mapping, (1.0, 1.0, 1.0), "diffuse", "diffuseColor"),
+        emissive=_color(mapping, (0.0, 0.0, 0.0), "emissive", "emissiveColor"),
+        specular=_color(mapping, (0.0, 0.0, 0.0), "specular", "specularColor"),
+        shininess=exponent / 128.0,
+        transparency=mapping.number("transparency", default=0.0),
+    )
+    mapping.finish(ignore=("type",))
+    return material
+
+
+def _color(mapping: Mapping, default: Color, *spellings: str) -> Color:
+    r, g, b = mapping.numbers(*spellings, count=3, default=np.array(default)).tolist()
+    return r, g, b
+
+
+def _texture(mapping: Mapping, scope: Scope) -> Texture | None:
+    written = mapping.mapping("texture")
+    transform = mapping.mapping("texture_transform", "textureTransform", "texture_Transform")
+    if written is None:
+        return None
+    uri = written.text("uri", "url", default="")
+    at = written.at("uri", "url")
+    repeat = _repeat(written)
+    written.finish(ignore=("type", "name"))
+    path = scope.reading.resolve(uri, at) if uri else None
+    if path is None:
+        return None
+    texture = Texture(path, repeat)
+    if transform is None:
+        return texture
+    texture = replace(
+        texture,
+        center=_pair(transform, "center", 0.0),
+        rotation=transform.number("rotation", default=0.0) * scope.angle,
+        scale=_pair(transform, "scale", 1.0),
+        translation=_pair(transform, "translation", 0.0),
+    )
+    transform.finish(ignore=("type",))
+    return texture
+
+
+def _repeat(mapping: Mapping) -> tuple[bool, bool]:
+    both = mapping.get("repeat")
+    s = t = True
+    if isinstance(both, Sequence):
+        words = [item.boolean() if isinstance(item, Scalar) else None for item in both.items]
+        s, t = (word is not False for word in [*words, True, True][:2])
+    elif both is not None:
+        s = t = mapping.boolean("repeat", default=True)
+    return (
+        mapping.boolean("repeat_s", "repeatS", default=s),
+        mapping.boolean("repeat_t", "repeatT", default=t),
+    )
+
+
+def _pair(mapping: Mapping, key: str, default: float) -> tuple[float, float]:
+    x, y = mapping.numbers(key, count=2, default=np.full(2, default)).tolist()
+    return x, y

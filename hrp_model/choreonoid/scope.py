@@ -1,0 +1,182 @@
+"""What the readers of one model file share, and how the file writes poses and angles."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..diagnostics import Diagnostics
+from ..reading import Reading
+from ..rigid import Array, Pose, axis_angle_matrix
+from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence
+
+_ZERO = np.zeros(3)
+
+
+@dataclass
+class Scope:
+    """One model file being read.
+
+    Attributes:
+        reading: The run of reading it belongs to.
+        document: The file's own nodes and anchors.
+        angle: Radians in one unit of the file's angles.
+        picked: Uri and name of every node that the file picks out of another file.
+        cache: Results by the node that gave them: an alias stands for one object.
+        libraries: Files of nodes that were read so far.
+    """
+
+    reading: Reading
+    document: Document
+    angle: float
+    picked: set[tuple[str, str]] = field(default_factory=set)
+    cache: dict[int, Any] = field(default_factory=dict)
+    libraries: dict[Path, Document] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.document.root is not None:
+            self.note_picks(self.document.root)
+
+    def note_picks(self, root: Node) -> None:
+        """Note what a document picks out of other files, before any of it is read."""
+        seen = {id(root)}
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Mapping):
+                entries = {key: value for key, (_, value) in node.entries().items()}
+                uri, name = entries.get("uri"), entries.get("node", entries.get("fragment"))
+                if isinstance(uri, Scalar) and isinstance(name, Scalar):
+                    self.picked.add((uri.text, name.text))
+                below = list(entries.values())
+            else:
+                below = node.items if isinstance(node, Sequence) else []
+            new = [child for child in below if id(child) not in seen]
+            seen.update(map(id, new))
+            stack += new
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Where problems go."""
+        return self.reading.diagnostics
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where a node lies in its link's frame L.
+
+    Attributes:
+        T: Affine map from the node's frame to L, shape (4, 4).
+        R: The rotations in it alone, without any scale, shape (3, 3).
+    """
+
+    T: Array = field(default_factory=lambda: np.eye(4))
+    R: Array = field(default_factory=lambda: np.eye(3))
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """Place ``other`` inside this one."""
+        return Placement(self.T @ other.T, self.R @ other.R)
+
+    @property
+    def pose(self) -> Pose:
+        """Pose in L of what takes no scale itself."""
+        return Pose(self.R, self.T[:3, 3])
+
+
+def placement(mapping: Mapping, scope: Scope) -> Placement:
+    """Read translation, rotation and scale of a node, applied in the order T R S."""
+    R = rotation(scope, mapping)
+    T = np.eye(4)
+    T[:3, :3] = R * scale(mapping)
+    T[:3, 3] = translation(mapping)
+    return Placement(T, R)
+
+
+def pose(mapping: Mapping, scope: Scope) -> Pose:
+    """Read translation and rotation of a node that takes no scale."""
+    return Pose(rotation(scope, mapping), translation(mapping))
+
+
+def scale(mapping: Mapping) -> Array:
+    """Read a scale along the axes: three numbers, or one for all, shape (3,)."""
+    if isinstance(mapping.get("scale"), Scalar):
+        return np.full(3, mapping.number("scale", default=1.0))
+    return mapping.numbers("scale", count=3, default=np.ones(3))
+
+
+def translation(mapping: Mapping, *spellings: str) -> Array:
+    """Read [x, y, z] in [m], or a list of such, which add up, shape (3,)."""
+    total = _ZERO
+    for vector in _vectors(mapping, spellings or ("translation",), 3):
+        total = total + vector
+    return total
+
+
+def rotation(scope: Scope, mapping: Mapping, *spellings: str) -> Array:
+    """Read [x, y, z, angle], or a list of such, multiplied left to right, shape (3, 3)."""
+    spellings = spellings or ("rotation",)
+    R = np.eye(3)
+    for x, y, z, angle in _vectors(mapping, spellings, 4):
+        axis = unit_vector(np.array([x, y, z]))
+        if axis is not None:
+            R = R @ axis_angle_matrix(axis, angle * scope.angle)
+        elif angle == 0.0:
+            message = "a rotation by 0 about no axis is read as no rotation"
+            scope.diagnostics.warn("zero-axis", message, mapping.at(*spellings))
+        else:
+            message = "the axis of a rotation must not be zero"
+            scope.diagnostics.error("zero-axis", message, mapping.at(*spellings))
+    return R
+
+
+def unit_vector(vector: Array) -> Array | None:
+    """Return a vector scaled to length one, or None for the zero vector, shape (3,)."""
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
+        return None
+    scaled: Array = vector / largest  # so that no square overflows or vanishes
+    return scaled / np.linalg.norm(scaled)
+
+
+def _vectors(mapping: Mapping, spellings: tuple[str, ...], count: int) -> list[Array]:
+    """Return one vector, or those of a list of vectors, all of ``count`` numbers."""
+    node = mapping.get(*spellings)
+    return [] if node is None else _flattened(node, count, mapping.diagnostics)
+
+
+def _flattened(node: Node, count: int, diagnostics: Diagnostics) -> list[Array]:
+    """Return a vector, or those in a list of such; aliases of lists may stand in lists."""
+    if isinstance(node, Sequence) and not node.items:
+        return []
+    if isinstance(node, Sequence) and isinstance(node.items[0], Sequence):
+        return [vector for item in node.items for vector in _flattened(item, count, diagnostics)]
+    vector = numbers(node, count, diagnostics)
+    return [] if vector is None else [vector]
+
+
+def numbers(node: Node, count: int, diagnostics: Diagnostics) -> Array | None:
+    """Return a list of exactly ``count`` numbers, or None after reporting an error."""
+    if not isinstance(node, Sequence):
+        diagnostics.error("wrong-type", f"expected a list of {count} numbers", node.span)
+        return None
+    array = node.numbers()
+    if array is None or len(array) == count:
+        return array
+    message = f"{count} numbers are needed here, not {len(array)}"
+    diagnostics.error("wrong-count", message, node.span)
+    return None
+
+
+def misspelt(key: str, known: Iterable[str]) -> bool:
+    """Whether a key looks like a slip of the pen in one of the known ones."""
+    return bool(difflib.get_close_matches(key, list(known), n=1, cutoff=0.8))
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())

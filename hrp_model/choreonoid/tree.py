@@ -1,0 +1,267 @@
+"""From the entries of ``links`` to a tree: included bodies, names, parents, order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..body import Body, ExtraJoint, JointType, Link
+from ..devices import Device
+from ..diagnostics import did_you_mean
+from ..rigid import Pose
+from ..yaml_tree import Mapping, Node, Scalar, Sequence
+from .links import Draft, finish_link, overlay_root, read_link
+from .scope import Scope
+
+_INCLUDE_KEYS = (
+    "uri", "prefix", "suffix", "device_prefix", "devicePrefix", "joint_id_offset", "jointIdOffset",
+)  # fmt: skip
+
+
+@dataclass
+class Tree:
+    """Links and what came with them.
+
+    Attributes:
+        drafts: In the order of the file; from ``arrange`` on parents come first.
+        extra_joints: Of included bodies.
+        info: Of included bodies.
+    """
+
+    drafts: list[Draft] = field(default_factory=list)
+    extra_joints: list[ExtraJoint] = field(default_factory=list)
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links alone."""
+        return tuple(draft.link for draft in self.drafts)
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """The devices of all links."""
+        return tuple(device for draft in self.drafts for device in draft.devices)
+
+
+def read_links(node: Node, scope: Scope) -> Tree:
+    """Read the value of ``links``: a list of nodes, or a mapping from types to nodes."""
+    tree = Tree()
+    entries: list[tuple[str, Node]]
+    if isinstance(node, Sequence):
+        entries = [("", item) for item in node.items]
+    elif isinstance(node, Mapping):
+        entries = [(key.text, value) for key, value in node.items()]
+    else:
+        entries = []
+    for type_name, entry in entries:
+        if not isinstance(entry, Mapping):
+            scope.diagnostics.error("wrong-type", "expected the keys of a link", entry.span)
+            continue
+        written = entry.text("type", default=type_name or "Link")
+        reader = _ENTRIES.get(written)
+        if reader is None:
+            message = f"link type '{written}' is unknown.{did_you_mean(written, _ENTRIES)}"
+            scope.diagnostics.error("unknown-type", message, entry.at("type"))
+        else:
+            reader(entry, scope, tree)
+    _name_uniquely(tree, scope)
+    return tree
+
+
+def _link(entry: Mapping, scope: Scope, tree: Tree) -> None:
+    tree.drafts.append(read_link(entry, scope, len(tree.devices)))
+
+
+def _skip(entry: Mapping, scope: Scope, tree: Tree) -> None:
+    """Skip an entry with all it holds."""
+
+
+def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
+    """Include another body: its links get new names, its root a parent here."""
+    uri = entry.text("uri", default="")
+    at = entry.at("uri")
+    if not uri:
+        scope.diagnostics.error("missing-key", "a SubBody needs a 'uri'", entry.span)
+        return
+    path = scope.reading.resolve(uri, at)
+    body = scope.reading.read_body(path, at) if path else None
+    if path is None:
+        message = f"the body '{uri}' that should be included does not exist"
+        scope.diagnostics.error("missing-sub-body", message, at)
+    if body is None:
+        return
+    prefix, suffix = entry.text("prefix", default=""), entry.text("suffix", default="")
+    device_prefix = entry.text("device_prefix", "devicePrefix", default=prefix)
+    offset = entry.integer("joint_id_offset", "jointIdOffset", default=0)
+
+    def rename(name: str) -> str:
+        return f"{prefix}{name}{suffix}"
+
+    drafts = [_included(link, body, entry, rename, device_prefix, offset) for link in body.links]
+    root = drafts[0]
+    root = replace(root, link=replace(root.link, parent=entry.text("parent", default="") or None))
+    drafts[0] = overlay_root(root, scope, root.link.name, len(tree.devices))
+    finish_link(entry, _INCLUDE_KEYS)
+    tree.drafts += drafts
+    for joint in body.extra_joints:
+        a, b = joint.links
+        tree.extra_joints.append(replace(joint, links=(rename(a), rename(b))))
+    tree.info = {**body.info, **tree.info}
+
+
+def _included(
+    link: Link,
+    body: Body,
+    entry: Mapping,
+    rename: Callable[[str], str],
+    device_prefix: str,
+    offset: int,
+) -> Draft:
+    joint_id = None if link.joint.id is None else link.joint.id + offset
+    renamed = replace(
+        link,
+        name=rename(link.name),
+        parent=None if link.parent is None else rename(link.parent),
+        joint=replace(link.joint, name=rename(link.joint.name), id=joint_id),
+    )
+    devices = tuple(
+        replace(device, name=device_prefix + device.name, link=renamed.name)
+        for device in body.devices
+        if device.link == link.name
+    )
+    return Draft(renamed, entry, devices)
+
+
+def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:
+    """Make the chain of shoe links: a free one, then each hinged to the one before."""
+    own = ("numJoints", "num_joints", "joint_offset", "jointOffset", "initialJointAngles")
+    count = entry.integer("numJoints", "num_joints", default=0)
+    offset = entry.numbers("joint_offset", "jointOffset", count=3, default=np.zeros(3))
+    angles = entry.numbers(
+        "initialJointAngles", "initial_joint_angles", count=None, default=np.zeros(0)
+    )
+    if not 3 <= count <= 1000:
+        message = "a ContinuousTrack has 3 to 1000 joints"
+        scope.diagnostics.error("wrong-count", message, entry.at("numJoints", "num_joints"))
+        return
+    first = read_link(entry, scope, len(tree.devices))
+    finish_link(entry, own)
+    name = first.link.name
+    info = {**first.link.info, "isContinuousTrack": True}
+    for i in range(count):
+        joint = replace(
+            first.link.joint,
+            name=f"{name}{i}",
+            type=JointType.REVOLUTE if i else JointType.FREE,
+            initial=float(angles[i - 1]) * scope.angle if 0 < i <= len(angles) else 0.0,
+        )
+        link = replace(first.link, name=f"{name}{i}", joint=joint, info=info)
+        if i:
+            link = replace(link, parent=f"{name}{i - 1}", X_PL=Pose(p=offset))
+        tree.drafts.append(Draft(link, entry, () if i else first.devices))
+
+
+def _name_uniquely(tree: Tree, scope: Scope) -> None:
+    """Give a name to links that have none, and a new one to all but the first of equals."""
+    taken = {draft.link.name for draft in tree.drafts}
+    seen: set[str] = set()
+    for i, draft in enumerate(tree.drafts):
+        name = draft.link.name
+        if name and name not in seen:
+            seen.add(name)
+            continue
+        unique = next(
+            candidate
+            for n in range(len(tree.drafts) + 1)
+            if (candidate := f"{name}_{n + 2}" if name else f"link{i + n}") not in taken
+        )
+        taken.add(unique)
+        seen.add(unique)
+        code = "duplicate-link-name" if name else "unnamed-link"
+        problem = f"another link is named '{name}'" if name else "this link has no name"
+        message = f"{problem}; this one becomes '{unique}'"
+        scope.diagnostics.warn(code, message, draft.entry.at("name"))
+        tree.drafts[i] = _renamed(draft, unique)
+
+
+def _renamed(draft: Draft, name: str) -> Draft:
+    link = draft.link
+    joint_name = name if link.joint.name == link.name else link.joint.name
+    return replace(
+        draft,
+        link=replace(link, name=name, joint=replace(link.joint, name=joint_name)),
+        devices=tuple(replace(device, link=name) for device in draft.devices),
+    )
+
+
+def arrange(tree: Tree, root_name: Scalar | None, scope: Scope) -> bool:
+    """Put the root first and parents before their children; False after reporting an error."""
+    by_name = {draft.link.name: draft for draft in tree.drafts}
+    root = tree.drafts[0] if root_name is None else by_name.get(root_name.text)
+    if root is None:
+        assert root_name is not None  # the first link exists
+        hint = did_you_mean(root_name.text, by_name)
+        message = f"there is no link '{root_name.text}' to be the root.{hint}"
+        scope.diagnostics.error("unknown-root", message, root_name.span)
+        return False
+    if root.link.parent is not None:
+        message = f"the root link '{root.link.name}' has a parent, which is ignored"
+        scope.diagnostics.warn("root-with-parent", message, root.entry.at("parent"))
+        root = replace(root, link=replace(root.link, parent=None))
+    children: dict[str, list[Draft]] = {}
+    sound = True
+    for draft in tree.drafts:
+        if draft.link.name == root.link.name:
+            continue
+        parent = draft.link.parent
+        if parent is None or parent not in by_name:
+            _report_parent(draft, parent, by_name, scope)
+            sound = False
+        else:
+            children.setdefault(parent, []).append(draft)
+    if not sound:
+        return False
+    ordered = _descend(root, children)
+    if len(ordered) < len(tree.drafts):
+        reached = {draft.link.name for draft in ordered}
+        loop = next(draft for draft in tree.drafts if draft.link.name not in reached)
+        message = f"link '{loop.link.name}' is its own ancestor, or hangs on one that is"
+        scope.diagnostics.error("link-cycle", message, loop.entry.at("parent"))
+        return False
+    tree.drafts = ordered
+    return True
+
+
+def _report_parent(
+    draft: Draft, parent: str | None, by_name: dict[str, Draft], scope: Scope
+) -> None:
+    name = draft.link.name
+    if parent is None:
+        message = f"link '{name}' has no parent, but it is not the root"
+        scope.diagnostics.error("second-root", message, draft.entry.at("name"))
+    else:
+        message = f"the parent '{parent}' of link '{name}' does not exist."
+        message += did_you_mean(parent, by_name)
+        scope.diagnostics.error("unknown-parent", message, draft.entry.at("parent"))
+
+
+def _descend(root: Draft, children: dict[str, list[Draft]]) -> list[Draft]:
+    """Return all links from the root down, each followed by its children in their order."""
+    ordered = []
+    stack = [root]
+    while stack:
+        draft = stack.pop()
+        ordered.append(draft)
+        stack += reversed(children.get(draft.link.name, []))
+    return ordered
+
+
+_ENTRIES = {
+    "Link": _link,
+    "SubBody": _sub_body,
+    "ContinuousTrack": _continuous_track,
+    "Skip": _skip,
+}

@@ -1,0 +1,222 @@
+"""The ``hrp-model`` command: check, dump, urdf, tree."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from rich.console import Console
+
+from . import report
+from .body import Body
+from .diagnostics import Diagnostics, ModelError, Severity
+from .dump import dump_body
+from .load import load_body
+from .postures import PostureError, read_postures
+from .tree import body_tree
+from .urdf import body_to_urdf
+from .urdf.meshes import write_meshes
+
+GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+
+
+class UsageError(Exception):
+    """The command was used wrongly; the message says how."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    Returns:
+        0 good; 1 problems in the model; 2 wrong use of the command.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # JSON, URDF and names of any language
+    try:
+        options = _parser().parse_args(argv)
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # argparse has printed its message or its help
+        return stop.code if isinstance(stop.code, int) else GOOD
+    except ModelError:
+        return PROBLEMS  # every problem was printed when it was found
+    except (PostureError, UsageError) as error:
+        print(f"hrp-model: error: {error}", file=sys.stderr)
+        return WRONG_USE
+    except BrokenPipeError:
+        # The reader of our output has seen enough; Python must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GOOD
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hrp-model",
+        description="Look at OpenHRP (.wrl) and Choreonoid (.body) robot models.",
+        epilog="exit status: 0 good, 1 problems in the model, 2 wrong use",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    check = commands.add_parser("check", help="report every problem with its place and a hint")
+    check.add_argument("files", nargs="+", metavar="FILE", help="model file")
+    check.add_argument("--strict", action="store_true", help="treat warnings as errors")
+    check.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    check.set_defaults(run=_check)
+
+    dump = commands.add_parser("dump", help="print the model as JSON (docs/dump-schema.json)")
+    dump.add_argument("file", metavar="FILE", help="model file")
+    dump.add_argument(
+        "--poses",
+        type=Path,
+        metavar="POSES.json",
+        help='list of {"root_p": [..], "root_R": [[..]..], "q": {joint: value}}; '
+        "adds link poses, centre of mass, mass matrix and gravity torques in each",
+    )
+    dump.set_defaults(run=_dump)
+
+    urdf = commands.add_parser("urdf", help="convert the model to URDF")
+    urdf.add_argument("file", metavar="FILE", help="model file")
+    urdf.add_argument("-o", "--output", type=Path, metavar="OUT", help="file; default: stdout")
+    urdf.add_argument(
+        "--mesh-dir",
+        type=Path,
+        metavar="DIR",
+        help="where to write meshes; default: 'meshes' beside OUT, none without OUT",
+    )
+    urdf.add_argument(
+        "--mesh-uri",
+        choices=("package", "file"),
+        default="file",
+        help="how the URDF names them; 'package' needs a package.xml above DIR",
+    )
+    urdf.set_defaults(run=_urdf)
+
+    tree = commands.add_parser("tree", help="show links, joints and devices as a tree")
+    tree.add_argument("file", metavar="FILE", help="model file")
+    tree.set_defaults(run=_tree)
+    return parser
+
+
+def _check(options: argparse.Namespace) -> int:
+    everything = []
+    status = GOOD
+    for name in options.files:
+        diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+        try:
+            load_body(name, diagnostics)
+        except ModelError:
+            status = PROBLEMS
+        everything += diagnostics.found
+        if options.format == "text":
+            _print_diagnostics(diagnostics, with_notes=True)
+            print(report.summary(name, diagnostics.found))
+    if options.format == "json":
+        _print_json(report.json_report(everything))
+    elif options.format == "sarif":
+        _print_json(report.sarif_report(everything))
+    return status
+
+
+def _dump(options: argparse.Namespace) -> int:
+    postures = None if options.poses is None else read_postures(options.poses)
+    body = _load_and_report(options.file)
+    try:
+        _print_json(dump_body(body, postures))
+    except KeyError as error:
+        raise UsageError(f"{options.poses}: {error.args[0]}") from None
+    return GOOD
+
+
+def _urdf(options: argparse.Namespace) -> int:
+    folder = options.mesh_dir
+    if folder is None and options.output is not None:
+        folder = options.output.parent / "meshes"
+    base_uri = None
+    if folder is not None and options.mesh_uri == "package":
+        base_uri = _package_uri(folder.resolve())
+    body = _load_and_report(options.file)
+    diagnostics = Diagnostics(listener=lambda _: None)
+    try:
+        uris = None if folder is None else write_meshes(body, folder, base_uri, diagnostics)
+        text = body_to_urdf(body, uris, diagnostics)
+        if options.output is not None:
+            _write(options.output, text + "\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
+    finally:
+        _print_diagnostics(diagnostics)
+    if options.output is None:
+        print(text)
+    return GOOD
+
+
+def _tree(options: argparse.Namespace) -> int:
+    body = _load_and_report(options.file)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 1000  # a file is not folded
+    console.print(body_tree(body))
+    return GOOD
+
+
+def _load_and_report(name: str) -> Body:
+    diagnostics = Diagnostics(listener=lambda _: None)
+    try:
+        return load_body(name, diagnostics)
+    finally:
+        _print_diagnostics(diagnostics)
+
+
+def _print_diagnostics(diagnostics: Diagnostics, *, with_notes: bool = False) -> None:
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    for diagnostic in diagnostics.found:
+        if with_notes or diagnostic.severity is not Severity.NOTE:
+            first, *rest = report.text_report(diagnostic).splitlines()
+            console.print(first, style=_STYLES[diagnostic.severity], soft_wrap=True)
+            for line in rest:
+                console.print(line, style="dim", soft_wrap=True)
+
+
+def _print_json(data: Any) -> None:
+    print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _package_uri(folder: Path) -> str:
+    """Return the package:// URI of a folder that lies in a ROS package's source."""
+    for package in (folder, *folder.parents):
+        manifest = package / "package.xml"
+        if manifest.is_file():
+            try:
+                name = (ElementTree.parse(manifest).findtext("name") or "").strip()
+            except (OSError, ElementTree.ParseError) as error:
+                raise UsageError(f"cannot read {manifest}: {error}") from None
+            inside = folder.relative_to(package).as_posix()
+            return f"package://{name}" + ("" if inside == "." else f"/{inside}")
+    raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

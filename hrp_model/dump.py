@@ -1,0 +1,174 @@
+"""Body to plain data, ready for JSON. docs/dump-schema.json describes the result.
+
+Lengths in [m], angles in [rad], masses in [kg]; an infinite limit becomes None, a missing
+joint or device id -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import measure
+from .body import Body, ExtraJoint, Link
+from .dump_devices import Json, dump_device, limit
+from .geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from .kinematics import BodyState
+from .postures import Posture
+from .tessellate import shape_mesh
+
+
+def dump_body(body: Body, postures: Sequence[Posture] | None = None) -> Json:
+    """Return everything about a body that numbers can say.
+
+    Args:
+        body: The model.
+        postures: Adds poses, centre of mass, mass matrix and gravity torques in each.
+
+    Raises:
+        KeyError: A posture names a joint that the body does not have.
+    """
+    data: Json = {
+        "model_name": body.name,
+        "mass": float(body.total_mass),
+        "links": [_link(link) for link in body.links],
+        "joints": [None if link is None else link.joint.name for link in body.joints],
+        "devices": [dump_device(device) for device in body.devices],
+        "extra_joints": [_extra_joint(joint) for joint in body.extra_joints],
+        "self_collision_disabled": sorted(sorted(p) for p in body.self_collision_disabled),
+    }
+    if postures is not None:
+        data["poses"] = [dump_posture(body, posture) for posture in postures]
+    return data
+
+
+def dump_posture(body: Body, posture: Posture) -> Json:
+    """Return a body's poses and dynamics in one posture; raises KeyError as ``dump_body``."""
+    state = BodyState(body)
+    index = {link.joint.name: i for i, link in enumerate(body.moving_links)}
+    for name, value in posture.q.items():
+        if name not in index:
+            raise KeyError(f"no joint '{name}' with a position in body '{body.name}'")
+        state.q[index[name]] = value
+    if posture.root_p is not None:
+        state.p[0] = posture.root_p
+    if posture.root_R is not None:
+        state.R[0] = posture.root_R
+    state.calc_forward_kinematics()
+    names = [link.name for link in body.links]
+    return {
+        "root_p": state.p[0].tolist(),
+        "root_R": state.R[0].tolist(),
+        "q": dict(zip(index, state.q.tolist(), strict=True)),
+        "p": dict(zip(names, state.p.tolist(), strict=True)),
+        "R": dict(zip(names, state.R.tolist(), strict=True)),
+        "center_of_mass": state.calc_cm().tolist() if body.total_mass > 0.0 else None,
+        "mass_matrix": state.calc_mass_matrix().tolist(),
+        "mass_matrix_joints": list(index),
+        "gravity_torque": dict(zip(index, state.gravity_torque().tolist(), strict=True)),
+    }
+
+
+def _link(link: Link) -> Json:
+    joint = link.joint
+    visual = _shapes(link.visual)
+    return {
+        "name": link.name,
+        "parent": link.parent,
+        "joint_name": joint.name,
+        "joint_type": joint.type.value,
+        "joint_id": -1 if joint.id is None else joint.id,
+        "axis": joint.axis.tolist(),
+        "b": link.X_PL.p.tolist(),
+        "Rb": link.X_PL.R.tolist(),
+        "q_initial": float(joint.initial),
+        "q_lower": limit(joint.position.lower),
+        "q_upper": limit(joint.position.upper),
+        "dq_lower": limit(joint.velocity.lower),
+        "dq_upper": limit(joint.velocity.upper),
+        "u_lower": limit(joint.effort.lower),
+        "u_upper": limit(joint.effort.upper),
+        "mass": float(link.mass),
+        "c": link.center_of_mass.tolist(),
+        "I": link.inertia.tolist(),
+        "Jm2": float(joint.equivalent_rotor_inertia),
+        "visual": visual,
+        "collision": visual if link.collision == link.visual else _shapes(link.collision),
+    }
+
+
+def _shapes(shapes: tuple[Shape, ...]) -> Json:
+    meshes = [shape_mesh(shape) for shape in shapes]
+    boxes = [box for box in map(measure.bounding_box, meshes) if box is not None]
+    lower = np.min([low for low, _ in boxes], axis=0).tolist() if boxes else None
+    upper = np.max([high for _, high in boxes], axis=0).tolist() if boxes else None
+    return {
+        "num_shapes": len(shapes),
+        "triangles": sum(len(mesh.triangles) for mesh in meshes),
+        "bbox_min": lower,
+        "bbox_max": upper,
+        "area": sum(map(measure.area, meshes)),
+        "signed_volume": sum(map(measure.signed_volume, meshes)),
+        "shapes": [_shape(s, m) for s, m in zip(shapes, meshes, strict=True)],
+    }
+
+
+def _shape(shape: Shape, mesh: Mesh) -> Json:
+    box = measure.bounding_box(mesh)
+    return {
+        "name": shape.name,
+        "type": type(shape.geometry).__name__,
+        **_size(shape.geometry),
+        "T": shape.T_FG.tolist(),
+        "triangles": len(mesh.triangles),
+        "bbox_min": None if box is None else box[0].tolist(),
+        "bbox_max": None if box is None else box[1].tolist(),
+        "area": measure.area(mesh),
+        "material": _material(shape.material),
+    }
+
+
+def _size(geometry: Geometry) -> Json:
+    if isinstance(geometry, Box):
+        return {"size": geometry.size.tolist()}
+    if isinstance(geometry, Sphere):
+        return {"radius": float(geometry.radius)}
+    if isinstance(geometry, Mesh):
+        return {"vertices": len(geometry.vertices)}
+    size: Json = {"radius": float(geometry.radius), "height": float(geometry.height)}
+    faces: tuple[str, ...] = ()
+    if isinstance(geometry, Cylinder):
+        faces = ("top", "bottom", "side")
+    elif isinstance(geometry, Cone):
+        faces = ("bottom", "side")
+    else:
+        assert isinstance(geometry, Capsule)
+    return size | {face: getattr(geometry, face) for face in faces}
+
+
+def _material(material: Material) -> Json:
+    return {
+        "name": material.name,
+        "diffuse": list(material.diffuse),
+        "specular": list(material.specular),
+        "emissive": list(material.emissive),
+        "ambient": material.ambient,
+        "shininess": material.shininess,
+        "transparency": material.transparency,
+        "texture": None if material.texture is None else str(material.texture.path),
+    }
+
+
+def _extra_joint(joint: ExtraJoint) -> Json:
+    return {
+        "type": joint.type.value,
+        "name": joint.name,
+        "link1": joint.links[0],
+        "p_in_link1": joint.X_AJ.p.tolist(),
+        "R_in_link1": joint.X_AJ.R.tolist(),
+        "link2": joint.links[1],
+        "p_in_link2": joint.X_BJ.p.tolist(),
+        "R_in_link2": joint.X_BJ.R.tolist(),
+        "axis": joint.axis.tolist(),
+    }

@@ -1,0 +1,144 @@
+"""Devices to plain data, ready for JSON."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from math import isinf
+from typing import Any
+
+from .devices import (
+    AccelerationSensor,
+    Camera,
+    Device,
+    ForceSensor,
+    GenericDevice,
+    ImageType,
+    Imu,
+    LensType,
+    Light,
+    RangeSensor,
+    RateGyroSensor,
+)
+from .rigid import Array
+
+Json = dict[str, Any]
+
+_DEPTH_TYPES = (
+    ImageType.DEPTH,
+    ImageType.COLOR_DEPTH,
+    ImageType.MONO_DEPTH,
+    ImageType.POINT_CLOUD,
+    ImageType.COLOR_POINT_CLOUD,
+)
+# Where a file's word for a device is not Choreonoid's name of its class.
+_CLASSES = {"Holder": "HolderDevice"}
+_LENSES = (LensType.NORMAL, LensType.FISHEYE, LensType.DUAL_FISHEYE)
+
+
+def dump_device(device: Device) -> Json:
+    """Return a device as plain data; its class is named as in Choreonoid."""
+    kind, params = _class_and_params(device)
+    return {
+        "class": kind,
+        "name": device.name,
+        "id": -1 if device.id is None else device.id,
+        "link": device.link,
+        "p_local": device.X_LS.p.tolist(),
+        "R_local": device.X_LS.R.tolist(),
+        "params": params,
+    }
+
+
+def limit(value: float) -> float | None:
+    """Return a limit as JSON has it: None where there is none."""
+    return None if isinf(value) else float(value)
+
+
+def _limits(values: Array) -> list[float | None]:
+    return [limit(value) for value in values.tolist()]
+
+
+@singledispatch
+def _class_and_params(device: Device) -> tuple[str, Json]:
+    return type(device).__name__, {}
+
+
+@_class_and_params.register
+def _(device: GenericDevice) -> tuple[str, Json]:
+    return _CLASSES.get(device.type_name, device.type_name), {}
+
+
+@_class_and_params.register
+def _(device: AccelerationSensor) -> tuple[str, Json]:
+    return "AccelerationSensor", {"dv_max": _limits(device.max_acceleration)}
+
+
+@_class_and_params.register
+def _(device: RateGyroSensor) -> tuple[str, Json]:
+    return "RateGyroSensor", {"w_max": _limits(device.max_angular_velocity)}
+
+
+@_class_and_params.register
+def _(device: Imu) -> tuple[str, Json]:
+    return "Imu", {
+        "w_max": _limits(device.max_angular_velocity),
+        "dv_max": _limits(device.max_acceleration),
+    }
+
+
+@_class_and_params.register
+def _(device: ForceSensor) -> tuple[str, Json]:
+    return "ForceSensor", {"F_max": _limits(device.max_force) + _limits(device.max_torque)}
+
+
+@_class_and_params.register
+def _(device: Camera) -> tuple[str, Json]:
+    params: Json = {
+        "frame_rate": device.frame_rate,
+        "image_type": device.image_type.value,
+        "lens_type": _LENSES.index(device.lens_type),
+        "width": device.width,
+        "height": device.height,
+        "field_of_view": device.field_of_view,
+        "near_clip": device.near_clip,
+        "far_clip": device.far_clip,
+    }
+    if device.image_type not in _DEPTH_TYPES:
+        return "Camera", params
+    params["min_distance"] = device.min_distance
+    params["max_distance"] = limit(device.max_distance)
+    return "RangeCamera", params
+
+
+@_class_and_params.register
+def _(device: RangeSensor) -> tuple[str, Json]:
+    return "RangeSensor", {
+        "min_yaw": -device.yaw_range / 2.0,
+        "max_yaw": device.yaw_range / 2.0,
+        "yaw_step": device.yaw_step,
+        "min_pitch": -device.pitch_range / 2.0,
+        "max_pitch": device.pitch_range / 2.0,
+        "pitch_step": device.pitch_step,
+        "min_distance": device.min_distance,
+        "max_distance": limit(device.max_distance),
+        "scan_rate": device.scan_rate,
+        "detection_rate": device.detection_rate,
+        "error_deviation": device.error_deviation,
+    }
+
+
+@_class_and_params.register
+def _(device: Light) -> tuple[str, Json]:
+    params: Json = {
+        "color": list(device.color),
+        "intensity": device.intensity,
+        "attenuation": list(device.attenuation),
+    }
+    if device.beam_width is None:
+        return "PointLight", params
+    return "SpotLight", params | {
+        "direction": device.direction.tolist(),
+        "beam_width": device.beam_width,
+        "cut_off_angle": device.cut_off_angle,
+        "cut_off_exponent": device.cut_off_exponent,
+    }

@@ -1,0 +1,272 @@
+"""Face sets, extrusions and height fields to meshes. Knows no file format."""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .geometry import Attribute, IntArray, Mesh
+from .rigid import Array, axis_angle_matrix
+from .triangulate import polygons_to_triangles
+
+__all__ = [
+    "elevation_grid",
+    "extrusion",
+    "face_set",
+    "planar_tex_coords",
+    "polygons_to_triangles",
+]
+
+_NONE = np.empty((0, 3), dtype=np.int32)
+_CLOSED = 1e-12  # [m]; ends of a curve closer than this are one point
+
+
+def face_set(
+    points: ArrayLike,
+    index_list: ArrayLike,
+    *,
+    normals: Attribute | None = None,
+    colors: Attribute | None = None,
+    tex_coords: Attribute | None = None,
+    ccw: bool = True,
+    crease_angle: float = 0.0,
+    solid: bool = True,
+) -> Mesh:
+    """Return the mesh of polygons and of what is given per corner.
+
+    Args:
+        points: In [m], shape (n, 3).
+        index_list: As in ``polygons_to_triangles``.
+        normals: ``indices`` of shape (len(index_list),) gives the row of ``values`` for
+            each entry of ``index_list``; shape (k,) with k polygons gives one for each
+            polygon. An attribute that does not cover all corners is left out.
+        colors: Likewise.
+        tex_coords: Likewise.
+        ccw: False turns every polygon over.
+        crease_angle: In [rad].
+        solid: Whether the back of the faces may be left undrawn.
+    """
+    triangles, positions, polygons = polygons_to_triangles(points, index_list)
+    if not ccw:
+        triangles, positions = triangles[:, ::-1], positions[:, ::-1]
+    corners = len(np.asarray(index_list))
+
+    def follow(attribute: Attribute | None) -> Attribute | None:
+        if attribute is None:
+            return None
+        per_corner = len(attribute.indices) == corners
+        rows = positions if per_corner else np.repeat(polygons[:, None], 3, axis=1)
+        if rows.size and rows.max() >= len(attribute.indices):
+            return None
+        chosen = np.asarray(attribute.indices)[rows].astype(np.int32)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= len(attribute.values)):
+            return None
+        return Attribute(attribute.values, chosen)
+
+    return Mesh(
+        np.asarray(points, dtype=np.float64),
+        triangles,
+        normals=follow(normals),
+        colors=follow(colors),
+        tex_coords=follow(tex_coords),
+        crease_angle=crease_angle,
+        solid=solid,
+    )
+
+
+def planar_tex_coords(mesh: Mesh) -> Attribute:
+    """Return texture coordinates laid over the two largest sides of the bounding box.
+
+    The rule for meshes that bring none (ISO/IEC 14772-1, 6.23): s runs from 0 to 1 along
+    the largest side, t at the same scale along the second largest; ties prefer x, then y.
+    """
+    low, size = mesh.vertices.min(axis=0), np.ptp(mesh.vertices, axis=0)
+    s, t = np.argsort(-size, kind="stable")[:2]
+    scale = 1.0 / size[s] if size[s] > 0.0 else 0.0
+    return Attribute((mesh.vertices[:, (s, t)] - low[[s, t]]) * scale, mesh.triangles)
+
+
+def extrusion(
+    cross_section: ArrayLike,
+    spine: ArrayLike,
+    scale: ArrayLike = (1.0, 1.0),
+    orientation: ArrayLike = (0.0, 0.0, 1.0, 0.0),
+    *,
+    begin_cap: bool = True,
+    end_cap: bool = True,
+    ccw: bool = True,
+    crease_angle: float = 0.0,
+    solid: bool = True,
+) -> Mesh:
+    """Sweep a curve along a spine (ISO/IEC 14772-1, 6.18).
+
+    The vertex of cross-section point j on spine point i is row i * c + j of the
+    vertices, where c counts the points of the cross-section, a closing one left out.
+    With ``ccw``, along +Y, the surface faces outward when the cross-section turns from +x
+    to +z, as the published models have it.
+
+    Args:
+        cross_section: (x, z) in [m], shape (c, 2).
+        spine: In [m], shape (n, 3).
+        scale: (x, z) per spine point, shape (k, 2); the last serves all that lack one.
+        orientation: Axis and angle [rad] per spine point, shape (k, 4); likewise.
+        begin_cap: Whether an open spine's first end is closed.
+        end_cap: Whether its other end is.
+        ccw: False turns the surface inside out.
+        crease_angle: In [rad].
+        solid: Whether the back of the faces may be left undrawn.
+    """
+    section = np.asarray(cross_section, dtype=np.float64).reshape(-1, 2)
+    path = np.asarray(spine, dtype=np.float64).reshape(-1, 3)
+    if len(section) < 2 or len(path) < 2:
+        return Mesh(np.empty((0, 3)), _NONE, crease_angle=crease_angle, solid=solid)
+    section_closed, path_closed = _is_closed(section), _is_closed(path)
+    if section_closed:
+        section = section[:-1]
+    n = len(path)
+    scales = _one_each(np.asarray(scale, dtype=np.float64).reshape(-1, 2), n)
+    turns = _one_each(np.asarray(orientation, dtype=np.float64).reshape(-1, 4), n)
+    frames = _spine_frames(path, path_closed) @ np.array([_rotation(turn) for turn in turns])
+    flat = np.zeros((n, len(section), 3))
+    flat[:, :, (0, 2)] = section * scales[:, None, :]
+    rings = np.einsum("nij,nkj->nki", frames, flat) + path[:, None, :]
+    if path_closed:
+        rings = rings[:-1]
+    triangles = _side_triangles(len(rings), len(section), path_closed, section_closed)
+    if not path_closed:
+        caps = _cap_triangles(rings, begin_cap, end_cap)
+        triangles = np.concatenate((triangles, caps))
+    vertices = rings.reshape(-1, 3)
+    if not ccw:
+        triangles = triangles[:, ::-1]
+    return Mesh(vertices, triangles, crease_angle=crease_angle, solid=solid)
+
+
+def elevation_grid(
+    x_dimension: int,
+    z_dimension: int,
+    x_spacing: float,
+    z_spacing: float,
+    height: ArrayLike,
+    *,
+    ccw: bool = True,
+    crease_angle: float = 0.0,
+    solid: bool = True,
+) -> Mesh:
+    """Return a height field over the XZ plane (ISO/IEC 14772-1, 6.17).
+
+    Vertex (x, z) is row x + z * x_dimension; the two triangles of cell (x, z) are rows
+    2k and 2k + 1 with k = x + z * (x_dimension - 1).
+
+    Args:
+        x_dimension: Points along x.
+        z_dimension: Points along z.
+        x_spacing: Distance of neighbouring points along x, in [m].
+        z_spacing: Likewise along z.
+        height: y of each point in [m], x fastest, shape (x_dimension * z_dimension,).
+        ccw: True: the upper side is the outside.
+        crease_angle: In [rad].
+        solid: Whether the lower side may be left undrawn.
+
+    Raises:
+        ValueError: The number of heights does not match.
+    """
+    heights = np.asarray(height, dtype=np.float64).reshape(-1)
+    if x_dimension < 0 or z_dimension < 0 or len(heights) != x_dimension * z_dimension:
+        raise ValueError(f"{x_dimension} x {z_dimension} heights needed, {len(heights)} given")
+    number = np.arange(len(heights)).reshape(z_dimension, x_dimension)
+    z, x = np.divmod(number.ravel(), max(x_dimension, 1))
+    vertices = np.column_stack((x * x_spacing, heights, z * z_spacing))
+    a, b = number[:-1, :-1].ravel(), number[1:, :-1].ravel()
+    c, d = number[1:, 1:].ravel(), number[:-1, 1:].ravel()
+    triangles = np.stack((a, b, c, a, c, d), axis=-1).reshape(-1, 3).astype(np.int32)
+    if not ccw:
+        triangles = triangles[:, ::-1]
+    return Mesh(vertices, triangles, crease_angle=crease_angle, solid=solid)
+
+
+def _is_closed(curve: Array) -> bool:
+    return len(curve) > 2 and float(np.linalg.norm(curve[0] - curve[-1])) < _CLOSED
+
+
+def _one_each(values: Array, count: int) -> Array:
+    """Return ``count`` rows, the last one repeated as often as needed."""
+    return values[np.minimum(np.arange(count), len(values) - 1)]
+
+
+def _rotation(axis_angle: Array) -> Array:
+    norm = float(np.linalg.norm(axis_angle[:3]))
+    return axis_angle_matrix(axis_angle[:3] / norm, axis_angle[3]) if norm > 0.0 else np.eye(3)
+
+
+def _spine_frames(path: Array, closed: bool) -> Array:
+    """Return the rotation of the cross-section plane at each spine point, shape (n, 3, 3).
+
+    Columns are X, Y (along the spine) and Z (the side to which the spine bends).
+    """
+    ahead, behind = np.roll(path, -1, axis=0), np.roll(path, 1, axis=0)
+    if closed:
+        # First and last point coincide, so the neighbours at the join lie one further.
+        ahead[-1], behind[0] = path[1], path[-2]
+    else:
+        ahead[-1], behind[0] = path[-1], path[0]
+    size = float(np.ptp(path, axis=0).max())
+    y = _defined(_unit(ahead - behind, size))
+    z = _unit(np.cross(ahead - path, behind - path), size * size)
+    if not z.any():
+        return np.tile(_shortest_from_y(y[0]), (len(path), 1, 1))
+    z = _defined(z)
+    for i in range(1, len(z)):
+        if z[i] @ z[i - 1] < 0.0:
+            z[i] = -z[i]
+    return np.stack((np.cross(y, z), y, z), axis=2)
+
+
+def _unit(vectors: Array, scale: float) -> Array:
+    """Return unit vectors; those that are zero on this scale become zero."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units = np.zeros_like(vectors)
+    np.divide(vectors, length, out=units, where=length > 1e-10 * scale)
+    return units
+
+
+def _defined(vectors: Array) -> Array:
+    """Replace zero rows by the row before, leading ones by the first that is not zero."""
+    known = np.flatnonzero(vectors.any(axis=1))
+    if not len(known):
+        return vectors
+    source = np.searchsorted(known, np.arange(len(vectors)), side="right") - 1
+    rows = known[np.maximum(source, 0)]
+    chosen: Array = vectors[rows]
+    return chosen
+
+
+def _shortest_from_y(direction: Array) -> Array:
+    """Return the shortest rotation that turns +Y onto a unit vector, shape (3, 3)."""
+    axis = np.array([direction[2], 0.0, -direction[0]])  # Y x direction
+    sine = float(np.linalg.norm(axis))
+    if sine < _CLOSED:
+        return np.eye(3) if direction[1] >= 0.0 else axis_angle_matrix([1.0, 0.0, 0.0], pi)
+    return axis_angle_matrix(axis / sine, float(np.arctan2(sine, direction[1])))
+
+
+def _side_triangles(rings: int, points: int, wrap_rings: bool, wrap_points: bool) -> IntArray:
+    number = np.arange(rings * points).reshape(rings, points)
+    if wrap_rings:
+        number = np.concatenate((number, number[:1]))
+    if wrap_points:
+        number = np.concatenate((number, number[:, :1]), axis=1)
+    a, b = number[:-1, :-1].ravel(), number[1:, :-1].ravel()
+    c, d = number[:-1, 1:].ravel(), number[1:, 1:].ravel()
+    return np.stack((a, b, d, a, d, c), axis=-1).reshape(-1, 3).astype(np.int32)
+
+
+def _cap_triangles(rings: Array, begin: bool, end: bool) -> IntArray:
+    n, points = rings.shape[:2]
+    ring, _, _ = polygons_to_triangles(rings[0], np.arange(points))
+    last, _, _ = polygons_to_triangles(rings[-1], np.arange(points))
+    parts = [ring if begin else _NONE]
+    parts.append(last[:, ::-1] + (n - 1) * points if end else _NONE)
+    return np.concatenate(parts).astype(np.int32)

@@ -1,0 +1,76 @@
+"""Normals of a mesh's corners, given or worked out from its faces."""
+
+from __future__ import annotations
+
+from math import cos, pi
+
+import numpy as np
+
+from .geometry import IntArray, Mesh
+from .rigid import Array
+
+
+def corner_normals(mesh: Mesh) -> Array:
+    """Return a unit normal for each corner of each triangle, shape (m, 3, 3).
+
+    Normals that the mesh gives are used; where it gives none, or one without a
+    direction, the normal of a corner is the mean of the faces around its vertex that
+    meet its own face at no more than the crease angle, weighted by their angle there.
+    """
+    generated = _generated_normals(mesh)
+    if mesh.normals is None:
+        return generated
+    given = unit(mesh.normals.values[mesh.normals.indices])
+    return np.where(np.any(given != 0.0, axis=2, keepdims=True), given, generated)
+
+
+def unit(vectors: Array) -> Array:
+    """Return vectors scaled to length one; those without a direction become zero."""
+    vectors = np.where(np.isfinite(vectors).all(axis=-1, keepdims=True), vectors, 0.0)
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(length > 0.0, length, 1.0)
+
+
+def _generated_normals(mesh: Mesh) -> Array:
+    corners = mesh.vertices[mesh.triangles]
+    edges = np.roll(corners, -1, axis=1) - corners
+    faces = unit(np.cross(edges[:, 0], edges[:, 1]))
+    flat = np.repeat(faces[:, None], 3, axis=1)
+    if mesh.crease_angle <= 0.0 or not len(faces):
+        return flat
+    directions = unit(edges)
+    cosines = np.einsum("fci,fci->fc", directions, -np.roll(directions, 1, axis=1))
+    weights = np.arccos(np.clip(cosines, -1.0, 1.0))
+    order = np.argsort(mesh.triangles, axis=None, kind="stable")
+    smooth = _blend(
+        mesh.triangles.ravel()[order],
+        flat.reshape(-1, 3)[order],
+        weights.ravel()[order],
+        cos(min(mesh.crease_angle, pi)),
+    )
+    normals = np.empty_like(smooth)
+    normals[order] = smooth
+    normals = normals.reshape(flat.shape)
+    return np.where(np.any(normals != 0.0, axis=2, keepdims=True), normals, flat)
+
+
+def _blend(vertices: IntArray, normals: Array, weights: Array, least_cosine: float) -> Array:
+    """Sum the normals of corners, sorted by vertex, over neighbours within the crease angle.
+
+    Corner i is paired with i + 1, i + 2, ... of the same vertex, so that memory does not
+    grow with the number of faces that meet in a point.
+    """
+    weighted = normals * weights[:, None]
+    total = weighted.copy()
+    distance = 1
+    first = np.arange(len(vertices) - 1)
+    first = first[vertices[first] == vertices[first + 1]]
+    while len(first):
+        cosine = np.einsum("ki,ki->k", normals[first], normals[first + distance])
+        one = first[cosine >= least_cosine - 1e-12]
+        total[one] += weighted[one + distance]
+        total[one + distance] += weighted[one]
+        distance += 1
+        first = first[first + distance < len(vertices)]
+        first = first[vertices[first] == vertices[first + distance]]
+    return unit(total)

@@ -1,0 +1,67 @@
+"""Postures to compute a Body in, and the file that lists them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .rigid import Array
+
+
+class PostureError(ValueError):
+    """A file of postures could not be used; the message says where and why."""
+
+
+@dataclass(frozen=True)
+class Posture:
+    """A posture to compute a body in.
+
+    Attributes:
+        q: Positions by joint name, in [rad] or [m]; a joint not named keeps its initial one.
+        root_p: Position of the root in [m], shape (3,); None means the model's own.
+        root_R: Rotation of the root, shape (3, 3); None means the model's own.
+    """
+
+    q: Mapping[str, float] = field(default_factory=dict)
+    root_p: Array | None = None
+    root_R: Array | None = None
+
+
+def read_postures(path: Path) -> list[Posture]:
+    """Read postures from a JSON file: a list of {"root_p", "root_R", "q": {joint: value}}.
+
+    Raises:
+        PostureError: The file cannot be read, or holds something else.
+    """
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PostureError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise PostureError(f"{path} is not JSON: {error}") from None
+    if not isinstance(rows, list):
+        raise PostureError(f"{path} must hold a list of postures")
+    return [_posture(row, f"{path}, posture {i}") for i, row in enumerate(rows)]
+
+
+def _posture(row: Any, where: str) -> Posture:
+    known = {"name", "root_p", "root_R", "q"}
+    if not isinstance(row, dict) or not row.keys() <= known:
+        raise PostureError(f'{where} must be an object with "root_p", "root_R" and "q"')
+    try:
+        q = {str(name): float(value) for name, value in row.get("q", {}).items()}
+        root_p, root_R = (
+            None if key not in row else np.array(row[key], dtype=np.float64).reshape(shape)
+            for key, shape in (("root_p", (3,)), ("root_R", (3, 3)))
+        )
+    except (AttributeError, TypeError, ValueError) as error:
+        raise PostureError(f"{where}: {error}") from None
+    numbers = [*q.values(), *(x for a in (root_p, root_R) if a is not None for x in a.ravel())]
+    if not np.isfinite(numbers).all():
+        raise PostureError(f"{where} holds a number that is not finite")
+    return Posture(q, root_p, root_R)

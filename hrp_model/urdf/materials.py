@@ -1,0 +1,57 @@
+"""The materials of a URDF: every colour once, under a name of its own."""
+
+from __future__ import annotations
+
+from urdf_parser_py import urdf
+
+from ..frames import legal_name
+from ..geometry import Material, Mesh, Shape
+
+Rgba = tuple[float, float, float, float]
+
+
+class Materials:
+    """Collects the colours of a robot's shapes."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, Rgba], str] = {}
+        self._colors: dict[str, Rgba] = {}
+
+    def reference(self, shape: Shape) -> urdf.LinkMaterial | None:
+        """Return what a visual says about its colour.
+
+        None where a texture or colours of vertices say more than one colour could: a
+        URDF material may be laid over the whole mesh.
+        """
+        geometry, material = shape.geometry, shape.material
+        if isinstance(geometry, Mesh) and (material.texture or geometry.colors is not None):
+            return None
+        return urdf.LinkMaterial(name=self._name(material))
+
+    def elements(self) -> list[urdf.Material]:
+        """Return the definitions of all materials referred to, in order of first use."""
+        return [
+            urdf.Material(name=name, color=urdf.Color(list(rgba)))
+            for name, rgba in self._colors.items()
+        ]
+
+    def _name(self, material: Material) -> str:
+        rgba = rgba_of(material)
+        key = (material.name, rgba)
+        if key not in self._names:
+            base = legal_name(material.name, default="material")
+            name, number = base, 2
+            while name in self._colors:
+                name, number = f"{base}_{number}", number + 1
+            self._names[key] = name
+            self._colors[name] = rgba
+        return self._names[key]
+
+
+def rgba_of(material: Material) -> Rgba:
+    """Return the one colour that URDF can tell, 0..1: what is reflected and what glows."""
+    r, g, b = (
+        min(1.0, max(0.0, float(d) + float(e)))
+        for d, e in zip(material.diffuse, material.emissive, strict=True)
+    )
+    return r, g, b, 1.0 - min(1.0, max(0.0, float(material.transparency)))

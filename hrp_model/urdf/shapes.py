@@ -1,0 +1,73 @@
+"""Where a shape goes in a URDF: as a primitive, or as a mesh with an origin."""
+
+from __future__ import annotations
+
+from math import isclose
+from typing import TypeAlias
+
+import numpy as np
+from urdf_parser_py import urdf
+
+from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
+from ..rigid import Array, Pose
+from ..tessellate import mesh_of, shape_mesh, solid_mesh, transformed
+
+UrdfGeometry: TypeAlias = "urdf.Box | urdf.Sphere | urdf.Cylinder | urdf.Mesh"
+
+# A cylinder lies along Y in a Body and along Z in URDF: +90 degrees about X.
+_Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+_SAME_SCALE = 1e-6
+
+
+def primitive(shape: Shape) -> tuple[Pose, UrdfGeometry] | None:
+    """Return a shape as a URDF primitive with its origin in F, or None if it is none of them.
+
+    URDF knows box, sphere and cylinder. Scales that keep the form are taken up by the
+    sizes; mirrored, sheared and oval ones need a mesh.
+    """
+    parts = shape.rigid_parts()
+    if parts is None:
+        return None
+    pose, scale = parts
+    geometry = shape.geometry
+    if isinstance(geometry, Box):
+        return pose, urdf.Box(size=(geometry.size * scale).tolist())
+    x, y, z = scale.tolist()
+    round_about_y = isclose(x, z, rel_tol=_SAME_SCALE)
+    if isinstance(geometry, Sphere) and round_about_y and isclose(x, y, rel_tol=_SAME_SCALE):
+        return pose, urdf.Sphere(radius=float(geometry.radius * x))
+    if isinstance(geometry, Cylinder) and round_about_y:
+        radius, length = float(geometry.radius * x), float(geometry.height * y)
+        return pose @ Pose(_Y_TO_Z), urdf.Cylinder(radius=radius, length=length)
+    return None
+
+
+def needs_mesh(shape: Shape, *, solid: bool) -> bool:
+    """Tell whether only a mesh shows the shape as it is; a ``solid`` one has all its faces."""
+    geometry = shape.geometry
+    if isinstance(geometry, Cylinder) and not solid:
+        return not (geometry.top and geometry.bottom and geometry.side) or primitive(shape) is None
+    return primitive(shape) is None
+
+
+def is_empty(shape: Shape) -> bool:
+    """Tell whether there is nothing to see: a mesh without triangles."""
+    return isinstance(shape.geometry, Mesh) and not len(shape.geometry.triangles)
+
+
+def mesh_origin(shape: Shape) -> Pose:
+    """Return the pose in F at which the mesh of ``placed_mesh`` stands."""
+    parts = shape.rigid_parts()
+    return Pose() if parts is None else parts[0]
+
+
+def placed_mesh(shape: Shape, *, solid: bool) -> Mesh:
+    """Return the shape as triangles relative to ``mesh_origin``, its scale worked in.
+
+    So equal parts of a robot, such as its left and right wheel, are equal meshes.
+    """
+    parts = shape.rigid_parts()
+    if parts is None:
+        return shape_mesh(shape, solid=solid)
+    T: Array = np.diag([*parts[1], 1.0])
+    return transformed((solid_mesh if solid else mesh_of)(shape.geometry), T)

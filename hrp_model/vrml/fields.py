@@ -1,0 +1,152 @@
+"""Typed access to the fields of nodes, with their defaults, and frames made of them."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..diagnostics import Diagnostics
+from ..rigid import Array, Pose, axis_angle_matrix
+from .library import known_types
+from .nodes import Node
+
+_PLACING = frozenset(("translation", "rotation", "scale", "center"))
+
+
+class Fields:
+    """Reads fields of the nodes known by name.
+
+    A file's own PROTO may give a field another type or default. A value that cannot be
+    what the field's name promises is reported, and the known default is used.
+    """
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+
+    def flag(self, node: Node, name: str) -> bool:
+        """Return an SFBool."""
+        value = node.get(name)
+        return value if isinstance(value, bool) else bool(self._mismatch(node, name))
+
+    def text(self, node: Node, name: str) -> str:
+        """Return an SFString."""
+        value = node.get(name)
+        if isinstance(value, tuple) and len(value) == 1:
+            value = value[0]
+        return value if isinstance(value, str) else str(self._mismatch(node, name))
+
+    def texts(self, node: Node, name: str) -> tuple[str, ...]:
+        """Return an MFString."""
+        value = node.get(name)
+        listed = value if isinstance(value, tuple) else (value,)
+        if all(isinstance(item, str) for item in listed):
+            return tuple(str(item) for item in listed)
+        self._mismatch(node, name)
+        return ()
+
+    def number(self, node: Node, name: str) -> float:
+        """Return an SFFloat; never NaN."""
+        values = self._array(node.get(name))
+        if values is None or not len(values) or isnan(values[0]):
+            values = self._array(self._mismatch(node, name))
+        return 0.0 if values is None or not len(values) else float(values[0])
+
+    def integer(self, node: Node, name: str) -> int:
+        """Return an SFInt32; a fraction, which old files write, is rounded."""
+        value = self.number(node, name)
+        return round(value) if abs(value) < 2**31 else 0
+
+    def first(self, node: Node, name: str) -> float | None:
+        """Return the first of an MFFloat, or None when it is empty; never NaN."""
+        values = self.numbers(node, name)
+        if not len(values):
+            return None
+        return self.number(node, name)
+
+    def numbers(self, node: Node, name: str) -> Array:
+        """Return all numbers of a field, shape (n,)."""
+        values = self._array(node.get(name))
+        if values is None:
+            values = self._array(self._mismatch(node, name))
+        return np.empty(0) if values is None else values
+
+    def rows(self, node: Node, name: str, width: int) -> Array:
+        """Return an MFVec2f, MFVec3f, ...: shape (n, width)."""
+        values = self.numbers(node, name)
+        return values[: len(values) // width * width].reshape(-1, width)
+
+    def indices(self, node: Node, name: str) -> NDArray[np.int64]:
+        """Return an MFInt32, shape (n,)."""
+        value = node.get(name)
+        if isinstance(value, np.ndarray) and value.dtype == np.int64:
+            return value.reshape(-1)
+        values = self.numbers(node, name)
+        return np.nan_to_num(np.clip(values, -1.0, 2.0**31 - 1.0), nan=2.0**31 - 1.0).astype(
+            np.int64
+        )
+
+    def vector(self, node: Node, name: str, width: int = 3) -> Array:
+        """Return an SFVec3f or another short vector; always finite, shape (width,)."""
+        values = self._array(node.get(name))
+        if values is None or len(values) != width or not np.isfinite(values).all():
+            values = self._array(self._mismatch(node, name))
+        return np.zeros(width) if values is None else values
+
+    def rotation(self, node: Node, name: str) -> Array:
+        """Return an SFRotation as a matrix, shape (3, 3). Its axis need not have length one."""
+        value = node.get(name)
+        if value == (0.0, 0.0, 1.0, 0.0):
+            return np.eye(3)
+        x, y, z, angle = self.vector(node, name, 4).tolist()
+        norm = float(np.sqrt(x * x + y * y + z * z))
+        if norm == 0.0:
+            if angle != 0.0:
+                message = f"'{name}' has an axis of length zero; it counts as no rotation"
+                self._diagnostics.warn("zero-axis", message, node.at(name))
+            return np.eye(3)
+        return axis_angle_matrix((x / norm, y / norm, z / norm), angle)
+
+    def pose(self, node: Node) -> Pose:
+        """Return the frame that ``translation`` and ``rotation`` place in the parent's."""
+        if "translation" not in node.values and "rotation" not in node.values:
+            return Pose()
+        return Pose(self.rotation(node, "rotation"), self.vector(node, "translation"))
+
+    def affine(self, node: Node) -> Array | None:
+        """Return the matrix of a Transform, shape (4, 4), or None where it changes nothing.
+
+        P' = T C R SR S SR^-1 C^-1 P (ISO/IEC 14772-1, 6.52).
+        """
+        if _PLACING.isdisjoint(node.values) or "translation" not in node.type.fields:
+            return None
+        matrix = np.eye(4)
+        linear = self.rotation(node, "rotation")
+        if "scale" in node.values:
+            SR = self.rotation(node, "scaleOrientation")
+            linear = linear @ SR @ np.diag(self.vector(node, "scale")) @ SR.T
+        matrix[:3, :3] = linear
+        matrix[:3, 3] = self.vector(node, "translation")
+        if "center" in node.values:
+            center = self.vector(node, "center")
+            matrix[:3, 3] += center - linear @ center
+        return matrix
+
+    def _array(self, value: object) -> Array | None:
+        """Return numbers as they are, however many; None when the value is none."""
+        if isinstance(value, np.ndarray):
+            return value.reshape(-1).astype(np.float64, copy=False)
+        if isinstance(value, float | int):
+            return np.array([value], dtype=np.float64)
+        if isinstance(value, tuple) and all(isinstance(item, float | int) for item in value):
+            return np.array(value, dtype=np.float64)
+        return None
+
+    def _mismatch(self, node: Node, name: str) -> object:
+        """Report a value that is not what its name promises, and return the known default."""
+        if name in node.values:
+            message = f"the value of '{name}' does not fit a {node.type_name}; the default is used"
+            self._diagnostics.error("wrong-value", message, node.at(name))
+        known = known_types().get(node.type_name)
+        return known.fields[name].default if known and name in known.fields else None

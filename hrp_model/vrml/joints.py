@@ -1,0 +1,186 @@
+"""OpenHRP's Joint, Segment and ExtraJoint nodes to joints and masses."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from ..body import ExtraJoint, ExtraJointType, Joint, JointType, Range
+from ..diagnostics import Diagnostics, did_you_mean
+from ..inertia import MassProperties
+from ..rigid import Array, Pose
+from .fields import Fields
+from .nodes import Node
+
+_JOINT_TYPES = {
+    "fixed": JointType.FIXED,
+    "free": JointType.FREE,
+    "rotate": JointType.REVOLUTE,
+    "slide": JointType.PRISMATIC,
+    "crawler": JointType.TRACK,  # OpenHRP's word
+    "pseudoContinuousTrack": JointType.TRACK,  # Choreonoid's
+    "revolute": JointType.REVOLUTE,
+    "prismatic": JointType.PRISMATIC,
+}
+_EXTRA_JOINT_TYPES = {
+    "xyz": ExtraJointType.BALL,
+    "xy": ExtraJointType.XY,
+    "z": ExtraJointType.Z,
+    "ball": ExtraJointType.BALL,
+    "piston": ExtraJointType.PISTON,
+    "hinge": ExtraJointType.HINGE,
+    "fixed": ExtraJointType.FIXED,
+}
+_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+class JointReader:
+    """Reads what joints and segments say about motion and mass."""
+
+    def __init__(self, diagnostics: Diagnostics, fields: Fields) -> None:
+        self._diagnostics = diagnostics
+        self._fields = fields
+
+    def joint(self, node: Node, name: str, is_root: bool) -> Joint:
+        """Return the joint of a Joint node. Angles in VRML are radians already.
+
+        ``jointValue`` is none of the initial posture: no loader but OpenHRP's reads it.
+        """
+        fields = self._fields
+        joint_type = self._type(node, name, is_root)
+        joint_id = fields.integer(node, "jointId")
+        gear_ratio = fields.number(node, "gearRatio")
+        rotor_inertia = fields.number(node, "rotorInertia")
+        torque_const = fields.number(node, "torqueConst")
+        # The field of older files that gives the product as one number.
+        equivalent = fields.number(node, "equivalentInertia")
+        return Joint(
+            type=joint_type,
+            name=name,
+            id=joint_id if joint_id >= 0 else None,
+            axis=self._axis(node, name, joint_type),
+            position=self._range(node, "llimit", "ulimit"),
+            velocity=self._range(node, "lvlimit", "uvlimit"),
+            effort=self._effort(node, abs(gear_ratio) * torque_const),
+            equivalent_rotor_inertia=equivalent or gear_ratio**2 * rotor_inertia,
+            gear_ratio=gear_ratio,
+            rotor_inertia=rotor_inertia,
+            torque_const=torque_const,
+        )
+
+    def mass(self, node: Node) -> MassProperties:
+        """Return the mass properties of a Segment, in its own frame."""
+        return MassProperties(
+            self._fields.number(node, "mass"),
+            self._fields.vector(node, "centerOfMass"),
+            self._inertia(node),
+        )
+
+    def extra_joint(self, node: Node, links: frozenset[str]) -> ExtraJoint | None:
+        """Return the constraint of an ExtraJoint node between two of the links, or None."""
+        fields = self._fields
+        ends = fields.text(node, "link1Name"), fields.text(node, "link2Name")
+        for field_name, end in zip(("link1Name", "link2Name"), ends, strict=True):
+            if end not in links:
+                message = f"there is no link '{end}'.{did_you_mean(end, links)}"
+                self._diagnostics.error("unknown-link", message, node.at(field_name))
+        word = fields.text(node, "jointType")
+        kind = _EXTRA_JOINT_TYPES.get(word)
+        if kind is None:
+            hint = did_you_mean(word, _EXTRA_JOINT_TYPES)
+            message = f"'{word}' is no type of an ExtraJoint.{hint}"
+            self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
+        if kind is None or not links.issuperset(ends):
+            return None
+        axis = fields.vector(node, "jointAxis")
+        return ExtraJoint(
+            type=kind,
+            links=ends,
+            X_AJ=Pose(p=fields.vector(node, "link1LocalPos")),
+            X_BJ=Pose(p=fields.vector(node, "link2LocalPos")),
+            axis=self._normalised(node, axis, (1.0, 0.0, 0.0)),
+            name=node.name,
+        )
+
+    def _type(self, node: Node, name: str, is_root: bool) -> JointType:
+        word = self._fields.text(node, "jointType")
+        if word in _JOINT_TYPES:
+            return _JOINT_TYPES[word]
+        fallback = JointType.FREE if is_root else JointType.FIXED
+        if word:
+            hint = did_you_mean(word, _JOINT_TYPES)
+            message = f"joint '{name}' has jointType '{word}'.{hint}"
+            self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
+        else:
+            message = f"joint '{name}' has no jointType; it counts as {fallback.value}"
+            self._diagnostics.warn("missing-joint-type", message, node.span)
+        return fallback
+
+    def _axis(self, node: Node, name: str, joint_type: JointType) -> Array:
+        """Return the axis: three numbers, or a letter, after the type in the file's own PROTO."""
+        written = node.get("jointAxis")
+        if isinstance(written, str):
+            letter = written.strip().upper()
+            axis = _AXES.get(letter.lstrip("+-"))
+            if axis is None:
+                message = f"joint '{name}' has jointAxis '{written}'; it may be X, Y, Z or a vector"
+                self._diagnostics.error("unknown-axis", message, node.at("jointAxis"))
+                axis = _AXES["Z"]
+            return np.array(axis) * (-1.0 if letter.startswith("-") else 1.0)
+        vector = self._fields.vector(node, "jointAxis")
+        if joint_type in (JointType.FIXED, JointType.FREE):
+            length = float(np.linalg.norm(vector))
+            return vector / length if length else np.array(_AXES["Z"])
+        return self._normalised(node, vector, _AXES["Z"])
+
+    def _normalised(self, node: Node, axis: Array, default: tuple[float, ...]) -> Array:
+        length = float(np.linalg.norm(axis))
+        if length == 0.0:
+            message = "an axis of length zero says nothing about the motion"
+            self._diagnostics.error("zero-axis", message, node.at("jointAxis"))
+            return np.array(default)
+        # Rounded decimals are no reason to speak up; "1 1 0" may be a mistake.
+        if abs(length - 1.0) > 1e-3:
+            message = f"the axis has length {length:g}; only its direction counts"
+            self._diagnostics.warn("axis-not-unit", message, node.at("jointAxis"))
+        return axis if length == 1.0 else axis / length
+
+    def _range(self, node: Node, lower: str, upper: str) -> Range:
+        """Read a pair of limits. OpenHRP writes them as lists; empty means none."""
+        least, most = self._fields.first(node, lower), self._fields.first(node, upper)
+        return Range(-inf if least is None else least, inf if most is None else most)
+
+    def _effort(self, node: Node, effort_per_ampere: float) -> Range:
+        """Return the range that the current limit [A] of the motor allows."""
+        current = self._fields.first(node, "climit")
+        if current is None or not np.isfinite(current * effort_per_ampere):
+            return Range()
+        limit = abs(current * effort_per_ampere)
+        return Range(-limit, limit)
+
+    def _inertia(self, node: Node) -> Array:
+        """Return momentsOfInertia, row by row about the center of mass, shape (3, 3)."""
+        numbers = self._fields.numbers(node, "momentsOfInertia")
+        at = node.at("momentsOfInertia")
+        if not len(numbers):
+            return np.zeros((3, 3))
+        if not np.isfinite(numbers).all():
+            self._diagnostics.error("not-finite", "momentsOfInertia holds no number", at)
+            return np.zeros((3, 3))
+        if len(numbers) == 6:
+            self._diagnostics.warn(
+                "short-inertia", "6 moments of inertia are read as xx xy xz yy yz zz", at
+            )
+            xx, xy, xz, yy, yz, zz = numbers
+            return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if len(numbers) != 9:
+            message = f"momentsOfInertia needs 9 numbers, row by row; there are {len(numbers)}"
+            self._diagnostics.error("bad-inertia", message, at)
+            return np.zeros((3, 3))
+        matrix = numbers.reshape(3, 3)
+        difference = float(np.abs(matrix - matrix.T).max())
+        if difference > 1e-6 * float(np.abs(matrix).max()):
+            message = "momentsOfInertia is not symmetric; the mean of both halves is used"
+            self._diagnostics.warn("asymmetric-inertia", message, at)
+        return matrix if difference == 0.0 else (matrix + matrix.T) / 2.0

@@ -1,0 +1,159 @@
+"""OpenHRP's sensor nodes to devices: the one place that knows their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..devices import (
+    AccelerationSensor,
+    Camera,
+    Device,
+    ForceSensor,
+    GenericDevice,
+    ImageType,
+    Light,
+    RangeSensor,
+    RateGyroSensor,
+)
+from ..diagnostics import Diagnostics, did_you_mean
+from ..rigid import Array, Pose
+from .fields import Fields
+from .nodes import Node
+
+_IMAGE_TYPES = {image_type.value.upper(): image_type for image_type in ImageType}
+
+
+class DeviceReader:
+    """Reads device nodes."""
+
+    def __init__(self, diagnostics: Diagnostics, fields: Fields) -> None:
+        self._diagnostics = diagnostics
+        self._fields = fields
+        self._unnamed = 0
+
+    def device(self, node: Node, link: str, X_LS: Pose) -> Device:
+        """Return the device of a node whose type is in ``DEVICES``."""
+        common: dict[str, Any] = {
+            "name": node.name or self._made_up_name(node),
+            "link": link,
+            "X_LS": X_LS,
+            "id": self._id(node),
+            "info": written_values(node, ("children", "translation", "rotation")),
+        }
+        return DEVICES[node.type_name](self, node, common)
+
+    def _id(self, node: Node) -> int | None:
+        for name in ("deviceId", "sensorId", "id"):
+            if name in node.values:
+                number = self._fields.integer(node, name)
+                return number if number >= 0 else None
+        return None
+
+    def _made_up_name(self, node: Node) -> str:
+        self._unnamed += 1
+        name = f"{node.type_name}{self._unnamed}"
+        message = f"a {node.type_name} has no DEF name; it is called '{name}'"
+        self._diagnostics.warn("unnamed-device", message, node.span)
+        return name
+
+    def _limit(self, node: Node, name: str) -> Array:
+        """Return a limit per axis; a negative number, OpenHRP's default, means none."""
+        limit = self._fields.vector(node, name)
+        return np.where(limit < 0.0, inf, limit)
+
+    def _acceleration_sensor(self, node: Node, common: dict[str, Any]) -> Device:
+        return AccelerationSensor(**common, max_acceleration=self._limit(node, "maxAcceleration"))
+
+    def _gyro(self, node: Node, common: dict[str, Any]) -> Device:
+        limit = self._limit(node, "maxAngularVelocity")
+        return RateGyroSensor(**common, max_angular_velocity=limit)
+
+    def _force_sensor(self, node: Node, common: dict[str, Any]) -> Device:
+        return ForceSensor(
+            **common,
+            max_force=self._limit(node, "maxForce"),
+            max_torque=self._limit(node, "maxTorque"),
+        )
+
+    def _vision_sensor(self, node: Node, common: dict[str, Any]) -> Device:
+        word = self._fields.text(node, "type")
+        image_type = _IMAGE_TYPES.get(word.upper())
+        if image_type is None:
+            hint = did_you_mean(word.upper(), _IMAGE_TYPES)
+            message = f"'{word}' is no type of a VisionSensor; it gives no image.{hint}"
+            self._diagnostics.warn("unknown-image-type", message, node.at("type"))
+        return Camera(
+            **common,
+            image_type=image_type or ImageType.NONE,
+            width=self._fields.integer(node, "width"),
+            height=self._fields.integer(node, "height"),
+            field_of_view=self._fields.number(node, "fieldOfView"),
+            near_clip=self._fields.number(node, "frontClipDistance"),
+            far_clip=self._fields.number(node, "backClipDistance"),
+            frame_rate=self._fields.number(node, "frameRate"),
+        )
+
+    def _range_sensor(self, node: Node, common: dict[str, Any]) -> Device:
+        return RangeSensor(
+            **common,
+            yaw_range=self._fields.number(node, "scanAngle"),
+            yaw_step=self._fields.number(node, "scanStep"),
+            scan_rate=self._fields.number(node, "scanRate"),
+            min_distance=self._fields.number(node, "minDistance"),
+            max_distance=self._fields.number(node, "maxDistance"),
+        )
+
+    def _spot_light(self, node: Node, common: dict[str, Any]) -> Device:
+        fields = self._fields
+        direction = fields.vector(node, "direction")
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            message = "a direction of length zero counts as 0 0 -1"
+            self._diagnostics.warn("zero-axis", message, node.at("direction"))
+            direction, length = np.array([0.0, 0.0, -1.0]), 1.0
+        return Light(
+            **common,
+            on=fields.flag(node, "on"),
+            color=tuple(fields.vector(node, "color").tolist()),
+            intensity=fields.number(node, "intensity"),
+            attenuation=tuple(fields.vector(node, "attenuation").tolist()),
+            direction=direction / length,
+            beam_width=fields.number(node, "beamWidth"),
+            cut_off_angle=fields.number(node, "cutOffAngle"),
+            cut_off_exponent=fields.number(node, "cutOffExponent"),
+        )
+
+    def _generic(self, node: Node, common: dict[str, Any]) -> Device:
+        return GenericDevice(**common, type_name=node.type_name)
+
+
+DEVICES: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
+    "AccelerationSensor": DeviceReader._acceleration_sensor,
+    "Gyro": DeviceReader._gyro,
+    "ForceSensor": DeviceReader._force_sensor,
+    "VisionSensor": DeviceReader._vision_sensor,
+    "RangeSensor": DeviceReader._range_sensor,
+    "SpotLightDevice": DeviceReader._spot_light,
+    "PressureSensor": DeviceReader._generic,
+    "PhotoInterrupter": DeviceReader._generic,
+    "HardwareComponent": DeviceReader._generic,
+}
+
+
+def written_values(node: Node, known: tuple[str, ...]) -> dict[str, object]:
+    """Return the plain values that a node writes, those of ``known`` fields left out."""
+    plain: dict[str, object] = {}
+    for name, value in node.values.items():
+        if name in known:
+            continue
+        if isinstance(value, np.ndarray):
+            plain[name] = value.tolist()
+        elif isinstance(value, bool | int | float | str):
+            plain[name] = value
+        elif isinstance(value, tuple) and all(isinstance(v, float | int | str) for v in value):
+            plain[name] = list(value)
+    return plain

@@ -1,0 +1,12 @@
+"""Simulation time to rosgraph_msgs/Clock."""
+
+from __future__ import annotations
+
+from rosgraph_msgs.msg import Clock
+
+from .basic import stamp
+
+
+def clock(time_ns: int) -> Clock:
+    """Return a Clock that shows this simulation time, in [ns]."""
+    return Clock(clock=stamp(time_ns))

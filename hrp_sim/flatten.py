@@ -1,0 +1,329 @@
+"""Placement to Articulation: grouping, masses, joints, and the check of every number."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+import numpy as np
+
+from hrp_model import Body, JointType, Link
+from hrp_model.body import UNLIMITED, ExtraJoint, ExtraJointType, Range
+from hrp_model.devices import ForceSensor
+from hrp_model.inertia import MassProperties, merge
+from hrp_model.kinematics import BodyState
+from hrp_model.rigid import Array, Pose
+
+from .articulation import (
+    STATIC,
+    Articulation,
+    Contact,
+    Groups,
+    IntArray,
+    JointKind,
+    Joints,
+    Links,
+    LoopKind,
+    Loops,
+    link_error,
+)
+from .collision import flatten_shapes
+from .engine import PhysicsError, PhysicsSettings, Placement
+
+_log = logging.getLogger("hrp_sim")
+
+_JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
+_LOOP_KINDS = {
+    ExtraJointType.BALL: LoopKind.BALL,
+    ExtraJointType.HINGE: LoopKind.HINGE,
+    ExtraJointType.FIXED: LoopKind.FIXED,
+    ExtraJointType.PISTON: LoopKind.PISTON,
+}
+
+
+def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
+    """Return the body of a placement as flat arrays.
+
+    Raises:
+        PhysicsError: A number is not finite, a mass or inertia cannot move, an axis is
+            zero, a shape is impossible; the message names the body and the link.
+    """
+    _check_numbers(placement)
+    start = _start(placement)
+    zero = BodyState(placement.body)
+    zero.p[0], zero.R[0], zero.q[:] = start.p[0], start.R[0], 0.0
+    zero.calc_forward_kinematics()
+    watched = {d.link for d in placement.body.devices if isinstance(d, ForceSensor)}
+    group_of, members = _group(placement.body, placement.fixed, watched)
+    masses = [_mass_properties(placement, zero, m) for m in members]
+    groups = _groups(masses, members, zero, start)
+    links = _links(placement.body, start, zero, group_of, groups, watched)
+    joints = _joints(placement, zero, group_of)
+    loops = _loops(placement, links)
+    contacts = _contacts(placement.body, group_of, joints, loops)
+    geoms = flatten_shapes(placement, links.R, links.p, settings.friction)
+    return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
+
+
+def _check_numbers(placement: Placement) -> None:
+    """Check what no later stage can name any more."""
+    for link in placement.body.links:
+        if not _is_rigid(link.X_PL):
+            raise link_error(placement, link, "its pose is not a finite rigid transform")
+        values = np.concatenate([[link.mass], link.center_of_mass, link.inertia.ravel()])
+        if not np.all(np.isfinite(values)):
+            raise link_error(placement, link, "its mass, centre of mass or inertia is not finite")
+        if link.mass < 0.0:
+            raise link_error(placement, link, f"its mass is negative ({link.mass:g} kg)")
+        if link.joint.moves and not 1e-6 < float(np.linalg.norm(link.joint.axis)) < 1e6:
+            raise link_error(placement, link, f"its joint axis is {link.joint.axis.tolist()}")
+        rotor = link.joint.equivalent_rotor_inertia
+        if not 0.0 <= rotor < np.inf:
+            raise link_error(placement, link, f"its equivalent rotor inertia is {rotor:g}")
+    if not _is_rigid(placement.X_WL):
+        raise link_error(
+            placement, placement.body.root, "its placement is not a finite rigid transform"
+        )
+
+
+def _is_rigid(pose: Pose) -> bool:
+    """Whether a pose is finite and its rotation is one, to 1e-6."""
+    if not (np.all(np.isfinite(pose.R)) and np.all(np.isfinite(pose.p))):
+        return False
+    return bool(np.abs(pose.R.T @ pose.R - np.eye(3)).max() < 1e-6 and np.linalg.det(pose.R) > 0)
+
+
+def _start(placement: Placement) -> BodyState:
+    """Return the state that a placement asks for."""
+    body = placement.body
+    state = BodyState(body)
+    for name, value in (("q", placement.q), ("dq", placement.dq)):
+        if value is not None and np.shape(value) != (len(body.moving_links),):
+            raise PhysicsError(
+                f"body '{placement.name}': {name} must have {len(body.moving_links)} "
+                f"elements, got shape {np.shape(value)}"
+            )
+    if placement.q is not None:
+        state.q[:] = placement.q
+    if placement.dq is not None:
+        state.dq[:] = placement.dq
+    for link, q, dq in zip(body.moving_links, state.q, state.dq, strict=True):
+        if not (np.isfinite(q) and np.isfinite(dq)):
+            raise link_error(placement, link, f"its joint starts at q = {q}, dq = {dq}")
+    state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
+    if not placement.fixed:
+        state.v[0], state.w[0] = placement.v, placement.w
+    if not (np.all(np.isfinite(state.v[0])) and np.all(np.isfinite(state.w[0]))):
+        raise link_error(placement, body.root, "its velocity is not finite")
+    state.calc_forward_kinematics(velocity=True)
+    return state
+
+
+def _group(body: Body, fixed: bool, watched: set[str]) -> tuple[IntArray, list[list[int]]]:
+    """Return the group of each link, and the links of each group."""
+    group_of = np.full(len(body.links), STATIC, dtype=np.int32)
+    members: list[list[int]] = []
+    for i, link in enumerate(body.links):
+        parent = body.parent_indices[i]
+        rigid = link.joint.type in (JointType.FIXED, JointType.TRACK)
+        if parent < 0 and fixed:
+            continue
+        if parent >= 0 and rigid and link.name not in watched:
+            group_of[i] = group_of[parent]
+            if group_of[i] != STATIC:
+                members[group_of[i]].append(i)
+            continue
+        group_of[i] = len(members)
+        members.append([i])
+    return group_of, members
+
+
+def _mass_properties(placement: Placement, zero: BodyState, members: list[int]) -> MassProperties:
+    """Return the mass of a group, in the frame of its first link."""
+    base = Pose(zero.R[members[0]], zero.p[members[0]]).inverse()
+    parts = []
+    for i in members:
+        link = placement.body.links[i]
+        # Only the symmetric part of an inertia resists rotation.
+        inertia = (link.inertia + link.inertia.T) / 2.0
+        part = MassProperties(link.mass, link.center_of_mass, inertia)
+        parts.append(part.expressed_in(base @ Pose(zero.R[i], zero.p[i])))
+    whole = merge(parts)
+    first = placement.body.links[members[0]]
+    if not whole.mass > 0.0:
+        raise link_error(placement, first, "it moves, so its mass must be positive, not 0 kg")
+    moments = np.linalg.eigvalsh(whole.inertia)
+    if not (moments[0] > 0.0 and moments[0] > 1e-12 * moments[2]):
+        listed = ", ".join(f"{m:.3g}" for m in moments)
+        raise link_error(
+            placement,
+            first,
+            f"it moves, so its inertia must be positive definite, not of moments {listed}",
+        )
+    return whole
+
+
+def _groups(
+    masses: list[MassProperties], members: list[list[int]], zero: BodyState, start: BodyState
+) -> Groups:
+    first = [m[0] for m in members]
+    center = np.array([m.center_of_mass for m in masses]).reshape(-1, 3)
+    arm = np.einsum("gij,gj->gi", start.R[first], center)
+    return Groups(
+        mass=np.array([m.mass for m in masses], dtype=np.float64),
+        inertia=np.array([m.inertia for m in masses]).reshape(-1, 3, 3),
+        zero_R=zero.R[first],
+        zero_p=zero.p[first] + np.einsum("gij,gj->gi", zero.R[first], center),
+        R=start.R[first],
+        p=start.p[first] + arm,
+        v=start.v[first] + np.cross(start.w[first], arm),
+        w=start.w[first],
+    )
+
+
+def _links(
+    body: Body,
+    start: BodyState,
+    zero: BodyState,
+    group_of: IntArray,
+    groups: Groups,
+    watched: set[str],
+) -> Links:
+    """Place the links in their groups, where q = 0; static ones in the world, as they start."""
+    n = len(body.links)
+    R, p, axes = start.R.copy(), start.p.copy(), np.zeros((n, 3))
+    for i, group in enumerate(group_of):
+        if group != STATIC:
+            R[i] = groups.zero_R[group].T @ zero.R[i]
+            p[i] = groups.zero_R[group].T @ (zero.p[i] - groups.zero_p[group])
+        if body.links[i].joint.type is JointType.TRACK:
+            axes[i] = R[i] @ body.links[i].joint.axis
+    return Links(
+        group=group_of,
+        R=R,
+        p=p,
+        track_axis=axes,
+        watched=np.array([x.name in watched for x in body.links], dtype=np.int32),
+    )
+
+
+def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints:
+    """List the joints above the first links of the groups; FREE links have none."""
+    body = placement.body
+    coordinate = {link.name: i for i, link in enumerate(body.moving_links)}
+    above = []
+    for i, (link, parent) in enumerate(zip(body.links, body.parent_indices, strict=True)):
+        is_free = parent < 0 or link.joint.type is JointType.FREE
+        if not is_free and group_of[i] != group_of[parent]:
+            above.append(i)
+    links = [body.links[i] for i in above]
+    axes = [zero.R[i] @ _unit(body.links[i].joint.axis) for i in above]
+    q = np.array([_range(placement, x, x.joint.position) for x in links], dtype=np.float64)
+    effort = np.array([_effort_range(placement, x) for x in links], dtype=np.float64)
+    rotors = [x.joint.equivalent_rotor_inertia if x.joint.moves else 0.0 for x in links]
+    return Joints(
+        kind=_integers(_JOINT_KINDS.get(x.joint.type, JointKind.FIXED) for x in links),
+        link=_integers(above),
+        coordinate=_integers(coordinate.get(x.name, -1) for x in links),
+        child=group_of[above],
+        parent=group_of[[body.parent_indices[i] for i in above]],
+        anchor=zero.p[above],
+        axis=np.array(axes, dtype=np.float64).reshape(-1, 3),
+        lower=np.ascontiguousarray(q.reshape(-1, 2)[:, 0]),
+        upper=np.ascontiguousarray(q.reshape(-1, 2)[:, 1]),
+        effort_lower=np.ascontiguousarray(effort.reshape(-1, 2)[:, 0]),
+        effort_upper=np.ascontiguousarray(effort.reshape(-1, 2)[:, 1]),
+        rotor_inertia=np.array(rotors, dtype=np.float64),
+    )
+
+
+def _integers(values: Iterable[int]) -> IntArray:
+    return np.array([int(v) for v in values], dtype=np.int32)
+
+
+def _unit(axis: Array) -> Array:
+    """Return a unit vector; the axis of a fixed joint may be zero and does not matter."""
+    return axis / (float(np.linalg.norm(axis)) or 1.0)
+
+
+def _range(placement: Placement, link: Link, values: Range) -> Range:
+    """Return a range of positions; one that holds nothing is no range."""
+    if values.lower <= values.upper or not link.joint.moves:
+        return values
+    _warn_range(placement, link, "position", values)
+    return UNLIMITED
+
+
+def _effort_range(placement: Placement, link: Link) -> Range:
+    """Return a range of efforts; one that excludes zero is no range."""
+    if link.joint.effort.lower <= 0.0 <= link.joint.effort.upper or not link.joint.moves:
+        return link.joint.effort
+    _warn_range(placement, link, "effort", link.joint.effort)
+    return UNLIMITED
+
+
+def _warn_range(placement: Placement, link: Link, what: str, values: Range) -> None:
+    _log.warning(
+        "body '%s', link '%s': the %s range [%g, %g] of its joint cannot hold and is ignored",
+        placement.name,
+        link.name,
+        what,
+        *values,
+    )
+
+
+def _loops(placement: Placement, links: Links) -> Loops:
+    """List the extra joints between different groups; those not simulated yet are logged."""
+    made: list[tuple[ExtraJoint, int, int]] = []
+    for joint in placement.body.extra_joints:
+        a, b = (placement.body.link_index(name) for name in joint.links)
+        values = np.concatenate([joint.X_AJ.p, joint.X_BJ.p, joint.axis])
+        if not (np.all(np.isfinite(values)) and np.linalg.norm(joint.axis) > 1e-6):
+            problem = f"its extra joint to '{joint.links[1]}' has no finite points and axis"
+            raise link_error(placement, placement.body.links[a], problem)
+        if joint.type not in _LOOP_KINDS:
+            _log.warning(
+                "body '%s': the extra joint '%s' of type %s is not simulated yet",
+                placement.name,
+                joint.name or " - ".join(joint.links),
+                joint.type.value,
+            )
+        elif links.group[a] != links.group[b]:
+            made.append((joint, a, b))
+    a_of = [a for _, a, _ in made]
+    b_of = [b for _, _, b in made]
+    points_a = [links.R[a] @ x.X_AJ.p + links.p[a] for x, a, _ in made]
+    points_b = [links.R[b] @ x.X_BJ.p + links.p[b] for x, _, b in made]
+    axes = [links.R[a] @ _unit(x.axis) for x, a, _ in made]
+    return Loops(
+        kind=_integers(_LOOP_KINDS[x.type] for x, _, _ in made),
+        a=links.group[a_of],
+        b=links.group[b_of],
+        p_a=np.array(points_a, dtype=np.float64).reshape(-1, 3),
+        p_b=np.array(points_b, dtype=np.float64).reshape(-1, 3),
+        axis=np.array(axes, dtype=np.float64).reshape(-1, 3),
+    )
+
+
+def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> IntArray:
+    """Return a ``Contact`` for every pair of links.
+
+    Groups never touch themselves nor the groups that a joint ties them to. What hangs
+    together by joints may be drawn overlapping; what a FREE joint separates may not.
+    """
+    tree = np.arange(-1, group_of.max(initial=STATIC) + 1)  # tree[g + 1] of group g
+    for child, parent in zip(joints.child, joints.parent, strict=True):
+        tree[child + 1] = tree[parent + 1]
+    same_tree = tree[group_of + 1][:, None] == tree[group_of + 1]
+    contacts = np.where(same_tree, Contact.UNLESS_OVERLAPPING, Contact.ALWAYS).astype(np.int32)
+    tied = np.eye(len(tree), dtype=np.bool_)
+    for a, b in (
+        *zip(joints.child, joints.parent, strict=True),
+        *zip(loops.a, loops.b, strict=True),
+    ):
+        tied[a + 1, b + 1] = tied[b + 1, a + 1] = True
+    contacts[tied[group_of + 1][:, group_of + 1]] = Contact.NEVER
+    for pair in body.self_collision_disabled:
+        i, j = (body.link_index(name) for name in (min(pair), max(pair)))
+        contacts[i, j] = contacts[j, i] = Contact.NEVER
+    return contacts

@@ -1,0 +1,39 @@
+"""How the bodies of a world are told apart: a namespace and a frame prefix for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hrp_model import Body
+
+
+@dataclass(frozen=True, slots=True)
+class BodyNaming:
+    """Where a body's topics and frames live.
+
+    Attributes:
+        namespace: Put before its topics; empty for the only robot of a world.
+        frame_prefix: Put before its frames; empty for the only robot of a world.
+    """
+
+    namespace: str
+    frame_prefix: str
+
+    def topic(self, name: str) -> str:
+        """Return one of the body's topics, in its namespace."""
+        return f"{self.namespace}/{name}" if self.namespace else name
+
+
+def name_bodies(bodies: Mapping[str, Body], frame_prefix: str = "") -> dict[str, BodyNaming]:
+    """Give the only robot of a world the plain names, and every other body its own.
+
+    A robot is a body that can move. Where there are several, each has its namespace.
+    """
+    robots = [name for name, body in bodies.items() if not body.is_static]
+    return {
+        name: BodyNaming("", frame_prefix)
+        if robots == [name]
+        else BodyNaming(name, f"{frame_prefix}{name}/")
+        for name in bodies
+    }

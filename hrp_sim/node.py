@@ -1,0 +1,393 @@
+"""The ROS 2 face of a Simulation: publishes what it reads, and hands it commands.
+
+Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
+``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
+Subscribed: ``joint_commands`` of each robot. Parameters: ``PARAMS``.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.exceptions import InvalidParameterValueException, ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
+from tf2_msgs.msg import TFMessage
+
+from hrp_model import Diagnostics, ModelError
+from hrp_model.frames import body_frames
+from hrp_model.node import ModelNode, logged_diagnostics
+from hrp_model.resources import ResourceError, resolve
+from hrp_model.rigid import matrix_quaternion
+from hrp_msgs import names, qos
+from hrp_msgs.clock import clock
+from hrp_msgs.image import ImageBuffer, camera_info
+from hrp_msgs.imu import imu
+from hrp_msgs.joint_command import joint_command
+from hrp_msgs.joint_state import joint_state
+from hrp_msgs.laser_scan import laser_scan
+from hrp_msgs.odometry import odometry
+from hrp_msgs.params import Param, declare
+from hrp_msgs.tf import tf_message, transform
+from hrp_msgs.topic import Topic
+from hrp_msgs.wrench import wrench
+
+from .control import JointCommand
+from .darkroom import Darkroom
+from .engine import NS_PER_S, PhysicsError, Solver
+from .load import load_world
+from .naming import name_bodies
+from .runner import Runner, stopped_by_signals
+from .sensors import (
+    CameraSensor,
+    Exposure,
+    ForceSensor,
+    ImageReading,
+    ImuSensor,
+    JointSensor,
+    OdometryReading,
+    OdometrySensor,
+    RangeSensor,
+)
+from .simulation import Simulation
+from .state import SimulatedBody
+
+PARAMS = (
+    Param("world", "", "World file or model, as a path, file:// or package:// URI."),
+    Param("solver", "", "'world' or 'quick'; empty means what the world file says."),
+    Param("seed", -1, "Of the engine's random order; -1 means what the world file says."),
+    Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
+    Param("frame_prefix", "", "Put before every TF frame name."),
+    Param("world_frame", "world", "Name of the frame that nothing moves."),
+    Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),
+)
+
+
+@dataclass(frozen=True)
+class Route:
+    """How the readings of one kind of sensor become messages.
+
+    Attributes:
+        message: Class of the message.
+        topic: Topic from the sensor's token and whether it is the only one of its kind.
+        convert: Message from a reading and the frame its numbers are expressed in.
+        lazy: Whether the sensor is only read when somebody listens.
+    """
+
+    message: Any
+    topic: Callable[[str, bool], str]
+    convert: Callable[[Any, str], Any]
+    lazy: bool = False
+
+
+# A new sensor is one entry here. Odometry and cameras say more than one message.
+ROUTES: dict[type, Route] = {
+    JointSensor: Route(
+        JointState,
+        lambda _token, _alone: names.JOINT_STATES,
+        lambda r, _frame: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort),
+    ),
+    ImuSensor: Route(
+        Imu,
+        lambda token, alone: names.imu_topic(token, only_one=alone),
+        lambda r, frame: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration),
+    ),
+    ForceSensor: Route(
+        WrenchStamped,
+        lambda token, _alone: names.wrench_topic(token),
+        lambda r, frame: wrench(r.time_ns, frame, r.force, r.torque),
+    ),
+    RangeSensor: Route(
+        LaserScan,
+        lambda token, alone: names.scan_topic(token, only_one=alone),
+        lambda r, frame: laser_scan(
+            r.time_ns,
+            frame,
+            r.ranges,
+            angle_min=r.angle_min,
+            angle_increment=r.angle_increment,
+            scan_time=r.scan_time,
+            range_min=r.range_min,
+            range_max=r.range_max,
+        ),
+        lazy=True,
+    ),
+}
+
+
+class SensorOutput:
+    """The topic of one sensor."""
+
+    def __init__(self, node: Node, route: Route, topic: str, frame: str) -> None:
+        self.topic = Topic(node, route.message, topic, qos.SENSOR)
+        self.topics = [self.topic]
+        self._route = route
+        self._frame = frame
+
+    def is_wanted(self) -> bool:
+        """Tell whether the sensor should be read."""
+        return not self._route.lazy or self.topic.has_listener()
+
+    def publish(self, reading: Any) -> None:
+        """Publish a reading."""
+        self.topic.publish(self._route.convert(reading, self._frame))
+
+
+class OdometryOutput:
+    """The true motion of a root, as odometry and as a transform."""
+
+    def __init__(self, node: Node, topic: str, world: str, frame: str, tf: Topic | None) -> None:
+        self.topic = Topic(node, Odometry, topic, qos.SENSOR)
+        self.topics = [self.topic]
+        self._world = world
+        self._frame = frame
+        self._tf = tf
+
+    def is_wanted(self) -> bool:
+        """Always: the transform is always wanted."""
+        return True
+
+    def publish(self, r: OdometryReading) -> None:
+        """Publish where the root is; a fixed one's transform is latched elsewhere."""
+        at, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
+        self.topic.publish(odometry(r.time_ns, self._world, self._frame, *at, *twist))
+        if self._tf is not None:
+            pose = transform(r.time_ns, self._world, self._frame, r.position, r.orientation)
+            self._tf.publish(tf_message([pose]))
+
+
+class CameraOutput:
+    """The topics of one camera: image and camera_info, with one stamp."""
+
+    def __init__(self, node: Node, topics: tuple[str, str], frame: str) -> None:
+        self.image = Topic(node, Image, topics[0], qos.SENSOR)
+        self.info = Topic(node, CameraInfo, topics[1], qos.SENSOR)
+        self.topics = [self.image, self.info]
+        self._buffer = ImageBuffer()
+        self._frame = frame
+
+    def is_wanted(self) -> bool:
+        """Tell whether the camera should take pictures."""
+        return any(topic.has_listener() for topic in self.topics)
+
+    def publish(self, r: ImageReading) -> None:
+        """Publish a picture."""
+        self.image.publish(self._buffer.image(r.time_ns, self._frame, r.pixels))
+        height, width = r.pixels.shape[:2]
+        self.info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))
+
+
+Output = SensorOutput | OdometryOutput | CameraOutput
+
+
+class SimNode(Node):
+    """Publishes a simulation. Whoever steps it calls ``publish`` after every step.
+
+    Args:
+        node_options: What rclpy's Node takes, such as ``parameter_overrides``.
+    """
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__("sim_node", **node_options)
+        self.settings = declare(self, PARAMS)
+        self._outputs: dict[str, Output] = {}
+        self._simulation: Simulation | None = None
+
+    def load(self) -> Simulation:
+        """Make the simulation that the parameters ask for.
+
+        Raises:
+            ModelError: The world or a model in it cannot be used.
+            PhysicsError: The physics cannot take a body.
+            InvalidParameterValueException: A parameter makes no sense.
+        """
+        world, solver, seed = (self.settings[key] for key in ("world", "solver", "seed"))
+        if not world:
+            raise InvalidParameterValueException("world", world, "it names no world or model")
+        if solver not in ("", *(s.value for s in Solver)):
+            raise InvalidParameterValueException("solver", solver, "it is 'world' or 'quick'")
+        path = resolve(world, Path.cwd()) if "://" in world else Path(world)
+        config = load_world(path, logged_diagnostics(self)).with_physics(
+            solver=Solver(solver) if solver else None, seed=seed if seed >= 0 else None
+        )
+        return Simulation(config, defer_images=True, diagnostics=logged_diagnostics(self))
+
+    def start(self, simulation: Simulation) -> None:
+        """Make the topics of a simulation, and publish what does not change."""
+        self._simulation = simulation
+        self._clock_topic = Topic(self, Clock, names.CLOCK, qos.CLOCK)
+        self._tf = Topic(self, TFMessage, names.TF, qos.TF)
+        self._tf_static = Topic(self, TFMessage, names.TF_STATIC, qos.TF_STATIC)
+        self._clock_period_ns = round(NS_PER_S / self.settings["clock_rate"])
+        self._next_clock_ns = 0
+        cameras = {k: s for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)}
+        self._darkroom = Darkroom(cameras, self._publish_image)
+        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
+        self.naming = name_bodies(bodies, self.settings["frame_prefix"])
+        fixed_roots = [self._start_body(s) for s in simulation.bodies.values()]
+        self._tf_static.publish(tf_message(root for root in fixed_roots if root))
+        simulation.wanted = lambda name: self._outputs[name].is_wanted()
+
+    @property
+    def topics(self) -> list[Topic]:
+        """Everything that is published."""
+        own = [self._clock_topic, self._tf, self._tf_static]
+        return own + [topic for output in self._outputs.values() for topic in output.topics]
+
+    def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
+        """Publish the readings of one step, and the clock when it is due."""
+        if time_ns >= self._next_clock_ns:
+            self._next_clock_ns = time_ns + self._clock_period_ns
+            self._clock_topic.publish(clock(time_ns))
+        for name, reading in readings.items():
+            if isinstance(reading, Exposure):
+                self._darkroom.submit(name, reading)
+            else:
+                self._outputs[name].publish(reading)
+
+    def close(self) -> None:
+        """End the drawing of images and the simulation, then the node."""
+        if self._simulation is not None:
+            self._darkroom.close()
+            self._simulation.close()
+        self.destroy_node()
+
+    def _publish_image(self, name: str, image: ImageReading) -> None:
+        output = self._outputs[name]
+        assert isinstance(output, CameraOutput)
+        output.publish(image)
+
+    def _start_body(self, simulated: SimulatedBody) -> Any:
+        """Make the topics of a body; return the transform of its root if that is fixed."""
+        assert self._simulation is not None
+        name, body = simulated.name, simulated.body
+        naming, world = self.naming[name], self.settings["world_frame"]
+        frames = body_frames(body, Diagnostics(listener=lambda _: None))
+        root = names.frame(frames.links[body.root.name], naming.frame_prefix)
+        data_frames = {d.name: f for d, f in zip(body.devices, frames.data, strict=True)}
+        sensors = {k: s for k, s in self._simulation.sensors.items() if s.body == name}
+        tokens = names.topic_tokens(s.name for s in sensors.values())
+        is_fixed = self._simulation.is_fixed(name)
+        for key, sensor in sensors.items():
+            token = tokens[sensor.name]
+            frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+            if isinstance(sensor, OdometrySensor):
+                topic, tf = naming.topic(names.ODOMETRY), None if is_fixed else self._tf
+                self._outputs[key] = OdometryOutput(self, topic, world, root, tf)
+            elif isinstance(sensor, CameraSensor):
+                image, info = map(naming.topic, names.image_topics(token))
+                self._outputs[key] = CameraOutput(self, (image, info), frame)
+            else:
+                route = ROUTES[type(sensor)]
+                alone = sum(type(s) is type(sensor) for s in sensors.values()) == 1
+                topic = naming.topic(route.topic(token, alone))
+                self._outputs[key] = SensorOutput(self, route, topic, frame)
+        if not body.is_static:
+            self._listen(name, naming.topic(names.JOINT_COMMANDS))
+        if not is_fixed:
+            return None
+        motion = simulated.motion
+        return transform(0, world, root, motion.p[0], matrix_quaternion(motion.R[0]))
+
+    def _listen(self, body: str, topic: str) -> None:
+        simulation = self._simulation
+        assert simulation is not None
+
+        def take(msg: JointState) -> None:
+            simulation.command(body, JointCommand(*joint_command(msg)))
+
+        self.create_subscription(JointState, topic, take, qos.COMMAND)
+
+
+class RosSession:
+    """A simulation with ROS 2 around it: nodes, and a thread that serves them.
+
+    Args:
+        parameters: Overrides of ``PARAMS``; what is not given may come from the command line.
+        with_models: Whether to describe the bodies too, as model_node does.
+
+    Raises:
+        ModelError, PhysicsError, ResourceError: The world cannot be used.
+        ParameterException: A parameter cannot be used.
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], *, with_models: bool) -> None:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+        self._models: list[ModelNode] = []
+        self._executor = SingleThreadedExecutor()
+        self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
+        try:
+            self.node = SimNode(parameter_overrides=overrides)
+            self.simulation = self.node.load()
+            self.node.start(self.simulation)
+            if with_models:
+                self._describe_bodies()
+        except BaseException:
+            rclpy.try_shutdown()
+            raise
+        for node in (self.node, *self._models):
+            self._executor.add_node(node)
+        self._thread.start()
+
+    def published(self) -> dict[str, int]:
+        """Return the messages published so far, by topic."""
+        return {topic.name: topic.count for topic in self.node.topics}
+
+    def close(self) -> None:
+        """End the nodes and their thread."""
+        rclpy.try_shutdown()
+        self._thread.join()
+        self.node.close()
+        for node in self._models:
+            node.destroy_node()
+
+    def _describe_bodies(self) -> None:
+        for name, simulated in self.simulation.bodies.items():
+            naming = self.node.naming[name]
+            prefix = Parameter("frame_prefix", value=naming.frame_prefix)
+            model = ModelNode(namespace=naming.namespace, parameter_overrides=[prefix])
+            self._models.append(model)
+            model.start(simulated.body)
+
+    def _serve(self) -> None:
+        with suppress(ExternalShutdownException):
+            self._executor.spin()
+
+
+def main() -> int:
+    """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
+    try:
+        session = RosSession({}, with_models=False)
+    except ParameterException as error:
+        print(f"error: {error}; start with: --ros-args -p world:=FILE", file=sys.stderr)
+        return 2
+    except (ModelError, PhysicsError, ResourceError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    factor = session.node.settings["real_time_factor"]
+    runner = Runner(session.simulation, session.node.publish, real_time_factor=factor)
+    with stopped_by_signals(runner):
+        runner.run()
+        if runner.error is not None:
+            session.node.get_logger().error(f"the simulation stands still: {runner.error}")
+            runner.wait_for_stop()
+        session.close()
+    return 0 if runner.error is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+/* ODE behind plain arrays: the structures that the files _core_*.c share.
+ *
+ * Python hands over an Articulation (hrp_sim/articulation.py) and the arrays of a
+ * BodyMotion and a JointDrive (hrp_sim/state.py); their buffers are held, and read and
+ * written in place while the interpreter lock is released. Geoms are kept in plain
+ * arrays rather than in ODE's spaces: the order of contacts then depends on the state
+ * alone, and not on the history of the spaces' lists.
+ */
+#ifndef HRP_SIM_ODE_CORE_H
+#define HRP_SIM_ODE_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <ode/ode.h>
+
+#ifndef dDOUBLE
+#error "the arrays are float64: ODE must be built with double precision"
+#endif
+
+enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
+enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON };
+enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
+enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
+enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER };
+
+/* Arrays of an Articulation, only looked at while a body is made. */
+typedef enum {
+    LINK_GROUP, LINK_R, LINK_P, LINK_TRACK_AXIS, LINK_WATCHED,
+    GROUP_MASS, GROUP_INERTIA, GROUP_ZERO_R, GROUP_ZERO_P,
+    GROUP_R, GROUP_P, GROUP_V, GROUP_W,
+    JOINT_KIND, JOINT_LINK, JOINT_COORDINATE, JOINT_CHILD, JOINT_PARENT,
+    JOINT_ANCHOR, JOINT_AXIS, JOINT_LOWER, JOINT_UPPER,
+    JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
+    LOOP_KIND, LOOP_A, LOOP_B, LOOP_P_A, LOOP_P_B, LOOP_AXIS,
+    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_FRICTION,
+    GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
+    CONTACTS, START_Q, START_DQ,
+    FLAT_FIELDS
+} FlatField;
+
+typedef enum {
+    PER_LINK, PER_GROUP, PER_JOINT, PER_LOOP, PER_GEOM, PER_COORDINATE,
+    PER_VERTEX, PER_TRIANGLE, PER_GEOM_AND_END, PER_PAIR, PER_KINDS
+} Per;
+
+typedef struct {
+    Py_buffer views[FLAT_FIELDS];
+    int held;
+    Py_ssize_t count[PER_KINDS];
+} Flat;
+
+/* Arrays of a BodyMotion and of a JointDrive, held as long as the body lives. */
+typedef enum {
+    MOTION_P, MOTION_R, MOTION_V, MOTION_W, MOTION_A, MOTION_ALPHA,
+    MOTION_FORCE, MOTION_TORQUE, MOTION_Q, MOTION_DQ, MOTION_EFFORT,
+    DRIVE_Q, DRIVE_DQ, DRIVE_KP, DRIVE_KD, DRIVE_EFFORT, DRIVE_TRACK_SPEED,
+    LIVE_FIELDS
+} LiveField;
+
+typedef struct {
+    dReal p[3], quaternion[4], R[12], v[3], w[3];
+} GroupState;
+
+typedef struct {
+    dReal q, dq;
+    int turns; /* of a hinge: q = ODE's angle + 2 pi turns */
+} JointState;
+
+typedef struct {
+    int kind, link, coordinate, child, parent;
+    dJointID joint, motor;
+    dReal axis[3], anchor[3];       /* in the child's frame */
+    dReal parent_anchor[3];         /* in the parent's frame, or in W */
+    dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
+    JointState now, saved;
+    dReal base, damping;            /* effort at the end of the step: base - damping dq */
+    dReal applied;                  /* effort given to the bodies directly */
+    dJointFeedback feedback, motor_feedback;
+    int watched;
+} Joint;
+
+typedef struct {
+    dGeomID geom;
+    int link;
+    dReal friction;
+    dReal box[6];
+} Geom;
+
+typedef struct {
+    Geom *items;
+    int count;
+    dReal box[6]; /* around all of them */
+} GeomSet;
+
+typedef struct {
+    dTriMeshDataID data;
+    dReal *vertices;
+    dTriIndex *indices;
+} Mesh;
+
+typedef struct {
+    long id;
+    int links, groups, joints, loops, meshes, coordinates;
+    dBodyID *group;
+    GroupState *start, *saved;
+    dReal *start_q;
+    int *link_group, *contacts;
+    dReal *link_R, *link_p, *track_axis;
+    dReal *before; /* v and w of each link before the step, 6 numbers each */
+    Joint *joint;
+    dJointID *loop;
+    Mesh *mesh;
+    GeomSet moving, standing;
+    Py_buffer live[LIVE_FIELDS];
+    int held;
+} Body;
+
+typedef struct {
+    int kind;
+    long done, body;
+    int index;
+} Fault;
+
+typedef struct {
+    PyObject_HEAD
+    dWorldID world;
+    dJointGroupID contact_group;
+    dGeomID ray;
+    dReal step;
+    int quick, joint_limits, self_collision, max_contacts;
+    unsigned long seed, random;
+    long next_id, complaints;
+    Body **bodies;
+    int count;
+    int busy, broken;
+} World;
+
+/* _core_buffers.c */
+int flat_fetch(Flat *flat, PyObject *articulation);
+void flat_release(Flat *flat);
+int live_fetch(Body *body, PyObject *motion, PyObject *drive);
+int fetch_array(PyObject *owner, const char *name, char type, Py_ssize_t size, int writable,
+                Py_buffer *view);
+static inline const double *flat_reals(const Flat *flat, FlatField field)
+{
+    return (const double *)flat->views[field].buf;
+}
+static inline const int *flat_ints(const Flat *flat, FlatField field)
+{
+    return (const int *)flat->views[field].buf;
+}
+static inline double *live(const Body *body, LiveField field)
+{
+    return (double *)body->live[field].buf;
+}
+
+/* _core_build.c, _core_joints.c, _core_geoms.c */
+Body *body_create(World *world, const Flat *flat);
+void body_destroy(Body *body);
+void joints_create(World *world, Body *body, const Flat *flat);
+void loops_create(World *world, Body *body, const Flat *flat);
+int geoms_create(Body *body, const Flat *flat);
+void geoms_destroy(Body *body);
+
+/* _core_drive.c */
+int drives_check(const Body *body, Fault *fault);
+void drives_apply(World *world, Body *body);
+void joint_read(const Body *body, Joint *joint);
+void joint_set_stops(Joint *joint);
+
+/* _core_contact.c */
+void contacts_create(World *world);
+void boxes_update(Body *body);
+PyObject *overlaps_forbid(World *world, Body *body);
+
+/* _core_state.c */
+void state_save(World *world);
+void state_restore(World *world);
+void state_reset(World *world);
+void body_started(Body *body);
+int state_check(World *world, Fault *fault);
+void velocities_remember(Body *body);
+void motion_write(const Body *body, dReal step);
+void motion_write_still(const Body *body);
+
+/* _core_step.c */
+void world_step(World *world, long count, Fault *fault);
+void guards_install(void);
+
+/* _core_rays.c */
+void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
+               double max_distance, long ignored, double *distances);
+
+/* Small vectors; matrices are rows of 3 (arrays) or of 4 (ODE's). */
+static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = R9[3 * i] * v[0] + R9[3 * i + 1] * v[1] + R9[3 * i + 2] * v[2];
+}
+static inline void rotate4(dReal out[3], const dReal *R12, const dReal v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = R12[4 * i] * v[0] + R12[4 * i + 1] * v[1] + R12[4 * i + 2] * v[2];
+}
+static inline void unrotate4(dReal out[3], const dReal *R12, const dReal v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = R12[i] * v[0] + R12[4 + i] * v[1] + R12[8 + i] * v[2];
+}
+static inline void cross3(dReal out[3], const dReal a[3], const dReal b[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+static inline dReal dot3(const dReal a[3], const dReal b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+static inline void to_matrix12(dReal *R12, const dReal *R9)
+{
+    for (int i = 0; i < 3; i++) {
+        R12[4 * i] = R9[3 * i];
+        R12[4 * i + 1] = R9[3 * i + 1];
+        R12[4 * i + 2] = R9[3 * i + 2];
+        R12[4 * i + 3] = 0.0;
+    }
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* Bodies in and out of the world. */
+#include "_core.h"
+
+static void group_place(dBodyID group, const double *p, const double *R)
+{
+    dMatrix3 matrix;
+    to_matrix12(matrix, R);
+    dBodySetPosition(group, p[0], p[1], p[2]);
+    dBodySetRotation(group, matrix);
+}
+
+/* Make the groups where every joint is at zero: there joints have their zero, too. */
+static void groups_create(World *world, Body *body, const Flat *flat)
+{
+    for (int g = 0; g < body->groups; g++) {
+        const double *I = flat_reals(flat, GROUP_INERTIA) + 9 * g;
+        dMass mass;
+        dMassSetParameters(&mass, flat_reals(flat, GROUP_MASS)[g], 0.0, 0.0, 0.0, I[0], I[4], I[8],
+                           I[1], I[2], I[5]);
+        body->group[g] = dBodyCreate(world->world);
+        dBodySetMass(body->group[g], &mass);
+        group_place(body->group[g], flat_reals(flat, GROUP_ZERO_P) + 3 * g,
+                    flat_reals(flat, GROUP_ZERO_R) + 9 * g);
+    }
+}
+
+/* Move the groups to the starting posture, and keep it as ODE has it, for resets. */
+static void groups_start(Body *body, const Flat *flat)
+{
+    for (int g = 0; g < body->groups; g++) {
+        const double *v = flat_reals(flat, GROUP_V) + 3 * g;
+        const double *w = flat_reals(flat, GROUP_W) + 3 * g;
+        group_place(body->group[g], flat_reals(flat, GROUP_P) + 3 * g,
+                    flat_reals(flat, GROUP_R) + 9 * g);
+        dBodySetLinearVel(body->group[g], v[0], v[1], v[2]);
+        dBodySetAngularVel(body->group[g], w[0], w[1], w[2]);
+    }
+    memcpy(body->start_q, flat_reals(flat, START_Q), sizeof(dReal) * (size_t)body->coordinates);
+}
+
+/* Copy an array, or make one of zeros when there is none; never of size zero. */
+static void *copied(const void *from, size_t count, size_t size)
+{
+    void *to = calloc(count + 1, size);
+    if (to && from)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+static int body_allocate(Body *body, const Flat *flat)
+{
+    size_t links = (size_t)body->links, groups = (size_t)body->groups;
+    body->link_group = copied(flat_ints(flat, LINK_GROUP), links, sizeof(int));
+    body->contacts = copied(flat_ints(flat, CONTACTS), links * links, sizeof(int));
+    body->link_R = copied(flat_reals(flat, LINK_R), links * 9, sizeof(dReal));
+    body->link_p = copied(flat_reals(flat, LINK_P), links * 3, sizeof(dReal));
+    body->track_axis = copied(flat_reals(flat, LINK_TRACK_AXIS), links * 3, sizeof(dReal));
+    body->before = copied(NULL, links * 6, sizeof(dReal));
+    body->group = copied(NULL, groups, sizeof(dBodyID));
+    body->start = copied(NULL, groups, sizeof(GroupState));
+    body->saved = copied(NULL, groups, sizeof(GroupState));
+    body->start_q = copied(NULL, (size_t)body->coordinates, sizeof(dReal));
+    body->joint = copied(NULL, (size_t)body->joints, sizeof(Joint));
+    body->loop = copied(NULL, (size_t)body->loops, sizeof(dJointID));
+    return body->link_group && body->contacts && body->link_R && body->link_p &&
+           body->track_axis && body->before && body->group && body->start && body->saved &&
+           body->start_q && body->joint && body->loop;
+}
+
+/* Make a body of checked arrays. Returns NULL with an exception set. */
+Body *body_create(World *world, const Flat *flat)
+{
+    Body *body = calloc(1, sizeof *body);
+    if (!body) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    body->links = (int)flat->count[PER_LINK];
+    body->groups = (int)flat->count[PER_GROUP];
+    body->joints = (int)flat->count[PER_JOINT];
+    body->loops = (int)flat->count[PER_LOOP];
+    body->coordinates = (int)flat->count[PER_COORDINATE];
+    if (!body_allocate(body, flat)) {
+        body_destroy(body);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    groups_create(world, body, flat);
+    joints_create(world, body, flat);
+    groups_start(body, flat);
+    loops_create(world, body, flat);
+    if (geoms_create(body, flat)) {
+        body_destroy(body);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    return body;
+}
+
+/* Take a body out of the world and free it; also one that was made by half. */
+void body_destroy(Body *body)
+{
+    if (!body)
+        return;
+    geoms_destroy(body);
+    for (int i = 0; body->loop && i < body->loops; i++)
+        if (body->loop[i])
+            dJointDestroy(body->loop[i]);
+    for (int i = 0; body->joint && i < body->joints; i++) {
+        if (body->joint[i].motor)
+            dJointDestroy(body->joint[i].motor);
+        if (body->joint[i].joint)
+            dJointDestroy(body->joint[i].joint);
+    }
+    for (int g = 0; body->group && g < body->groups; g++)
+        if (body->group[g])
+            dBodyDestroy(body->group[g]);
+    while (body->held > 0)
+        PyBuffer_Release(&body->live[--body->held]);
+    void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,
+                     body->track_axis, body->before,   body->group,  body->start,
+                     body->saved,      body->start_q,  body->joint,  body->loop};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    free(body);
+}

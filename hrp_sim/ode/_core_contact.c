@@ -1,0 +1,217 @@
+/* Who touches whom, where, and how. */
+#include "_core.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FOUND 128            /* contacts asked of ODE: it returns the first, not the best */
+#define SAME_PLACE 1e-6      /* contacts nearer than this are one, in [m] */
+#define OVERLAP 1e-3         /* deeper at the start means drawn into each other, in [m] */
+#define TRACK_SIDE_FRICTION 0.5
+
+typedef struct {
+    World *world;
+    const Body *bodies[2];
+    const Geom *geoms[2];
+} Pair;
+
+static int boxes_meet(const dReal a[6], const dReal b[6])
+{
+    return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
+           b[4] <= a[5];
+}
+
+static void set_update(GeomSet *set)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        set->box[2 * axis] = dInfinity;
+        set->box[2 * axis + 1] = -dInfinity;
+    }
+    for (int i = 0; i < set->count; i++) {
+        dReal *box = set->items[i].box;
+        dGeomGetAABB(set->items[i].geom, box);
+        for (int axis = 0; axis < 3; axis++) {
+            set->box[2 * axis] = fmin(set->box[2 * axis], box[2 * axis]);
+            set->box[2 * axis + 1] = fmax(set->box[2 * axis + 1], box[2 * axis + 1]);
+        }
+    }
+}
+
+/* Bring the boxes around a body's shapes up to date. */
+void boxes_update(Body *body)
+{
+    set_update(&body->moving);
+    set_update(&body->standing);
+}
+
+/* Move the best contacts to the front: the deepest, then always the farthest from those kept. */
+static int reduce(dContactGeom *contacts, int count, int wanted)
+{
+    dReal distance[FOUND];
+    int best = 0;
+    for (int i = 0; i < count; i++) {
+        distance[i] = dInfinity;
+        if (contacts[i].depth > contacts[best].depth)
+            best = i;
+    }
+    for (int kept = 0;; kept++) {
+        dContactGeom chosen = contacts[best];
+        contacts[best] = contacts[kept];
+        contacts[kept] = chosen;
+        distance[best] = distance[kept];
+        if (kept + 1 == wanted || kept + 1 == count)
+            return kept + 1;
+        best = kept + 1;
+        for (int i = kept + 1; i < count; i++) {
+            dReal d[3];
+            for (int k = 0; k < 3; k++)
+                d[k] = contacts[i].pos[k] - chosen.pos[k];
+            distance[i] = fmin(distance[i], dot3(d, d));
+            if (distance[i] > distance[best])
+                best = i;
+        }
+        if (distance[best] < SAME_PLACE * SAME_PLACE)
+            return kept + 1;
+    }
+}
+
+/* Let the surface of a track run along its contact. Returns whether it does.
+ *
+ * The track pushes its link along axis x normal, the normal pointing into the link: a
+ * positive speed drives it as a wheel that turns positively about the axis would.
+ */
+static int track_surface(const Pair *pair, int side, dContact *contact)
+{
+    const Body *body = pair->bodies[side];
+    int link = pair->geoms[side]->link, group = body->link_group[link];
+    const dReal *local = body->track_axis + 3 * link;
+    dReal axis[3], *along = contact->fdir1;
+    if (dot3(local, local) == 0.0)
+        return 0;
+    memcpy(axis, local, sizeof axis);
+    if (group >= 0)
+        rotate4(axis, dBodyGetRotation(body->group[group]), local);
+    cross3(along, axis, contact->geom.normal);
+    dReal length = sqrt(dot3(along, along));
+    if (length < 1e-5)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        along[i] /= length;
+    contact->surface.mode |= dContactFDir1 | dContactMotion1 | dContactMu2;
+    contact->surface.motion1 = live(body, DRIVE_TRACK_SPEED)[link];
+    contact->surface.mu2 = TRACK_SIDE_FRICTION;
+    return 1;
+}
+
+static dBodyID group_of(const Body *body, const Geom *geom)
+{
+    int group = body->link_group[geom->link];
+    return group < 0 ? NULL : body->group[group];
+}
+
+static void touch(const Pair *pair)
+{
+    dContactGeom found[FOUND];
+    const Geom *a = pair->geoms[0], *b = pair->geoms[1];
+    int count = dCollide(a->geom, b->geom, FOUND, found, sizeof *found);
+    if (count > 0)
+        count = reduce(found, count, pair->world->max_contacts);
+    for (int i = 0; i < count; i++) {
+        dContact contact;
+        memset(&contact, 0, sizeof contact);
+        contact.geom = found[i];
+        contact.surface.mode = dContactApprox1;
+        contact.surface.mu = sqrt(a->friction * b->friction);
+        if (!track_surface(pair, 0, &contact))
+            track_surface(pair, 1, &contact);
+        dJointID joint =
+            dJointCreateContact(pair->world->world, pair->world->contact_group, &contact);
+        dJointAttach(joint, group_of(pair->bodies[0], a), group_of(pair->bodies[1], b));
+    }
+}
+
+static void sets_touch(World *world, const Body *a, const GeomSet *set_a, const Body *b,
+                       const GeomSet *set_b)
+{
+    if (!boxes_meet(set_a->box, set_b->box))
+        return;
+    for (int i = 0; i < set_a->count; i++) {
+        const Geom *geom = &set_a->items[i];
+        if (!boxes_meet(geom->box, set_b->box))
+            continue;
+        for (int j = 0; j < set_b->count; j++)
+            if (boxes_meet(geom->box, set_b->items[j].box))
+                touch(&(Pair){world, {a, b}, {geom, &set_b->items[j]}});
+    }
+}
+
+/* Call for each pair of one body's shapes that may touch and whose boxes meet. */
+typedef void (*PairFunction)(const Pair *pair, void *data);
+
+static void own_pairs(World *world, Body *body, PairFunction call, void *data)
+{
+    for (int i = 0; i < body->moving.count; i++) {
+        const Geom *a = &body->moving.items[i];
+        const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
+        for (int j = i + 1; j < body->moving.count + body->standing.count; j++) {
+            int k = j - body->moving.count;
+            const Geom *b = k < 0 ? &body->moving.items[j] : &body->standing.items[k];
+            if (allowed[b->link] != CONTACT_NEVER && boxes_meet(a->box, b->box))
+                call(&(Pair){world, {body, body}, {a, b}}, data);
+        }
+    }
+}
+
+static void touch_own(const Pair *pair, void *data)
+{
+    (void)data;
+    touch(pair);
+}
+
+/* Make the contact joints of this step, in an order that depends on the state alone. */
+void contacts_create(World *world)
+{
+    for (int i = 0; i < world->count; i++)
+        set_update(&world->bodies[i]->moving);
+    for (int i = 0; i < world->count; i++) {
+        Body *a = world->bodies[i];
+        if (world->self_collision)
+            own_pairs(world, a, touch_own, NULL);
+        for (int j = i + 1; j < world->count; j++) {
+            Body *b = world->bodies[j];
+            sets_touch(world, a, &a->moving, b, &b->moving);
+            sets_touch(world, a, &a->moving, b, &b->standing);
+            sets_touch(world, a, &a->standing, b, &b->moving);
+        }
+    }
+}
+
+static void forbid_overlap(const Pair *pair, void *data)
+{
+    dContactGeom found[FOUND];
+    Body *body = (Body *)pair->bodies[0];
+    int a = pair->geoms[0]->link, b = pair->geoms[1]->link;
+    int *there = &body->contacts[a * body->links + b], *back = &body->contacts[b * body->links + a];
+    if (*there != CONTACT_UNLESS_OVERLAPPING)
+        return;
+    int count = dCollide(pair->geoms[0]->geom, pair->geoms[1]->geom, FOUND, found, sizeof *found);
+    for (int i = 0; i < count; i++) {
+        if (found[i].depth > OVERLAP) {
+            *there = *back = CONTACT_NEVER;
+            PyObject *links = Py_BuildValue("(ii)", a, b);
+            if (links && *(PyObject **)data)
+                PyList_Append(*(PyObject **)data, links);
+            Py_XDECREF(links);
+            return;
+        }
+    }
+}
+
+/* Let links that overlap where they start pass through each other. Returns a list of pairs. */
+PyObject *overlaps_forbid(World *world, Body *body)
+{
+    PyObject *pairs = PyList_New(0);
+    if (pairs && world->self_collision)
+        own_pairs(world, body, forbid_overlap, &pairs);
+    return pairs;
+}

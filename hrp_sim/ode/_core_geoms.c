@@ -1,0 +1,96 @@
+/* Collision shapes. */
+#include "_core.h"
+
+static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
+{
+    const int *v = flat_ints(flat, GEOM_FIRST_VERTEX), *t = flat_ints(flat, GEOM_FIRST_TRIANGLE);
+    int vertices = v[k + 1] - v[k], corners = 3 * (t[k + 1] - t[k]);
+    /* ODE keeps pointers to both arrays. */
+    mesh->vertices = malloc(sizeof(dReal) * 3 * (size_t)vertices + 1);
+    mesh->indices = malloc(sizeof(dTriIndex) * (size_t)corners + 1);
+    mesh->data = dGeomTriMeshDataCreate();
+    if (!mesh->vertices || !mesh->indices || !mesh->data)
+        return NULL;
+    memcpy(mesh->vertices, flat_reals(flat, VERTICES) + 3 * v[k],
+           sizeof(dReal) * 3 * (size_t)vertices);
+    for (int i = 0; i < corners; i++)
+        mesh->indices[i] = (dTriIndex)flat_ints(flat, TRIANGLES)[3 * t[k] + i];
+    dGeomTriMeshDataBuildDouble(mesh->data, mesh->vertices, 3 * sizeof(dReal), vertices,
+                                mesh->indices, corners, 3 * sizeof(dTriIndex));
+    return dCreateTriMesh(0, mesh->data, 0, 0, 0);
+}
+
+static dGeomID geom_create(Body *body, const Flat *flat, int k)
+{
+    const double *size = flat_reals(flat, GEOM_SIZE) + 3 * k;
+    switch (flat_ints(flat, GEOM_KIND)[k]) {
+    case GEOM_BOX:
+        return dCreateBox(0, size[0], size[1], size[2]);
+    case GEOM_SPHERE:
+        return dCreateSphere(0, size[0]);
+    case GEOM_CYLINDER:
+        return dCreateCylinder(0, size[0], size[1]);
+    case GEOM_CAPSULE:
+        return dCreateCapsule(0, size[0], size[1]);
+    default:
+        return mesh_create(&body->mesh[body->meshes++], flat, k);
+    }
+}
+
+static void geom_place(dGeomID geom, dBodyID group, const double *p, const double *R)
+{
+    dMatrix3 matrix;
+    to_matrix12(matrix, R);
+    if (group) {
+        dGeomSetBody(geom, group);
+        dGeomSetOffsetPosition(geom, p[0], p[1], p[2]);
+        dGeomSetOffsetRotation(geom, matrix);
+    } else {
+        dGeomSetPosition(geom, p[0], p[1], p[2]);
+        dGeomSetRotation(geom, matrix);
+    }
+}
+
+/* Make the shapes of a body. Returns -1 when memory is short. */
+int geoms_create(Body *body, const Flat *flat)
+{
+    size_t count = (size_t)flat->count[PER_GEOM];
+    body->moving.items = calloc(count + 1, sizeof(Geom));
+    body->standing.items = calloc(count + 1, sizeof(Geom));
+    body->mesh = calloc(count + 1, sizeof(Mesh));
+    if (!body->moving.items || !body->standing.items || !body->mesh)
+        return -1;
+    for (int k = 0; k < (int)count; k++) {
+        int link = flat_ints(flat, GEOM_LINK)[k];
+        int group = body->link_group[link];
+        dGeomID geom = geom_create(body, flat, k);
+        if (!geom)
+            return -1;
+        geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
+                   flat_reals(flat, GEOM_R) + 9 * k);
+        GeomSet *set = group < 0 ? &body->standing : &body->moving;
+        set->items[set->count++] =
+            (Geom){.geom = geom, .link = link, .friction = flat_reals(flat, GEOM_FRICTION)[k]};
+    }
+    return 0;
+}
+
+static void set_destroy(GeomSet *set)
+{
+    for (int i = 0; i < set->count; i++)
+        dGeomDestroy(set->items[i].geom);
+    free(set->items);
+}
+
+void geoms_destroy(Body *body)
+{
+    set_destroy(&body->moving);
+    set_destroy(&body->standing);
+    for (int i = 0; i < body->meshes; i++) {
+        if (body->mesh[i].data)
+            dGeomTriMeshDataDestroy(body->mesh[i].data);
+        free(body->mesh[i].vertices);
+        free(body->mesh[i].indices);
+    }
+    free(body->mesh);
+}

@@ -1,0 +1,287 @@
+/* The Python face: one type, World. See _core.pyi. */
+#include "_core.h"
+
+#include <math.h>
+
+static int world_ready(World *world)
+{
+    if (!world->world)
+        PyErr_SetString(PyExc_RuntimeError, "the world is closed");
+    else if (world->busy)
+        PyErr_SetString(PyExc_RuntimeError, "the world is being used by another thread");
+    else
+        return 1;
+    return 0;
+}
+
+/* What ODE left in the middle of a step can still be looked at, but not changed. */
+static int world_whole(World *world)
+{
+    if (!world_ready(world))
+        return 0;
+    if (world->broken)
+        PyErr_SetString(PyExc_RuntimeError, "the world is broken; make another");
+    return !world->broken;
+}
+
+static void world_close(World *world)
+{
+    for (int i = 0; i < world->count; i++) {
+        Body *body = world->bodies[i];
+        /* What an error of ODE left in the middle is not touched again: it is lost. */
+        if (!world->broken)
+            body_destroy(body);
+        else
+            while (body->held > 0)
+                PyBuffer_Release(&body->live[--body->held]);
+    }
+    free(world->bodies);
+    world->bodies = NULL;
+    world->count = 0;
+    if (world->world && !world->broken) {
+        dGeomDestroy(world->ray);
+        dJointGroupDestroy(world->contact_group);
+        dWorldDestroy(world->world);
+    }
+    world->world = NULL;
+}
+
+static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"step", "quick", "gravity", "erp", "cfm", "iterations",
+                            "over_relaxation", "max_correcting_velocity", "surface_layer",
+                            "max_contacts", "joint_limits", "self_collision", "seed", NULL};
+    double step, g[3], erp, cfm, over_relaxation, velocity, layer;
+    int quick, iterations, max_contacts, joint_limits, self_collision;
+    unsigned long seed;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddippk", names, &step, &quick, &g[0],
+                                     &g[1], &g[2], &erp, &cfm, &iterations, &over_relaxation,
+                                     &velocity, &layer, &max_contacts, &joint_limits,
+                                     &self_collision, &seed))
+        return NULL;
+    if (!(step > 0.0) || max_contacts < 1 || iterations < 1) {
+        PyErr_SetString(PyExc_ValueError, "step, iterations and max_contacts must be positive");
+        return NULL;
+    }
+    World *world = (World *)type->tp_alloc(type, 0);
+    if (!world)
+        return NULL;
+    world->world = dWorldCreate();
+    world->contact_group = dJointGroupCreate(0);
+    world->ray = dCreateRay(0, 1.0);
+    dGeomRaySetClosestHit(world->ray, 1);
+    dWorldSetGravity(world->world, g[0], g[1], g[2]);
+    dWorldSetERP(world->world, erp);
+    dWorldSetCFM(world->world, cfm);
+    dWorldSetQuickStepNumIterations(world->world, iterations);
+    dWorldSetQuickStepW(world->world, over_relaxation);
+    dWorldSetContactMaxCorrectingVel(world->world, velocity);
+    dWorldSetContactSurfaceLayer(world->world, layer);
+    world->step = step;
+    world->quick = quick;
+    world->max_contacts = max_contacts;
+    world->joint_limits = joint_limits;
+    world->self_collision = self_collision;
+    world->seed = world->random = seed;
+    return (PyObject *)world;
+}
+
+static void world_dealloc(World *world)
+{
+    world_close(world);
+    Py_TYPE(world)->tp_free((PyObject *)world);
+}
+
+static int body_append(World *world, Body *body)
+{
+    Body **grown = realloc(world->bodies, sizeof(Body *) * (size_t)(world->count + 1));
+    if (!grown) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    world->bodies = grown;
+    world->bodies[world->count++] = body;
+    return 0;
+}
+
+static PyObject *world_add_body(World *world, PyObject *args)
+{
+    PyObject *articulation, *motion, *drive, *overlaps = NULL;
+    Body *body = NULL;
+    Flat flat;
+    if (!PyArg_ParseTuple(args, "OOO", &articulation, &motion, &drive) || !world_whole(world))
+        return NULL;
+    if (flat_fetch(&flat, articulation) == 0)
+        body = body_create(world, &flat);
+    if (body && live_fetch(body, motion, drive) == 0 && body_append(world, body) == 0) {
+        dAllocateODEDataForThread(dAllocateMaskAll);
+        body->id = world->next_id++;
+        body_started(body);
+        boxes_update(body);
+        overlaps = overlaps_forbid(world, body);
+        body = NULL;
+    }
+    flat_release(&flat);
+    body_destroy(body);
+    return overlaps ? Py_BuildValue("(lN)", world->next_id - 1, overlaps) : NULL;
+}
+
+static PyObject *world_remove_body(World *world, PyObject *argument)
+{
+    long id = PyLong_AsLong(argument);
+    if ((id == -1 && PyErr_Occurred()) || !world_whole(world))
+        return NULL;
+    for (int i = 0; i < world->count; i++) {
+        if (world->bodies[i]->id != id)
+            continue;
+        body_destroy(world->bodies[i]);
+        world->count--;
+        for (int k = i; k < world->count; k++)
+            world->bodies[k] = world->bodies[k + 1];
+        Py_RETURN_NONE;
+    }
+    return PyErr_Format(PyExc_KeyError, "no body %ld", id);
+}
+
+static PyObject *world_reset(World *world, PyObject *Py_UNUSED(none))
+{
+    if (!world_whole(world))
+        return NULL;
+    state_reset(world);
+    Py_RETURN_NONE;
+}
+
+static PyObject *world_step_method(World *world, PyObject *argument)
+{
+    Fault fault;
+    long count = PyLong_AsLong(argument);
+    if ((count == -1 && PyErr_Occurred()) || !world_whole(world))
+        return NULL;
+    world->busy = 1;
+    Py_BEGIN_ALLOW_THREADS
+    world_step(world, count, &fault);
+    Py_END_ALLOW_THREADS
+    world->busy = 0;
+    if (fault.kind == FAULT_NONE)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(illi)", fault.kind, fault.done, fault.body, fault.index);
+}
+
+static int directions_check(const double *directions, Py_ssize_t count)
+{
+    for (Py_ssize_t n = 0; n < count; n++) {
+        const double *d = directions + 3 * n;
+        if (!(fabs(dot3(d, d) - 1.0) < 1e-6)) {
+            PyErr_Format(PyExc_ValueError, "directions[%zd] is not a unit vector", n);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *world_cast_rays(World *world, PyObject *args)
+{
+    PyObject *objects[3];
+    Py_buffer views[3];
+    double max_distance;
+    long ignored;
+    int held = 0;
+    PyObject *result = NULL;
+    if (!PyArg_ParseTuple(args, "OOdlO", &objects[0], &objects[1], &max_distance, &ignored,
+                          &objects[2]) ||
+        !world_ready(world))
+        return NULL;
+    if (!(max_distance > 0.0) || !isfinite(max_distance))
+        return PyErr_Format(PyExc_ValueError, "max_distance must be positive and finite");
+    Py_ssize_t count = PyObject_Length(objects[2]);
+    if (count < 0)
+        return NULL;
+    for (; held < 3; held++)
+        if (fetch_array(objects[held], NULL, 'd', held < 2 ? 3 * count : count, held == 2,
+                        &views[held]))
+            break;
+    if (held == 3 && directions_check(views[1].buf, count)) {
+        world->busy = 1;
+        Py_BEGIN_ALLOW_THREADS
+        rays_cast(world, views[0].buf, views[1].buf, count, max_distance, ignored, views[2].buf);
+        Py_END_ALLOW_THREADS
+        world->busy = 0;
+        result = Py_NewRef(Py_None);
+    }
+    while (held > 0)
+        PyBuffer_Release(&views[--held]);
+    return result;
+}
+
+static PyObject *world_close_method(World *world, PyObject *Py_UNUSED(none))
+{
+    if (world->busy)
+        return PyErr_Format(PyExc_RuntimeError, "the world is being used by another thread");
+    world_close(world);
+    Py_RETURN_NONE;
+}
+
+static PyObject *world_complaints(World *world, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(world->complaints);
+}
+
+static PyObject *world_broken(World *world, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(world->broken);
+}
+
+static PyMethodDef methods[] = {
+    {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
+     "add_body(articulation, motion, drive): put a body in; return its id and overlapping links."},
+    {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): take a body out."},
+    {"reset", (PyCFunction)world_reset, METH_NOARGS, "Put every body back to its start."},
+    {"step", (PyCFunction)world_step_method, METH_O,
+     "step(count): advance; return None, or (fault, steps done, body id, index)."},
+    {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
+     "cast_rays(origins, directions, max_distance, ignored id, distances): fill distances."},
+    {"close", (PyCFunction)world_close_method, METH_NOARGS, "Free everything."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"complaints", (getter)world_complaints, NULL, "Messages of ODE's solver so far.", NULL},
+    {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject world_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "hrp_sim.ode._core.World",
+    .tp_doc = "A world of ODE, fed with and read through arrays.",
+    .tp_basicsize = sizeof(World),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = world_new,
+    .tp_dealloc = (destructor)world_dealloc,
+    .tp_methods = methods,
+    .tp_getset = properties,
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "hrp_sim.ode._core",
+    .m_doc = "Open Dynamics Engine behind plain arrays.",
+    .m_size = -1,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    if (!dInitODE2(0) || PyType_Ready(&world_type))
+        return NULL;
+    guards_install();
+    PyObject *module = PyModule_Create(&definition);
+    if (!module || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
+        PyModule_AddIntConstant(module, "FAULT_DRIVE", FAULT_DRIVE) ||
+        PyModule_AddIntConstant(module, "FAULT_TRACK", FAULT_TRACK) ||
+        PyModule_AddIntConstant(module, "FAULT_STATE", FAULT_STATE) ||
+        PyModule_AddIntConstant(module, "FAULT_SOLVER", FAULT_SOLVER)) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

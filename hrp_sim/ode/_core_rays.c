@@ -1,0 +1,64 @@
+/* Distances along rays. */
+#include "_core.h"
+
+#include <math.h>
+
+typedef struct {
+    double origin[3], direction[3], inverse[3];
+    double nearest;
+} Ray;
+
+/* Whether a ray meets a box nearer than what it has met: slab by slab. */
+static int ray_meets_box(const Ray *ray, const dReal box[6])
+{
+    double near = 0.0, far = ray->nearest;
+    for (int i = 0; i < 3; i++) {
+        double a = (box[2 * i] - ray->origin[i]) * ray->inverse[i];
+        double b = (box[2 * i + 1] - ray->origin[i]) * ray->inverse[i];
+        /* fmin and fmax pass over the NaN of a ray that lies in the face of a box. */
+        near = fmax(near, fmin(a, b));
+        far = fmin(far, fmax(a, b));
+    }
+    return near <= far;
+}
+
+static void ray_meet(World *world, Ray *ray, const GeomSet *set)
+{
+    if (!set->count || !ray_meets_box(ray, set->box))
+        return;
+    for (int i = 0; i < set->count; i++) {
+        dContactGeom hit;
+        if (!ray_meets_box(ray, set->items[i].box))
+            continue;
+        dGeomRaySetLength(world->ray, ray->nearest);
+        if (dCollide(world->ray, set->items[i].geom, 1, &hit, sizeof hit) > 0 &&
+            hit.depth < ray->nearest)
+            ray->nearest = hit.depth;
+    }
+}
+
+/* Write the distance to the nearest shape along each ray, infinite where there is none. */
+void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
+               double max_distance, long ignored, double *distances)
+{
+    dAllocateODEDataForThread(dAllocateMaskAll);
+    for (int i = 0; i < world->count; i++)
+        boxes_update(world->bodies[i]);
+    for (Py_ssize_t n = 0; n < count; n++) {
+        Ray ray = {.nearest = max_distance};
+        const double *o = origins + 3 * n, *d = directions + 3 * n;
+        for (int i = 0; i < 3; i++) {
+            ray.origin[i] = o[i];
+            ray.direction[i] = d[i];
+            ray.inverse[i] = 1.0 / d[i];
+        }
+        dGeomRaySet(world->ray, o[0], o[1], o[2], d[0], d[1], d[2]);
+        for (int i = 0; i < world->count; i++) {
+            if (world->bodies[i]->id == ignored)
+                continue;
+            ray_meet(world, &ray, &world->bodies[i]->moving);
+            ray_meet(world, &ray, &world->bodies[i]->standing);
+        }
+        distances[n] = ray.nearest < max_distance ? ray.nearest : (double)INFINITY;
+    }
+}

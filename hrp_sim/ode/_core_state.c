@@ -1,0 +1,238 @@
+/* The state of the world: saved, restored, checked, and written to the arrays. */
+#include "_core.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beyond these nothing is physics any more. */
+#define FARTHEST 1e6        /* [m] */
+#define FASTEST 1e5         /* [m/s] */
+#define FASTEST_TURN 1e5    /* [rad/s] */
+
+static void group_save(dBodyID group, GroupState *state)
+{
+    memcpy(state->p, dBodyGetPosition(group), sizeof state->p);
+    memcpy(state->quaternion, dBodyGetQuaternion(group), sizeof state->quaternion);
+    memcpy(state->R, dBodyGetRotation(group), sizeof state->R);
+    memcpy(state->v, dBodyGetLinearVel(group), sizeof state->v);
+    memcpy(state->w, dBodyGetAngularVel(group), sizeof state->w);
+}
+
+/* Put a group back to the last bit: ODE's setters would normalise the quaternion again. */
+static void group_restore(dBodyID group, const GroupState *state)
+{
+    dBodySetQuaternion(group, state->quaternion);
+    memcpy((dReal *)dBodyGetQuaternion(group), state->quaternion, sizeof state->quaternion);
+    memcpy((dReal *)dBodyGetRotation(group), state->R, sizeof state->R);
+    dBodySetPosition(group, state->p[0], state->p[1], state->p[2]);
+    dBodySetLinearVel(group, state->v[0], state->v[1], state->v[2]);
+    dBodySetAngularVel(group, state->w[0], state->w[1], state->w[2]);
+    dBodySetForce(group, 0.0, 0.0, 0.0);
+    dBodySetTorque(group, 0.0, 0.0, 0.0);
+}
+
+/* Keep the state before a step that may fail. */
+void state_save(World *world)
+{
+    for (int i = 0; i < world->count; i++) {
+        Body *body = world->bodies[i];
+        for (int g = 0; g < body->groups; g++)
+            group_save(body->group[g], &body->saved[g]);
+        for (int j = 0; j < body->joints; j++)
+            body->joint[j].saved = body->joint[j].now;
+    }
+}
+
+void state_restore(World *world)
+{
+    for (int i = 0; i < world->count; i++) {
+        Body *body = world->bodies[i];
+        for (int g = 0; g < body->groups; g++)
+            group_restore(body->group[g], &body->saved[g]);
+        for (int j = 0; j < body->joints; j++) {
+            body->joint[j].now = body->joint[j].saved;
+            joint_set_stops(&body->joint[j]);
+        }
+    }
+}
+
+static void body_reset(Body *body)
+{
+    for (int g = 0; g < body->groups; g++)
+        group_restore(body->group[g], &body->start[g]);
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        if (joint->coordinate >= 0)
+            joint->now.q = body->start_q[joint->coordinate];
+        joint_read(body, joint);
+        joint_set_stops(joint);
+    }
+    motion_write_still(body);
+}
+
+/* Keep the state that a new body is in as its start, and write it. */
+void body_started(Body *body)
+{
+    for (int g = 0; g < body->groups; g++)
+        group_save(body->group[g], &body->start[g]);
+    body_reset(body);
+}
+
+/* Put every body back to its start, and the random order of constraints to its seed. */
+void state_reset(World *world)
+{
+    world->random = world->seed;
+    for (int i = 0; i < world->count; i++)
+        body_reset(world->bodies[i]);
+}
+
+static int within(const dReal v[3], dReal bound)
+{
+    return fabs(v[0]) < bound && fabs(v[1]) < bound && fabs(v[2]) < bound; /* not for NaN */
+}
+
+/* Returns 0 and describes the fault when a group is nowhere sensible. */
+int state_check(World *world, Fault *fault)
+{
+    for (int i = 0; i < world->count; i++) {
+        const Body *body = world->bodies[i];
+        for (int g = 0; g < body->groups; g++) {
+            dBodyID group = body->group[g];
+            const dReal *q = dBodyGetQuaternion(group);
+            if (within(dBodyGetPosition(group), FARTHEST) &&
+                within(dBodyGetLinearVel(group), FASTEST) &&
+                within(dBodyGetAngularVel(group), FASTEST_TURN) &&
+                fabs(q[0] * q[0] + dot3(q + 1, q + 1) - 1.0) < 1e-3)
+                continue;
+            *fault = (Fault){.kind = FAULT_STATE, .body = body->id, .index = g};
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Return the group that carries a link, or NULL, and the link's offset from it in W. */
+static dBodyID link_offset(const Body *body, int link, dReal offset[3])
+{
+    int group = body->link_group[link];
+    if (group < 0)
+        return NULL;
+    rotate4(offset, dBodyGetRotation(body->group[group]), body->link_p + 3 * link);
+    return body->group[group];
+}
+
+static void link_velocity(dBodyID group, const dReal offset[3], dReal v[3], dReal w[3])
+{
+    memcpy(w, dBodyGetAngularVel(group), sizeof(dReal) * 3);
+    cross3(v, w, offset);
+    for (int i = 0; i < 3; i++)
+        v[i] += dBodyGetLinearVel(group)[i];
+}
+
+/* Remember the links' velocities, so that accelerations follow from the step. */
+void velocities_remember(Body *body)
+{
+    for (int link = 0; link < body->links; link++) {
+        dReal offset[3], *before = body->before + 6 * link;
+        dBodyID group = link_offset(body, link, offset);
+        if (group)
+            link_velocity(group, offset, before, before + 3);
+    }
+}
+
+static void link_write(const Body *body, int link, dReal step)
+{
+    dReal offset[3], *v = live(body, MOTION_V) + 3 * link, *w = live(body, MOTION_W) + 3 * link;
+    dReal *p = live(body, MOTION_P) + 3 * link, *R = live(body, MOTION_R) + 9 * link;
+    const dReal *before = body->before + 6 * link, *local = body->link_R + 9 * link;
+    dBodyID group = link_offset(body, link, offset);
+    if (!group) {
+        memcpy(R, local, sizeof(dReal) * 9);
+        memcpy(p, body->link_p + 3 * link, sizeof(dReal) * 3);
+        return;
+    }
+    const dReal *R_WG = dBodyGetRotation(group);
+    for (int i = 0; i < 3; i++) {
+        p[i] = dBodyGetPosition(group)[i] + offset[i];
+        for (int k = 0; k < 3; k++)
+            R[3 * i + k] = R_WG[4 * i] * local[k] + R_WG[4 * i + 1] * local[3 + k] +
+                           R_WG[4 * i + 2] * local[6 + k];
+    }
+    link_velocity(group, offset, v, w);
+    for (int i = 0; i < 3; i++) {
+        live(body, MOTION_A)[3 * link + i] = (v[i] - before[i]) / step;
+        live(body, MOTION_ALPHA)[3 * link + i] = (w[i] - before[3 + i]) / step;
+    }
+}
+
+/* Write the wrench that the parent applied to a watched link, about the link's origin.
+ *
+ * ODE tells the force and torque of each joint on its first body, here the child, about
+ * the centre of mass, as things stood when the step began; the drive's rows are a joint
+ * of their own, and what was applied directly is no joint at all.
+ */
+static void wrench_write(const Body *body, const Joint *joint)
+{
+    dReal *force = live(body, MOTION_FORCE) + 3 * joint->link;
+    dReal *torque = live(body, MOTION_TORQUE) + 3 * joint->link;
+    const dReal *R = body->saved[joint->child].R;
+    const dJointFeedback *a = &joint->feedback, *b = &joint->motor_feedback;
+    dReal arm[3], moment[3], axis[3];
+    for (int i = 0; i < 3; i++) {
+        force[i] = a->f1[i] + b->f1[i];
+        torque[i] = a->t1[i] + b->t1[i];
+    }
+    rotate4(arm, R, body->link_p + 3 * joint->link);
+    cross3(moment, force, arm); /* (-arm) x force: from the centre of mass to the origin */
+    rotate4(axis, R, joint->axis);
+    for (int i = 0; i < 3; i++) {
+        torque[i] += moment[i];
+        if (joint->kind == JOINT_HINGE)
+            torque[i] += axis[i] * joint->applied;
+        else if (joint->kind == JOINT_SLIDER)
+            force[i] += axis[i] * joint->applied;
+    }
+}
+
+static void joint_write(const Body *body, const Joint *joint)
+{
+    int i = joint->coordinate;
+    if (i >= 0) {
+        live(body, MOTION_Q)[i] = joint->now.q;
+        live(body, MOTION_DQ)[i] = joint->now.dq;
+        dReal effort = joint->base - joint->damping * joint->now.dq;
+        live(body, MOTION_EFFORT)[i] =
+            fmin(fmax(effort, joint->effort_lower), joint->effort_upper);
+    }
+    if (joint->watched)
+        wrench_write(body, joint);
+}
+
+/* Write how a body moves after a step. */
+void motion_write(const Body *body, dReal step)
+{
+    for (int link = 0; link < body->links; link++)
+        link_write(body, link, step);
+    for (int j = 0; j < body->joints; j++)
+        joint_write(body, &body->joint[j]);
+}
+
+/* Write how a body moves where no step led: nothing accelerates, nothing pushes. */
+void motion_write_still(const Body *body)
+{
+    for (int field = MOTION_A; field <= MOTION_TORQUE; field++)
+        memset(live(body, (LiveField)field), 0, sizeof(dReal) * 3 * (size_t)body->links);
+    memset(live(body, MOTION_DQ), 0, sizeof(dReal) * (size_t)body->coordinates);
+    memset(live(body, MOTION_EFFORT), 0, sizeof(dReal) * (size_t)body->coordinates);
+    memcpy(live(body, MOTION_Q), body->start_q, sizeof(dReal) * (size_t)body->coordinates);
+    velocities_remember((Body *)body);
+    for (int link = 0; link < body->links; link++)
+        link_write(body, link, 1.0);
+    for (int j = 0; j < body->joints; j++) {
+        const Joint *joint = &body->joint[j];
+        if (joint->coordinate >= 0) {
+            live(body, MOTION_Q)[joint->coordinate] = joint->now.q;
+            live(body, MOTION_DQ)[joint->coordinate] = joint->now.dq;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/* Steps, and what keeps ODE from ending the process. */
+#include "_core.h"
+
+#include <setjmp.h>
+
+/* ODE aborts when its error handler returns: leave the step instead. */
+static _Thread_local jmp_buf *way_out;
+static _Thread_local long complaints;
+
+static void on_error(int number, const char *message, va_list arguments)
+{
+    (void)number, (void)message, (void)arguments;
+    if (way_out)
+        longjmp(*way_out, 1);
+}
+
+static void on_message(int number, const char *message, va_list arguments)
+{
+    (void)number, (void)message, (void)arguments;
+    complaints++;
+}
+
+/* Take over ODE's handlers: errors leave the step, messages are counted. */
+void guards_install(void)
+{
+    dSetErrorHandler(on_error);
+    dSetDebugHandler(on_error);
+    dSetMessageHandler(on_message);
+}
+
+/* Advance ODE once. Returns 0 when it could not. */
+static int solve(World *world)
+{
+    jmp_buf here;
+    volatile int solved = 0;
+    if (setjmp(here) == 0) {
+        way_out = &here;
+        contacts_create(world);
+        solved = world->quick ? dWorldQuickStep(world->world, world->step)
+                              : dWorldStep(world->world, world->step);
+        dJointGroupEmpty(world->contact_group);
+    } else {
+        world->broken = 1; /* ODE was left in the middle: its memory is not to be trusted */
+    }
+    way_out = NULL;
+    return solved;
+}
+
+static int step_once(World *world, int is_last, Fault *fault)
+{
+    state_save(world);
+    dRandSetSeed(world->random); /* ODE has one for the whole process */
+    for (int i = 0; i < world->count; i++) {
+        if (is_last)
+            velocities_remember(world->bodies[i]);
+        drives_apply(world, world->bodies[i]);
+    }
+    int solved = solve(world);
+    if (state_check(world, fault) && !solved)
+        *fault = (Fault){.kind = FAULT_SOLVER};
+    if (fault->kind == FAULT_NONE) {
+        for (int i = 0; i < world->count; i++) {
+            Body *body = world->bodies[i];
+            for (int j = 0; j < body->joints; j++)
+                joint_read(body, &body->joint[j]);
+        }
+        world->random = dRandGetSeed();
+        return 1;
+    }
+    state_restore(world);
+    return 0;
+}
+
+/* Advance by count steps, or to the one that fails; the state is then as before that one. */
+void world_step(World *world, long count, Fault *fault)
+{
+    *fault = (Fault){.kind = FAULT_NONE};
+    complaints = 0;
+    dAllocateODEDataForThread(dAllocateMaskAll);
+    for (int i = 0; i < world->count; i++)
+        if (!drives_check(world->bodies[i], fault))
+            return;
+    for (long done = 0; done < count; done++) {
+        if (!step_once(world, done + 1 == count, fault)) {
+            fault->done = done;
+            break;
+        }
+    }
+    world->complaints += complaints;
+    for (int i = 0; i < world->count; i++) {
+        if (fault->kind == FAULT_NONE && count > 0)
+            motion_write(world->bodies[i], world->step);
+        else if (fault->done > 0)
+            motion_write_still(world->bodies[i]);
+    }
+}

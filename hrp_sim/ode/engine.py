@@ -1,0 +1,234 @@
+"""The Engine port on ODE: names, times and errors; the work is done in C (``_core``)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+import numpy as np
+
+from hrp_model.rigid import Array
+
+from ..articulation import Articulation, link_error
+from ..engine import PhysicsError, PhysicsSettings, Placement, Solver
+from ..flatten import flatten
+from ..state import BodyMotion, JointDrive, SimulatedBody, WorldState
+from . import _core
+
+_log = logging.getLogger("hrp_sim")
+
+_FARTHEST = 1e6  # [m], of a ray
+_NO_BODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A body, what it was made of, and its number in the C world."""
+
+    number: int
+    articulation: Articulation
+    simulated: SimulatedBody
+
+
+class OdeEngine:
+    """A world of ODE.
+
+    Bodies may be added and removed between steps. One thread at a time may use an
+    engine; steps and rays release the interpreter lock. Equal calls in equal order give
+    equal states, to the last bit.
+
+    Links of one body that overlap by more than 1 mm where they start, and hang together
+    by joints, pass through each other: they are drawn that way.
+
+    Raises:
+        PhysicsError: A setting is not finite or has no sense.
+    """
+
+    def __init__(self, settings: PhysicsSettings) -> None:
+        _check_settings(settings)
+        self._settings = settings
+        self._world = _make_world(settings)
+        self._entries: dict[str, _Entry] = {}
+        self._simulated: dict[str, SimulatedBody] = {}
+        self._time_ns = 0
+        self._complaints = 0
+
+    @property
+    def settings(self) -> PhysicsSettings:
+        """What the world was made with."""
+        return self._settings
+
+    @property
+    def state(self) -> WorldState:
+        """The world as it is now; its arrays are live."""
+        return WorldState(self._time_ns, MappingProxyType(self._simulated))
+
+    def add_body(self, placement: Placement) -> SimulatedBody:
+        """Put a body into the world.
+
+        Extra joints are made in the posture it starts in: their points are pulled
+        together, relative rotations stay as they are then.
+
+        Raises:
+            PhysicsError: The name is taken, or ODE cannot take what the model says; the
+                message names the link, and nothing was added.
+        """
+        self._check_whole()
+        name, body = placement.name, placement.body
+        if name in self._entries:
+            raise PhysicsError(f"there is a body '{name}' in the world already")
+        articulation = flatten(placement, self._settings)
+        simulated = SimulatedBody(name, body, BodyMotion.zeros(body), JointDrive.limp(body))
+        number, overlapping = self._world.add_body(articulation, simulated.motion, simulated.drive)
+        self._entries[name] = _Entry(number, articulation, simulated)
+        self._simulated[name] = simulated
+        if overlapping:
+            pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
+            _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)
+        return simulated
+
+    def remove_body(self, name: str) -> None:
+        """Take a body out of the world; its arrays stay as they were.
+
+        Raises:
+            KeyError: There is none of this name.
+            PhysicsError: ODE has failed; the world can only be reset.
+        """
+        self._check_whole()
+        self._world.remove_body(self._entries[name].number)
+        del self._entries[name], self._simulated[name]
+
+    def reset(self) -> None:
+        """Put every body back to its placement, at time zero, and seed the random order."""
+        if self._world.broken:
+            self._rebuild()
+        self._world.reset()
+        self._time_ns = 0
+
+    def step(self, count: int = 1) -> None:
+        """Advance by ``count`` steps.
+
+        Raises:
+            PhysicsError: A drive holds a number that is not finite, absurd, or a negative
+                gain; or the state came out so. The world stays as it was before the
+                offending step. It can go on when the cause is gone, and can be reset.
+        """
+        self._check_whole()
+        fault = self._world.step(count)
+        if fault is None:
+            self._time_ns += count * self._settings.step_ns
+            if self._world.complaints != self._complaints:
+                self._report_complaints()
+            return
+        kind, done, number, index = fault
+        self._time_ns += done * self._settings.step_ns
+        raise self._failure(kind, number, index)
+
+    def cast_rays(
+        self, origins: Array, directions: Array, max_distance: float, ignored: str | None = None
+    ) -> Array:
+        """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
+
+        Args:
+            origins: In W, in [m], shape (n, 3).
+            directions: Unit vectors in W, shape (n, 3).
+            max_distance: In [m]; farther is inf.
+            ignored: Name of a body that rays pass through, or None.
+
+        Raises:
+            ValueError: The shapes do not fit, or a direction is not a unit vector.
+        """
+        origins = np.ascontiguousarray(origins, dtype=np.float64)
+        directions = np.ascontiguousarray(directions, dtype=np.float64)
+        number = _NO_BODY if ignored is None else self._entries[ignored].number
+        distances = np.empty(len(origins))
+        reach = min(max_distance, _FARTHEST)
+        self._world.cast_rays(origins, directions, reach, number, distances)
+        return distances
+
+    def close(self) -> None:
+        """Free what the engine holds. Nothing else may be called afterwards."""
+        self._world.close()
+
+    def _check_whole(self) -> None:
+        if self._world.broken:
+            raise PhysicsError("ODE has failed in a step; the world can only be reset")
+
+    def _failure(self, kind: int, number: int, index: int) -> PhysicsError:
+        when = f"at {self._time_ns / 1e9:.6g} s"
+        if kind == _core.FAULT_SOLVER:
+            return PhysicsError(f"ODE could not solve the step {when}")
+        entry = next(e for e in self._entries.values() if e.number == number)
+        placement = entry.articulation.placement
+        if kind == _core.FAULT_STATE:
+            link = int(np.argmax(entry.articulation.links.group == index))
+            problem = f"its motion is no longer finite, or absurd, {when}"
+            return link_error(placement, placement.body.links[link], problem)
+        if kind == _core.FAULT_TRACK:
+            speed = entry.simulated.drive.track_speed[index]
+            problem = f"its track cannot run at {speed:g} m/s, {when}"
+            return link_error(placement, placement.body.links[index], problem)
+        drive = entry.simulated.drive
+        told = ", ".join(f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
+        problem = f"its joint cannot be driven with {told}, {when}"
+        return link_error(placement, placement.body.moving_links[index], problem)
+
+    def _report_complaints(self) -> None:
+        """Log the first message of ODE's solver; it repeats itself at every step."""
+        if self._complaints == 0:
+            _log.warning(
+                "ODE's solver had difficulties at %.6g s; bodies may be jammed, or the "
+                "solver 'quick' suit the scene better",
+                self._time_ns / 1e9,
+            )
+        self._complaints = self._world.complaints
+
+    def _rebuild(self) -> None:
+        """Make the world anew, after ODE was left in the middle of a step."""
+        self._world.close()
+        self._world = _make_world(self._settings)
+        for name, entry in self._entries.items():
+            simulated = entry.simulated
+            number, _ = self._world.add_body(entry.articulation, simulated.motion, simulated.drive)
+            self._entries[name] = _Entry(number, entry.articulation, simulated)
+
+
+def _make_world(settings: PhysicsSettings) -> _core.World:
+    return _core.World(
+        step=settings.time_step,
+        quick=settings.solver is Solver.QUICK,
+        gravity=settings.gravity,
+        erp=settings.erp,
+        cfm=settings.cfm,
+        iterations=settings.iterations,
+        over_relaxation=settings.over_relaxation,
+        max_correcting_velocity=settings.max_correcting_velocity,
+        surface_layer=settings.surface_layer,
+        max_contacts=settings.max_contacts,
+        joint_limits=settings.joint_limits,
+        self_collision=settings.self_collision,
+        seed=settings.seed,
+    )
+
+
+def _check_settings(settings: PhysicsSettings) -> None:
+    """Check every number that ODE is given; each has its range."""
+    ranges = {
+        "time_step": (1e-6, 1.0),
+        "iterations": (1, 100_000),
+        "over_relaxation": (1e-3, 2.0),
+        "erp": (0.0, 1.0),
+        "cfm": (0.0, 1.0),
+        "friction": (0.0, 1e6),
+        "max_correcting_velocity": (0.0, np.inf),
+        "surface_layer": (0.0, 1.0),
+        "max_contacts": (1, 128),
+        "seed": (0, 2**32 - 1),
+    }
+    for name, (lowest, highest) in ranges.items():
+        value = getattr(settings, name)
+        if not lowest <= value <= highest:
+            raise PhysicsError(f"{name} must be from {lowest:g} to {highest:g}, not {value:g}")
+    if len(settings.gravity) != 3 or not all(abs(g) < 1e6 for g in settings.gravity):
+        raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")

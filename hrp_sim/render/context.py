@@ -1,0 +1,79 @@
+"""An OpenGL context without a window, one for each thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+try:
+    import moderngl
+except ImportError:  # then there are no cameras; everything else works
+    moderngl = None  # type: ignore[assignment]
+
+MAX_DEVICES = 16
+
+_local = threading.local()
+
+
+class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine, not a mistake
+    """This machine cannot draw; the message says what to install."""
+
+
+def thread_context() -> Any:
+    """Return this thread's moderngl context, made at the first call.
+
+    It is current in its thread and in no other: a thread has only this one. What was made
+    in it and is no longer used is freed now; the rest when the thread ends.
+
+    Raises:
+        RendererUnavailable: There is no moderngl, no EGL, or no OpenGL 3.3 behind it.
+    """
+    owner: _Owner | None = getattr(_local, "owner", None)
+    if owner is None:
+        owner = _local.owner = _Owner(_create())
+    owner.context.gc()
+    return owner.context
+
+
+class _Owner:
+    """Gives a context back when its thread ends."""
+
+    def __init__(self, context: Any) -> None:
+        # What is no longer used may only be freed here, where the context is current.
+        context.gc_mode = "context_gc"
+        self.context = context
+
+    def __del__(self) -> None:
+        self.context.gc()
+        # EGL destroys a context only when it is current nowhere.
+        self.context.__exit__(None, None, None)
+        self.context.release()
+
+
+def _create() -> Any:
+    """Make a context on the first EGL device that takes one; Mesa's llvmpipe is the last."""
+    if moderngl is None:
+        raise RendererUnavailable(
+            "cameras need the Python package moderngl; install it with: pip install moderngl"
+        )
+    problems: list[str] = []
+    for index in range(MAX_DEVICES):
+        context = _try_device(index, problems)
+        if context is not None:
+            return context
+        if "not loaded" in problems[-1] or "but found" in problems[-1]:
+            break  # no library, or no further device
+    raise RendererUnavailable(
+        f"cameras need OpenGL 3.3 through EGL, which this machine lacks ({problems[0]}); "
+        "install it with: apt install libegl1 libgl1 libgl1-mesa-dri"
+    )
+
+
+def _try_device(index: int, problems: list[str]) -> Any:
+    # moderngl's annotations call every setting a dict.
+    settings: dict[str, Any] = {"backend": "egl", "device_index": index}
+    try:
+        return moderngl.create_context(require=330, standalone=True, **settings)
+    except Exception as error:  # glcontext raises bare Exception, whatever EGL says
+        problems.append(str(error))
+        return None

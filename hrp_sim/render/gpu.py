@@ -1,0 +1,164 @@
+"""A scene in the memory of one OpenGL context, and how it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import moderngl
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model import Pose
+
+from .scene import VERTEX, Batch, Scene
+from .shaders import FRAGMENT
+from .shaders import VERTEX as VERTEX_SHADER
+from .textures import TextureImage
+from .view import BodyPoses, Pinhole, Pixels
+
+# The formats of VERTEX, for moderngl.
+_FORMAT = "3f4 3f4 3f4 2f4 2u4"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawable:
+    """A batch in the memory of the context."""
+
+    batch: Batch
+    texture: Any
+    program: Any
+    vertex_array: Any
+
+
+class GpuScene:
+    """A scene uploaded once; only poses and the view change from picture to picture.
+
+    Belongs to the thread that made it.
+    """
+
+    def __init__(self, context: Any, scene: Scene, background: tuple[float, float, float]) -> None:
+        self._context = context
+        self._scene = scene
+        self._background = background
+        self._programs: dict[tuple[bool, bool], Any] = {}
+        self._textures: dict[int, Any] = {}
+        self._targets: dict[tuple[int, int], Any] = {}
+        self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
+        self._poses = self._table(self._poses_C)
+        self._materials = self._table(scene.materials)
+        drawables = [self._drawable(batch) for batch in scene.batches]
+        self._opaque = [d for d in drawables if not d.batch.transparent]
+        self._transparent = [d for d in drawables if d.batch.transparent]
+
+    def draw(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses) -> Pixels:
+        """Return a picture, shape (height, width, 3), row 0 on top."""
+        target = self._target(lens)
+        target.use()
+        self._set_up(lens, X_WC, poses)
+        target.clear(*self._background, 1.0, depth=1.0)
+        for drawable in self._opaque:
+            self._begin(drawable)
+            drawable.vertex_array.render(moderngl.TRIANGLES)
+        if self._transparent:
+            self._draw_transparent()
+        pixels = np.empty((lens.height, lens.width, 3), np.uint8)
+        target.read_into(pixels, components=3, alignment=1)
+        return pixels
+
+    def _set_up(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses) -> None:
+        context = self._context
+        context.enable_only(moderngl.DEPTH_TEST)
+        # The projection turns the image over, and with it the sense of the triangles.
+        context.front_face = "cw"
+        for name, first in self._scene.first_links.items():
+            link_poses = poses[name]
+            rows = self._poses_C[first : first + len(link_poses.p)]
+            # In double precision, so that a scene far from the origin keeps its digits.
+            rows[:, :, :3] = X_WC.R.T @ link_poses.R
+            rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
+        self._poses.write(self._poses_C)
+        self._poses.use(0)
+        self._materials.use(1)
+        # OpenGL takes matrices by columns.
+        projection = lens.projection().T.astype("f4").tobytes()
+        for program in self._programs.values():
+            program["projection"].write(projection)
+
+    def _begin(self, drawable: _Drawable) -> None:
+        if drawable.batch.solid:
+            self._context.enable(moderngl.CULL_FACE)
+        else:
+            self._context.disable(moderngl.CULL_FACE)
+        if drawable.texture is not None:
+            drawable.texture.use(2)
+
+    def _draw_transparent(self) -> None:
+        """Blend from the farthest shape to the nearest; they do not hide each other."""
+        by_distance: list[tuple[float, _Drawable, int, int]] = []
+        for drawable in self._transparent:
+            for link, center, first, count in drawable.batch.chunks:
+                center_C = self._poses_C[link, :, :3] @ center + self._poses_C[link, :, 3]
+                by_distance.append((float(center_C @ center_C), drawable, first, count))
+        by_distance.sort(key=lambda item: -item[0])
+        context = self._context
+        context.enable(moderngl.BLEND)
+        context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
+        context.fbo.depth_mask = False
+        for _, drawable, first, count in by_distance:
+            self._begin(drawable)
+            drawable.vertex_array.render(moderngl.TRIANGLES, vertices=count, first=first)
+        context.fbo.depth_mask = True
+
+    def _target(self, lens: Pinhole) -> Any:
+        size = lens.width, lens.height
+        if size not in self._targets:
+            self._targets[size] = self._context.framebuffer(
+                self._context.renderbuffer(size, 3), self._context.depth_renderbuffer(size)
+            )
+        return self._targets[size]
+
+    def _table(self, rows: NDArray[np.float32]) -> Any:
+        """Return a texture of (n, 3, 4) numbers that shaders look up by row."""
+        data = rows if len(rows) else np.zeros((1, 3, 4), np.float32)
+        table = self._context.texture((3, len(data)), 4, data.tobytes(), dtype="f4")
+        table.filter = moderngl.NEAREST, moderngl.NEAREST
+        return table
+
+    def _drawable(self, batch: Batch) -> _Drawable:
+        program = self._program(batch.texture)
+        names = [name for name in VERTEX.names or () if name in program]
+        skipped = [
+            f"{VERTEX[name].itemsize}x" if name not in names else code
+            for name, code in zip(VERTEX.names or (), _FORMAT.split(), strict=True)
+        ]
+        vertices = self._context.buffer(batch.vertices.tobytes())
+        indices = self._context.buffer(batch.indices.tobytes())
+        vertex_array = self._context.vertex_array(
+            program, [(vertices, " ".join(skipped), *names)], indices, index_element_size=4
+        )
+        return _Drawable(batch, self._texture(batch.texture), program, vertex_array)
+
+    def _program(self, texture: TextureImage | None) -> Any:
+        key = texture is not None, texture is not None and texture.grey
+        if key not in self._programs:
+            program = self._context.program(VERTEX_SHADER, FRAGMENT % key)
+            program["poses"].value = 0
+            program["materials"].value = 1
+            if texture is not None:
+                program["image"].value = 2
+            self._programs[key] = program
+        return self._programs[key]
+
+    def _texture(self, image: TextureImage | None) -> Any:
+        if image is None:
+            return None
+        if id(image) not in self._textures:
+            texture = self._context.texture(image.size, image.components, image.data, alignment=1)
+            if image.grey:
+                texture.swizzle = "RRRG" if image.transparent else "RRR1"
+            texture.repeat_x, texture.repeat_y = image.repeat
+            texture.build_mipmaps()
+            texture.filter = moderngl.LINEAR_MIPMAP_LINEAR, moderngl.LINEAR
+            self._textures[id(image)] = texture
+        return self._textures[id(image)]

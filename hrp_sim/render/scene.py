@@ -1,0 +1,197 @@
+"""The shapes of all bodies as vertex arrays, batched for few draws. No OpenGL here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model import Body, Diagnostics
+from hrp_model.geometry import Material, Mesh, Shape, Texture
+from hrp_model.rigid import Array
+from hrp_model.tessellate import corner_normals, shape_mesh
+
+from .shaders import ambient_share
+from .textures import TextureImage, describe, read_texture, transformed_coords
+
+# Names and formats as the vertex shader has them.
+VERTEX = np.dtype(
+    [
+        ("position", "f4", 3),
+        ("normal", "f4", 3),
+        ("color", "f4", 3),
+        ("uv", "f4", 2),
+        ("ids", "u4", 2),
+    ]
+)
+
+
+class Chunk(NamedTuple):
+    """The part of a batch that one shape fills.
+
+    Attributes:
+        link: Row of the link among all links of the scene.
+        center: Of its vertices, in the link frame, in [m], shape (3,).
+        first: Position of the first of its indices.
+        length: How many it has.
+    """
+
+    link: int
+    center: Array
+    first: int
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Triangles that one draw call shows.
+
+    Attributes:
+        texture: Its image, or None.
+        solid: Whether faces seen from behind are left out.
+        transparent: Whether it is blended over what lies behind.
+        vertices: Of dtype VERTEX.
+        indices: Of the corners of the triangles, dtype uint32.
+        chunks: By shape; transparent ones are drawn from the farthest to the nearest.
+    """
+
+    texture: TextureImage | None
+    solid: bool
+    transparent: bool
+    vertices: NDArray[np.void]
+    indices: NDArray[np.uint32]
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Everything that can be seen.
+
+    Attributes:
+        first_links: Row of each body's first link, by the body's name.
+        link_count: Of all bodies together.
+        materials: (emissive, ambient share), (specular, exponent), (opacity, 0, 0, 0) of each
+            material, shape (materials, 3, 4).
+        batches: Opaque ones first.
+    """
+
+    first_links: Mapping[str, int]
+    link_count: int
+    materials: NDArray[np.float32]
+    batches: tuple[Batch, ...]
+
+
+def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
+    """Return the scene of bodies by name; a texture that cannot be read is a warning."""
+    builder = _Builder(diagnostics)
+    first_links: dict[str, int] = {}
+    row = 0
+    for name, body in bodies.items():
+        first_links[name] = row
+        for link in body.links:
+            for shape in link.visual:
+                builder.add(row, shape)
+            row += 1
+    batches = sorted(builder.batches(), key=lambda batch: batch.transparent)
+    return Scene(first_links, row, builder.materials(), tuple(batches))
+
+
+class _Kind(NamedTuple):
+    texture: TextureImage | None
+    solid: bool
+    transparent: bool
+
+
+@dataclass
+class _Parts:
+    vertices: list[NDArray[np.void]] = field(default_factory=list)
+    indices: list[NDArray[np.uint32]] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
+    vertex_count: int = 0
+    index_count: int = 0
+
+
+class _Builder:
+    """Sorts shapes into batches, materials and textures into tables."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._parts: dict[_Kind, _Parts] = {}
+        self._materials: dict[tuple[float, ...], int] = {}
+        self._textures: dict[Texture, TextureImage | None] = {}
+
+    def add(self, link: int, shape: Shape) -> None:
+        """Add a shape of the link in this row."""
+        material = shape.material
+        if material.transparency >= 1.0:
+            return
+        mesh = shape_mesh(shape)
+        if not len(mesh.triangles):
+            return
+        texture = self._texture(material.texture) if mesh.tex_coords is not None else None
+        transparent = material.transparency > 0.0
+        transparent = transparent or (texture is not None and texture.transparent)
+        vertices, indices = _vertices(mesh, material, link, self._material(material))
+        parts = self._parts.setdefault(_Kind(texture, mesh.solid, transparent), _Parts())
+        center = vertices["position"].mean(axis=0, dtype=np.float64)
+        parts.chunks.append(Chunk(link, center, parts.index_count, len(indices)))
+        parts.vertices.append(vertices)
+        parts.indices.append(indices + np.uint32(parts.vertex_count))
+        parts.vertex_count += len(vertices)
+        parts.index_count += len(indices)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield what was added."""
+        for kind, parts in self._parts.items():
+            vertices = np.concatenate(parts.vertices)
+            indices = np.concatenate(parts.indices)
+            yield Batch(*kind, vertices, indices, tuple(parts.chunks))
+
+    def materials(self) -> NDArray[np.float32]:
+        """Return the table of materials."""
+        return np.array(list(self._materials), dtype=np.float32).reshape(-1, 3, 4)
+
+    def _material(self, material: Material) -> int:
+        row = (
+            *material.emissive,
+            ambient_share(material.ambient),
+            *material.specular,
+            # An exponent of zero would light the whole face.
+            max(128.0 * material.shininess, 1.0),
+            *(1.0 - material.transparency, 0.0, 0.0, 0.0),
+        )
+        return self._materials.setdefault(row, len(self._materials))
+
+    def _texture(self, texture: Texture | None) -> TextureImage | None:
+        if texture is None:
+            return None
+        if texture not in self._textures:
+            try:
+                self._textures[texture] = read_texture(texture)
+            except OSError as error:
+                self._diagnostics.warn("unreadable-texture", describe(texture.path, error))
+                self._textures[texture] = None
+        return self._textures[texture]
+
+
+def _vertices(
+    mesh: Mesh, material: Material, link: int, row: int
+) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
+    """Return the different corners of a mesh, and which of them each triangle has."""
+    corners = np.zeros(mesh.triangles.size, VERTEX)
+    corners["position"] = mesh.vertices[mesh.triangles].reshape(-1, 3)
+    corners["normal"] = corner_normals(mesh).reshape(-1, 3)
+    corners["color"] = material.diffuse
+    if mesh.colors is not None:
+        corners["color"] = mesh.colors.values[mesh.colors.indices].reshape(-1, 3)
+    if mesh.tex_coords is not None and material.texture is not None:
+        st = mesh.tex_coords.values[mesh.tex_coords.indices].reshape(-1, 2)
+        corners["uv"] = transformed_coords(material.texture, st)
+    corners["ids"] = (link, row)
+    # Equal corners are shared, so that each is transformed once.
+    as_bytes = corners.view((np.void, VERTEX.itemsize))
+    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return corners[first], inverse.reshape(-1).astype(np.uint32)

@@ -1,0 +1,72 @@
+"""Pinhole projection, and the poses that a picture is taken of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, pi, tan
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model.rigid import Array
+
+Pixels = NDArray[np.uint8]
+
+MAX_SIDE = 8192
+
+
+class LinkPoses(NamedTuple):
+    """Poses of all links of one body: p_WL of shape (links, 3), R_WL of shape (links, 3, 3)."""
+
+    p: Array
+    R: Array
+
+
+BodyPoses = Mapping[str, LinkPoses]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinhole:
+    """A lens without distortion. It looks along -Z, with +Y up and +X to the right.
+
+    Attributes:
+        width, height: Of the image, in pixels.
+        field_of_view: Full angle across the shorter side, in [rad].
+        near, far: What is nearer or farther along the line of sight is cut away, in [m].
+    """
+
+    width: int
+    height: int
+    field_of_view: float
+    near: float
+    far: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.width <= MAX_SIDE and 0 < self.height <= MAX_SIDE):
+            raise ValueError(f"an image of {self.width} x {self.height} pixels is impossible")
+        if not 0.0 < self.field_of_view < pi:
+            raise ValueError(f"a field of view of {self.field_of_view} rad is impossible")
+        if not (0.0 < self.near < self.far and isfinite(self.far)):
+            raise ValueError(f"clipping at {self.near} m and {self.far} m leaves nothing to see")
+
+    @property
+    def focal_length(self) -> float:
+        """In pixels; the same along both sides."""
+        return min(self.width, self.height) / 2.0 / tan(self.field_of_view / 2.0)
+
+    def projection(self) -> Array:
+        """Return OpenGL's projection matrix, shape (4, 4), with image row 0 at y = -1.
+
+        OpenGL's rows count from the bottom; turning the image over here costs nothing.
+        """
+        n, f, focal = self.near, self.far, self.focal_length
+        return np.array(
+            [
+                [2.0 * focal / self.width, 0.0, 0.0, 0.0],
+                [0.0, -2.0 * focal / self.height, 0.0, 0.0],
+                [0.0, 0.0, (f + n) / (n - f), 2.0 * f * n / (n - f)],
+                [0.0, 0.0, -1.0, 0.0],
+            ]
+        )

@@ -1,0 +1,133 @@
+"""What ``hrp-sim run`` does: step a world, show how it goes, with or without ROS around it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, nullcontext
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+
+from .board import Board, Line
+from .engine import NS_PER_S, Solver
+from .listener import Listener
+from .load import load_world
+from .runner import OnStep, Runner, stopped_by_signals
+from .simulation import Simulation
+from .trace import TraceWriter
+
+GOOD, PROBLEM, WRONG_USE = 0, 1, 2
+REFRESH_HZ = 4
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate as the options of ``hrp-sim run`` say; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+        OSError: A file cannot be written.
+    """
+    if options.listen and not options.ros:
+        print("error: --listen needs --ros", file=sys.stderr)
+        return WRONG_USE
+    return _run_with_ros(options) if options.ros else _run_alone(options)
+
+
+def _run_alone(options: argparse.Namespace) -> int:
+    config = load_world(options.world).with_physics(
+        solver=Solver(options.solver) if options.solver else None, seed=options.seed
+    )
+    simulation = Simulation(config, defer_images=True)  # nobody looks at images here
+    counts: Counter[str] = Counter()
+
+    def on_step(_: int, readings: Mapping[str, Any]) -> None:
+        counts.update(readings.keys())
+
+    def lines() -> list[Line]:
+        return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
+
+    status = _step(options, simulation, on_step, lines, default_factor=0.0)
+    simulation.close()
+    return status
+
+
+def _run_with_ros(options: argparse.Namespace) -> int:
+    try:
+        from .node import RosSession
+    except ImportError as error:
+        print(f"error: ROS 2 cannot be imported: {error}", file=sys.stderr)
+        print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
+        return PROBLEM
+    parameters = {"world": str(options.world)}
+    if options.solver:
+        parameters["solver"] = options.solver
+    if options.seed is not None:
+        parameters["seed"] = options.seed
+    session = RosSession(parameters, with_models=True)
+    with ExitStack() as stack:
+        stack.callback(session.close)
+        listener = None
+        if options.listen:
+            listener = Listener(session.published)
+            stack.callback(listener.close)
+
+        def lines() -> list[Line]:
+            heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
+            return [Line(t.name, t.type_name, t.count, heard(t.name)) for t in session.node.topics]
+
+        node = session.node
+        status = _step(options, session.simulation, node.publish, lines, default_factor=1.0)
+        missed = listener.missed() if listener else []
+        for line in missed:
+            print(f"error: {line}", file=sys.stderr)
+        return PROBLEM if missed else status
+
+
+def _step(
+    options: argparse.Namespace,
+    simulation: Simulation,
+    on_step: OnStep,
+    lines: Callable[[], list[Line]],
+    *,
+    default_factor: float,
+) -> int:
+    """Run to the end, show the table meanwhile, and sum up."""
+    factor = default_factor if options.rtf is None else options.rtf
+    console = Console()
+    with ExitStack() as stack:
+        if options.trace:
+            trace = stack.enter_context(TraceWriter(options.trace, options.every))
+            trace.write(simulation.state)
+            on_step = _also_trace(on_step, trace, simulation)
+        runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
+        stack.enter_context(stopped_by_signals(runner))
+        board = Board(str(options.world), runner, lines, listening=options.listen)
+        live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
+        start_ns, start = simulation.state.time_ns, time.monotonic()
+        with live if console.is_terminal else nullcontext():
+            runner.run()
+        simulated = (simulation.state.time_ns - start_ns) / NS_PER_S
+        elapsed = time.monotonic() - start
+    console.print(board)
+    console.print(
+        f"simulated {simulated:.3f} s in {elapsed:.3f} s: "
+        f"real-time factor {simulated / max(elapsed, 1e-9):.2f}"
+    )
+    console.print(f"state sha256:{simulation.state_hash()}", soft_wrap=True)
+    if runner.error is not None:
+        print(f"error: {runner.error}", file=sys.stderr)
+        return PROBLEM
+    return GOOD
+
+
+def _also_trace(on_step: OnStep, trace: TraceWriter, simulation: Simulation) -> OnStep:
+    def both(time_ns: int, readings: Mapping[str, object]) -> None:
+        on_step(time_ns, readings)
+        trace.write(simulation.state)
+
+    return both

@@ -1,0 +1,231 @@
+"""From the devices of a world's models to its sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import TypeVar
+
+import numpy as np
+
+from hrp_model import Diagnostics, JointType, devices
+from hrp_model.rigid import Array, frozen_array
+
+from ..render import Pinhole, Renderer, RendererUnavailable
+from ..state import SimulatedBody, WorldState
+from .base import SampleRates, Sensor
+from .camera import CameraSensor
+from .force import ForceSensor
+from .imu import ImuSensor
+from .joint import JointSensor
+from .odometry import OdometrySensor
+from .range import CastRays, RangeSensor
+
+JOINT_STATES = "joint_states"
+ODOMETRY = "odometry"
+
+# Origins closer than this [m], and rotations with no greater difference, are the same pose.
+SAME_POSE = 1e-9
+
+_D = TypeVar("_D", bound=devices.Device)
+_IMAGE = devices.ImageType
+_COLOR_ONLY = (_IMAGE.COLOR, _IMAGE.MONO)
+_COLOR_TOO = (_IMAGE.COLOR_DEPTH, _IMAGE.MONO_DEPTH, _IMAGE.COLOR_POINT_CLOUD)
+
+
+def make_sensors(
+    world: WorldState,
+    gravity: Array,
+    cast_rays: CastRays,
+    renderer: Renderer,
+    diagnostics: Diagnostics,
+    rates: SampleRates | None = None,
+) -> list[Sensor]:
+    """Return a sensor for every device that is switched on, body by body.
+
+    A gyro and an accelerometer that share link and pose become one IMU, named after the
+    gyro. Each body with moving joints has a sensor ``joint_states``, each that can move
+    one called ``odometry``. What cannot be had is a warning and left out; without
+    OpenGL that is all cameras, with one warning.
+
+    Args:
+        world: Only the models and the names of its bodies matter.
+        gravity: In W, in [m/s^2], shape (3,).
+        cast_rays: Of the engine.
+        renderer: Prepared here when there is a camera.
+        diagnostics: Where warnings go.
+        rates: Of the sensors to which the model gives none.
+    """
+    rates = rates or SampleRates()
+    g_W = frozen_array(gravity, (3,), "gravity")
+    sensors: list[Sensor] = []
+    for simulated in world.bodies.values():
+        maker = _Maker(simulated, g_W, cast_rays, renderer, diagnostics, rates)
+        sensors += maker.inner_sensors()
+        sensors += maker.imus()
+        sensors += maker.force_sensors()
+        sensors += maker.range_sensors()
+        sensors += maker.cameras()
+    if any(isinstance(sensor, CameraSensor) for sensor in sensors):
+        try:
+            renderer.prepare(diagnostics)
+        except RendererUnavailable as error:
+            diagnostics.warn("no-renderer", str(error))
+            sensors = [sensor for sensor in sensors if not isinstance(sensor, CameraSensor)]
+    return sensors
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the sensors of one body."""
+
+    simulated: SimulatedBody
+    g_W: Array
+    cast_rays: CastRays
+    renderer: Renderer
+    diagnostics: Diagnostics
+    rates: SampleRates
+
+    def inner_sensors(self) -> Iterator[Sensor]:
+        """Yield what needs no device."""
+        name, body = self.simulated.name, self.simulated.body
+        if body.moving_links:
+            joints = tuple(link.joint.name for link in body.moving_links)
+            rate = self.rates.joint_state
+            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=rate, joints=joints)
+        if not body.is_static:
+            yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=self.rates.odometry)
+
+    def imus(self) -> Iterator[Sensor]:
+        """Yield gyros, accelerometers, and those of them that belong together as one."""
+        accelerometers = list(self._on(devices.AccelerationSensor))
+        for imu in self._on(devices.Imu):
+            yield self._imu(imu, imu.max_angular_velocity, imu.max_acceleration)
+        for gyro in self._on(devices.RateGyroSensor):
+            partner = next((a for a in accelerometers if _same_place(a, gyro)), None)
+            if partner is None:
+                yield self._imu(gyro, gyro.max_angular_velocity, None)
+            else:
+                accelerometers.remove(partner)
+                yield self._imu(gyro, gyro.max_angular_velocity, partner.max_acceleration)
+        for accelerometer in accelerometers:
+            yield self._imu(accelerometer, None, accelerometer.max_acceleration)
+
+    def force_sensors(self) -> Iterator[Sensor]:
+        """Yield the force sensors; one with no joint above it reads zero."""
+        body = self.simulated.body
+        for device in self._on(devices.ForceSensor):
+            if device.link == body.root.name and body.root.joint.type is JointType.FREE:
+                self._warn("idle-force-sensor", device, "sits on a free root and reads zero")
+            yield ForceSensor(
+                name=device.name,
+                body=self.simulated.name,
+                rate_hz=self.rates.force,
+                link=body.link_index(device.link),
+                X_LS=device.X_LS,
+                max_force=device.max_force,
+                max_torque=device.max_torque,
+            )
+
+    def range_sensors(self) -> Iterator[Sensor]:
+        """Yield the laser scanners."""
+        for device in self._on(devices.RangeSensor):
+            if device.pitch_range > 0.0:
+                self._note("flat-scan", device, "scans its level plane only, without pitch")
+            if device.error_deviation > 0.0 or device.detection_rate < 1.0:
+                self._note("ideal-scan", device, "measures without errors and misses nothing")
+            try:
+                yield RangeSensor(
+                    name=device.name,
+                    body=self.simulated.name,
+                    rate_hz=_positive(device.scan_rate, "scan rate"),
+                    link=self.simulated.body.link_index(device.link),
+                    X_LS=device.X_LS,
+                    yaw_range=device.yaw_range,
+                    yaw_step=device.yaw_step,
+                    min_distance=device.min_distance,
+                    max_distance=device.max_distance,
+                    cast_rays=self.cast_rays,
+                )
+            except ValueError as error:
+                self._warn("unusable-device", device, f"is left out: {error}")
+
+    def cameras(self) -> Iterator[Sensor]:
+        """Yield the cameras that deliver a picture."""
+        for device in self._on(devices.Camera):
+            if not self._gives_color(device):
+                continue
+            try:
+                yield CameraSensor(
+                    name=device.name,
+                    body=self.simulated.name,
+                    rate_hz=_positive(device.frame_rate, "frame rate"),
+                    link=self.simulated.body.link_index(device.link),
+                    X_LS=device.X_LS,
+                    lens=_lens(device),
+                    renderer=self.renderer,
+                )
+            except ValueError as error:
+                self._warn("unusable-device", device, f"is left out: {error}")
+
+    def _gives_color(self, camera: devices.Camera) -> bool:
+        kind = camera.image_type.value
+        if camera.image_type not in (*_COLOR_ONLY, *_COLOR_TOO):
+            if camera.image_type is _IMAGE.NONE:
+                self._note("no-image", camera, "delivers no image, says its model")
+            else:
+                self._warn("no-depth", camera, f"is left out: '{kind}' images are not supported")
+            return False
+        if camera.image_type in _COLOR_TOO:
+            self._note("no-depth", camera, f"delivers the colours of its '{kind}' images only")
+        if camera.lens_type is not devices.LensType.NORMAL:
+            lens = camera.lens_type.value
+            self._warn("no-fisheye", camera, f"is drawn without the distortion of its {lens} lens")
+        return True
+
+    def _imu(
+        self, device: devices.Device, max_angular_velocity: Array | None, max_acc: Array | None
+    ) -> Sensor:
+        return ImuSensor(
+            name=device.name,
+            body=self.simulated.name,
+            rate_hz=self.rates.imu,
+            link=self.simulated.body.link_index(device.link),
+            X_LS=device.X_LS,
+            g_W=self.g_W,
+            max_angular_velocity=max_angular_velocity,
+            max_acceleration=max_acc,
+        )
+
+    def _on(self, kind: type[_D]) -> Iterator[_D]:
+        return (d for d in self.simulated.body.devices if type(d) is kind and d.on)
+
+    def _warn(self, code: str, device: devices.Device, what: str) -> None:
+        self.diagnostics.warn(code, self._about(device, what))
+
+    def _note(self, code: str, device: devices.Device, what: str) -> None:
+        self.diagnostics.note(code, self._about(device, what))
+
+    def _about(self, device: devices.Device, what: str) -> str:
+        return f"'{device.name}' of body '{self.simulated.name}' {what}"
+
+
+def _same_place(a: devices.Device, b: devices.Device) -> bool:
+    return (
+        a.link == b.link
+        and float(np.abs(a.X_LS.p - b.X_LS.p).max()) <= SAME_POSE
+        and float(np.abs(a.X_LS.R - b.X_LS.R).max()) <= SAME_POSE
+    )
+
+
+def _lens(camera: devices.Camera) -> Pinhole:
+    return Pinhole(
+        camera.width, camera.height, camera.field_of_view, camera.near_clip, camera.far_clip
+    )
+
+
+def _positive(rate: float, what: str) -> float:
+    if not 0.0 < rate < inf:
+        raise ValueError(f"a {what} of {rate} Hz is impossible")
+    return rate

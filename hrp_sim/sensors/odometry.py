@@ -1,0 +1,58 @@
+"""The true motion of a body's root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hrp_model.rigid import Array, matrix_quaternion
+
+from ..state import WorldState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OdometryReading:
+    """Where the root link L is in the world W, and how it moves.
+
+    Attributes:
+        time_ns: Simulation time of the sample, in [ns].
+        body: Name of the body.
+        position: p_WL, in [m], shape (3,).
+        orientation: Of L in W, unit quaternion (x, y, z, w).
+        linear_velocity: Of L's origin, expressed in L, in [m/s], shape (3,).
+        angular_velocity: w_WL_L, in [rad/s], shape (3,).
+    """
+
+    time_ns: int
+    body: str
+    position: Array
+    orientation: tuple[float, float, float, float]
+    linear_velocity: Array
+    angular_velocity: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OdometrySensor:
+    """Tells the motion of the root link without any error.
+
+    Attributes:
+        name: Name among the sensors of the body.
+        body: Name of the body.
+        rate_hz: Samples per second.
+    """
+
+    name: str
+    body: str
+    rate_hz: float
+
+    def read(self, world: WorldState) -> OdometryReading:
+        """Return the pose in W and the velocities in the root's own axes."""
+        motion = world.bodies[self.body].motion
+        R_WL = motion.R[0]
+        return OdometryReading(
+            world.time_ns,
+            self.body,
+            motion.p[0].copy(),
+            matrix_quaternion(R_WL),
+            motion.v[0] @ R_WL,
+            motion.w[0] @ R_WL,
+        )

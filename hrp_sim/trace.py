@@ -1,0 +1,63 @@
+"""The motion of a world as text: one JSON object per line, exact to the last digit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .engine import NS_PER_S
+from .state import SimulatedBody, WorldState
+
+
+class TraceWriter:
+    """Writes the initial state, then the state at every period.
+
+    Args:
+        path: File to write; an existing one is replaced.
+        period: A line is written at the first step at or after each multiple of this
+            simulated time, in [s]; None writes every step.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+
+    def __init__(self, path: Path, period: float | None = None) -> None:
+        self._file = path.open("w", encoding="utf-8")
+        self._period_ns = 0 if period is None else round(period * NS_PER_S)
+        self._next_ns = 0
+
+    def write(self, state: WorldState) -> None:
+        """Write a line if one is due."""
+        if state.time_ns < self._next_ns:
+            return
+        if self._period_ns:
+            self._next_ns = (state.time_ns // self._period_ns + 1) * self._period_ns
+        bodies = {name: _motion(simulated) for name, simulated in state.bodies.items()}
+        line = json.dumps({"time": state.time_ns / NS_PER_S, "bodies": bodies})
+        self._file.write(line + "\n")
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def _motion(simulated: SimulatedBody) -> dict[str, Any]:
+    motion = simulated.motion
+    names = [link.joint.name for link in simulated.body.moving_links]
+    return {
+        "root_p": motion.p[0].tolist(),
+        "root_R": motion.R[0].tolist(),
+        "root_v": motion.v[0].tolist(),
+        "root_w": motion.w[0].tolist(),
+        "q": dict(zip(names, motion.q.tolist(), strict=True)),
+        "dq": dict(zip(names, motion.dq.tolist(), strict=True)),
+    }

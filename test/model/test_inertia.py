@@ -1,0 +1,86 @@
+"""Mass properties, against sums over clouds of points."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hrp_model.inertia import MassProperties, merge, point_inertia
+from hrp_model.rigid import Pose, rpy_matrix
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+def random_pose(rng):
+    return Pose(rpy_matrix(*rng.uniform(-3.0, 3.0, 3)), rng.uniform(-1.0, 1.0, 3))
+
+
+def cloud(rng, count=12):
+    """Return masses in [kg] and places in [m] of points."""
+    return rng.uniform(0.1, 2.0, count), rng.uniform(-1.0, 1.0, (count, 3))
+
+
+def properties_of(masses, points):
+    """Integrate by definition: I = sum m (|r|^2 E - r r^T) about the centre, by components."""
+    center = (masses[:, None] * points).sum(axis=0) / masses.sum()
+    x, y, z = (points - center).T
+    moments = [[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z]]
+    moments.append([-x * z, -y * z, x * x + y * y])
+    return MassProperties(masses.sum(), center, np.array(moments) @ masses)
+
+
+def assert_same(a, b):
+    assert a.mass == pytest.approx(b.mass, rel=1e-14)
+    assert_allclose(a.center_of_mass, b.center_of_mass, atol=1e-13)
+    assert_allclose(a.inertia, b.inertia, atol=1e-12)
+
+
+def test_a_point_has_the_inertia_of_its_distance_from_each_axis():
+    assert point_inertia(np.array([1.0, 2.0, 3.0])).tolist() == [
+        [13.0, -2.0, -3.0],
+        [-2.0, 10.0, -6.0],
+        [-3.0, -6.0, 5.0],
+    ]
+
+
+def test_parts_merge_to_what_all_their_points_have_together(rng):
+    for _ in range(10):
+        clouds = [cloud(rng) for _ in range(4)]
+        whole = properties_of(*map(np.concatenate, zip(*clouds, strict=True)))
+        assert_same(merge(properties_of(*c) for c in clouds), whole)
+
+
+def test_points_alone_merge_by_the_parallel_axis_theorem(rng):
+    masses, points = cloud(rng)
+    alone = [MassProperties(m, p) for m, p in zip(masses, points, strict=True)]
+    assert_same(merge(alone), properties_of(masses, points))
+
+
+def test_the_same_part_in_another_frame_is_made_of_the_moved_points(rng):
+    for _ in range(10):
+        masses, points = cloud(rng)
+        X = random_pose(rng)
+        moved = properties_of(masses, points @ X.R.T + X.p)
+        assert_same(properties_of(masses, points).expressed_in(X), moved)
+
+
+def test_changing_frames_composes(rng):
+    part, X, Y = properties_of(*cloud(rng)), random_pose(rng), random_pose(rng)
+    assert_same(part.expressed_in(X).expressed_in(Y), part.expressed_in(Y @ X))
+    assert_same(part.expressed_in(X).expressed_in(X.inverse()), part)
+
+
+def test_two_half_boxes_make_a_box():
+    def box(mass, x, y, z):
+        return mass / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
+
+    halves = [MassProperties(1.5, np.array([s, 0, 0]), box(1.5, 0.5, 0.4, 0.3)) for s in (0, 0.5)]
+    assert_same(merge(halves), MassProperties(3.0, np.array([0.25, 0, 0]), box(3.0, 1.0, 0.4, 0.3)))
+
+
+def test_what_has_no_mass_keeps_its_inertia_and_stays_at_the_origin():
+    weightless = merge([MassProperties(inertia=np.eye(3)), MassProperties(inertia=2 * np.eye(3))])
+    assert_same(weightless, MassProperties(0.0, np.zeros(3), 3 * np.eye(3)))
+    assert_same(merge([]), MassProperties())

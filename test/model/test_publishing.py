@@ -1,0 +1,82 @@
+"""What of a body becomes TF, and when."""
+
+import math
+
+import numpy as np
+import pytest
+from urdf_tools import body_poses, random_body, wheel
+
+from hrp_model.body import JointType
+from hrp_model.frames import body_frames
+from hrp_model.publishing import StampThrottle, frame_tree, usable_positions
+
+MS = 1_000_000
+
+
+def test_fixed_and_moved_frames_make_up_the_body(diagnostics):
+    body = random_body(3)
+    tree = frame_tree(body, body_frames(body, diagnostics))
+    rng = np.random.default_rng(4)
+    q = {name: rng.uniform(-3, 3) for name in tree.moving}
+    poses = {"BASE": np.eye(4)}
+    waiting = [*tree.fixed, *tree.moved(q)]
+    while waiting:
+        frame = next(f for f in waiting if f.parent in poses)
+        waiting.remove(frame)
+        poses[frame.name] = poses[frame.parent] @ frame.pose.matrix()
+    for name, X in body_poses(body, q).items():
+        np.testing.assert_allclose(poses[name], X, atol=1e-12)
+    for device in body.devices:
+        np.testing.assert_allclose(
+            poses[device.name], poses[device.link] @ device.X_LS.matrix(), atol=1e-12
+        )
+
+
+def test_a_link_that_floats_has_no_fixed_frame(diagnostics):
+    body = wheel(type=JointType.FREE)
+    tree = frame_tree(body, body_frames(body, diagnostics))
+    assert tree.floating == ("WHEEL",)
+    assert not tree.fixed
+    assert not tree.moving
+
+
+def test_a_joint_is_let_through_at_its_rate():
+    throttle = StampThrottle(20.0)
+    stamps = [t for t in range(0, 200, 10) if throttle.lets_through(["A"], t * MS)]
+    assert stamps == [0, 50, 100, 150]
+
+
+def test_no_rate_lets_everything_through():
+    throttle = StampThrottle(0.0)
+    assert all(throttle.lets_through(["A"], t) for t in (5, 5, 6, 7, 7))
+
+
+def test_two_sources_do_not_starve_each_other():
+    throttle = StampThrottle(20.0)
+    for t in (0, 50, 100):
+        assert throttle.lets_through(["A"], t * MS)
+        assert throttle.lets_through(["B"], (t + 1) * MS)
+    assert not throttle.lets_through(["A", "B"], 110 * MS)
+
+
+def test_a_joint_not_seen_before_is_let_through():
+    throttle = StampThrottle(20.0)
+    assert throttle.lets_through(["A"], 100 * MS)
+    assert throttle.lets_through(["A", "B"], 101 * MS)
+
+
+def test_time_that_begins_anew_is_let_through_and_throttled_again():
+    throttle = StampThrottle(20.0)
+    assert throttle.lets_through(["A"], 100_000 * MS)
+    assert throttle.lets_through(["A"], 10 * MS)
+    assert not throttle.lets_through(["A"], 20 * MS)
+    assert throttle.lets_through(["A"], 60 * MS)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_positions_that_are_not_finite_are_left_out(bad):
+    assert usable_positions(["A", "B"], [bad, 0.5], ["A", "B"]) == ({"B": 0.5}, [])
+
+
+def test_names_that_are_not_known_are_told():
+    assert usable_positions(["X", "A"], [1.0, 0.5], ["A", "B"]) == ({"A": 0.5}, ["X"])

@@ -1,0 +1,97 @@
+"""References of models to files, as people write them."""
+
+import os
+import re
+
+import pytest
+from paths import ROOT
+
+from hrp_model import resources
+from hrp_model.resources import ResourceError, package_folder, resolve, share_folder
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """A model folder and two installed packages; returns its root."""
+    for file in (
+        "robot/meshes/arm.stl",
+        "robot/a b.stl",
+        "install/share/arms/meshes/elbow.stl",
+        "src/legs/package.xml",
+        "src/legs/knee.stl",
+    ):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(["/nowhere", f"{tmp_path}/install"]))
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path}/src")
+    monkeypatch.setenv("MESHES", "meshes")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("uri", "file"),
+    [
+        ("meshes/arm.stl", "robot/meshes/arm.stl"),
+        (" ./meshes/../meshes/arm.stl\n", "robot/meshes/arm.stl"),
+        ("meshes\\arm.stl", "robot/meshes/arm.stl"),
+        ("${MESHES}/arm.stl", "robot/meshes/arm.stl"),
+        ("a b.stl", "robot/a b.stl"),
+        ("{root}/robot/meshes/arm.stl", "robot/meshes/arm.stl"),
+        ("file://{root}/robot/a%20b.stl", "robot/a b.stl"),
+        ("file:{root}/robot/a%20b.stl", "robot/a b.stl"),
+        ("FILE:meshes/arm.stl", "robot/meshes/arm.stl"),
+        ("package://arms/meshes/elbow.stl", "install/share/arms/meshes/elbow.stl"),
+        ("model://arms/meshes/elbow.stl", "install/share/arms/meshes/elbow.stl"),
+        ("package://legs/knee.stl", "src/legs/knee.stl"),
+    ],
+)
+def test_a_reference_finds_its_file(workspace, uri, file):
+    uri = uri.replace("{root}", str(workspace))
+    assert resolve(uri, workspace / "robot") == (workspace / file).resolve()
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("meshes/leg.stl", "no such file: .*/robot/meshes/leg.stl"),
+        ("meshes", "no such file"),
+        ("", "no such file"),
+        ("C:\\meshes\\arm.stl", "no such file"),
+        ("${NO_SUCH_VARIABLE}/arm.stl", "environment variable NO_SUCH_VARIABLE is not set"),
+        ("http://example.com/arm.stl", "'http:' references are not understood"),
+        ("package://wings/arm.stl", "no package 'wings' in AMENT_PREFIX_PATH"),
+        ("package://arms/meshes/leg.stl", "no such file: .*/install/share/arms/meshes/leg.stl"),
+        ("~nobody-of-this-name/arm.stl", "cannot use '~nobody"),
+        ("x" * 300, "cannot use 'xxx.*too long"),
+        ("a\0b", "no such file"),
+    ],
+)
+def test_a_reference_without_a_file_says_what_is_missing(workspace, uri, message):
+    with pytest.raises(ResourceError, match=message):
+        resolve(uri, workspace / "robot")
+
+
+def test_a_loop_of_links_is_no_file(workspace):
+    (workspace / "a").symlink_to(workspace / "b")
+    (workspace / "b").symlink_to(workspace / "a")
+    with pytest.raises(ResourceError, match="no such file"):
+        resolve("a", workspace)
+
+
+def test_a_source_tree_is_its_own_share_folder(monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "")
+    assert share_folder() == ROOT
+    assert package_folder("hrp_ros") == ROOT
+    assert resolve("package://hrp_ros/models/floor.body", ROOT).is_file()
+
+
+def test_an_installed_package_finds_its_share_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "site" / "hrp_model" / "x.py"))
+    monkeypatch.setattr(resources.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(resources.sys, "base_prefix", str(tmp_path))
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "")
+    with pytest.raises(ResourceError, match=re.escape("data files of hrp_ros are not installed")):
+        share_folder()
+    share = tmp_path / "share" / "hrp_ros"
+    (share / "models").mkdir(parents=True)
+    assert share_folder() == share

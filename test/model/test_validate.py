@@ -1,0 +1,187 @@
+"""Each rule of validate: what it reports, where, and what it leaves alone."""
+
+from dataclasses import replace
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from hrp_model.body import (
+    Body,
+    ExtraJoint,
+    ExtraJointType,
+    Joint,
+    JointType,
+    Link,
+    Range,
+    link_pair,
+)
+from hrp_model.devices import AccelerationSensor, Camera
+from hrp_model.diagnostics import Severity, Source, Span
+from hrp_model.geometry import Box, Cylinder, Shape, Sphere
+from hrp_model.rigid import Pose
+from hrp_model.validate import validate
+
+SOURCE = Source("arm.body", "ROOT\nARM\nHAND\n")
+PLACES = {"ROOT": Span(SOURCE, 0, 4), "ARM": Span(SOURCE, 5, 8), "HAND": Span(SOURCE, 9, 13)}
+
+
+def joint(name, kind, **kwargs):
+    return Joint(type=kind, name=name, **kwargs)
+
+
+ROOT = Link(
+    name="ROOT",
+    parent=None,
+    joint=joint("ROOT", JointType.FREE),
+    mass=2.0,
+    inertia=np.diag([0.2, 0.3, 0.4]),
+    at=PLACES["ROOT"],
+)
+ARM = replace(
+    ROOT, name="ARM", parent="ROOT", joint=joint("J0", JointType.REVOLUTE, id=0), at=PLACES["ARM"]
+)
+HAND = replace(
+    ARM, name="HAND", parent="ARM", joint=joint("J1", JointType.PRISMATIC, id=1), at=PLACES["HAND"]
+)
+
+
+def body(root=ROOT, arm=ARM, hand=HAND, **kwargs):
+    return Body(name="arm", links=(root, arm, hand), **kwargs)
+
+
+def change(link, **joint_changes):
+    return replace(link, joint=replace(link.joint, **joint_changes))
+
+
+def test_a_sound_body_passes(diagnostics):
+    validate(body(), diagnostics)
+
+
+def test_limits_without_end_are_sound(diagnostics):
+    sensor = AccelerationSensor(name="a", link="ARM")
+    validate(body(arm=change(ARM, position=Range(-inf, 1.0)), devices=(sensor,)), diagnostics)
+
+
+WARNINGS = [
+    ("duplicate-joint-id", body(hand=change(HAND, id=0)), "HAND", "'ARM'"),
+    ("joint-id-gap", body(hand=change(HAND, id=3)), "ROOT", "id 1, 2"),
+    ("inverted-range", body(arm=change(ARM, position=Range(1, -1))), "ARM", "1 to -1"),
+    ("inverted-range", body(arm=change(ARM, velocity=Range(1, -1))), "ARM", "velocity"),
+    ("empty-range", body(arm=change(ARM, effort=Range(0, 0))), "ARM", "effort"),
+    ("moving-root", body(root=change(ROOT, type=JointType.REVOLUTE)), "ROOT", "revolute"),
+    ("massless-link", body(hand=replace(HAND, mass=0.0)), "HAND", "'HAND'"),
+    ("no-inertia", body(hand=replace(HAND, inertia=np.zeros((3, 3)))), "HAND", "'HAND'"),
+    (
+        "asymmetric-inertia",
+        body(hand=replace(HAND, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]])),
+        "HAND",
+        "'HAND'",
+    ),
+    (
+        "inertia-not-positive",
+        body(hand=replace(HAND, inertia=np.diag([1, 1, -1]))),
+        "HAND",
+        "-1, 1, 1",
+    ),
+    ("inertia-triangle", body(hand=replace(HAND, inertia=np.diag([1, 1, 3]))), "HAND", "1, 1, 3"),
+    ("empty-shape", body(arm=replace(ARM, visual=(Shape(Cylinder(1, 0)),))), "ARM", "cylinder"),
+    (
+        "unknown-link",
+        body(self_collision_disabled=frozenset({link_pair("ARM", "LEG")})),
+        "ROOT",
+        "'LEG'",
+    ),
+    (
+        "duplicate-device-name",
+        body(
+            devices=tuple(Camera(name="eye", link=x, id=i) for i, x in enumerate(["ARM", "HAND"]))
+        ),
+        "HAND",
+        "ARM, HAND",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "bad", "place", "words"), WARNINGS, ids=[w[0] for w in WARNINGS])
+def test_doubtful_things_give_one_located_warning(code, bad, place, words, diagnostics):
+    validate(bad, diagnostics)
+    found = diagnostics.take(code)
+    assert found.severity is Severity.WARNING
+    assert found.at is PLACES[place]
+    assert words in found.message
+
+
+ERRORS = [
+    ("negative-mass", body(hand=replace(HAND, mass=-1.0)), "HAND"),
+    ("not-finite", body(hand=replace(HAND, mass=nan)), "HAND"),
+    ("not-finite", body(hand=replace(HAND, center_of_mass=[0, inf, 0])), "HAND"),
+    ("not-finite", body(hand=replace(HAND, inertia=np.full((3, 3), nan))), "HAND"),
+    ("not-finite", body(hand=replace(HAND, X_PL=Pose(p=[nan, 0, 0]))), "HAND"),
+    ("not-finite", body(hand=change(HAND, axis=[nan, 0, 1])), "HAND"),
+    ("not-finite", body(hand=change(HAND, initial=nan)), "HAND"),
+    ("not-finite", body(hand=change(HAND, equivalent_rotor_inertia=nan)), "HAND"),
+    ("not-finite", body(hand=replace(HAND, visual=(Shape(Sphere(nan)),))), "HAND"),
+    (
+        "not-finite",
+        body(hand=replace(HAND, collision=(Shape(Box([1, 1, 1]), np.full((4, 4), nan)),))),
+        "HAND",
+    ),
+    ("not-finite", body(devices=(Camera(name="c", link="ARM", field_of_view=nan),)), "ARM"),
+    (
+        "not-finite",
+        body(devices=(Camera(name="c", link="ARM", X_LS=Pose(p=[0, 0, inf])),)),
+        "ARM",
+    ),
+    ("unknown-link", body(devices=(Camera(name="c", link="LEG"),)), "ROOT"),
+    (
+        "unknown-link",
+        body(extra_joints=(ExtraJoint(type=ExtraJointType.BALL, links=("ARM", "LEG")),)),
+        "ROOT",
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "bad", "place"), ERRORS, ids=[e[0] for e in ERRORS])
+def test_unusable_things_are_located_errors(code, bad, place, diagnostics):
+    validate(bad, diagnostics)
+    found = diagnostics.take(code)
+    assert found.severity is Severity.ERROR
+    assert found.at is PLACES[place]
+
+
+def test_a_limit_that_is_no_number_is_an_error(diagnostics):
+    validate(body(arm=change(ARM, position=Range(nan, 1.0))), diagnostics)
+    assert "joint limit" in diagnostics.take("not-finite").message
+
+
+def test_a_start_outside_the_limits_is_worth_a_note(diagnostics):
+    validate(body(arm=change(ARM, position=Range(0.5, 1.0))), diagnostics)
+    found = diagnostics.take("initial-out-of-range")
+    assert found.severity is Severity.NOTE
+    assert found.at is PLACES["ARM"]
+
+
+def test_mass_may_sit_on_a_link_fixed_to_the_moving_one(diagnostics):
+    frame = replace(ARM, mass=0.0, inertia=np.zeros((3, 3)))
+    tool = replace(HAND, joint=joint("J1", JointType.FIXED))
+    validate(body(arm=frame, hand=tool), diagnostics)
+
+
+def test_scenery_needs_no_mass(diagnostics):
+    floor = replace(ROOT, joint=joint("F", JointType.FIXED), mass=0.0, inertia=np.zeros((3, 3)))
+    validate(Body(name="floor", links=(floor,)), diagnostics)
+
+
+def test_limits_of_joints_that_do_not_move_do_not_matter(diagnostics):
+    fixed = change(HAND, type=JointType.FIXED, position=Range(1, -1))
+    validate(body(hand=fixed), diagnostics)
+
+
+def test_every_problem_is_reported_in_one_run(diagnostics):
+    bad = body(
+        arm=replace(change(ARM, position=Range(1, -1)), mass=nan), hand=replace(HAND, mass=-1.0)
+    )
+    validate(bad, diagnostics)
+    for code in ("inverted-range", "not-finite", "negative-mass"):
+        diagnostics.take(code)

@@ -1,0 +1,95 @@
+"""Files and what they must give: ``x.wrl`` beside the robot in ``x.json``, ``y.wrl`` beside
+the problems in ``y.txt``."""
+
+import json
+from math import isinf
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.geometry import Mesh
+from vrml_tools import reading
+
+CORPUS = Path(__file__).parents[2] / "data" / "vrml"
+
+
+def files(folder):
+    return [pytest.param(path, id=path.stem) for path in sorted((CORPUS / folder).glob("*.wrl"))]
+
+
+def read(path):
+    found = Diagnostics(listener=lambda _: None)
+    return reading(found).read_body(path, name=path.name), found
+
+
+@pytest.mark.parametrize("path", files("valid"))
+def test_a_valid_file_gives_its_robot_without_a_word(path):
+    body, found = read(path)
+    assert [str(d) for d in found.found] == []
+    expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    assert summary(body) == expected
+
+
+@pytest.mark.parametrize("path", files("invalid"))
+def test_an_invalid_file_gives_its_diagnostics(path):
+    body, found = read(path)
+    expected = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    written = [str(d).replace(str(path.parent), "FOLDER") for d in found.found]
+    assert written == expected
+    assert body is not None or found.has_errors
+
+
+def summary(body):
+    """Return a robot as plain data, what is as by default left out."""
+    links = []
+    for link in body.links:
+        joint = link.joint
+        row = {
+            "name": link.name,
+            "parent": link.parent,
+            "joint": joint.type.value,
+            "id": joint.id,
+            "axis": numbers(joint.axis) if joint.type.value not in ("fixed", "free") else None,
+            "p": numbers(link.X_PL.p),
+            "R": numbers(link.X_PL.R) if not np.array_equal(link.X_PL.R, np.eye(3)) else None,
+            "position": limits(joint.position),
+            "velocity": limits(joint.velocity),
+            "effort": limits(joint.effort),
+            "rotor": joint.equivalent_rotor_inertia,
+            "mass": link.mass,
+            "c": numbers(link.center_of_mass),
+            "I": numbers(link.inertia.ravel()),
+            "visual": [shape(s) for s in link.visual],
+            "collision": [shape(s) for s in link.collision]
+            if link.collision is not link.visual
+            else None,
+        }
+        links.append({k: v for k, v in row.items() if v or (k == "id" and v is not None)})
+    return {
+        "name": body.name,
+        "links": links,
+        "devices": [
+            [type(d).__name__, d.name, d.link, d.id, numbers(d.X_LS.p)] for d in body.devices
+        ],
+        "extra_joints": [[e.type.value, *e.links, numbers(e.axis)] for e in body.extra_joints],
+    }
+
+
+def numbers(values):
+    rounded = [round(float(v), 9) + 0.0 for v in np.ravel(values)]
+    return rounded if any(rounded) else None
+
+
+def limits(interval):
+    return [None if isinf(v) else v for v in interval] if not all(map(isinf, interval)) else None
+
+
+def shape(placed):
+    size = placed.geometry
+    if isinstance(size, Mesh):
+        text = f"Mesh {len(size.vertices)} {len(size.triangles)}"
+    else:
+        text = type(size).__name__
+    return [text, numbers(placed.T_FG[:3, 3]), list(placed.material.diffuse)]

@@ -1,0 +1,137 @@
+"""Files as shapes only: names to pick parts by, and files within files."""
+
+import numpy as np
+import pytest
+from paths import SHARED, needs_shared
+from vrml_tools import reading, write
+
+from hrp_model import vrml
+from hrp_model.diagnostics import Span
+from hrp_model.reading import read_source
+
+BOX = "Shape { geometry Box { } }"
+
+
+def scene_of(path, diagnostics):
+    bundle = reading(diagnostics)
+    return bundle.read_scene(path, Span(read_source(path), 0, 0))
+
+
+def names(scene):
+    return [scene.name, *(n for child in scene.children for n in names(child))]
+
+
+def test_groups_and_shapes_keep_their_names(tmp_path, diagnostics):
+    path = write(tmp_path, m=f"DEF A Transform {{ scale 2 2 2 children [ DEF B {BOX} {BOX} ] }}")
+    scene = scene_of(path, diagnostics)
+    (a,) = scene.children
+    assert a.name == "A"
+    np.testing.assert_array_equal(a.T_PN, np.diag([2, 2, 2, 1]))
+    assert a.children[0].name == a.children[0].shapes[0].name == "B"
+    assert len(scene.flattened()) == 2
+
+
+def test_shapes_keep_the_order_of_the_file(tmp_path, diagnostics):
+    spheres = [f"Shape {{ geometry Sphere {{ radius {i} }} }}" for i in range(5)]
+    group = f"Group {{ children [ {spheres[1]} {spheres[2]} ] }}"
+    path = write(tmp_path, m=f"{spheres[0]} {group} {spheres[3]} DEF X {spheres[4]}")
+    radii = [s.geometry.radius for s in scene_of(path, diagnostics).flattened()]
+    assert radii == [0, 1, 2, 3, 4]
+
+
+def test_a_robot_is_drawn_in_its_zero_posture(tmp_path, diagnostics):
+    text = f"""DEF R Humanoid {{ humanoidBody DEF J Joint {{ translation 0 0 1 children [
+      DEF S Segment {{ children [ {BOX} Surface {{ visual {BOX} collision {BOX} }} ] }}
+      DEF G Gyro {{ translation 1 0 0 children {BOX} }} ] }} }}"""
+    scene = scene_of(write(tmp_path, m=text), diagnostics)
+    places = [s.T_FG[:3, 3].tolist() for s in scene.flattened()]
+    assert places == [[0, 0, 1], [0, 0, 1], [1, 0, 1]]
+    assert {"R", "J", "S", "G"} <= set(names(scene))
+
+
+def test_scenery_is_passed_over(tmp_path, diagnostics):
+    path = write(tmp_path, m=f"Viewpoint {{ }} DEF S Sound {{ }} PointLight {{ }} {BOX}")
+    assert names(scene_of(path, diagnostics)) == [""]
+
+
+def test_inlines_are_relative_to_their_own_file(tmp_path, diagnostics):
+    (tmp_path / "parts").mkdir()
+    path = write(tmp_path, m='DEF I Inline { url "parts/a.wrl" } Inline { url "./b.wrl" }', b=BOX)
+    write(
+        tmp_path / "parts", a='Inline { url "b.wrl" } Inline { url "../b.wrl" }', b="DEF P " + BOX
+    )
+    scene = scene_of(path, diagnostics)
+    assert len(scene.flattened()) == 3
+    assert {"I", "P"} <= set(names(scene))
+
+
+def test_names_do_not_cross_files(tmp_path, diagnostics):
+    path = write(tmp_path, m='DEF A Box { } Inline { url "a.wrl" }', a="Shape { geometry USE A }")
+    assert scene_of(path, diagnostics).flattened() == ()
+    assert diagnostics.take("unknown-use").at.source.path.name == "a.wrl"
+
+
+def test_an_inline_takes_the_first_file_there_is(tmp_path, diagnostics):
+    path = write(tmp_path, m='Inline { url [ "none.wrl" "a.wrl" "b.wrl" ] }', a=BOX, b=BOX)
+    assert len(scene_of(path, diagnostics).flattened()) == 1
+    diagnostics.take("missing-resource")
+    assert "'b.wrl'" in diagnostics.take("inline-list").message
+
+
+def test_files_in_a_circle_are_an_error(tmp_path, diagnostics):
+    path = write(tmp_path, m=f'{BOX} Inline {{ url "a.wrl" }}', a='Inline { url "m.wrl" }')
+    scene = scene_of(path, diagnostics)
+    assert len(scene.flattened()) == 1
+    assert "m.wrl -> a.wrl -> m.wrl" in diagnostics.take("resource-cycle").message
+
+
+def test_a_long_chain_of_files_is_no_crash(tmp_path, diagnostics):
+    texts = {f"f{i}": f'Inline {{ url "f{i + 1}.wrl" }}' for i in range(400)}
+    scene_of(write(tmp_path, **texts, f400=BOX), diagnostics)
+    diagnostics.take("too-deep")
+
+
+def test_a_missing_file_is_an_oserror(tmp_path, diagnostics):
+    with pytest.raises(OSError, match=r"none\.wrl"):
+        vrml.read_scene(tmp_path / "none.wrl", reading(diagnostics))
+
+
+def _parts():
+    import json
+
+    folder = SHARED / "reference"
+    if not (folder / "index.json").is_file():
+        return []
+    rows = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    return [(r["model_file"], r["file"]) for r in rows if r["file"].startswith("choreonoid_wrl")]
+
+
+# Shapes whose every face is a line or a point are kept there and left out here.
+_WITH_EMPTY_MESHES = ("pipes.wrl", "rack1.wrl", "rack2.wrl", "rack3.wrl", "Labo1/resource/tank.wrl")
+
+
+@needs_shared
+@pytest.mark.parametrize(("model", "file"), _parts())
+def test_real_parts_have_the_shapes_of_the_reference(model, file, diagnostics):
+    import json
+
+    from hrp_model.measure import bounding_box
+    from hrp_model.tessellate import shape_mesh
+
+    (link,) = json.loads((SHARED / "reference" / file).read_text(encoding="utf-8"))["links"]
+    ours = scene_of(SHARED / model, diagnostics).flattened()
+    diagnostics.found[:] = [
+        d for d in diagnostics.found if d.code not in ("empty-mesh", "missing-def-name")
+    ]
+    boxes = np.array([bounding_box(shape_mesh(shape)) for shape in ours])
+    if model.endswith(_WITH_EMPTY_MESHES):
+        assert len(ours) < link["visual"]["num_shapes"]
+        return
+    theirs = link["visual"]["shapes"]
+    assert len(ours) == len(theirs)
+    for shape, box, expected in zip(ours, boxes, theirs, strict=True):
+        assert type(shape.geometry).__name__ == expected["primitive"]
+        np.testing.assert_allclose(shape.T_FG[:3], expected["T34"], rtol=0, atol=1e-9)
+        if expected["primitive"] == "Mesh":
+            limits = expected["bbox_min"], expected["bbox_max"]
+            np.testing.assert_allclose(box, limits, rtol=0, atol=1e-6)

@@ -1,0 +1,120 @@
+"""OpenHRP's sensors as devices."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from vrml_tools import link_of, robot
+
+from hrp_model.devices import (
+    AccelerationSensor,
+    Camera,
+    ForceSensor,
+    GenericDevice,
+    ImageType,
+    Light,
+    RangeSensor,
+    RateGyroSensor,
+)
+
+
+def device(text, diagnostics=None):
+    (only,) = robot(f'jointType "free" children {text}', diagnostics).devices
+    return only
+
+
+def test_a_device_knows_its_link_number_and_place():
+    made = device("DEF G Gyro { translation 1 2 3 rotation 0 1 0 1 sensorId 4 }")
+    assert (type(made), made.name, made.link, made.id) == (RateGyroSensor, "G", "BASE", 4)
+    assert made.X_LS.p.tolist() == [1, 2, 3]
+    assert made.X_LS.R[0, 2] == pytest.approx(np.sin(1))
+    assert made.info == {"sensorId": 4}
+
+
+def test_a_device_below_transforms_and_segments_keeps_their_place():
+    made = device("""DEF S Segment { children Transform { translation 0 0 1 scale 2 2 2
+      children DEF F ForceSensor { translation 1 0 0 } } }""")
+    assert made.X_LS.p.tolist() == [2, 0, 1]
+    np.testing.assert_allclose(made.X_LS.R, np.eye(3))
+
+
+def test_a_negative_limit_is_none():
+    made = device("DEF A AccelerationSensor { maxAcceleration 7 -1 9 }")
+    assert isinstance(made, AccelerationSensor)
+    assert made.max_acceleration.tolist() == [7, inf, 9]
+    force = device("DEF F ForceSensor { maxForce 1 2 3 }")
+    assert isinstance(force, ForceSensor)
+    assert force.max_force.tolist() == [1, 2, 3]
+    assert force.max_torque.tolist() == [inf] * 3
+
+
+def test_the_device_id_goes_before_the_sensor_id():
+    assert device("DEF G Gyro { sensorId 1 deviceId 2 }").id == 2
+    assert device("DEF G Gyro { sensorId -1 }").id is None
+
+
+def test_a_camera_is_read_whole():
+    made = device("""DEF C VisionSensor { type "COLOR_DEPTH" width 64 height 48 fieldOfView 1
+      frontClipDistance 0.1 backClipDistance 9 frameRate 15 name "unused" }""")
+    assert isinstance(made, Camera)
+    assert made.image_type is ImageType.COLOR_DEPTH
+    assert (made.width, made.height, made.field_of_view) == (64, 48, 1.0)
+    assert (made.near_clip, made.far_clip, made.frame_rate) == (0.1, 9.0, 15.0)
+    assert made.name == "C"
+
+
+def test_the_defaults_of_a_camera_are_openhrps():
+    made = device("DEF C VisionSensor { }")
+    assert made.image_type is ImageType.NONE
+    assert (made.width, made.height, made.field_of_view) == (320, 240, 0.785398)
+
+
+def test_an_unknown_type_of_camera_is_warned_about(diagnostics):
+    made = device('DEF C VisionSensor { type "COLOUR" }', diagnostics)
+    assert made.image_type is ImageType.NONE
+    assert "Did you mean 'COLOR'?" in diagnostics.take("unknown-image-type").message
+
+
+def test_a_range_sensor_gives_its_total_angle():
+    made = device("""DEF L RangeSensor { scanAngle 3 scanStep 0.5 scanRate 20 minDistance 0.2
+      maxDistance 30 }""")
+    assert isinstance(made, RangeSensor)
+    assert (made.yaw_range, made.yaw_step, made.scan_rate) == (3.0, 0.5, 20.0)
+    assert (made.min_distance, made.max_distance, made.pitch_range) == (0.2, 30.0, 0.0)
+
+
+def test_a_spot_light_shines_where_it_points(diagnostics):
+    made = device(
+        "DEF L SpotLightDevice { on FALSE direction 0 0 -2 beamWidth 1 color 1 0 0 }", diagnostics
+    )
+    assert isinstance(made, Light)
+    assert not made.on
+    assert (made.direction.tolist(), made.beam_width, made.color) == ([0, 0, -1], 1, (1, 0, 0))
+    device("DEF L SpotLightDevice { direction 0 0 0 }", diagnostics)
+    diagnostics.take("zero-axis")
+
+
+@pytest.mark.parametrize(
+    ("text", "info"),
+    [
+        ("PressureSensor { maxPressure 3 }", {"maxPressure": 3.0}),
+        ("PhotoInterrupter { transmitter 1 2 3 }", {"transmitter": [1.0, 2.0, 3.0]}),
+        ('HardwareComponent { id 3 url "x" }', {"id": 3, "url": "x"}),
+    ],
+)
+def test_other_devices_keep_all_that_is_written(text, info):
+    made = device(f"DEF D {text}")
+    assert isinstance(made, GenericDevice)
+    assert made.type_name == text.split()[0]
+    assert made.info == info
+
+
+def test_a_device_without_a_name_gets_one(diagnostics):
+    assert device("Gyro { }", diagnostics).name == "Gyro1"
+    diagnostics.take("unnamed-device")
+
+
+def test_what_a_sensor_looks_like_belongs_to_its_link():
+    link = link_of("""children DEF C VisionSensor { translation 0 0 1 children
+      Transform { translation 1 0 0 children Shape { geometry Box { } } } }""")
+    assert link.visual[0].T_FG[:3, 3].tolist() == [1, 0, 1]

@@ -1,0 +1,344 @@
+"""Robots: what Humanoid, Joint, Segment, Surface and ExtraJoint mean."""
+
+from math import inf, pi
+
+import numpy as np
+import pytest
+from vrml_tools import body_of, link_of, robot, write
+
+from hrp_model.body import ExtraJointType, JointType, link_pair
+from hrp_model.geometry import Box, Sphere
+from hrp_model.rigid import axis_angle_matrix
+
+BOX = "Shape { geometry Box { } }"
+BALL = "Shape { geometry Sphere { } }"
+
+
+def joint_of(fields, diagnostics=None, above=""):
+    """Read the joint of a link below BASE."""
+    inside = f'jointType "free" children DEF J Joint {{ {fields} }}'
+    return robot(inside, diagnostics, above).link("J").joint
+
+
+def segment(fields):
+    return f"DEF S Segment {{ {fields} }}"
+
+
+def test_links_come_parents_first_in_the_order_of_the_file():
+    body = robot("""jointType "free" children [
+      DEF A Joint { jointType "rotate" children DEF A1 Joint { jointType "slide" } }
+      DEF S Segment { }
+      DEF B Joint { jointType "fixed" } ]""")
+    assert [(x.name, x.parent) for x in body.links] == (
+        [("BASE", None), ("A", "BASE"), ("A1", "A"), ("B", "BASE")]
+    )
+    assert body.self_collision_disabled == {
+        *(link_pair("BASE", "A"), link_pair("A", "A1"), link_pair("BASE", "B"))
+    }
+
+
+def test_the_body_is_named_after_the_humanoid():
+    joint = 'humanoidBody DEF B Joint { jointType "free" }'
+    assert body_of(f'DEF X-1 Humanoid {{ name "y" {joint} }}').name == "X-1"
+    assert body_of(f'Humanoid {{ name "y" {joint} }}').name == "y"
+    assert body_of(f"Humanoid {{ {joint} }}", name="a/z.wrl").name == "z"
+
+
+def test_info_of_the_humanoid_is_kept():
+    body = body_of("""DEF R Humanoid { info [ "a" "b" ] version "1.1"
+      humanoidBody DEF B Joint { jointType "free" } joints USE B segments [ USE NONE ] }""")
+    assert body.info["info"] == ["a", "b"]
+    assert body.info["version"] == "1.1"
+
+
+def test_a_link_frame_is_translation_then_rotation():
+    link = link_of("translation 1 2 3 rotation 0 0 2 0.5")
+    np.testing.assert_array_equal(link.X_PL.p, [1, 2, 3])
+    np.testing.assert_allclose(link.X_PL.R, axis_angle_matrix((0, 0, 1), 0.5), atol=1e-15)
+    assert str(link.at) == "m.wrl:1:40"
+
+
+@pytest.mark.parametrize(
+    ("word", "joint_type"),
+    [
+        ("free", JointType.FREE),
+        ("rotate", JointType.REVOLUTE),
+        ("slide", JointType.PRISMATIC),
+        ("fixed", JointType.FIXED),
+        ("crawler", JointType.TRACK),
+        ("pseudoContinuousTrack", JointType.TRACK),
+    ],
+)
+def test_joint_types(word, joint_type):
+    assert joint_of(f'jointType "{word}"').type is joint_type
+
+
+def test_an_unknown_joint_type_is_an_error(diagnostics):
+    assert joint_of('jointType "rotat"', diagnostics).type is JointType.FIXED
+    assert str(diagnostics.take("unknown-joint-type")) == (
+        "m.wrl:1:88: error: joint 'J' has jointType 'rotat'. Did you mean 'rotate'?"
+        " [unknown-joint-type]"
+    )
+
+
+def test_without_a_joint_type_the_root_is_free_and_others_are_fixed(diagnostics):
+    body = robot("children DEF J Joint { }", diagnostics)
+    assert [x.joint.type for x in body.links] == [JointType.FREE, JointType.FIXED]
+    for _ in body.links:
+        diagnostics.take("missing-joint-type")
+
+
+STRING_AXIS = """PROTO Joint [ field MFNode children [] field SFString jointType ""
+  field SFString jointAxis "Y" ] { } """
+
+
+@pytest.mark.parametrize(
+    ("written", "axis"),
+    [("", [0, 1, 0]), ('jointAxis "X"', [1, 0, 0]), ('jointAxis "-z"', [0, 0, -1])],
+)
+def test_a_letter_may_name_the_axis(written, axis):
+    joint = joint_of(f'jointType "rotate" {written}', above=STRING_AXIS)
+    assert joint.axis.tolist() == axis
+
+
+def test_a_vector_gives_the_direction_of_the_axis(diagnostics):
+    assert joint_of('jointType "rotate"').axis.tolist() == [0, 0, 1]
+    joint = joint_of('jointType "slide" jointAxis 0 3 4', diagnostics)
+    np.testing.assert_allclose(joint.axis, [0, 0.6, 0.8], atol=1e-15)
+    assert "length 5" in diagnostics.take("axis-not-unit").message
+
+
+def test_an_axis_that_says_nothing_is_an_error(diagnostics):
+    assert joint_of('jointType "rotate" jointAxis 0 0 0', diagnostics).axis.tolist() == [0, 0, 1]
+    diagnostics.take("zero-axis")
+    joint_of('jointType "rotate" jointAxis "W"', diagnostics, STRING_AXIS)
+    diagnostics.take("unknown-axis")
+    joint_of('jointType "fixed" jointAxis 0 0 0', diagnostics)
+
+
+def test_limits_are_the_first_of_a_list_and_empty_means_none():
+    joint = joint_of('jointType "rotate" llimit [-1 -2] ulimit 2 lvlimit [] uvlimit [3]')
+    assert joint.position == (-1.0, 2.0)
+    assert joint.velocity == (-inf, 3.0)
+    assert joint.effort == (-inf, inf)
+
+
+def test_the_motor_gives_effort_and_inertia():
+    joint = joint_of(
+        'jointType "rotate" climit [5] gearRatio -50 torqueConst 0.1 rotorInertia 0.001 jointId 7'
+    )
+    assert joint.effort == (-25.0, 25.0)
+    assert joint.equivalent_rotor_inertia == pytest.approx(2.5)
+    assert (joint.gear_ratio, joint.torque_const, joint.id) == (-50.0, 0.1, 7)
+    assert joint_of('jointType "rotate" climit 1e308 gearRatio 100').effort == (-inf, inf)
+    assert joint_of('jointType "rotate"').id is None
+
+
+def test_what_else_a_joint_says_is_kept_as_information():
+    link = link_of("encoderPulse 1000 dh [1 2] jointValue 0.5 children DEF S1 Segment { }")
+    assert link.info == {
+        "encoderPulse": 1000.0,
+        "dh": [1.0, 2.0],
+        "jointValue": 0.5,
+        "segments": ["S1"],
+    }
+    assert link.joint.initial == 0.0
+
+
+def test_fields_that_no_loader_heeds_are_warned_about(diagnostics):
+    link_of("center 1 0 0 scale 2 2 2", diagnostics)
+    for name in ("center", "scale"):
+        assert name in diagnostics.take("ignored-field").message
+    body_of(
+        'DEF R Humanoid { translation 1 0 0 humanoidBody DEF B Joint { jointType "free" } }',
+        diagnostics,
+    )
+    diagnostics.take("ignored-field")
+    link_of("center 0 0 0 scale 1 1 1", diagnostics)
+
+
+def test_segments_are_merged_with_their_transforms():
+    ball = "mass 2 momentsOfInertia [1 0 0 0 2 0 0 0 3]"
+    turned = f"Transform {{ translation 2 0 0 rotation 0 0 1 {pi / 2} children {segment(ball)} }}"
+    link = link_of(f"children [ {segment(ball)} {turned} ]")
+    assert link.mass == 4.0
+    np.testing.assert_allclose(link.center_of_mass, [1, 0, 0], atol=1e-15)
+    # Each part lies 1 m from the middle: 2 kg m^2 more about y and z, twice.
+    np.testing.assert_allclose(link.inertia, np.diag([1 + 2, 2 + 1 + 4, 6 + 4]), atol=1e-12)
+
+
+def test_a_massless_segment_keeps_its_inertia():
+    link = link_of(f"children {segment('centerOfMass 1 1 1 momentsOfInertia [1 0 0 0 1 0 0 0 1]')}")
+    assert link.mass == 0.0
+    np.testing.assert_array_equal(link.inertia, np.eye(3))
+
+
+def inertia(numbers, diagnostics):
+    return link_of(
+        f"children {segment(f'mass 1 momentsOfInertia [{numbers}]')}", diagnostics
+    ).inertia
+
+
+def test_moments_of_inertia_come_by_rows(diagnostics):
+    expected = [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
+    assert inertia("1 2 3 2 4 5 3 5 6", diagnostics).tolist() == expected
+    assert inertia("1 2 3 4 5 6", diagnostics).tolist() == expected
+    diagnostics.take("short-inertia")
+    assert not inertia("", diagnostics).any()
+    assert not inertia("1 2 3", diagnostics).any()
+    assert "there are 3" in diagnostics.take("bad-inertia").message
+
+
+def test_an_asymmetric_inertia_becomes_its_mean(diagnostics):
+    assert inertia("1 2 0 0 1 0 0 0 1", diagnostics)[0, 1] == 1.0
+    diagnostics.take("asymmetric-inertia")
+    assert inertia("1 1e-9 0 0 1 0 0 0 1", diagnostics)[1, 0] == 0.5e-9
+
+
+def test_without_surfaces_what_is_drawn_also_touches():
+    link = link_of(f"children {segment(f'children [ {BOX} Surface {{ }} ]')}")
+    assert len(link.visual) == 1
+    assert link.collision is link.visual
+
+
+def test_surfaces_tell_what_touches_from_what_is_drawn():
+    surface = f"Surface {{ visual {BOX} collision [ {BALL} ] }}"
+    moved = f"Transform {{ translation 0 0 1 children {surface} }}"
+    link = link_of(f"children {segment(f'children [ {moved} {BOX} ]')}")
+    assert [type(s.geometry) for s in link.visual] == [Box, Box]
+    assert [type(s.geometry) for s in link.collision] == [Sphere]
+    assert link.collision[0].T_FG[:3, 3].tolist() == [0, 0, 1]
+
+
+def test_shapes_outside_of_segments_are_left_out_with_a_warning(diagnostics):
+    assert link_of(f"children [ {BOX} Group {{ children {BOX} }} ]", diagnostics).visual == ()
+    for _ in range(2):
+        diagnostics.take("shape-outside-segment")
+
+
+def test_wrappers_may_stand_between_joints():
+    body = robot("""jointType "free" children CylinderSensorX { maxAngle 1 children [
+      DEF J Joint { jointType "rotate" } DEF S Segment { mass 2 } ] }""")
+    assert body.link("J").parent == "BASE"
+    assert body.root.mass == 2.0
+
+
+def test_the_authors_own_wrapper_may_turn_forth_and_back():
+    wrapper = """PROTO W [ exposedField MFNode children [] ] {
+      Transform { rotation 0 0 1 -1.5708 children [ DEF A CylinderSensor { } DEF B Transform {
+        children Transform { rotation 0 0 1 1.5708 children IS children } } ] }
+      ROUTE A.rotation_changed TO B.set_rotation } """
+    inside = 'jointType "free" children W { children DEF J Joint { jointType "rotate" } }'
+    assert robot(inside, above=wrapper).link("J").parent == "BASE"
+
+
+def test_a_joint_that_a_transform_moves_is_an_error(diagnostics):
+    joint = 'DEF J Joint { jointType "rotate" }'
+    robot(f'jointType "free" children Transform {{ children {joint} }}', diagnostics)
+    robot(
+        f'jointType "free" children Transform {{ translation 0 0 1 children {joint} }}', diagnostics
+    )
+    diagnostics.take("moved-joint")
+
+
+def test_names_are_made_unique(diagnostics):
+    joint = 'DEF J Joint { jointType "fixed" }'
+    unnamed = 'Joint { jointType "fixed" }'
+    body = robot(f'jointType "free" children [ {joint} {joint} {unnamed} ]', diagnostics)
+    assert [x.name for x in body.links] == ["BASE", "J", "J_2", "link3"]
+    assert "'J_2'" in diagnostics.take("duplicate-link").message
+    assert "'link3'" in diagnostics.take("unnamed-link").message
+
+
+def test_a_humanoid_has_one_root(diagnostics):
+    joint = 'DEF J Joint { jointType "fixed" }'
+    assert body_of("DEF R Humanoid { humanoidBody [ ] }", diagnostics) is None
+    diagnostics.take("bad-humanoid-body")
+    body_of(f"DEF R Humanoid {{ humanoidBody [ {joint} {joint} ] }}", diagnostics)
+    assert str(diagnostics.take("bad-humanoid-body").at) == "m.wrl:1:73"
+
+
+def test_the_first_humanoid_counts(diagnostics):
+    text = 'DEF {0} Humanoid {{ humanoidBody DEF J{0} Joint {{ jointType "fixed" }} }} '
+    assert body_of(text.format(1) + text.format(2), diagnostics).name == "1"
+    diagnostics.take("second-humanoid")
+
+
+def test_without_a_humanoid_a_file_is_one_fixed_link(diagnostics):
+    body = body_of(f"Viewpoint {{ }} {BOX}", diagnostics, name="a/floor.wrl")
+    assert body.name == "floor"
+    assert body.root.name == "Root"
+    assert body.is_static
+    assert len(body.root.visual) == 1
+    assert body.root.collision is body.root.visual
+    assert body_of("# nothing", diagnostics) is None
+    diagnostics.take("empty-file")
+
+
+def test_a_part_may_bring_joints_and_sensors(tmp_path, diagnostics):
+    path = write(
+        tmp_path,
+        m="""DEF R Humanoid { humanoidBody DEF BASE Joint { jointType "free" children [
+          DEF S Segment { children Inline { url "shape.wrl" } } Inline { url "arm.wrl" } ] } }""",
+        arm="""PROTO Joint [ field SFString jointAxis "X" field SFString jointType "rotate"
+          field MFNode children [] ] { }
+          DEF ARM Joint { children [ DEF G Gyro { } DEF S Segment { mass 4 } ] }""",
+        shape=f"Transform {{ translation 1 0 0 children {BOX} }} DEF F ForceSensor {{ }}",
+    )
+    body = body_of(path.read_text(), diagnostics, path=path)
+    assert [x.name for x in body.links] == ["BASE", "ARM"]
+    assert body.link("ARM").joint.axis.tolist() == [1, 0, 0]
+    assert body.link("ARM").mass == 4.0
+    assert [(d.name, d.link) for d in body.devices] == [("F", "BASE"), ("G", "ARM")]
+    assert body.root.visual[0].T_FG[:3, 3].tolist() == [1, 0, 0]
+
+
+def test_parts_in_a_circle_are_an_error(tmp_path, diagnostics):
+    path = write(
+        tmp_path,
+        m="""DEF R Humanoid { humanoidBody DEF BASE Joint { jointType "free" children
+          Inline { url "a.wrl" } } }""",
+        a='DEF A Joint { jointType "rotate" children Inline { url "a.wrl" } }',
+    )
+    assert len(body_of(path.read_text(), diagnostics, path=path).links) == 2
+    assert "a.wrl -> a.wrl" in diagnostics.take("resource-cycle").message
+
+
+EXTRA = """DEF E ExtraJoint {{ link1Name "BASE" link2Name "{}" link1LocalPos 1 2 3
+  link2LocalPos 4 5 6 jointType "{}" jointAxis 0 1 0 }} """
+
+
+@pytest.mark.parametrize(
+    ("word", "extra_type"),
+    [
+        ("xyz", ExtraJointType.BALL),
+        ("ball", ExtraJointType.BALL),
+        ("xy", ExtraJointType.XY),
+        ("z", ExtraJointType.Z),
+        ("piston", ExtraJointType.PISTON),
+        ("hinge", ExtraJointType.HINGE),
+    ],
+)
+def test_extra_joints_close_loops(word, extra_type):
+    inside = 'jointType "free" children DEF J Joint { jointType "rotate" }'
+    (joint,) = robot(inside, above=EXTRA.format("J", word)).extra_joints
+    assert (joint.type, joint.links, joint.name) == (extra_type, ("BASE", "J"), "E")
+    assert joint.X_AJ.p.tolist() == [1, 2, 3]
+    assert joint.X_BJ.p.tolist() == [4, 5, 6]
+    assert joint.axis.tolist() == [0, 1, 0]
+
+
+def test_an_extra_joint_needs_its_links_and_a_type(diagnostics):
+    above = EXTRA.format("BASS", "xyy")
+    assert robot('jointType "free"', diagnostics, above).extra_joints == ()
+    assert "Did you mean 'BASE'?" in diagnostics.take("unknown-link").message
+    assert "Did you mean 'xy'?" in diagnostics.take("unknown-joint-type").message
+
+
+def test_a_value_of_the_wrong_kind_is_located(diagnostics):
+    above = 'PROTO Segment [ field SFString mass "" ] { } '
+    body = robot('jointType "free" children Segment { mass "5" }', diagnostics, above)
+    assert body.root.mass == 0.0
+    assert "'mass'" in diagnostics.take("wrong-value").message
+    assert link_of("translation 0 nan 0", diagnostics).X_PL.p.tolist() == [0, 0, 0]
+    diagnostics.take("wrong-value")

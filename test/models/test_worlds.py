@@ -1,0 +1,76 @@
+"""Our robots in our worlds: they stand, and feel and see what is there."""
+
+import numpy as np
+import pytest
+from paths import MODELS
+
+from hrp_sim.load import load_world
+from hrp_sim.simulation import Simulation
+
+G = 9.80665
+
+
+def run(world, seconds):
+    """Return the last reading of every sensor but cameras, and the state, after some time."""
+    simulation = Simulation(load_world(MODELS / "worlds" / world))
+    simulation.wanted = lambda name: not name.endswith("camera")
+    latest = {}
+    for _ in range(round(seconds * 1000)):
+        latest.update(simulation.step())
+    return latest, simulation.engine.state.bodies
+
+
+@pytest.fixture(
+    scope="module", params=["humanoid_in_room.yaml", "humanoid_body_in_room.yaml"], ids=str
+)
+def stood(request):
+    return run(request.param, 1.0)
+
+
+def test_the_humanoid_stands_still(stood):
+    motion = stood[1]["humanoid"].motion
+    np.testing.assert_allclose(motion.p[0], [0.0, 0.0, 0.76], atol=1e-4)
+    np.testing.assert_allclose(motion.R[0], np.eye(3), atol=1e-4)
+    np.testing.assert_allclose(motion.q, 0.0, atol=1e-4)
+
+
+def test_its_feet_carry_its_weight_in_equal_parts(stood):
+    left, right = (stood[0][f"{side}_foot_force"].force for side in ("left", "right"))
+    np.testing.assert_allclose(left[2] + right[2], 41.7 * G, rtol=1e-3)
+    np.testing.assert_allclose(left[2] + right[2], 42.0 * G, rtol=1e-2)
+    np.testing.assert_allclose(left[2], right[2], rtol=1e-3)
+
+
+def test_gyro_and_accelerometer_read_as_one_sensor(stood):
+    assert "accelerometer" not in stood[0]
+    np.testing.assert_allclose(stood[0]["gyro"].linear_acceleration, [0.0, 0.0, G], atol=0.02)
+    np.testing.assert_allclose(stood[0]["gyro"].angular_velocity, 0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("degrees", "expected"), [(0, 2.88), (90, 2.0), (-90, 1.5), (-24, 1.752)])
+def test_the_scan_sees_each_thing_on_its_own_side(stood, degrees, expected):
+    scan = stood[0]["scanner"]
+    assert len(scan.ranges) == 201
+    ray = round((np.radians(degrees) - scan.angle_min) / scan.angle_increment)
+    np.testing.assert_allclose(scan.ranges[ray], expected, atol=1e-3)
+
+
+def test_the_arm_holds_its_posture_and_feels_its_tool():
+    latest, bodies = run("arm.yaml", 1.0)
+    q = bodies["arm"].motion.q
+    np.testing.assert_allclose(q, [0.0, 0.5, 0.9, 0.0, 0.6, 0.0], atol=0.01)
+    force = latest["wrist_force"].force
+    np.testing.assert_allclose(np.linalg.norm(force), 0.3 * G, rtol=1e-3)
+    # The tool pulls down on the wrist, which leans forward by the sum of the pitches.
+    lean = q[1] + q[2] + q[4]
+    np.testing.assert_allclose(
+        force, 0.3 * G * np.array([np.sin(lean), 0, -np.cos(lean)]), atol=1e-2
+    )
+
+
+def test_the_rover_rests_on_its_tracks():
+    latest, bodies = run("rover.yaml", 0.5)
+    np.testing.assert_allclose(bodies["rover"].motion.p[0], [-1.0, 0.0, 0.17], atol=1e-3)
+    np.testing.assert_allclose(latest["imu"].linear_acceleration, [0.0, 0.0, G], atol=0.02)
+    ahead = len(latest["scanner"].ranges) // 2
+    np.testing.assert_allclose(latest["scanner"].ranges[ahead], 3.78, atol=1e-3)

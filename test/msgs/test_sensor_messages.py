@@ -1,0 +1,135 @@
+"""Every field of every sensor message, with values that all differ."""
+
+from array import array
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not installed")
+
+from hrp_msgs.clock import clock
+from hrp_msgs.imu import imu
+from hrp_msgs.joint_state import joint_state
+from hrp_msgs.laser_scan import laser_scan
+from hrp_msgs.odometry import odometry
+from hrp_msgs.wrench import wrench
+
+TIME_NS = 12_000_000_345
+
+
+def assert_header(header, frame_id):
+    assert (header.stamp.sec, header.stamp.nanosec) == (12, 345)
+    assert header.frame_id == frame_id
+
+
+def xyz(v):
+    return [v.x, v.y, v.z]
+
+
+def test_joint_state():
+    q, dq, u = np.array([0.1, 0.2]), np.array([0.3, 0.4]), np.array([0.5, np.nan])
+    msg = joint_state(TIME_NS, ("a", "b"), q, dq, u)
+    q[:] = 9.0
+    assert_header(msg.header, "")
+    assert msg.name == ["a", "b"]
+    assert msg.position.tolist() == [0.1, 0.2]
+    assert msg.velocity.tolist() == [0.3, 0.4]
+    np.testing.assert_array_equal(msg.effort, [0.5, np.nan])
+
+
+def test_joint_state_of_no_joint():
+    msg = joint_state(TIME_NS, (), *np.zeros((3, 0)))
+    assert (msg.name, len(msg.position), len(msg.velocity), len(msg.effort)) == ([], 0, 0, 0)
+
+
+def test_joint_state_takes_every_second_number_of_a_vector():
+    strided = np.arange(6.0)[::2]
+    assert joint_state(0, "abc", strided, strided, strided).position.tolist() == [0.0, 2.0, 4.0]
+
+
+def test_imu_measures_all_but_the_orientation():
+    msg = imu(TIME_NS, "chest_imu", np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+    assert_header(msg.header, "chest_imu")
+    assert xyz(msg.angular_velocity) == [1.0, 2.0, 3.0]
+    assert xyz(msg.linear_acceleration) == [4.0, 5.0, 6.0]
+    # REP 145: -1 is not measured, zeros are unknown.
+    assert msg.orientation_covariance.tolist() == [-1.0, *[0.0] * 8]
+    assert msg.angular_velocity_covariance.tolist() == [0.0] * 9
+    assert msg.linear_acceleration_covariance.tolist() == [0.0] * 9
+    q = msg.orientation
+    assert [q.x, q.y, q.z, q.w] == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_a_gyro_alone_says_that_there_is_no_acceleration():
+    msg = imu(TIME_NS, "gyro", np.array([1.0, 2.0, 3.0]), None)
+    assert xyz(msg.angular_velocity) == [1.0, 2.0, 3.0]
+    assert xyz(msg.linear_acceleration) == [0.0] * 3
+    assert msg.angular_velocity_covariance[0] == 0.0
+    assert msg.linear_acceleration_covariance.tolist() == [-1.0, *[0.0] * 8]
+
+
+def test_an_accelerometer_alone_says_that_there_is_no_angular_velocity():
+    msg = imu(TIME_NS, "gsensor", None, np.array([4.0, 5.0, 6.0]))
+    assert xyz(msg.linear_acceleration) == [4.0, 5.0, 6.0]
+    assert xyz(msg.angular_velocity) == [0.0] * 3
+    assert msg.angular_velocity_covariance.tolist() == [-1.0, *[0.0] * 8]
+    assert msg.linear_acceleration_covariance[0] == 0.0
+
+
+def test_messages_do_not_share_their_covariances():
+    imu(TIME_NS, "a", None, None)
+    assert imu(TIME_NS, "b", np.zeros(3), np.zeros(3)).angular_velocity_covariance[0] == 0.0
+
+
+def test_wrench():
+    msg = wrench(TIME_NS, "ankle", np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+    assert_header(msg.header, "ankle")
+    assert xyz(msg.wrench.force) == [1.0, 2.0, 3.0]
+    assert xyz(msg.wrench.torque) == [4.0, 5.0, 6.0]
+
+
+def test_laser_scan():
+    ranges = np.array([0.5, np.inf, -np.inf, np.nan, 2.25])
+    msg = laser_scan(
+        TIME_NS,
+        "laser_frame",
+        ranges,
+        angle_min=-0.5,
+        angle_increment=0.25,
+        scan_time=0.125,
+        range_min=0.0625,
+        range_max=30.0,
+    )
+    assert_header(msg.header, "laser_frame")
+    assert (msg.angle_min, msg.angle_max, msg.angle_increment) == (-0.5, 0.5, 0.25)
+    assert (msg.time_increment, msg.scan_time) == (0.0, 0.125)
+    assert (msg.range_min, msg.range_max) == (0.0625, 30.0)
+    assert isinstance(msg.ranges, array)
+    np.testing.assert_array_equal(msg.ranges, ranges)
+    assert len(msg.intensities) == 0
+
+
+def test_clock():
+    msg = clock(TIME_NS)
+    assert (msg.clock.sec, msg.clock.nanosec) == (12, 345)
+
+
+def test_odometry():
+    msg = odometry(
+        TIME_NS,
+        "world",
+        "WAIST",
+        np.array([1.0, 2.0, 3.0]),
+        (0.1, 0.2, 0.3, 0.927),
+        np.array([4.0, 5.0, 6.0]),
+        np.array([7.0, 8.0, 9.0]),
+    )
+    assert_header(msg.header, "world")
+    assert msg.child_frame_id == "WAIST"
+    assert xyz(msg.pose.pose.position) == [1.0, 2.0, 3.0]
+    q = msg.pose.pose.orientation
+    assert [q.x, q.y, q.z, q.w] == [0.1, 0.2, 0.3, 0.927]
+    assert xyz(msg.twist.twist.linear) == [4.0, 5.0, 6.0]
+    assert xyz(msg.twist.twist.angular) == [7.0, 8.0, 9.0]
+    np.testing.assert_array_equal(msg.pose.covariance, 0.0)
+    np.testing.assert_array_equal(msg.twist.covariance, 0.0)

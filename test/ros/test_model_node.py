@@ -1,0 +1,293 @@
+"""model_node, heard by another process."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import trimesh
+from paths import MODELS
+from urdf_tools import body_poses, file_of, parsed, urdf_poses
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not importable")
+
+from rcl_interfaces.srv import GetParameters
+from ros_peer import ENVIRONMENT, PATIENCE, Peer, running
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from hrp_model import load_body
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.rigid import matrix_quaternion
+from hrp_msgs import names, qos
+from hrp_msgs.basic import stamp
+
+pytestmark = pytest.mark.ros
+
+MODEL = MODELS / "humanoid" / "humanoid.wrl"
+PREFIX = "r1/"
+
+
+@pytest.fixture(scope="module")
+def body():
+    return load_body(MODEL, Diagnostics(listener=lambda _: None))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("model_node")
+
+
+@pytest.fixture(scope="module")
+def peer(folder):
+    """Return this process's node, while model_node runs in another."""
+    made = Peer()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        node = running(
+            command(
+                model=MODEL, frame_prefix=PREFIX, world_frame="world", publish_frequency="20.0"
+            ),
+            folder / "log.txt",
+        )
+        with node as process:
+            yield made
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
+    made.close()
+
+
+def command(**parameters):
+    """Return what Python has to be called with."""
+    given = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
+    return ["-m", "hrp_model.node", *(["--ros-args", *given] if given else [])]
+
+
+@pytest.fixture(scope="module")
+def description(peer):
+    peer.follow(names.ROBOT_DESCRIPTION, String, qos.LATCHED)
+    return peer.wait_for(names.ROBOT_DESCRIPTION)[0].data
+
+
+@pytest.fixture(scope="module")
+def static(peer):
+    peer.follow(names.TF_STATIC, TFMessage, qos.TF_STATIC)
+    (message,) = peer.wait_for(names.TF_STATIC)
+    return {t.child_frame_id: t for t in message.transforms}
+
+
+class Joints:
+    """Publishes joint states, and hears the transforms that follow.
+
+    The node listens with best effort, so what is sent before both sides have found each
+    other is lost. Sending again is harmless: a stamp is answered once.
+    """
+
+    def __init__(self, peer):
+        self._peer = peer
+        peer.follow(names.TF, TFMessage, qos.TF)
+        self._publisher = peer.node.create_publisher(JointState, names.JOINT_STATES, qos.SENSOR)
+
+    def send(self, time_ns, positions):
+        msg = JointState(name=list(positions), position=[float(q) for q in positions.values()])
+        msg.header.stamp = stamp(time_ns)
+        self._publisher.publish(msg)
+
+    def heard(self, time_ns):
+        messages = self._peer.messages[names.TF]
+        return [m for m in messages if m.transforms[0].header.stamp == stamp(time_ns)]
+
+    def transforms(self, time_ns, positions):
+        """Send positions; return the transforms that carry their stamp, by child frame."""
+
+        def answered():
+            self.send(time_ns, positions)
+            return self.heard(time_ns)
+
+        self._peer.wait_until(f"/tf of {time_ns} ns", answered)
+        (message,) = self.heard(time_ns)
+        return {t.child_frame_id: t for t in message.transforms}
+
+
+@pytest.fixture(scope="module")
+def joints(peer):
+    return Joints(peer)
+
+
+def assert_is_pose(transform, X):
+    t, r = transform.transform.translation, transform.transform.rotation
+    np.testing.assert_allclose([t.x, t.y, t.z], X[:3, 3], atol=1e-12)
+    expected = matrix_quaternion(X[:3, :3])
+    assert abs(np.dot([r.x, r.y, r.z, r.w], expected)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_description_is_the_robot(description, body):
+    robot = parsed(description)
+    assert {link.name for link in body.links} <= set(robot.link_map)
+    assert {d.name for d in body.devices} <= set(robot.link_map)
+    q = {link.joint.name: 0.1 * (i + 1) for i, link in enumerate(body.moving_links)}
+    theirs = urdf_poses(robot, q)
+    for name, X in body_poses(body, q).items():
+        np.testing.assert_allclose(theirs[name], X, atol=1e-9)
+
+
+def test_the_description_is_a_parameter_too(description, peer):
+    client = peer.node.create_client(GetParameters, "/model_node/get_parameters")
+    peer.wait_until("the parameter service", client.service_is_ready)
+    answer = client.call_async(GetParameters.Request(names=["robot_description"]))
+    peer.wait_until("an answer", answer.done)
+    assert answer.result().values[0].string_value == description
+
+
+def test_static_transforms_come_in_one_message(static, body):
+    assert all(child.startswith(PREFIX) for child in static)
+    moving = {link.name for link in body.moving_links}
+    for link in body.links[1:]:
+        assert (PREFIX + link.name in static) == (link.name not in moving)
+    for device in body.devices:
+        assert_is_pose(static[PREFIX + device.name], device.X_LS.matrix())
+        assert static[PREFIX + device.name].header.frame_id == PREFIX + device.link
+
+
+def test_the_camera_and_the_scanner_have_the_frames_their_messages_name(static):
+    optical = static[names.optical_frame("head_camera", PREFIX)]
+    assert optical.header.frame_id == PREFIX + "head_camera"
+    assert_is_pose(optical, np.diag([1.0, -1.0, -1.0, 1.0]))
+    scan = static[names.scan_frame("scanner", PREFIX)]
+    assert_is_pose(scan, np.array([[0, -1, 0, 0], [0, 0, 1, 0], [-1, 0, 0, 0], [0, 0, 0, 1.0]]))
+
+
+def test_the_root_stands_in_the_world_where_the_model_puts_it(static, body):
+    root = static[PREFIX + body.root.name]
+    assert root.header.frame_id == "world"
+    assert_is_pose(root, body.root.X_PL.matrix())
+
+
+def test_joint_states_move_the_links(joints, body):
+    rng = np.random.default_rng(7)
+    q = {link.joint.name: rng.uniform(-2, 2) for link in body.moving_links}
+    found = joints.transforms(1_000_000_000, q)
+    poses = body_poses(body, q)
+    assert found.keys() == {PREFIX + link.name for link in body.moving_links}
+    for link in body.moving_links:
+        transform = found[PREFIX + link.name]
+        assert transform.header.frame_id == PREFIX + link.parent
+        assert_is_pose(transform, np.linalg.inv(poses[link.parent]) @ poses[link.name])
+
+
+def test_transforms_come_at_the_rate_asked_for(joints, body):
+    q = {link.joint.name: 0.2 for link in body.moving_links}
+    joints.transforms(2_000_000_000, q)
+    joints.send(2_010_000_000, q)
+    joints.transforms(2_050_000_000, q)
+    assert not joints.heard(2_010_000_000)
+
+
+def test_time_that_begins_anew_is_followed(joints, body):
+    q = {link.joint.name: 0.3 for link in body.moving_links}
+    joints.transforms(500_000_000_000, q)
+    joints.transforms(3_000_000_000, q)
+
+
+def test_what_is_not_a_joint_or_not_a_number_is_left_out(joints, body, folder):
+    first, second = (link.joint.name for link in body.moving_links[:2])
+    states = {"NO_SUCH_JOINT": 1.0, first: math.nan, second: 0.5}
+    moved = body.moving_links[1].name
+    assert joints.transforms(4_000_000_000, states).keys() == {PREFIX + moved}
+    joints.transforms(5_000_000_000, states)
+    assert (folder / "log.txt").read_text(encoding="utf-8").count("NO_SUCH_JOINT") == 1
+
+
+CONE = """
+format: ChoreonoidBody
+formatVersion: 2.0
+name: cone
+rootLink: CONE
+links:
+  - name: CONE
+    jointType: fixed
+    elements: [ { type: Shape, geometry: { type: Cone, radius: 0.1, height: 0.3 } } ]
+"""
+
+
+@pytest.mark.parametrize("cache", ["folder", "file/below"], ids=["cache", "no cache"])
+def test_meshes_are_files_that_can_be_opened(cache, peer, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder can be made here")
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "cone.body").write_text(CONE, encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    topic = f"/{tmp_path.name}/robot_description"
+    peer.follow(topic, String, qos.LATCHED)
+    arguments = [*command(model=tmp_path / "cone.body"), "-r", f"__ns:=/{tmp_path.name}"]
+    with running(arguments, tmp_path / "log.txt") as process:
+        (link,) = parsed(peer.wait_for(topic)[0].data).links
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    for element in (link.visual, link.collision):
+        path = file_of(element.geometry.filename)
+        folder = tmp_path / "folder" / "hrp_ros" if cache == "folder" else tmp_path / "tmp"
+        assert path.is_relative_to(folder)
+        size = trimesh.load(path, force="mesh").extents
+        np.testing.assert_allclose(size, [0.2, 0.3, 0.2], atol=0.01)
+
+
+def test_ctrl_c_ends_it_cleanly(peer, tmp_path):
+    peer.follow("/second/robot_description", String, qos.LATCHED)
+    arguments = [*command(model=MODEL), "-r", "__ns:=/second"]
+    with running(arguments, tmp_path / "log.txt") as process:
+        peer.wait_for("/second/robot_description")
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    assert "Traceback" not in (tmp_path / "log.txt").read_text(encoding="utf-8")
+
+
+def run_to_end(**parameters):
+    return subprocess.run(
+        [sys.executable, *command(**parameters)],
+        env={**os.environ, **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#VRML V2.0 utf8\nDEF A Humanoid {\n  humanoidBody [ DEF", None],
+    ids=["broken", "missing"],
+)
+def test_a_model_that_cannot_be_used_ends_it_with_words(text, tmp_path):
+    file = tmp_path / "robot.wrl"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    done = run_to_end(model=file)
+    assert done.returncode == 1
+    assert "robot.wrl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_package_that_is_not_there_ends_it_with_words():
+    done = run_to_end(model="package://no_such_package/robot.wrl")
+    assert done.returncode == 1
+    assert "no_such_package" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"model": "a.wrl", "publish_frequency": -1.0}, {"model": "a.wrl", "frame_prefix": 7}],
+    ids=["no model", "out of range", "wrong type"],
+)
+def test_wrong_use_is_told(parameters):
+    done = run_to_end(**parameters)
+    assert done.returncode == 2
+    assert "model_node: " in done.stderr
+    assert "Traceback" not in done.stderr

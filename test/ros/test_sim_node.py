@@ -1,0 +1,260 @@
+"""A humanoid in a room, seen from another process over real DDS."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from ros_peer import LATCHED, Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+from urdf_parser_py.urdf import URDF
+
+from hrp_model import load_body
+from hrp_sim import Simulation, load_world
+
+pytestmark = pytest.mark.ros
+
+WORLD = MODELS / "worlds" / "humanoid_in_room.yaml"
+SETTLED_NS = 1_000_000_000
+GRAVITY = 9.80665
+FEET = ("left_foot_force/wrench", "right_foot_force/wrench")
+# Topic, type, rate in the model or in the documentation [Hz].
+STREAMS = (
+    ("joint_states", JointState, 500),
+    ("imu/data_raw", Imu, 500),
+    (FEET[0], WrenchStamped, 500),
+    (FEET[1], WrenchStamped, 500),
+    ("scan", LaserScan, 20),
+    ("head_camera/image_raw", Image, 30),
+    ("head_camera/camera_info", CameraInfo, 30),
+    ("ground_truth/odom", Odometry, 100),
+)
+
+
+@pytest.fixture(scope="module")
+def robot(tmp_path_factory):
+    """A running demonstration, and a peer that follows everything it publishes."""
+    log = tmp_path_factory.mktemp("sim") / "log.txt"
+    with running(["-m", "hrp_sim.cli", "run", str(WORLD), "--ros"], log) as process:
+        peer = Peer()
+        for topic, message_type, _ in STREAMS:
+            peer.follow(topic, message_type)
+        peer.follow("/clock", Clock)
+        peer.follow("/tf", TFMessage)
+        peer.follow("/tf_static", TFMessage, LATCHED)
+        peer.follow("robot_description", String, LATCHED)
+        try:
+            peer.latest("imu/data_raw", SETTLED_NS)
+            yield peer, process
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()
+
+
+@pytest.fixture
+def peer(robot) -> Peer:
+    return robot[0]
+
+
+@pytest.mark.parametrize(("topic", "rate"), [(t, r) for t, _, r in STREAMS])
+def test_each_topic_comes_at_its_rate(peer, topic, rate):
+    start = len(peer.messages[topic])
+    peer.wait_for(topic, max(10, rate))
+    stamps = np.array([stamp_ns(m.header.stamp) for m in peer.messages[topic][start:]])
+    # Sample k is taken at the first 1 ms step at or after k / rate, and never twice. A queue
+    # of five holds 10 ms of a 500 Hz topic, which a loaded machine may miss now and then.
+    samples = stamps * rate / 1e9
+    numbers = np.floor(samples + 1e-6)
+    assert np.all(samples - numbers < rate * 1e-3)
+    steps = np.diff(numbers)
+    assert steps.min() >= 1
+    assert len(steps) / steps.sum() > 0.95
+
+
+def test_the_clock_runs(peer):
+    clocks = peer.wait_for("/clock", 10)
+    times = [stamp_ns(m.clock) for m in clocks]
+    assert times == sorted(set(times))
+    assert times[0] > 0
+
+
+def test_at_rest_the_accelerometer_reads_gravity_upward_and_the_gyro_nothing(peer):
+    message = peer.latest("imu/data_raw", SETTLED_NS)
+    a, w = message.linear_acceleration, message.angular_velocity
+    assert a.z == pytest.approx(GRAVITY, abs=0.02)
+    assert math.hypot(a.x, a.y) < 0.1
+    assert math.hypot(w.x, w.y, w.z) < 0.01
+    assert message.orientation_covariance[0] == -1.0
+
+
+def test_the_feet_together_carry_the_weight(peer):
+    weight = load_body(MODELS / "humanoid" / "humanoid.wrl").total_mass * GRAVITY
+    left, right = (peer.latest(topic, SETTLED_NS).wrench.force.z for topic in FEET)
+    # The soles push what stands on them upward.
+    assert left > 0
+    assert right > 0
+    assert left + right == pytest.approx(weight, rel=0.01)
+
+
+def range_at(scan: LaserScan, degrees: float) -> float:
+    index = round((math.radians(degrees) - scan.angle_min) / scan.angle_increment)
+    return scan.ranges[index]
+
+
+def test_the_scan_sees_the_unlike_walls_and_left_is_left(peer):
+    scan = peer.latest("scan", SETTLED_NS)
+    assert scan.header.frame_id == "scanner_frame"
+    # The scanner is 0.12 m ahead of the origin; walls at x = 3, y = 2 and y = -1.5.
+    assert range_at(scan, 0) == pytest.approx(2.88, abs=0.01)
+    assert range_at(scan, 90) == pytest.approx(2.0, abs=0.01)
+    assert range_at(scan, -90) == pytest.approx(1.5, abs=0.01)
+
+
+def pixels_of(image: Image) -> np.ndarray:
+    assert image.encoding == "rgb8"
+    assert image.step == image.width * 3
+    return np.frombuffer(image.data, np.uint8).reshape(image.height, image.width, 3).astype(int)
+
+
+def mean_column(mask: np.ndarray) -> float:
+    assert mask.sum() > 100
+    return float(np.nonzero(mask)[1].mean())
+
+
+def test_the_image_shows_red_on_the_left_and_green_on_the_right(peer):
+    image = peer.latest("head_camera/image_raw", SETTLED_NS)
+    assert image.header.frame_id == "head_camera_optical_frame"
+    r, g, b = np.moveaxis(pixels_of(image), 2, 0)
+    red = (r > 1.6 * g) & (r > 1.6 * b)
+    green = (g > 1.3 * r) & (g > 1.3 * b)
+    assert mean_column(red) < image.width / 2 < mean_column(green)
+
+
+def test_image_and_camera_info_share_stamps(peer):
+    peer.wait_for("head_camera/camera_info", 3)
+    info = peer.messages["head_camera/camera_info"][-2]
+    image = peer.latest("head_camera/image_raw", stamp_ns(info.header.stamp))
+    assert image.header.stamp == info.header.stamp
+    assert (info.width, info.height) == (image.width, image.height)
+    focal = min(info.width, info.height) / 2 / math.tan(math.radians(60) / 2)
+    assert info.k[0] == pytest.approx(focal)
+
+
+def test_the_description_is_a_urdf_that_others_accept(peer, tmp_path):
+    peer.wait_until("robot_description", lambda: peer.messages["robot_description"])
+    urdf = peer.messages["robot_description"][0].data
+    robot = URDF.from_xml_string(urdf.encode())
+    body = load_body(MODELS / "humanoid" / "humanoid.wrl")
+    assert {link.name for link in body.links} <= {link.name for link in robot.links}
+    if shutil.which("check_urdf") is None:
+        pytest.skip("check_urdf is not installed")
+    path = tmp_path / "robot.urdf"
+    path.write_text(urdf, encoding="utf-8")
+    done = subprocess.run(["check_urdf", str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def matrix_of(transform) -> np.ndarray:
+    x, y, z, w = (getattr(transform.rotation, k) for k in "xyzw")
+    T = np.eye(4)
+    T[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    T[:3, 3] = [getattr(transform.translation, k) for k in "xyz"]
+    return T
+
+
+def pose_from_tf(peer: Peer, frame: str, time_ns: int) -> np.ndarray:
+    """Return the pose of a frame in the world from transforms of exactly this time."""
+    parents = {}
+    for message in (*peer.messages["/tf_static"], *peer.messages["/tf"]):
+        for t in message.transforms:
+            is_static = message in peer.messages["/tf_static"]
+            if is_static or stamp_ns(t.header.stamp) == time_ns:
+                parents[t.child_frame_id] = (t.header.frame_id, matrix_of(t.transform))
+    T = np.eye(4)
+    while frame != "world":
+        frame, T_parent = parents[frame]
+        T = T_parent @ T
+    return T
+
+
+def test_tf_puts_a_foot_where_the_engine_has_it(peer):
+    def common_time():
+        roots, legs = set(), set()
+        for message in peer.messages["/tf"]:
+            for t in message.transforms:
+                group = roots if t.header.frame_id == "world" else legs
+                group.add(stamp_ns(t.header.stamp))
+        return max(roots & legs, default=0)
+
+    peer.wait_until("transforms of the root and the joints at one time", common_time)
+    time_ns = common_time()
+    # The run repeats bit by bit, so the engine's own pose is that of a second run.
+    simulation = Simulation(load_world(WORLD), defer_images=True)
+    while simulation.state.time_ns < time_ns:
+        simulation.step()
+    simulated = simulation.bodies["humanoid"]
+    index = simulated.body.link_index("LLEG_SOLE")
+    T = pose_from_tf(peer, "LLEG_SOLE", time_ns)
+    np.testing.assert_allclose(T[:3, 3], simulated.motion.p[index], atol=1e-6)
+    np.testing.assert_allclose(T[:3, :3], simulated.motion.R[index], atol=1e-6)
+
+
+def send(peer: Peer, **fields) -> int:
+    """Send a command until it cannot have been missed; return the simulation time then.
+
+    A best-effort subscriber that has not met the publisher yet misses what it sends.
+    """
+    publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
+    start_ns = stamp_ns(peer.wait_for("/clock")[-1].clock)
+
+    def sent_for_a_while():
+        publisher.publish(JointState(**fields))
+        now_ns = stamp_ns(peer.messages["/clock"][-1].clock)
+        return publisher.get_subscription_count() and now_ns - start_ns > 500_000_000
+
+    peer.wait_until("commands were sent for half a second", sent_for_a_while)
+    return stamp_ns(peer.messages["/clock"][-1].clock)
+
+
+def joint_position(state: JointState, name: str) -> float:
+    return state.position[list(state.name).index(name)]
+
+
+def test_a_commanded_position_is_reached_within_a_second(peer):
+    joint, target = "LARM_SHOULDER_P", -0.6
+    sent_ns = send(peer, name=[joint], position=[target])
+    state = peer.latest("joint_states", sent_ns + 1_000_000_000)
+    assert joint_position(state, joint) == pytest.approx(target, rel=0.01)
+
+
+def test_a_command_that_makes_no_sense_changes_nothing(peer):
+    before = peer.wait_for("joint_states")[-1]
+    joint = "RARM_SHOULDER_P"
+    sent_ns = send(peer, name=[joint, "NOSE"], position=[math.nan, 1.0])
+    after = peer.latest("joint_states", sent_ns + 300_000_000)
+    assert joint_position(after, joint) == pytest.approx(joint_position(before, joint), abs=1e-3)
+
+
+def test_ctrl_c_ends_it_cleanly(robot):
+    _, process = robot
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0

@@ -1,0 +1,99 @@
+"""The second process of the cross-process tests: this one, with a node of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+# Nobody else on this machine talks in this domain; above 101 the ports may be taken.
+DOMAIN_ID = 1 + os.getpid() % 100
+ENVIRONMENT = {
+    "ROS_DOMAIN_ID": str(DOMAIN_ID),
+    "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+    "PYTHONUNBUFFERED": "1",
+}
+PATIENCE = 60.0  # [s]; how long a loaded machine may take before a test gives up
+RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+LATCHED = QoSProfile(
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+
+
+def stamp_ns(stamp) -> int:
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+class Peer:
+    """A node that keeps every message of the topics it was asked to follow."""
+
+    def __init__(self) -> None:
+        os.environ.update(ENVIRONMENT)
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self.node = rclpy.create_node("test_peer", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.messages: dict[str, list] = defaultdict(list)
+
+    def follow(self, topic: str, message_type: type, qos: QoSProfile = RELIABLE) -> None:
+        self.node.create_subscription(message_type, topic, self.messages[topic].append, qos)
+
+    def wait_until(self, what: str, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain for: {what}"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def wait_for(self, topic: str, count: int = 1) -> list:
+        """Return the messages of a topic when there are ``count`` more than now."""
+        known = self.messages[topic]
+        enough = len(known) + count
+        self.wait_until(f"{count} messages of {topic}", lambda: len(known) >= enough)
+        return known
+
+    def latest(self, topic: str, after_ns: int):
+        """Return the first message stamped at or after a simulation time."""
+        known = self.messages[topic]
+
+        def found():
+            return next((m for m in known if stamp_ns(m.header.stamp) >= after_ns), None)
+
+        self.wait_until(f"{topic} at {after_ns} ns", lambda: found() is not None)
+        return found()
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+
+@contextmanager
+def running(arguments: Sequence[str], log: Path):
+    """Run a Python module as another process; kill it if it outlives the block."""
+    with log.open("w", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **ENVIRONMENT},
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

@@ -1,0 +1,198 @@
+"""Whatever a model or a drive says, the process goes on and the message names the link."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from paths import ROOT
+from sim.ode.scenes import (
+    PRISMATIC,
+    REVOLUTE,
+    TRACK,
+    X,
+    Z,
+    at,
+    child,
+    fixed,
+    floor,
+    lone,
+    moving,
+    one_joint,
+    placed,
+    root,
+    world,
+)
+
+from hrp_model.body import Body, ExtraJoint, ExtraJointType, Range
+from hrp_model.geometry import Box, Mesh, Shape, Sphere
+from hrp_model.rigid import Pose
+from hrp_sim.engine import PhysicsError, PhysicsSettings
+from hrp_sim.ode import OdeEngine
+
+NAN = float("nan")
+SKEWED = Pose(np.diag([1.0, 1.0, 2.0]), np.zeros(3))
+BAD_MESH = Mesh(vertices=np.zeros((3, 3)), triangles=np.array([[0, 1, 7]], dtype=np.int32))
+NAN_MESH = Mesh(
+    vertices=np.array([[0, 0, 0], [1, 0, 0], [0, 1, NAN]]),
+    triangles=np.array([[0, 1, 2]], dtype=np.int32),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"mass": 0.0}, "mass must be positive"),
+        ({"mass": -1.0}, "mass is negative"),
+        ({"mass": NAN}, "not finite"),
+        ({"inertia": np.zeros((3, 3))}, "positive definite"),
+        ({"inertia": np.diag([1.0, 1.0, -1e-9])}, "positive definite"),
+        ({"inertia": np.full((3, 3), NAN)}, "not finite"),
+        ({"center_of_mass": np.array([0, np.inf, 0])}, "not finite"),
+        ({"axis": np.zeros(3)}, "joint axis"),
+        ({"axis": np.array([NAN, 0, 0])}, "joint axis"),
+        ({"rotor": -0.1}, "rotor inertia"),
+        ({"rotor": NAN}, "rotor inertia"),
+        ({"X_PL": SKEWED}, "rigid transform"),
+        ({"X_PL": at(NAN)}, "rigid transform"),
+        ({"collision": (placed(Sphere(-1.0)),)}, "size"),
+        ({"collision": (placed(Box(np.array([1.0, NAN, 1.0]))),)}, "size"),
+        ({"collision": (placed(Box(np.full(3, 1e9))),)}, "size"),
+        ({"collision": (Shape(Sphere(1.0), np.full((4, 4), NAN)),)}, "placement is not finite"),
+        ({"collision": (placed(BAD_MESH),)}, "vertices that do not exist"),
+        ({"collision": (placed(NAN_MESH),)}, "vertices beyond"),
+    ],
+)
+@pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
+def test_an_impossible_link_is_refused_by_name(changes, words, kind):
+    engine, _ = world(floor())
+    body = one_joint(kind, **{"axis": Z, **changes})
+    with pytest.raises(PhysicsError, match=f"body 'one', link 'ARM': .*{words}"):
+        engine.add_body(fixed(body))
+    assert list(engine.state.bodies) == ["floor"]
+    engine.step(10)
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        moving(lone(), at(NAN)),
+        moving(lone(), SKEWED),
+        moving(lone(), v=np.array([NAN, 0, 0])),
+        fixed(one_joint(REVOLUTE), q=np.array([NAN])),
+        fixed(one_joint(REVOLUTE), dq=np.array([np.inf])),
+        fixed(one_joint(REVOLUTE), q=np.zeros(3)),
+        moving(lone(mass=0.0)),
+    ],
+)
+def test_an_impossible_placement_is_refused(placement):
+    engine = OdeEngine(PhysicsSettings())
+    with pytest.raises(PhysicsError, match=placement.name):
+        engine.add_body(placement)
+
+
+def test_a_name_is_taken_once():
+    engine, _ = world(floor())
+    with pytest.raises(PhysicsError, match="floor"):
+        engine.add_body(floor())
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"time_step": 0.0},
+        {"time_step": NAN},
+        {"gravity": (0.0, 0.0, NAN)},
+        {"iterations": 0},
+        {"max_contacts": 0},
+        {"erp": -1.0},
+        {"cfm": NAN},
+        {"friction": -1.0},
+        {"seed": -1},
+    ],
+)
+def test_impossible_settings_are_refused(bad):
+    with pytest.raises(PhysicsError, match=next(iter(bad))):
+        OdeEngine(PhysicsSettings(**bad))
+
+
+@pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
+@pytest.mark.parametrize("value", [NAN, np.inf, -1e300])
+def test_a_bad_drive_is_one_error_and_changes_nothing(name, value):
+    engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
+    engine.step(10)
+    before = arm.motion.copy()
+    getattr(arm.drive, name)[0] = value
+    with pytest.raises(PhysicsError, match="body 'one', link 'ARM': its joint cannot be driven"):
+        engine.step(5)
+    assert engine.state.time_ns == 10_000_000
+    np.testing.assert_array_equal(arm.motion.q, before.q)
+    getattr(arm.drive, name)[0] = 0.0
+    engine.step(5)
+    other, same = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
+    other.step(15)
+    np.testing.assert_array_equal(arm.motion.q, same.motion.q)
+
+
+def test_a_bad_track_speed_names_the_track():
+    body = Body(name="b", links=(root(), child("BELT", "BASE", TRACK)))
+    engine, belt = world(fixed(body))
+    belt.drive.track_speed[1] = NAN
+    with pytest.raises(PhysicsError, match=r"'BELT'.*track"):
+        engine.step()
+
+
+def test_an_absurd_motion_names_link_and_time_and_can_be_reset():
+    engine, arm, _ = world(
+        fixed(one_joint(REVOLUTE, X)),
+        moving(lone(placed(Sphere(0.1)), name="ball")),
+        gravity=(0, 0, 0),
+    )
+    arm.drive.effort[:] = 5e4  # 5e6 rad/s^2
+    with pytest.raises(PhysicsError, match=r"body 'one', link 'ARM': .*absurd, at 0.019 s"):
+        engine.step(100)
+    assert engine.state.time_ns == 19_000_000
+    assert arm.motion.dq[0] == pytest.approx(5e3 * 19, rel=1e-3)
+    with pytest.raises(PhysicsError, match="absurd"):
+        engine.step()
+    engine.reset()
+    arm.drive.effort[:] = 0.0
+    engine.step(100)
+    assert engine.state.time_ns == 100_000_000
+    np.testing.assert_array_equal(arm.motion.q, 0.0)
+
+
+def test_ranges_that_cannot_hold_are_ignored_aloud(caplog):
+    body = one_joint(REVOLUTE, X, position=Range(1.0, -1.0), effort=Range(2.0, 3.0))
+    engine, arm = world(fixed(body), gravity=(0, 0, 0))
+    assert "position range [1, -1]" in caplog.text
+    assert "effort range [2, 3]" in caplog.text
+    arm.drive.effort[:] = 1.0
+    engine.step(10)
+    assert arm.motion.effort[0] == 1.0
+
+
+def test_what_is_not_simulated_is_said(caplog):
+    loop = ExtraJoint(type=ExtraJointType.XY, links=("ARM", "BASE"), name="rail")
+    world(fixed(replace(one_joint(REVOLUTE), extra_joints=(loop,))))
+    assert "'rail' of type xy is not simulated yet" in caplog.text
+
+
+def test_absurd_bodies_do_not_end_the_process():
+    command = [sys.executable, Path(__file__).with_name("wild_worlds.py"), "150"]
+    path = os.pathsep.join([str(ROOT), str(ROOT / "test")])
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ran, failed, _broken = map(int, done.stdout.split())
+    assert ran + failed == 150
+    assert min(ran, failed) > 10

@@ -1,0 +1,102 @@
+"""A program that simulates absurd bodies; that it ends by itself is what it shows.
+
+Prints how many worlds ran, failed, and left ODE in the middle of a step.
+"""
+
+import sys
+
+import numpy as np
+from sim.ode.scenes import (
+    PRISMATIC,
+    REVOLUTE,
+    X,
+    Y,
+    Z,
+    at,
+    child,
+    floor,
+    moving,
+    placed,
+    root,
+    world,
+)
+
+from hrp_model.body import Body
+from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Sphere
+from hrp_sim.engine import PhysicsError, Solver
+
+
+def wild_world(rng):
+    """Return a world of one body whose numbers spread over twenty decades."""
+
+    def size(lowest, highest):
+        return 10.0 ** rng.uniform(lowest, highest)
+
+    def shape():
+        a, b = size(-3, 2), size(-3, 2)
+        kinds = [Box(np.full(3, a)), Sphere(a), Cylinder(a, b), Capsule(a, b), Cone(a, b)]
+        return (placed(kinds[rng.integers(len(kinds))]),)
+
+    def masses():
+        return {"mass": size(-9, 9), "inertia": np.eye(3) * size(-12, 9), "collision": shape()}
+
+    links = [root(free=True, **masses())]
+    for k in range(rng.integers(0, 5)):
+        kind = (REVOLUTE, PRISMATIC)[rng.integers(2)]
+        axis = (X, Y, Z)[rng.integers(3)]
+        rotor = size(-9, 9) * rng.integers(2)
+        place = at(*rng.normal(size=3) * size(-3, 3))
+        links.append(
+            child(f"L{k}", links[-1].name, kind, axis, X_PL=place, rotor=rotor, **masses())
+        )
+    start = moving(
+        Body(name="wild", links=tuple(links)),
+        at(z=size(-3, 1)),
+        v=rng.normal(size=3) * size(-3, 4),
+        w=rng.normal(size=3) * size(-3, 4),
+    )
+    engine, wild, _ = world(
+        start,
+        floor(),
+        solver=list(Solver)[rng.integers(2)],
+        time_step=size(-5, -1),
+        gravity=(0.0, 0.0, -size(0, 5)),
+    )
+    for name, highest in (("kp", 12), ("kd", 12), ("effort", 10)):
+        getattr(wild.drive, name)[:] = rng.random(len(links) - 1) * size(-3, highest)
+    return engine, wild
+
+
+def main(count):
+    rng = np.random.default_rng(1)
+    ran = failed = broken = 0
+    for _ in range(count):
+        engine, wild = wild_world(rng)
+        start = wild.motion.copy()
+        try:
+            engine.step(100)
+            ran += 1
+        except PhysicsError as error:
+            failed += 1
+            before = engine.state.time_ns
+            broken += "can only be reset" in again(engine) or engine.state.time_ns != before
+            if "'wild'" not in str(error) and "ODE" not in str(error):
+                raise
+        engine.cast_rays(np.zeros((1, 3)), X[None], 10.0)
+        engine.reset()
+        for name in ("p", "R", "v", "w", "q", "dq"):
+            np.testing.assert_array_equal(getattr(wild.motion, name), getattr(start, name))
+        engine.close()
+    print(ran, failed, broken)
+
+
+def again(engine):
+    try:
+        engine.step()
+    except PhysicsError as error:
+        return str(error)
+    return ""
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,106 @@
+"""Scenes made by hand, and an independent drawing of them by tracing rays."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from hrp_model import Body, Joint, JointType, Link, Pose
+from hrp_model.geometry import Box, Material, Shape
+from hrp_sim.render import LinkPoses, RendererUnavailable
+from hrp_sim.render.context import thread_context
+
+
+def why_no_opengl():
+    """Return what is missing, or nothing."""
+    try:
+        thread_context()
+    except RendererUnavailable as error:
+        return str(error)
+    return ""
+
+
+needs_opengl = pytest.mark.skipif(bool(why_no_opengl()), reason=why_no_opengl() or "has it")
+
+
+def in_thread(work):
+    """Return what a function returns in a thread of its own."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(work()))
+    thread.start()
+    thread.join()
+    (result,) = results
+    return result
+
+
+def body_of(name, *links):
+    """A body whose links, each a tuple of shapes, all hang on the first."""
+    names = [f"L{i}" for i in range(len(links))]
+    return Body(
+        name=name,
+        links=tuple(
+            Link(
+                name=n,
+                parent=names[0] if i else None,
+                joint=Joint(type=JointType.FIXED, name=n),
+                visual=tuple(shapes),
+            )
+            for i, (n, shapes) in enumerate(zip(names, links, strict=True))
+        ),
+    )
+
+
+def poses_of(*poses):
+    return LinkPoses(np.array([X.p for X in poses]), np.array([X.R for X in poses]))
+
+
+def glowing(rgb, **looks):
+    """A material that shows this 8-bit colour from every side."""
+    return Material(emissive=tuple(c / 255 for c in rgb), diffuse=(0, 0, 0), **looks)
+
+
+def box_at(size, p, material):
+    T = np.eye(4)
+    T[:3, 3] = p
+    return Shape(Box(size), T, material)
+
+
+def traced(size, K, X_WO, boxes, background, offset=(0.0, 0.0)):
+    """Draw boxes by one ray through each pixel, shape (height, width, 3).
+
+    Args:
+        size: (width, height) in pixels.
+        K: Camera matrix, shape (3, 3); the centre of the first pixel is (0, 0).
+        X_WO: Pose of the optical frame: x right, y down, z forward.
+        boxes: (X_WB, size, 8-bit colour) of each.
+        background: 8-bit colour.
+        offset: Added to the pixels' coordinates.
+    """
+    u, v = np.meshgrid(np.arange(size[0]) + offset[0], np.arange(size[1]) + offset[1])
+    rays_O = np.stack([u, v, np.ones_like(u)], axis=-1) @ np.linalg.inv(K).T
+    nearest = np.full(u.shape, np.inf)
+    image = np.full((*u.shape, 3), background, dtype=np.uint8)
+    for X_WB, box_size, color in boxes:
+        X_BO = X_WB.inverse() @ X_WO
+        rays = rays_O @ X_BO.R.T
+        with np.errstate(divide="ignore"):
+            low = (-np.array(box_size) / 2 - X_BO.p) / rays
+            high = (np.array(box_size) / 2 - X_BO.p) / rays
+        enters = np.minimum(low, high).max(axis=-1)
+        leaves = np.maximum(low, high).min(axis=-1)
+        hit = (enters < leaves) & (enters > 0.0) & (enters < nearest)
+        nearest[hit] = enters[hit]
+        image[hit] = color
+    return image
+
+
+def certain(draw, tolerance):
+    """Return a drawing, and where it is the same within a tolerance in pixels."""
+    image = draw((0.0, 0.0))
+    sure = np.ones(image.shape[:2], dtype=bool)
+    for offset in ((-tolerance, 0), (tolerance, 0), (0, -tolerance), (0, tolerance)):
+        sure &= (draw(offset) == image).all(axis=-1)
+    return image, sure
+
+
+LOOKING_ALONG_X = Pose(R=np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))

@@ -1,0 +1,48 @@
+"""OpenGL contexts come and go with their threads."""
+
+from pathlib import Path
+
+import pytest
+from sim.render.scenes import (
+    LOOKING_ALONG_X,
+    body_of,
+    box_at,
+    glowing,
+    in_thread,
+    needs_opengl,
+    poses_of,
+)
+
+from hrp_model import Pose
+from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render.context import thread_context
+
+pytestmark = needs_opengl
+STATUS = Path("/proc/self/statm")
+
+
+def test_a_thread_has_one_context_and_another_thread_another():
+    here = thread_context()
+    assert thread_context() is here
+    assert in_thread(thread_context) is not here
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="memory is measured as Linux shows it")
+@pytest.mark.parametrize("where", [in_thread, lambda work: work()], ids=["thread", "renderer"])
+def test_what_is_no_longer_used_is_given_back(where):
+    bodies = {"b": body_of("b", (box_at((1, 1, 1), (3, 0, 0), glowing((1, 2, 3))),))}
+    poses = {"b": poses_of(Pose())}
+
+    def draw():
+        Renderer(bodies).render(Pinhole(640, 480, 1.0, 0.1, 9.0), LOOKING_ALONG_X, poses)
+
+    def megabytes():
+        return int(STATUS.read_text().split()[1]) * 4096 / 1e6
+
+    for _ in range(5):
+        where(draw)
+    before = megabytes()
+    for _ in range(20):
+        where(draw)
+    # One context is some 7 MB, one scene with its picture 4 MB.
+    assert megabytes() - before < 30.0

@@ -1,0 +1,230 @@
+"""How surfaces look: colours, light, textures, transparency."""
+
+import numpy as np
+import pytest
+from PIL import Image
+from sim.render.scenes import (
+    LOOKING_ALONG_X,
+    body_of,
+    box_at,
+    glowing,
+    needs_opengl,
+    poses_of,
+)
+
+from hrp_model import Pose
+from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
+from hrp_model.rigid import rpy_matrix
+from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render.textures import transformed_coords
+
+pytestmark = needs_opengl
+BACKGROUND = (20, 40, 60)
+LENS = Pinhole(64, 64, 1.0, 0.01, 50.0)
+
+
+def picture(diagnostics, *shapes, X_WC=LOOKING_ALONG_X):
+    renderer = Renderer({"b": body_of("b", shapes)}, tuple(c / 255 for c in BACKGROUND))
+    renderer.prepare(diagnostics)
+    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())})
+
+
+def wall(material, distance=2.0):
+    """A wall that fills the picture, parallel to it."""
+    return box_at((0.1, 40, 40), (distance, 0, 0), material)
+
+
+def square(material, distance=2.0, half=0.5, **attributes):
+    """A square that faces the camera; corners lower left, then counter-clockwise."""
+    # Seen from the camera left is +y.
+    corners = np.array([[0, 1, -1], [0, -1, -1], [0, -1, 1], [0, 1, 1]]) * half
+    mesh = Mesh(
+        corners + np.array([distance, 0, 0]),
+        np.array([[0, 1, 2], [0, 2, 3]]),
+        **attributes,
+    )
+    return Shape(mesh, material=material)
+
+
+CORNERS = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
+UNIT_ST = Attribute(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), CORNERS)
+
+
+def middle(pixels):
+    return tuple(int(c) for c in pixels[32, 32])
+
+
+@pytest.mark.parametrize("rgb", [(1, 2, 3), (250, 128, 0), (77, 255, 199)])
+def test_an_unlit_colour_is_exact_from_every_direction(diagnostics, rgb):
+    X_WC = Pose(rpy_matrix(0.1, 0.2, 0.6) @ LOOKING_ALONG_X.R)
+    assert (picture(diagnostics, wall(glowing(rgb)), X_WC=X_WC) == rgb).all()
+
+
+def test_a_surface_that_faces_the_camera_shows_its_diffuse_colour(diagnostics):
+    pixels = picture(diagnostics, wall(Material(diffuse=(40 / 255, 0.6, 1.0))))
+    assert (pixels == (40, 153, 255)).all()
+
+
+def test_emissive_is_added_and_the_sum_saturates(diagnostics):
+    material = Material(diffuse=(0.2, 0.8, 0.0), emissive=(0.2, 0.4, 0.6))
+    assert middle(picture(diagnostics, wall(material))) == (102, 255, 153)
+
+
+def test_an_oblique_surface_is_darker_by_its_cosine(diagnostics):
+    # Turned by 60 degrees: share 0.3 + ambient 0.1, cosine 0.5 -> 0.4 + 0.6 / 2.
+    shape = Shape(
+        Box((0.1, 40, 40)),
+        Pose(rpy_matrix(0, 0, np.pi / 3), [2.0, 0, 0]).matrix(),
+        Material(diffuse=(1.0, 1.0, 1.0), ambient=0.1),
+    )
+    assert middle(picture(diagnostics, shape)) == pytest.approx((178.5,) * 3, abs=0.6)
+
+
+def test_a_highlight_appears_where_the_surface_mirrors_the_headlight(diagnostics):
+    shiny = Material(diffuse=(0.2, 0.2, 0.2), specular=(0.4, 0.2, 0.0), shininess=0.5)
+    pixels = picture(diagnostics, wall(shiny))
+    assert middle(pixels) == pytest.approx((153, 102, 51), abs=1)
+    assert tuple(pixels[1, 1]) == pytest.approx(
+        (51 + 102 * highlight(), 51 + 51 * highlight(), 51), abs=1
+    )
+
+
+def highlight():
+    """The highlight of a wall at pixel (1, 1), exponent 64, worked out by hand."""
+    to_eye = np.array([30.5, -30.5, 32 / np.tan(0.5)])
+    half_way = to_eye / np.linalg.norm(to_eye) + [0, 0, 1]
+    return (half_way[2] / np.linalg.norm(half_way)) ** 64
+
+
+def test_vertex_colours_replace_the_diffuse_colour(diagnostics):
+    colors = Attribute(np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]]), CORNERS)
+    plain = Material(diffuse=(0.3, 0.3, 0.3))
+    pixels = picture(diagnostics, square(plain, half=1.3, colors=colors)).astype(int)
+    lower_left, upper_right = pixels[60, 3], pixels[3, 60]
+    assert lower_left[0] > 200 > 60 > lower_left[2]
+    assert upper_right[2] > 200 > 60 > upper_right[0]
+    assert middle(pixels) == pytest.approx((127, 0, 127), abs=10)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_transparent_surfaces_are_blended_from_the_farthest_to_the_nearest(diagnostics, order):
+    shapes = [
+        wall(glowing((200, 0, 0)), 5.0),
+        square(glowing((0, 200, 0), transparency=0.5), 4.0),
+        square(glowing((0, 0, 200), transparency=0.75), 3.0),
+        square(glowing((255, 255, 255), transparency=1.0), 2.0),
+    ]
+    pixels = picture(diagnostics, *shapes[::order])
+    # 0.5 red + 0.5 green, then 0.75 of that + 0.25 blue; the invisible square leaves no trace.
+    assert middle(pixels) == pytest.approx((75, 75, 50), abs=1)
+
+
+def test_transparent_surfaces_never_hide_each_other(diagnostics):
+    # The middle of the nearer one is farther away, so that it is drawn first.
+    near = square(glowing((0, 200, 0), transparency=0.5), 3.0, half=3.0)
+    far = square(glowing((0, 0, 200), transparency=0.5), 3.4)
+    aside = np.eye(4)
+    aside[1, 3] = 2.0
+    pixels = picture(diagnostics, wall(glowing((200, 0, 0)), 5.0), near.moved(aside), far)
+    assert middle(pixels) == pytest.approx((50, 50, 100), abs=1)
+
+
+def test_an_opaque_surface_hides_a_transparent_one_behind_it(diagnostics):
+    pixels = picture(
+        diagnostics,
+        square(glowing((0, 200, 0), transparency=0.5), 4.0),
+        wall(glowing((200, 0, 0)), 3.0),
+    )
+    assert (pixels == (200, 0, 0)).all()
+
+
+def test_a_camera_inside_a_solid_sees_out(diagnostics):
+    outside = wall(glowing((200, 0, 0)), 5.0)
+    head = box_at((1, 1, 1), (0, 0, 0), glowing((0, 200, 0)))
+    assert middle(picture(diagnostics, outside, head)) == (200, 0, 0)
+
+
+def test_the_back_of_a_hollow_surface_is_seen_and_lit(diagnostics):
+    front = square(Material(diffuse=(0.0, 0.8, 0.0)))
+    for solid, seen in ((True, (200, 0, 0)), (False, (0, 204, 0))):
+        back = Mesh(front.geometry.vertices, front.geometry.triangles[:, ::-1], solid=solid)
+        shape = Shape(back, material=front.material)
+        assert middle(picture(diagnostics, wall(glowing((200, 0, 0)), 5.0), shape)) == seen
+
+
+@pytest.fixture
+def quarters(tmp_path):
+    """An image of four colours: red and green above, blue and white below."""
+    pixels = np.zeros((32, 32, 3), np.uint8)
+    pixels[:16, :16], pixels[:16, 16:] = (255, 0, 0), (0, 255, 0)
+    pixels[16:, :16], pixels[16:, 16:] = (0, 0, 255), (255, 255, 255)
+    path = tmp_path / "quarters.png"
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+def test_a_texture_lies_upright_and_replaces_the_diffuse_colour(diagnostics, quarters):
+    material = Material(diffuse=(0.1, 0.1, 0.1), texture=Texture(quarters))
+    pixels = picture(diagnostics, square(material, half=1.0, tex_coords=UNIT_ST))
+    assert tuple(pixels[20, 20]) == (255, 0, 0)
+    assert tuple(pixels[20, 44]) == (0, 255, 0)
+    assert tuple(pixels[44, 20]) == (0, 0, 255)
+    assert tuple(pixels[44, 44]) == (255, 255, 255)
+
+
+def test_a_texture_repeats_or_not_along_each_side(diagnostics, quarters):
+    twice = Attribute(UNIT_ST.values * 2.0, CORNERS)
+    material = Material(texture=Texture(quarters, repeat=(True, False)))
+    pixels = picture(diagnostics, square(material, half=1.0, tex_coords=twice))
+    # s repeats: red, green, red, green; t is clamped, so the upper half is the top row.
+    assert [tuple(pixels[14, c]) for c in (10, 24, 40, 54)] == [(255, 0, 0), (0, 255, 0)] * 2
+
+
+def test_a_grey_texture_scales_the_diffuse_colour(diagnostics, tmp_path):
+    path = tmp_path / "grey.png"
+    Image.fromarray(np.full((8, 8), 51, np.uint8)).save(path)
+    material = Material(diffuse=(1.0, 0.5, 0.0), texture=Texture(path))
+    pixels = picture(diagnostics, square(material, tex_coords=UNIT_ST))
+    assert middle(pixels) == pytest.approx((51, 25.5, 0), abs=0.6)
+
+
+def test_a_hole_in_a_texture_shows_what_lies_behind(diagnostics, tmp_path):
+    path = tmp_path / "hole.png"
+    pixels = np.zeros((8, 8, 4), np.uint8)
+    pixels[:, 4:] = (0, 255, 0, 255)
+    Image.fromarray(pixels).save(path)
+    material = Material(texture=Texture(path))
+    seen = picture(
+        diagnostics,
+        square(material, half=1.0, tex_coords=UNIT_ST),
+        wall(glowing((200, 0, 0)), 5.0),
+    )
+    assert tuple(seen[32, 16]) == (200, 0, 0)
+    assert tuple(seen[32, 48]) == (0, 255, 0)
+
+
+def test_a_texture_that_cannot_be_read_is_one_warning(diagnostics, tmp_path):
+    (tmp_path / "junk.png").write_bytes(b"\x89PNG\r\n\x1a\n junk")
+    for name in ("absent.png", "junk.png"):
+        material = Material(diffuse=(0.0, 1.0, 0.0), texture=Texture(tmp_path / name))
+        shape = square(material, tex_coords=UNIT_ST)
+        pixels = picture(diagnostics, shape, shape)
+        assert name in diagnostics.take("unreadable-texture").message
+        assert middle(pixels) == (0, 255, 0)
+
+
+def test_the_texture_transform_is_vrmls():
+    # ISO/IEC 14772-1, 6.49, as matrices on columns: -C S R C T.
+    texture = Texture(
+        "x", center=(0.5, 0.25), rotation=0.3, scale=(2.0, 3.0), translation=(0.1, 0.7)
+    )
+
+    def shift(s, t):
+        return np.array([[1, 0, s], [0, 1, t], [0, 0, 1.0]])
+
+    c, s = np.cos(0.3), np.sin(0.3)
+    R = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    M = shift(-0.5, -0.25) @ np.diag([2.0, 3.0, 1.0]) @ R @ shift(0.5, 0.25) @ shift(0.1, 0.7)
+    st = np.array([[0.0, 0.0], [1.0, 0.0], [0.3, 0.9]])
+    expected = (np.c_[st, np.ones(3)] @ M.T)[:, :2]
+    np.testing.assert_allclose(transformed_coords(texture, st), expected)

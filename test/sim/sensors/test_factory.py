@@ -1,0 +1,239 @@
+"""Which sensors a model's devices become."""
+
+import threading
+
+import numpy as np
+import pytest
+from sim.sensors.handmade import GRAVITY, arm_body, random_pose, simulated, world_of
+
+from hrp_model import Body, Joint, JointType, Link, Pose, devices
+from hrp_model.devices import ImageType, LensType
+from hrp_sim.render import Renderer, RendererUnavailable
+from hrp_sim.sensors import (
+    CameraSensor,
+    ForceSensor,
+    ImuSensor,
+    JointSensor,
+    OdometrySensor,
+    RangeSensor,
+    SampleRates,
+    make_sensors,
+)
+
+RNG = np.random.default_rng(5)
+SEAT = random_pose(RNG)
+
+
+class DarkRenderer(Renderer):
+    """Needs no OpenGL, and counts how often it was prepared."""
+
+    def __init__(self):
+        super().__init__({})
+        self.prepared = 0
+
+    def prepare(self, diagnostics):
+        self.prepared += 1
+
+
+def no_rays(origins, directions, max_distance, ignored):
+    return np.full(len(origins), np.inf)
+
+
+def sensors_of(diagnostics, *found, root=JointType.FREE, rates=None, renderer=None):
+    world = world_of(simulated(arm_body(*found, root=root)))
+    renderer = renderer or DarkRenderer()
+    return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics, rates)
+
+
+def devices_only(sensors):
+    return [s for s in sensors if not isinstance(s, JointSensor | OdometrySensor)]
+
+
+def gyro(name="gyro", link="ARM", X_LS=SEAT, **fields):
+    return devices.RateGyroSensor(name=name, link=link, X_LS=X_LS, **fields)
+
+
+def accelerometer(name="gsensor", link="ARM", X_LS=SEAT, **fields):
+    return devices.AccelerationSensor(name=name, link=link, X_LS=X_LS, **fields)
+
+
+def camera(**fields):
+    return devices.Camera(name="eye", link="ARM", X_LS=SEAT, **fields)
+
+
+def scanner(**fields):
+    return devices.RangeSensor(name="laser", link="ARM", X_LS=SEAT, **fields)
+
+
+def test_every_robot_tells_its_joints_and_where_it_is(diagnostics):
+    joints, odometry = sensors_of(diagnostics)
+    assert isinstance(joints, JointSensor)
+    assert joints.joints == ("SHOULDER",)
+    assert isinstance(odometry, OdometrySensor)
+    assert (joints.name, odometry.name) == ("joint_states", "odometry")
+
+
+def test_a_floor_has_no_sensors(diagnostics):
+    root = Link(name="FLOOR", parent=None, joint=Joint(type=JointType.FIXED, name="FLOOR"))
+    world = world_of(simulated(Body(name="floor", links=(root,))))
+    assert make_sensors(world, GRAVITY, no_rays, DarkRenderer(), diagnostics) == []
+
+
+def test_gyro_and_accelerometer_in_one_place_are_one_imu_named_after_the_gyro(diagnostics):
+    limits = {"max_acceleration": np.array([1.0, 2.0, 3.0])}
+    moved = Pose(SEAT.R, SEAT.p + 1e-10)
+    (imu,) = devices_only(sensors_of(diagnostics, accelerometer(X_LS=moved, **limits), gyro()))
+    assert isinstance(imu, ImuSensor)
+    assert (imu.name, imu.body, imu.link) == ("gyro", "r1", 1)
+    np.testing.assert_array_equal(imu.max_acceleration, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(imu.max_angular_velocity, np.inf)
+    np.testing.assert_array_equal(imu.g_W, GRAVITY)
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"link": "BASE"},
+        {"X_LS": Pose(SEAT.R, SEAT.p + 1e-8)},
+        {"X_LS": Pose(SEAT.R @ SEAT.R, SEAT.p)},
+        {"on": False},
+    ],
+    ids=lambda d: next(iter(d)),
+)
+def test_what_is_elsewhere_or_off_is_not_merged(diagnostics, elsewhere):
+    found = devices_only(sensors_of(diagnostics, gyro(), accelerometer(**elsewhere)))
+    assert found[0].name == "gyro"
+    assert found[0].max_acceleration is None
+    assert [s.name for s in found[1:]] == ([] if "on" in elsewhere else ["gsensor"])
+    assert all(s.max_angular_velocity is None for s in found[1:])
+
+
+def test_each_accelerometer_is_merged_once(diagnostics):
+    found = devices_only(sensors_of(diagnostics, gyro("g1"), gyro("g2"), accelerometer()))
+    assert [(s.name, s.max_acceleration is None) for s in found] == [("g1", False), ("g2", True)]
+
+
+def test_an_imu_device_measures_both(diagnostics):
+    (imu,) = devices_only(sensors_of(diagnostics, devices.Imu(name="imu", link="BASE")))
+    assert imu.max_acceleration is not None
+    assert imu.max_angular_velocity is not None
+
+
+def test_rates_come_from_the_model_where_it_gives_them_and_can_be_set_elsewhere(diagnostics):
+    found = sensors_of(
+        diagnostics,
+        gyro(),
+        devices.ForceSensor(name="wrist", link="ARM"),
+        scanner(scan_rate=7.0),
+        camera(frame_rate=12.5),
+        rates=SampleRates(imu=100.0, force=200.0, joint_state=300.0, odometry=50.0),
+    )
+    assert {type(s): s.rate_hz for s in found} == {
+        JointSensor: 300.0,
+        OdometrySensor: 50.0,
+        ImuSensor: 100.0,
+        ForceSensor: 200.0,
+        RangeSensor: 7.0,
+        CameraSensor: 12.5,
+    }
+
+
+def test_a_camera_has_the_lens_of_its_device(diagnostics):
+    device = camera(width=64, height=48, field_of_view=1.1, near_clip=0.2, far_clip=9.0)
+    (sensor,) = devices_only(sensors_of(diagnostics, device))
+    lens = sensor.lens
+    assert (lens.width, lens.height, lens.field_of_view, lens.near, lens.far) == (
+        64,
+        48,
+        1.1,
+        0.2,
+        9.0,
+    )
+    assert sensor.X_LS is device.X_LS
+
+
+def test_a_force_sensor_on_a_free_root_is_a_warning(diagnostics):
+    sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"))
+    assert "'foot' of body 'r1'" in diagnostics.take("idle-force-sensor").message
+    sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"), root=JointType.FIXED)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "kept"),
+    [
+        ({"image_type": ImageType.DEPTH}, "no-depth", False),
+        ({"image_type": ImageType.POINT_CLOUD}, "no-depth", False),
+        ({"image_type": ImageType.COLOR_DEPTH}, "no-depth", True),
+        ({"image_type": ImageType.COLOR_POINT_CLOUD}, "no-depth", True),
+        ({"image_type": ImageType.NONE}, "no-image", False),
+        ({"lens_type": LensType.FISHEYE}, "no-fisheye", True),
+        ({"width": 0}, "unusable-device", False),
+        ({"field_of_view": 3.2}, "unusable-device", False),
+        ({"near_clip": 0.0}, "unusable-device", False),
+        ({"frame_rate": 0.0}, "unusable-device", False),
+    ],
+    ids=str,
+)
+def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
+    found = devices_only(sensors_of(diagnostics, camera(**fields)))
+    assert "'eye' of body 'r1'" in diagnostics.take(code).message
+    assert len(found) == kept
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "kept"),
+    [
+        ({"pitch_range": 0.5}, "flat-scan", True),
+        ({"error_deviation": 0.01}, "ideal-scan", True),
+        ({"detection_rate": 0.9}, "ideal-scan", True),
+        ({"yaw_step": 0.0}, "unusable-device", False),
+        ({"scan_rate": -1.0}, "unusable-device", False),
+    ],
+    ids=str,
+)
+def test_what_a_range_sensor_cannot_deliver_is_said(diagnostics, fields, code, kept):
+    found = devices_only(sensors_of(diagnostics, scanner(**fields)))
+    assert "'laser' of body 'r1'" in diagnostics.take(code).message
+    assert len(found) == kept
+
+
+@pytest.mark.parametrize("image_type", [ImageType.COLOR, ImageType.MONO])
+def test_the_renderer_is_prepared_once_and_only_for_cameras(diagnostics, image_type):
+    renderer = DarkRenderer()
+    sensors_of(diagnostics, gyro(), renderer=renderer)
+    assert renderer.prepared == 0
+    sensors_of(diagnostics, camera(image_type=image_type), camera(), renderer=renderer)
+    assert renderer.prepared == 1
+
+
+def test_without_opengl_one_warning_names_the_packages_and_the_rest_runs(diagnostics, monkeypatch):
+    monkeypatch.setenv("GLCONTEXT_LINUX_LIBEGL", "libabsent.so")
+    found = []
+
+    def work():  # a thread of its own has no context yet
+        found.extend(sensors_of(diagnostics, gyro(), camera(), camera(), renderer=Renderer({})))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    message = diagnostics.take("no-renderer").message
+    assert "libabsent.so" in message
+    assert "libegl1" in message
+    assert "libgl1-mesa-dri" in message
+    assert [s.name for s in devices_only(found)] == ["gyro"]
+
+
+def test_a_renderer_that_is_not_prepared_says_so_when_it_cannot_draw(monkeypatch):
+    monkeypatch.setenv("GLCONTEXT_LINUX_LIBEGL", "libabsent.so")
+    caught = []
+
+    def work():
+        try:
+            Renderer({}).render(None, None, {})
+        except RendererUnavailable as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(caught) == 1

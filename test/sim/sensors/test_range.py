@@ -1,0 +1,141 @@
+"""Laser scanner in a room whose walls all differ in distance."""
+
+import numpy as np
+import pytest
+from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
+
+from hrp_model import Pose
+from hrp_model.rigid import rpy_matrix
+from hrp_sim.sensors import RangeSensor
+
+# Inner corners of the room in W: no two walls are equally far from the origin.
+ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])
+# The frame of scans in the device frame, as REP 103 wants it.
+R_SC = rpy_matrix(-np.pi / 2, np.pi / 2, 0.0)
+
+
+def room_rays(origins, directions, max_distance, ignored):
+    """Distances to the walls from inside; what an engine with a room would answer."""
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0)
+    assert origins.shape == directions.shape
+    assert ignored == "r1"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        walls = np.where(directions > 0, ROOM[1] - origins, ROOM[0] - origins) / directions
+    distance = np.nanmin(np.where(directions == 0.0, np.inf, walls), axis=1)
+    return np.where(distance > max_distance, np.inf, distance)
+
+
+def scanner(X_LS=None, **changes):
+    settings = {
+        "yaw_range": np.pi,
+        "yaw_step": np.pi / 180,
+        "min_distance": 0.1,
+        "max_distance": 30.0,
+        "cast_rays": room_rays,
+    }
+    return RangeSensor(
+        name="laser",
+        body="r1",
+        rate_hz=8.0,
+        link=ARM,
+        X_LS=X_LS or Pose(),
+        **(settings | changes),
+    )
+
+
+def angles(reading):
+    return reading.angle_min + reading.angle_increment * np.arange(len(reading.ranges))
+
+
+def at(reading, degrees):
+    return reading.ranges[np.argmin(np.abs(angles(reading) - np.radians(degrees)))]
+
+
+LEVEL = Pose(R=R_SC.T)  # the scan frame is then parallel to the link's
+
+
+def test_ahead_left_and_right_are_told_apart():
+    reading = scanner(LEVEL).read(arm_world())
+    assert at(reading, 0) == pytest.approx(4.0)  # +x
+    assert at(reading, 90) == pytest.approx(3.0)  # +y: left is a positive angle
+    assert at(reading, -90) == pytest.approx(1.0)
+    assert at(reading, 45) == pytest.approx(3.0 * np.sqrt(2))
+    assert at(reading, -45) == pytest.approx(np.sqrt(2))
+
+
+def test_the_device_looks_along_its_minus_z_and_scans_about_its_y():
+    reading = scanner().read(arm_world(R=rpy_matrix(np.pi / 2, 0, -np.pi / 2)))
+    # Y of the device now points up, -Z to +x of the world.
+    assert at(reading, 0) == pytest.approx(4.0)
+    assert at(reading, 90) == pytest.approx(3.0)
+
+
+def test_from_any_mounting_every_point_of_the_scan_lies_on_a_wall():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        X_WL = Pose(random_rotation(rng), rng.uniform(-0.4, 0.4, 3))
+        X_LS = Pose(random_rotation(rng), rng.uniform(-0.05, 0.05, 3))
+        reading = scanner(X_LS, yaw_range=5.0).read(arm_world(R=X_WL.R, p=X_WL.p))
+        a = angles(reading)
+        p_C = reading.ranges[:, None] * np.stack([np.cos(a), np.sin(a), np.zeros_like(a)], 1)
+        X_WC = X_WL @ X_LS @ Pose(R=R_SC)
+        p_W = p_C @ X_WC.R.T + X_WC.p
+        to_walls = np.minimum(p_W - ROOM[0], ROOM[1] - p_W).min(axis=1)
+        np.testing.assert_allclose(to_walls, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("yaw_range", "yaw_step", "per_side"),
+    [
+        (3.14159, 0.1, 15),
+        (2 * np.pi / 3, np.pi / 180, 60),
+        (np.radians(270), np.radians(0.25), 540),
+        (0.3, 0.1, 1),
+        (0.2, 0.1, 1),
+        (0.19, 0.1, 0),
+        (0.0, 0.1, 0),
+    ],
+)
+def test_angles_are_multiples_of_the_step_on_both_sides(yaw_range, yaw_step, per_side):
+    reading = scanner(yaw_range=yaw_range, yaw_step=yaw_step).read(arm_world())
+    assert len(reading.ranges) == 2 * per_side + 1
+    assert reading.angle_min == -per_side * yaw_step
+    assert reading.angle_increment == yaw_step
+
+
+def test_too_near_is_minus_infinity_and_too_far_infinity():
+    reading = scanner(LEVEL, min_distance=2.0, max_distance=3.5).read(arm_world())
+    assert at(reading, 0) == np.inf
+    assert at(reading, 90) == pytest.approx(3.0)
+    assert at(reading, -90) == -np.inf
+
+
+def test_a_ray_that_the_physics_lost_is_nan():
+    reading = scanner(cast_rays=lambda o, d, m, i: np.full(len(o), np.nan)).read(arm_world())
+    assert np.isnan(reading.ranges).all()
+
+
+def test_the_reading_says_when_where_and_how():
+    reading = scanner(min_distance=0.2).read(arm_world())
+    assert (reading.time_ns, reading.body) == (TIME_NS, "r1")
+    assert (reading.range_min, reading.range_max, reading.scan_time) == (0.2, 30.0, 0.125)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"yaw_step": 0.0},
+        {"yaw_step": -0.1},
+        {"yaw_step": np.nan},
+        {"yaw_range": -1.0},
+        {"yaw_range": np.inf},
+        {"yaw_step": 1e-9},
+        {"min_distance": -1.0},
+        {"min_distance": 40.0},
+        {"max_distance": np.inf},
+    ],
+    ids=str,
+)
+def test_impossible_scans_are_refused_in_words(settings):
+    with pytest.raises(ValueError, match=r"impossible|too fine|cannot be measured"):
+        scanner(**settings)

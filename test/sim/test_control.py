@@ -1,0 +1,288 @@
+"""What a controller writes into the drive of a body, without any physics."""
+
+import array
+from math import inf, nan
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hrp_model import Body, Joint, JointType, Link, Range
+from hrp_sim.control import (
+    DEFAULT_SPEED,
+    HOLD,
+    LIMP,
+    BodyController,
+    ControlMode,
+    ControlSettings,
+    JointCommand,
+)
+from hrp_sim.gains import servo_gains
+from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody
+
+INITIAL = np.array([0.1, 0.2, 0.3])
+STEP = 0.001
+FAST = 2.0  # speed limit of joint B, in [rad/s]
+
+
+def robot():
+    """Joints A, B (limited in speed) and C, and a track T between them."""
+
+    def link(name, joint_type, **joint):
+        parent = None if name == "BASE" else "BASE"
+        return Link(
+            name=f"{name}_LINK",
+            parent=parent and "BASE_LINK",
+            joint=Joint(type=joint_type, name=name, **joint),
+            mass=1.0,
+            inertia=np.eye(3),
+        )
+
+    return Body(
+        name="model",
+        links=(
+            link("BASE", JointType.FIXED),
+            link("A", JointType.REVOLUTE),
+            link("B", JointType.REVOLUTE, velocity=Range(-FAST, 3.0 * FAST)),
+            link("T", JointType.TRACK),
+            link("C", JointType.PRISMATIC),
+        ),
+    )
+
+
+BODY = robot()
+KP, KD = servo_gains(BODY, INITIAL, fixed=True)
+A, B, C = range(3)
+TRACK = 3  # index among the links
+
+
+class Bench:
+    """A controller with the arrays around it, where joints are wherever a test puts them."""
+
+    def __init__(self, settings=HOLD, body=BODY, q=INITIAL):
+        self.simulated = SimulatedBody("r1", body, BodyMotion.zeros(body), JointDrive.limp(body))
+        self.drive, self.motion = self.simulated.drive, self.simulated.motion
+        self.motion.q[:] = q
+        self.controller = BodyController(self.simulated, settings, q, fixed=True)
+
+    def command(self, *names, **columns):
+        self.controller.command(JointCommand(names, **columns))
+
+    def run(self, steps=1):
+        for _ in range(steps):
+            self.controller.update(STEP)
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+@pytest.fixture
+def warnings(caplog):
+    """The warnings so far, as text."""
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def test_hold_keeps_the_initial_posture_with_the_gains_of_the_model(bench):
+    assert_allclose(bench.drive.q, INITIAL)
+    assert_allclose(bench.drive.kp, KP)
+    assert_allclose(bench.drive.kd, KD)
+    assert not bench.drive.dq.any()
+    assert not bench.drive.effort.any()
+    bench.run(10)
+    assert_allclose(bench.drive.q, INITIAL)
+
+
+def test_limp_drives_nothing():
+    drive = Bench(LIMP).drive
+    assert not np.concatenate([drive.kp, drive.kd, drive.effort, drive.track_speed]).any()
+
+
+def test_velocity_control_starts_by_standing_still():
+    drive = Bench(ControlSettings(mode=ControlMode.VELOCITY)).drive
+    assert not drive.kp.any()
+    assert_allclose(drive.kd, KD)
+    assert not drive.dq.any()
+
+
+def test_only_the_joints_named_are_driven():
+    drive = Bench(ControlSettings(joints=("C", "A"))).drive
+    assert_allclose(drive.kp, [KP[A], 0.0, KP[C]])
+    assert_allclose(drive.kd, [KD[A], 0.0, KD[C]])
+    assert not Bench(ControlSettings(joints=())).drive.kd.any()
+
+
+def test_gains_come_by_joint_else_for_all_else_from_the_model():
+    drive = Bench(ControlSettings(kp={"B": 7.0}, uniform_kd=3.0, kd={"A": 0.0})).drive
+    assert_allclose(drive.kp, [KP[A], 7.0, KP[C]])
+    assert_allclose(drive.kd, [0.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "settings", [{"joints": ("BB",)}, {"kp": {"BB": 1.0}}, {"kd": {"BB": 1.0}}]
+)
+def test_settings_for_an_unknown_joint_are_refused(settings):
+    with pytest.raises(ValueError, match=r"'r1' has no moving joint 'BB'. Did you mean 'B'\?"):
+        Bench(ControlSettings(**settings))
+
+
+def test_a_body_of_tracks_alone_can_be_driven():
+    rover = Body(name="rover", links=(BODY.links[0], BODY.links[3]))
+    bench = Bench(body=rover, q=np.zeros(0))
+    bench.command("T", velocity=[0.4])
+    bench.run()
+    assert bench.drive.track_speed.tolist() == [0.0, 0.4]
+
+
+def test_a_far_position_is_approached_at_the_speed_of_the_joint(bench):
+    bench.command("A", "B", "C", position=[10.0, -10.0, 0.3001])
+    bench.run(50)
+    traveled = 50 * STEP
+    assert_allclose(
+        bench.drive.q, [0.1 + DEFAULT_SPEED * traveled, 0.2 - FAST * traveled, 0.3001], rtol=1e-12
+    )
+    bench.run(10_000)
+    assert_allclose(bench.drive.q, [10.0, -10.0, 0.3001], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("limits", "speed"),
+    [
+        (Range(), DEFAULT_SPEED),
+        (Range(0.0, 0.0), DEFAULT_SPEED),
+        (Range(-inf, 0.5), 0.5),
+        (Range(-3.0, 3.0), 3.0),
+    ],
+)
+def test_the_speed_of_approach_is_the_lesser_limit_where_there_is_one(limits, speed):
+    joint = Joint(type=JointType.REVOLUTE, name="A", velocity=limits)
+    link = Link(name="A", parent="BASE_LINK", joint=joint, mass=1.0, inertia=np.eye(3))
+    bench = Bench(body=Body(name="m", links=(BODY.links[0], link)), q=np.zeros(1))
+    bench.command("A", position=[100.0])
+    bench.run()
+    assert bench.drive.q[0] == pytest.approx(speed * STEP)
+
+
+def test_a_new_position_turns_the_approach_round(bench):
+    bench.command("B", position=[10.0])
+    bench.run(100)
+    bench.command("B", position=[0.0])
+    bench.run(50)
+    assert bench.drive.q[B] == pytest.approx(0.2 + 50 * STEP * FAST)
+
+
+def test_a_command_leaves_the_other_joints_alone(bench):
+    bench.command("B", velocity=[1.0])
+    assert_allclose(bench.drive.kp, [KP[A], 0.0, KP[C]])
+    assert_allclose(bench.drive.dq, [0.0, 1.0, 0.0])
+
+
+def test_a_position_may_carry_a_velocity_and_an_effort(bench):
+    bench.command("B", position=[0.2], velocity=[0.5], effort=[4.0])
+    assert (bench.drive.dq[B], bench.drive.effort[B], bench.drive.kp[B]) == (0.5, 4.0, KP[B])
+    bench.command("B", position=[0.2])
+    assert (bench.drive.dq[B], bench.drive.effort[B]) == (0.0, 0.0)
+
+
+def test_a_velocity_is_followed_without_stiffness(bench):
+    bench.command("B", velocity=[0.5], effort=[4.0])
+    assert (bench.drive.kp[B], bench.drive.kd[B]) == (0.0, KD[B])
+    assert (bench.drive.dq[B], bench.drive.effort[B]) == (0.5, 4.0)
+
+
+def test_an_effort_alone_makes_the_joint_limp_but_for_it(bench):
+    bench.command("B", effort=[-4.0])
+    assert (bench.drive.kp[B], bench.drive.kd[B], bench.drive.effort[B]) == (0.0, 0.0, -4.0)
+
+
+def test_back_from_effort_a_joint_starts_where_it_is(bench):
+    bench.command("B", effort=[1.0])
+    bench.motion.q[B] = -1.5
+    bench.command("B", position=[0.2])
+    assert bench.drive.q[B] == -1.5
+    assert bench.drive.effort[B] == 0.0
+    bench.run()
+    assert bench.drive.q[B] == pytest.approx(-1.5 + FAST * STEP)
+
+
+def test_a_joint_that_holds_is_moved_from_where_it_should_be_not_from_where_it_sags(bench):
+    bench.motion.q[B] = 0.19
+    bench.command("B", position=[0.2])
+    assert bench.drive.q[B] == 0.2
+
+
+def test_a_track_takes_a_speed_and_nothing_else(bench, warnings):
+    bench.command("T", "A", velocity=[0.7, 0.1])
+    assert bench.drive.track_speed.tolist() == [0, 0, 0, 0.7, 0]
+    bench.command("T", position=[5.0])
+    assert bench.drive.track_speed[TRACK] == 0.7
+    assert warnings() == []
+
+
+def test_reset_goes_back_to_the_start_from_anything(bench):
+    bench.command("A", "B", "C", "T", velocity=[1, 1, 1, 1])
+    bench.command("A", position=[9.0])
+    bench.command("C", effort=[9.0])
+    bench.run(7)
+    bench.controller.reset()
+    fresh = Bench().drive
+    for name in ("q", "dq", "kp", "kd", "effort", "track_speed"):
+        assert_allclose(getattr(bench.drive, name), getattr(fresh, name), err_msg=name)
+    bench.run(10)
+    assert_allclose(bench.drive.q, INITIAL)
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf])
+@pytest.mark.parametrize("kind", ["position", "velocity", "effort"])
+def test_a_value_that_is_not_finite_is_left_out_with_one_warning(bench, warnings, kind, value):
+    for _ in range(3):
+        bench.command("A", "B", **{kind: [value, 1.0]})
+    bench.run(2000)
+    assert (bench.drive.q[A], bench.drive.kp[A], bench.drive.dq[A]) == (0.1, KP[A], 0.0)
+    moved = {"position": bench.drive.q, "velocity": bench.drive.dq, "effort": bench.drive.effort}
+    assert moved[kind][B] == pytest.approx(1.0)
+    assert warnings() == [f"body 'r1': a command of {value} to joint 'A' is ignored"]
+
+
+def test_an_unknown_joint_is_left_out_with_one_warning_and_the_rest_counts(bench, warnings):
+    for _ in range(3):
+        bench.command("X", "B", "BASE", velocity=[5.0, 1.0, 5.0])
+    assert bench.drive.dq.tolist() == [0.0, 1.0, 0.0]
+    assert warnings() == [
+        "body 'r1': it has no joint 'X'; the command to it is ignored",
+        "body 'r1': it has no joint 'BASE'; the command to it is ignored",
+    ]
+
+
+def test_a_column_of_the_wrong_length_is_left_out_with_one_warning_and_the_rest_counts(
+    bench, warnings
+):
+    for _ in range(3):
+        bench.command("A", "B", position=[1.0], velocity=[1.0, 2.0], effort=[1.0, 2.0, 3.0])
+    assert bench.drive.dq.tolist() == [1.0, 2.0, 0.0]
+    assert not bench.drive.effort.any()
+    assert [text.split("; ")[0] for text in warnings()] == [
+        "body 'r1': a command names 2 joints but gives 1 values of position",
+        "body 'r1': a command names 2 joints but gives 3 values of effort",
+    ]
+
+
+def test_an_empty_command_changes_nothing(bench, warnings):
+    bench.command()
+    bench.command("A", "B")
+    bench.run()
+    assert_allclose(bench.drive.q, INITIAL)
+    assert_allclose(bench.drive.kp, KP)
+    assert warnings() == []
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, lambda v: array.array("d", v)])
+def test_values_may_come_in_any_sequence(bench, make):
+    bench.command("A", "C", velocity=make([1.0, 2.0]), position=make([]))
+    assert bench.drive.dq.tolist() == [1.0, 0.0, 2.0]
+
+
+def test_of_two_commands_to_one_joint_the_last_counts(bench):
+    bench.command("A", "A", velocity=[1.0, 2.0])
+    assert bench.drive.dq[A] == 2.0

@@ -1,0 +1,115 @@
+"""Gains derived from a model, against closed forms for an arm of two links."""
+
+from math import pi
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hrp_model import Body, Joint, JointType, Link, Pose
+from hrp_sim.gains import DAMPING_RATIO, NATURAL_FREQUENCY, moved_inertias, servo_gains
+
+BASE_MASS = 4.0
+LENGTH = 0.5  # from the shoulder to the elbow
+UPPER = {"mass": 2.0, "center": 0.2, "inertia": (0.01, 0.02, 0.03)}
+LOWER = {"mass": 1.5, "center": 0.3, "inertia": (0.04, 0.05, 0.07)}
+ROTOR = 0.25
+
+
+def arm(root=JointType.FIXED, elbow=JointType.REVOLUTE, base_mass=BASE_MASS):
+    """A shoulder that turns about z at the base's origin, and an elbow about y; both lie along x."""
+
+    def link(name, parent, joint, place, mass, center, inertia):
+        return Link(
+            name=name,
+            parent=parent,
+            joint=joint,
+            X_PL=Pose(p=place),
+            mass=mass,
+            center_of_mass=np.array([center, 0.0, 0.0]),
+            inertia=np.diag(inertia),
+        )
+
+    return Body(
+        name="arm",
+        links=(
+            link("BASE", None, Joint(type=root, name="BASE"), [0, 0, 1], base_mass, 0.0, (1, 2, 3)),
+            link(
+                "UPPER",
+                "BASE",
+                Joint(type=JointType.REVOLUTE, name="SHOULDER", equivalent_rotor_inertia=ROTOR),
+                [0, 0, 0],
+                *UPPER.values(),
+            ),
+            link(
+                "LOWER",
+                "UPPER",
+                Joint(type=elbow, name="ELBOW", axis=[0, 1, 0]),
+                [LENGTH, 0, 0],
+                *LOWER.values(),
+            ),
+        ),
+    )
+
+
+def upper_about_shoulder():
+    return UPPER["inertia"][2] + UPPER["mass"] * UPPER["center"] ** 2
+
+
+def test_a_stretched_arm_is_moved_as_one_rod():
+    shoulder, elbow = moved_inertias(arm(), np.zeros(2), fixed=True)
+    reach = LENGTH + LOWER["center"]
+    lower = LOWER["inertia"][2] + LOWER["mass"] * reach**2
+    assert shoulder == pytest.approx(ROTOR + upper_about_shoulder() + lower)
+    assert elbow == pytest.approx(LOWER["inertia"][1] + LOWER["mass"] * LOWER["center"] ** 2)
+
+
+def test_with_the_elbow_bent_upright_the_forearm_is_a_post():
+    shoulder, _ = moved_inertias(arm(), np.array([0.7, pi / 2]), fixed=True)
+    lower = LOWER["inertia"][0] + LOWER["mass"] * LENGTH**2
+    assert shoulder == pytest.approx(ROTOR + upper_about_shoulder() + lower)
+
+
+def test_on_a_free_root_a_joint_may_have_to_move_the_rest_instead():
+    shoulder, elbow = moved_inertias(arm(JointType.FREE), np.zeros(2), fixed=False)
+    assert shoulder == pytest.approx(ROTOR + 3.0)  # the base alone is more than the arm
+    upper_about_elbow = UPPER["inertia"][1] + UPPER["mass"] * (LENGTH - UPPER["center"]) ** 2
+    assert elbow == pytest.approx(upper_about_elbow + 2.0 + BASE_MASS * LENGTH**2)
+
+
+@pytest.mark.parametrize(("base_mass", "moved"), [(4.0, 6.0), (0.1, 2.1)])
+def test_a_slide_moves_the_heavier_side(base_mass, moved):
+    body = arm(JointType.FREE, elbow=JointType.PRISMATIC, base_mass=base_mass)
+    assert moved_inertias(body, np.zeros(2), fixed=False)[1] == pytest.approx(moved)
+    assert moved_inertias(body, np.zeros(2), fixed=True)[1] == pytest.approx(LOWER["mass"])
+
+
+def test_where_the_robot_is_does_not_matter():
+    here, q = arm(JointType.FREE), np.array([0.3, 0.4])
+    X = Pose(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]], dtype=float), [1, 2, 3])
+    root = here.root
+    moved = Link(
+        name=root.name,
+        parent=None,
+        joint=root.joint,
+        X_PL=X,
+        mass=root.mass,
+        center_of_mass=root.center_of_mass,
+        inertia=root.inertia,
+    )
+    there = Body(name="arm", links=(moved, *here.links[1:]))
+    assert_allclose(moved_inertias(there, q, fixed=False), moved_inertias(here, q, fixed=False))
+
+
+def test_the_gains_are_those_of_a_critically_damped_oscillator():
+    body, q = arm(), np.zeros(2)
+    kp, kd = servo_gains(body, q, fixed=True)
+    inertia = moved_inertias(body, q, fixed=True)
+    assert_allclose(np.sqrt(kp / inertia), NATURAL_FREQUENCY)
+    assert_allclose(kd / (2.0 * np.sqrt(kp * inertia)), DAMPING_RATIO)
+    assert DAMPING_RATIO == 1.0
+
+
+def test_a_body_without_joints_needs_no_gains():
+    body = Body(name="box", links=(arm().root,))
+    assert [gains.shape for gains in servo_gains(body, np.zeros(0), fixed=True)] == [(0,), (0,)]
