@@ -205,6 +205,7 @@ class Mapping:
         merged = Mapping(self._context, self._start)
         merged.close(self._end, {**other._entries, **self._entries})
         merged.depth, merged.weight = self.depth, self.weight
+        merged._asked = set(self._asked)
         return merged
 
     def get(self, *spellings: str) -> Node | None:
@@ -314,6 +315,10 @@ class Mapping:
         """Return what was not asked for so far as plain Python values."""
         keys = [key for key in self._entries if key not in self._asked]
         return {key: self._entries[key][1].plain_value() for key in keys}
+
+    def ignore(self) -> None:
+        """Count every key as asked for: the mapping is left out as a whole."""
+        self._asked.update(self._entries)
 
     def finish(self, ignore: Collection[str] = ()) -> None:
         """Warn about every key that nobody asked for, but for those in ``ignore``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
@@ -12,6 +13,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.live import Live
+
+from hrp_model.resources import share_folder
 
 from .board import Board, Line
 from .engine import NS_PER_S, Solver
@@ -23,6 +26,8 @@ from .trace import TraceWriter
 
 GOOD, PROBLEM, WRONG_USE = 0, 1, 2
 REFRESH_HZ = 4
+# Its name in Fast DDS 2 and 3.
+_PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,6 +68,7 @@ def _run_with_ros(options: argparse.Namespace) -> int:
         print(f"error: ROS 2 cannot be imported: {error}", file=sys.stderr)
         print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
         return PROBLEM
+    _give_dds_room()
     parameters = {"world": str(options.world)}
     if options.solver:
         parameters["solver"] = options.solver
@@ -86,6 +92,20 @@ def _run_with_ros(options: argparse.Namespace) -> int:
         for line in missed:
             print(f"error: {line}", file=sys.stderr)
         return PROBLEM if missed else status
+
+
+def _give_dds_room() -> None:
+    """Let Fast DDS have more shared memory, unless the user has profiles of his own.
+
+    Its default segment holds two small images; what comes meanwhile at 500 Hz is lost.
+    """
+    own_files = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
+    if any(name in os.environ for name in _PROFILE_VARIABLES) or any(
+        map(os.path.exists, own_files)
+    ):
+        return
+    profiles = str(share_folder() / "config" / "fastdds.xml")
+    os.environ.update(dict.fromkeys(_PROFILE_VARIABLES, profiles))
 
 
 def _step(

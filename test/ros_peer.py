@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 # Nobody else on this machine talks in this domain; above 101 the ports may be taken.
@@ -37,7 +38,10 @@ def stamp_ns(stamp) -> int:
 
 
 class Peer:
-    """A node that keeps every message of the topics it was asked to follow."""
+    """A node that keeps every message of the topics it was asked to follow.
+
+    It listens in a thread of its own, so that what it keeps is never an old backlog.
+    """
 
     def __init__(self) -> None:
         os.environ.update(ENVIRONMENT)
@@ -46,25 +50,39 @@ class Peer:
         self.node = rclpy.create_node("test_peer", context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._arrived = threading.Condition()
         self.messages: dict[str, list] = defaultdict(list)
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        with suppress(ExternalShutdownException):
+            self._executor.spin()
 
     def follow(self, topic: str, message_type: type, qos: QoSProfile = RELIABLE) -> None:
-        self.node.create_subscription(message_type, topic, self.messages[topic].append, qos)
+        def keep(message) -> None:
+            with self._arrived:
+                self.messages[topic].append(message)
+                self._arrived.notify_all()
+
+        self.node.create_subscription(message_type, topic, keep, qos)
 
     def wait_until(self, what: str, condition: Callable[[], object]) -> None:
+        """Return when a condition holds; it is looked at again when a message arrives."""
         deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain for: {what}"
-            self._executor.spin_once(timeout_sec=0.05)
+        with self._arrived:
+            while not condition():
+                assert time.monotonic() < deadline, f"waited in vain for: {what}"
+                self._arrived.wait(timeout=0.1)
 
     def wait_for(self, topic: str, count: int = 1) -> list:
         """Return the messages of a topic when there are ``count`` more than now."""
         known = self.messages[topic]
         enough = len(known) + count
         self.wait_until(f"{count} messages of {topic}", lambda: len(known) >= enough)
-        return known
+        return list(known)
 
-    def latest(self, topic: str, after_ns: int):
+    def first_after(self, topic: str, after_ns: int):
         """Return the first message stamped at or after a simulation time."""
         known = self.messages[topic]
 
@@ -75,9 +93,9 @@ class Peer:
         return found()
 
     def close(self) -> None:
-        self._executor.shutdown()
-        self.node.destroy_node()
         self._context.try_shutdown()
+        self._thread.join()
+        self.node.destroy_node()
 
 
 @contextmanager

@@ -142,8 +142,7 @@ def _undrawn(mapping: Mapping, place: _Place) -> None:
     kind = mapping.text("type", default="")
     message = f"{kind or 'a node of the scene'} has no counterpart here and is left out"
     place.scope.diagnostics.note("left-out", message, mapping.span)
-    for _ in mapping.items():  # all its keys are known, and none is used
-        pass
+    mapping.ignore()
 
 
 def _shape(mapping: Mapping, place: _Place) -> None:
@@ -162,6 +161,7 @@ def _dedicated(mapping: Mapping, place: _Place, use: Use) -> None:
     if place.use not in (Use.BOTH, use):
         message = "Visual and Collision must not be inside one another"
         place.scope.diagnostics.error("bad-nesting", message, mapping.span)
+        mapping.ignore()
         return
     inside = replace(place.inside(mapping), use=use)
     counts = len(place.contents.visual), len(place.contents.collision)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import isfinite, isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +47,9 @@ class Fields:
         return ()
 
     def number(self, node: Node, name: str) -> float:
-        """Return an SFFloat; never NaN."""
+        """Return an SFFloat; always finite."""
         values = self._array(node.get(name))
-        if values is None or not len(values) or isnan(values[0]):
+        if values is None or not len(values) or not isfinite(values[0]):
             values = self._array(self._mismatch(node, name))
         return 0.0 if values is None or not len(values) else float(values[0])
 
@@ -59,11 +59,14 @@ class Fields:
         return round(value) if abs(value) < 2**31 else 0
 
     def first(self, node: Node, name: str) -> float | None:
-        """Return the first of an MFFloat, or None when it is empty; never NaN."""
+        """Return the first of an MFFloat, or None when it is empty; may be infinite."""
         values = self.numbers(node, name)
         if not len(values):
             return None
-        return self.number(node, name)
+        if isnan(values[0]):
+            self._mismatch(node, name)
+            return None
+        return float(values[0])
 
     def numbers(self, node: Node, name: str) -> Array:
         """Return all numbers of a field, shape (n,)."""
@@ -92,7 +95,9 @@ class Fields:
         values = self._array(node.get(name))
         if values is None or len(values) != width or not np.isfinite(values).all():
             values = self._array(self._mismatch(node, name))
-        return np.zeros(width) if values is None else values
+        if values is None or len(values) != width:  # a type of the author's own
+            return np.ones(width) if name == "scale" else np.zeros(width)
+        return values
 
     def rotation(self, node: Node, name: str) -> Array:
         """Return an SFRotation as a matrix, shape (3, 3). Its axis need not have length one."""

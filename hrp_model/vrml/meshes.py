@@ -16,6 +16,8 @@ from .fields import Fields
 from .nodes import Node
 
 _Indices = NDArray[np.int64]
+# An Extrusion has the product of two lists in points: a short file could fill any memory.
+_MAX_POINTS = 5_000_000
 _UNDRAWN = frozenset(("IndexedLineSet", "PointSet", "Text"))
 
 
@@ -138,6 +140,10 @@ class MeshReader:
         if not all(np.isfinite(rows).all() for rows in (section, spine, scale, orientation)):
             message = "an Extrusion holds something that is no number; it is left out"
             self._diagnostics.warn("not-finite", message, node.span)
+            return None
+        if len(section) * len(spine) > _MAX_POINTS:
+            message = f"an Extrusion of {len(section)} x {len(spine)} points is left out"
+            self._diagnostics.warn("too-large", message, node.span)
             return None
         return extrusion(
             section,

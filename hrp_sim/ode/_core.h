@@ -63,7 +63,8 @@ typedef struct {
 
 typedef struct {
     dReal q, dq;
-    int turns; /* of a hinge: q = ODE's angle + 2 pi turns */
+    int turns;   /* of a hinge: q = ODE's angle + 2 pi turns */
+    int limited; /* whether the drive's effort is bounded by rows of its own */
 } JointState;
 
 typedef struct {
@@ -76,7 +77,7 @@ typedef struct {
     dReal base, damping;            /* effort at the end of the step: base - damping dq */
     dReal applied;                  /* effort given to the bodies directly */
     dJointFeedback feedback, motor_feedback;
-    int watched;
+    int watched, row_is_on[2], exceeds;
 } Joint;
 
 typedef struct {
@@ -165,6 +166,8 @@ void geoms_destroy(Body *body);
 /* _core_drive.c */
 int drives_check(const Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
+int drives_exceed(Body *body);
+void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
 

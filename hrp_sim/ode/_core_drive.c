@@ -84,8 +84,11 @@ int drives_check(const Body *body, Fault *fault)
 }
 
 /* Set a row of a motor: velocity + softness * force = target, |force| <= bound; 0 is off. */
-static void row_set(const Joint *joint, int row, dReal target, dReal softness, dReal bound)
+static void row_set(Joint *joint, int row, dReal target, dReal softness, dReal bound)
 {
+    if (bound == 0.0 && !joint->row_is_on[row])
+        return;
+    joint->row_is_on[row] = bound > 0.0;
     int base = row ? SECOND_ROW : 0;
     void (*set)(dJointID, int, dReal) =
         joint->kind == JOINT_HINGE ? dJointSetAMotorParam : dJointSetLMotorParam;
@@ -133,6 +136,9 @@ static dReal clipped(dReal value, dReal lower, dReal upper)
  * the rotor, these are two rows: the rotor's (J/h) unbounded, the gains' (D) bounded. A
  * row's bounds are symmetric in ODE, so the middle of the range is added directly. An
  * effort without gains is added directly, too.
+ *
+ * Bounded rows cost half as much again as the whole step, so they are used only where the
+ * range has its say: a step whose effort leaves it is taken again with them.
  */
 static void drive_apply(const Body *body, Joint *joint, dReal h)
 {
@@ -147,7 +153,7 @@ static void drive_apply(const Body *body, Joint *joint, dReal h)
     joint->base = base;
     joint->damping = D;
     joint->applied = 0.0;
-    if (D > 0.0 && !bounded) {
+    if (D > 0.0 && !(bounded && joint->now.limited)) {
         dReal K = rotor + D;
         row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
         row_set(joint, 1, 0.0, 0.0, 0.0);
@@ -175,4 +181,32 @@ void drives_apply(World *world, Body *body)
     for (int j = 0; j < body->joints; j++)
         if (body->joint[j].kind != JOINT_FIXED)
             drive_apply(body, &body->joint[j], world->step);
+}
+
+static dReal effort_of(const Joint *joint)
+{
+    return joint->base - joint->damping * joint->now.dq;
+}
+
+/* Whether an effort left its range in the step that was just taken. */
+int drives_exceed(Body *body)
+{
+    int found = 0;
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        dReal effort = effort_of(joint);
+        int outside = effort > joint->effort_upper || effort < joint->effort_lower;
+        joint->exceeds = outside && joint->damping > 0.0 && !joint->now.limited;
+        found |= joint->exceeds;
+        if (!outside)
+            joint->now.limited = 0;
+    }
+    return found;
+}
+
+/* Bound the efforts that exceeded: for the same step, taken again. */
+void drives_limit(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].now.limited |= body->joint[j].exceeds;
 }

@@ -46,29 +46,45 @@ static int solve(World *world)
     return solved;
 }
 
-static int step_once(World *world, int is_last, Fault *fault)
+/* Take a step from the saved state. Returns 0 when it failed. */
+static int attempt(World *world, Fault *fault)
 {
-    state_save(world);
     dRandSetSeed(world->random); /* ODE has one for the whole process */
-    for (int i = 0; i < world->count; i++) {
-        if (is_last)
-            velocities_remember(world->bodies[i]);
+    for (int i = 0; i < world->count; i++)
         drives_apply(world, world->bodies[i]);
-    }
     int solved = solve(world);
     if (state_check(world, fault) && !solved)
         *fault = (Fault){.kind = FAULT_SOLVER};
-    if (fault->kind == FAULT_NONE) {
-        for (int i = 0; i < world->count; i++) {
-            Body *body = world->bodies[i];
-            for (int j = 0; j < body->joints; j++)
-                joint_read(body, &body->joint[j]);
-        }
-        world->random = dRandGetSeed();
-        return 1;
+    if (fault->kind != FAULT_NONE)
+        return 0;
+    for (int i = 0; i < world->count; i++) {
+        Body *body = world->bodies[i];
+        for (int j = 0; j < body->joints; j++)
+            joint_read(body, &body->joint[j]);
     }
-    state_restore(world);
-    return 0;
+    return 1;
+}
+
+/* Step, again with more efforts bounded as long as one leaves its range. */
+static int step_once(World *world, Fault *fault)
+{
+    state_save(world);
+    for (;;) {
+        int exceeds = 0;
+        if (!attempt(world, fault)) {
+            state_restore(world);
+            return 0;
+        }
+        for (int i = 0; i < world->count; i++)
+            exceeds |= drives_exceed(world->bodies[i]);
+        if (!exceeds)
+            break;
+        state_restore(world);
+        for (int i = 0; i < world->count; i++)
+            drives_limit(world->bodies[i]);
+    }
+    world->random = dRandGetSeed();
+    return 1;
 }
 
 /* Advance by count steps, or to the one that fails; the state is then as before that one. */
@@ -81,7 +97,10 @@ void world_step(World *world, long count, Fault *fault)
         if (!drives_check(world->bodies[i], fault))
             return;
     for (long done = 0; done < count; done++) {
-        if (!step_once(world, done + 1 == count, fault)) {
+        if (done + 1 == count)
+            for (int i = 0; i < world->count; i++)
+                velocities_remember(world->bodies[i]);
+        if (!step_once(world, fault)) {
             fault->done = done;
             break;
         }

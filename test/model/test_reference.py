@@ -63,8 +63,8 @@ TABLE = (
         ),
     ),
     Model("openhrp3/PA10__pa10.main.json"),
-    Model("choreonoid/SR1__SR1.json", warnings=("unknown-key",)),
-    Model("choreonoid/GR001__GR001.json", warnings=("unknown-key", "trailing-text")),
+    Model("choreonoid/SR1__SR1.json"),
+    Model("choreonoid/GR001__GR001.json", warnings=("trailing-text",)),
     Model("choreonoid/PA10__PA10.json"),
     Model("choreonoid/misc__floor.json"),
 )

@@ -170,7 +170,7 @@ def test_text_after_a_number_is_reported(text, diagnostics):
 @pytest.mark.parametrize("text", ["x", "", "nan", "inf", "1e999", "[1]", "{a: 1}", "١"])
 def test_what_is_no_finite_number_is_an_error(text, diagnostics):
     assert tree(f"a: {text}\n", diagnostics).number("a", default=-1.0) == -1.0
-    assert diagnostics.take("wrong-type").at.start == 2 if text == "" else 3
+    assert str(diagnostics.take("wrong-type").at) in ("m.yaml:1:3", "m.yaml:1:4")
 
 
 @pytest.mark.parametrize("text", ["[1, x]", "[1, nan]", "[1, [2]]", "7", "{a: 1}"])

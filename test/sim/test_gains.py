@@ -17,7 +17,7 @@ ROTOR = 0.25
 
 
 def arm(root=JointType.FIXED, elbow=JointType.REVOLUTE, base_mass=BASE_MASS):
-    """A shoulder that turns about z at the base's origin, and an elbow about y; both lie along x."""
+    """A shoulder that turns about z in the base's origin, an elbow about y; both lie along x."""
 
     def link(name, parent, joint, place, mass, center, inertia):
         return Link(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vrml_tools import reading
 
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh
-from vrml_tools import reading
 
 CORPUS = Path(__file__).parents[2] / "data" / "vrml"
 

@@ -73,3 +73,14 @@ def test_what_doubles_at_every_level_ends_in_an_error(doubled, diagnostics, monk
         text += f"DEF {i + 1} {group} " if "USE" in doubled else f"PROTO P{i + 1} [] {{ {group} }} "
     assert body_of(text + "P40 { }" * ("USE" not in doubled), diagnostics) is None
     diagnostics.take("too-large")
+
+
+def test_fields_of_an_unknown_kind_are_reported_and_harmless(diagnostics):
+    proto = """EXTERNPROTO T [ field SFVec2f rotation field MFNode scale
+      field SFVec3f translation field MFNode children ] "t.wrl" """
+    use = """T { rotation 1 2 translation 1 0 0 scale Group { }
+      children Shape { geometry Box { } } }"""
+    (shape,) = shapes_of(proto + use, diagnostics)
+    assert shape.T_FG[:3, 3].tolist() == [1, 0, 0]
+    for code in ("externproto", "wrong-value", "wrong-value"):
+        diagnostics.take(code)

@@ -275,3 +275,9 @@ def test_shared_geometry_is_read_once(tmp_path):
     )
     first, second = body_of(path.read_text(), path=path).root.visual
     assert first.geometry is second.geometry
+
+
+def test_a_short_file_does_not_make_a_huge_extrusion(diagnostics):
+    lists = f"crossSection [{'0 1 ' * 3000}] spine [{'0 0 1 ' * 3000}]"
+    assert shapes_of(f"Shape {{ geometry Extrusion {{ {lists} }} }}", diagnostics) == ()
+    diagnostics.take("too-large")

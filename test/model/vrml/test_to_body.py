@@ -342,3 +342,9 @@ def test_a_value_of_the_wrong_kind_is_located(diagnostics):
     assert "'mass'" in diagnostics.take("wrong-value").message
     assert link_of("translation 0 nan 0", diagnostics).X_PL.p.tolist() == [0, 0, 0]
     diagnostics.take("wrong-value")
+
+
+def test_a_mass_without_end_is_refused_and_a_limit_is_none(diagnostics):
+    link = link_of(f"children {segment('mass inf')} ulimit inf", diagnostics)
+    assert (link.mass, link.joint.position) == (0.0, (-inf, inf))
+    diagnostics.take("wrong-value")

@@ -1,0 +1,302 @@
+"""Elements: three ways to write them, transforms, and what belongs to eye or touch."""
+
+import numpy as np
+import pytest
+from body_tools import read_link, read_text
+
+from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
+from hrp_model.measure import area, signed_volume
+
+BOX = "{ type: Box, size: [1, 2, 3] }"
+BOX_SHAPE = "{ type: Shape, geometry: " + BOX + " }"
+
+
+def link_of(elements, diagnostics):
+    return read_text(f"links: [{{name: A, elements: {elements}}}]", diagnostics).root
+
+
+def geometry(written, diagnostics):
+    (shape,) = link_of(f"[{{type: Shape, geometry: {{{written}}}}}]", diagnostics).visual
+    return shape.geometry
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        f"[{BOX_SHAPE}]",
+        f"{BOX_SHAPE}",
+        f"{{ Shape: {{ geometry: {BOX} }} }}",
+        f"{{ Shape: {{ type: Shape, geometry: {BOX} }} }}",
+        f"{{ Shape: [{{ geometry: {BOX} }}] }}",
+        f"[{{ Shape: {{ geometry: {BOX} }} }}]",
+        f"{{ Group: {{ elements: [{BOX_SHAPE}] }} }}",
+        f"[{{ type: Transform, elements: {{ Shape: {{ geometry: {BOX} }} }} }}]",
+    ],
+)
+def test_all_forms_of_elements_mean_the_same(elements, diagnostics):
+    link = link_of(elements, diagnostics)
+    (shape,) = link.visual
+    assert isinstance(shape.geometry, Box)
+    assert link.collision is link.visual
+
+
+def test_a_merge_may_bring_the_type(diagnostics):
+    text = f"X: &X {BOX_SHAPE}\nlinks: [{{name: A, elements: [{{<<: *X, translation: [1,0,0]}}]}}]"
+    (shape,) = read_text(text, diagnostics).root.visual
+    assert shape.T_FG[0, 3] == 1.0
+
+
+def test_aliases_share_one_mesh_and_one_material(diagnostics):
+    text = """
+M: &M { type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0], faces: [0,1,2] }
+P: &P { material: { diffuse: [1, 0, 0] } }
+links:
+  - { name: A, elements: [{ type: Shape, geometry: *M, appearance: *P }] }
+  - { name: B, parent: A, elements: [{ type: Shape, geometry: *M, appearance: *P }] }
+"""
+    a, b = (link.visual[0] for link in read_text(text, diagnostics).links)
+    assert a.geometry is b.geometry
+    assert a.material is b.material
+
+
+def test_transforms_apply_translation_rotation_scale(diagnostics):
+    link = read_link(
+        """
+        elements:
+          - type: Transform
+            translation: [1, 0, 0]
+            rotation: [0, 0, 1, 90]
+            scale: [2, 3, 4]
+            elements:
+              - { type: Shape, translation: [1, 1, 1], geometry: { type: Box } }
+              - { type: AccelerationSensor, name: a, translation: [1, 1, 1] }
+              - { type: RigidBody, mass: 1, center_of_mass: [1, 1, 1] }
+        """.replace("        ", ""),
+        diagnostics,
+    )
+    np.testing.assert_allclose(link.visual[0].T_FG[:3, 3], (1 - 3, 2, 4), atol=1e-15)
+    np.testing.assert_allclose(link.visual[0].T_FG[:3, 0], (0, 2, 0), atol=1e-15)
+    np.testing.assert_allclose(link.center_of_mass, (-2, 2, 4), atol=1e-15)
+
+
+def test_scale_moves_a_device_but_does_not_stretch_its_axes(diagnostics):
+    text = (
+        "links: [{name: A, elements: [{type: Transform, scale: [2, 3, 4], rotation: [0,0,1,90],"
+        " elements: [{type: ForceSensor, name: f, translation: [1, 0, 0]}]}]}]"
+    )
+    (device,) = read_text(text, diagnostics).devices
+    np.testing.assert_allclose(device.X_LS.p, (0, 2, 0), atol=1e-15)
+    np.testing.assert_allclose(device.X_LS.R[:, 0], (0, 1, 0), atol=1e-15)
+
+
+def test_visual_and_collision_tell_shapes_apart(diagnostics):
+    link = read_link(
+        """
+        elements:
+          - { type: Visual, shape: { geometry: { type: Box } } }
+          - { type: Shape, geometry: { type: Sphere } }
+          - type: Collision
+            translation: [1, 0, 0]
+            elements: { Shape: { geometry: { type: Cone } } }
+        """.replace("        ", ""),
+        diagnostics,
+    )
+    assert [type(s.geometry) for s in link.visual] == [Box, Sphere]
+    assert [type(s.geometry) for s in link.collision] == [Sphere, Cone]
+    assert link.collision[1].T_FG[0, 3] == 1.0
+
+
+def test_a_link_with_only_visual_shapes_touches_nothing(diagnostics):
+    link = link_of("{ Visual: { shape: { geometry: { type: Box } } } }", diagnostics)
+    assert len(link.visual) == 1
+    assert link.collision == ()
+
+
+def test_an_empty_visual_makes_no_difference(diagnostics):
+    link = link_of(f"[{{ type: Visual }}, {BOX_SHAPE}]", diagnostics)
+    assert link.collision is link.visual
+
+
+def test_visual_inside_collision_is_an_error(diagnostics):
+    link_of(
+        "{ Visual: { elements: { Collision: { shape: { geometry: { type: Box } } } } } }",
+        diagnostics,
+    )
+    diagnostics.take("bad-nesting")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("type: Sphere", Sphere(1.0)),
+        ("type: Cylinder, radius: 2, top: off", Cylinder(2.0, 1.0, top=False)),
+        ("type: Capsule, height: 0", Capsule(1.0, 0.0)),
+        ("type: Cone, bottom: false, divisionNumber: 8", Cone(1.0, 1.0, bottom=False)),
+    ],
+)
+def test_primitives_and_their_defaults(written, expected, diagnostics):
+    assert geometry(written, diagnostics) == expected
+
+
+def test_a_box_is_a_metre_wide_by_default(diagnostics):
+    assert geometry("type: Box", diagnostics).size.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "written", ["type: Sphere, radius: 0", "type: Box, size: [1, -1, 1]", "type: Cone, height: -2"]
+)
+def test_a_shape_without_extent_is_left_out(written, diagnostics):
+    assert link_of(f"[{{type: Shape, geometry: {{{written}}}}}]", diagnostics).visual == ()
+    diagnostics.take("bad-size")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "type: IndexedFaceSet, vertices: V, faces: [0, 1, 2, 3, -1]",
+        "type: IndexedFaceSet, coordinate: V, coordIndex: [0, 1, 2, 3]",
+        "type: TriangleMesh, vertices: V, faces: [0, 1, 2, 0, 2, 3]",
+    ],
+)
+def test_face_sets(written, diagnostics):
+    vertices = "[0,0,0, 1,0,0, 1,1,0, 0,1,0]"
+    mesh = geometry(written.replace("V", vertices), diagnostics)
+    assert area(mesh) == pytest.approx(1.0)
+    assert mesh.triangles.tolist() == [[0, 1, 2], [0, 2, 3]]
+
+
+def test_normals_and_texture_coordinates_follow_the_faces(diagnostics):
+    mesh = geometry(
+        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0], faces: [0,1,2], normals: [0,0,1],"
+        " normal_indices: [0,0,0], texCoord: [0,0, 1,0, 0,1]",
+        diagnostics,
+    )
+    assert mesh.normals.indices.tolist() == [[0, 0, 0]]
+    assert mesh.tex_coords.indices.tolist() == [[0, 1, 2]]
+
+
+def test_an_attribute_that_does_not_fit_is_left_out(diagnostics):
+    written = (
+        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0], faces: [0,1,2], normals: [0,0,1]"
+    )
+    assert geometry(written, diagnostics).normals is None
+    diagnostics.take("bad-attribute")
+
+
+def test_faces_of_vertices_that_are_not_there_are_left_out(diagnostics):
+    mesh = geometry(
+        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0], faces: [0,1,2, 0,1,7]", diagnostics
+    )
+    assert len(mesh.triangles) == 1
+    diagnostics.take("bad-index")
+
+
+def test_an_extrusion_uses_the_unit_of_angles(diagnostics):
+    mesh = geometry(
+        "type: Extrusion, crossSection: [1,1, -1,1, -1,-1, 1,-1, 1,1], spine: [0,0,0, 0,1,0],"
+        " orientation: [0, 1, 0, 45], creaseAngle: 180",
+        diagnostics,
+    )
+    assert isinstance(mesh, Mesh)
+    assert signed_volume(mesh) == pytest.approx(4.0)
+    assert mesh.vertices[:, 0].max() == pytest.approx(2**0.5)
+    assert mesh.crease_angle == pytest.approx(np.pi)
+
+
+def test_a_height_field(diagnostics):
+    mesh = geometry(
+        "type: ElevationGrid, x_dimension: 2, zDimension: 2, height: [0, 0, 0, 0]", diagnostics
+    )
+    assert area(mesh) == pytest.approx(1.0)
+
+
+def test_a_height_field_without_all_heights_is_an_error(diagnostics):
+    link_of(
+        "{Shape: {geometry: {type: ElevationGrid, x_dimension: 2, z_dimension: 2, height: [0]}}}",
+        diagnostics,
+    )
+    diagnostics.take("wrong-count")
+
+
+def test_an_unknown_geometry_is_an_error_with_a_suggestion(diagnostics):
+    link_of("{Shape: {geometry: {type: Cilinder}}}", diagnostics)
+    assert "Did you mean 'Cylinder'?" in diagnostics.take("unknown-geometry").message
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "diffuse: [1, 0, 0], ambient: 0.5, specular: [0, 1, 0], emissive: [0, 0, 1]",
+        "diffuseColor: [1, 0, 0], ambientIntensity: 0.5, specularColor: [0, 1, 0],"
+        " emissiveColor: [0, 0, 1]",
+    ],
+)
+def test_materials_in_both_spellings(written, diagnostics):
+    appearance = f"{{material: {{{written}, transparency: 0.25, shininess: 1}}}}"
+    text = f"{{Shape: {{geometry: {{type: Box}}, appearance: {appearance}}}}}"
+    material = link_of(text, diagnostics).visual[0].material
+    assert (material.diffuse, material.specular, material.emissive) == (
+        (1, 0, 0),
+        (0, 1, 0),
+        (0, 0, 1),
+    )
+    assert (material.ambient, material.transparency, material.shininess) == (0.5, 0.25, 1.0)
+
+
+def test_without_a_material_shapes_are_white(diagnostics):
+    material = link_of(f"[{BOX_SHAPE}]", diagnostics).visual[0].material
+    assert (material.diffuse, material.shininess * 128) == ((1, 1, 1), 25)
+
+
+def test_unknown_keys_of_a_material_are_reported(diagnostics):
+    link_of("{Shape: {geometry: {type: Box}, appearance: {material: {shinines: 1}}}}", diagnostics)
+    assert "Did you mean 'shininess'?" in diagnostics.take("unknown-key").message
+
+
+def test_a_texture_gives_a_mesh_coordinates(tmp_path, diagnostics):
+    (tmp_path / "wood.png").write_bytes(b"png")
+    link = read_link(
+        """
+        elements:
+          Shape:
+            geometry: { type: TriangleMesh, vertices: [0,0,0, 2,0,0, 0,1,0], faces: [0,1,2] }
+            appearance:
+              texture: { url: wood.png, repeat: [on, off] }
+              textureTransform: { rotation: 90, scale: [2, 3] }
+        """.replace("        ", ""),
+        diagnostics,
+        tmp_path,
+    )
+    texture = link.visual[0].material.texture
+    assert texture.path == tmp_path / "wood.png"
+    assert (texture.repeat, texture.scale) == ((True, False), (2.0, 3.0))
+    assert texture.rotation == pytest.approx(np.pi / 2)
+    assert link.visual[0].geometry.tex_coords.values.max() == 1.0
+
+
+def test_what_is_skipped_is_skipped_with_its_contents(diagnostics):
+    assert link_of("{ Skip: { elements: [{ type: Nonsense }] } }", diagnostics).visual == ()
+
+
+def test_nodes_of_the_scene_alone_are_left_out_with_a_note(diagnostics):
+    link_of("[{type: LineSet, vertices: [0, 0, 0]}, {type: DirectionalLight}]", diagnostics)
+    assert diagnostics.take("left-out").severity.value == "note"
+    diagnostics.take("left-out")
+
+
+@pytest.mark.parametrize(
+    ("elements", "code"),
+    [
+        ("7", "wrong-type"),
+        ("[7]", "wrong-type"),
+        ("[{translation: [0, 0, 0]}]", "wrong-type"),
+        ("{Shape: 3}", "wrong-type"),
+        ("{Shape: {type: Group, geometry: {type: Box}}}", "type-mismatch"),
+        ("{Shape: {geometry: {size: [1, 1, 1]}}}", "missing-key"),
+        ("{Shape: {geometry: 3}}", "wrong-type"),
+        ("{RigidBody: {inertia: [1, 2]}}", "wrong-count"),
+    ],
+)
+def test_what_is_no_element_is_an_error(elements, code, diagnostics):
+    link_of(elements, diagnostics)
+    assert diagnostics.take(code).severity.value == "error"

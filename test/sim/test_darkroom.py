@@ -1,0 +1,119 @@
+"""The darkroom, with cameras that develop when a test says so."""
+
+import logging
+import queue
+import threading
+
+import pytest
+
+from hrp_sim.darkroom import Darkroom
+from hrp_sim.render import RendererUnavailable
+
+PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+
+
+class Camera:
+    """Develops an exposure into itself, as soon as it gets a permit."""
+
+    def __init__(self, *, permits=0, error=None):
+        self.started = queue.Queue()
+        self.permits = threading.Semaphore(permits)
+        self.error = error
+        self.thread = None
+
+    def develop(self, exposure):
+        self.thread = threading.current_thread()
+        self.started.put(exposure)
+        assert self.permits.acquire(timeout=PATIENCE)
+        if self.error:
+            raise self.error
+        return exposure
+
+
+@pytest.fixture
+def images():
+    return queue.Queue()
+
+
+@pytest.fixture
+def darkroom(images):
+    """Make darkrooms, and close them when the test is over."""
+    made = []
+
+    def make(**cameras):
+        made.append(Darkroom(cameras, lambda name, image: images.put((name, image))))
+        return made[-1]
+
+    yield make
+    for room in made:
+        room.close()
+
+
+def take(box):
+    return box.get(timeout=PATIENCE)
+
+
+def test_every_exposure_becomes_an_image_of_its_camera(darkroom, images):
+    room = darkroom(left=Camera(permits=9), right=Camera(permits=9))
+    for name, exposure in (("left", 1), ("right", 2), ("left", 3)):
+        room.submit(name, exposure)
+        assert take(images) == (name, exposure)
+    assert room.dropped == 0
+
+
+def test_developing_happens_in_another_thread_and_submitting_does_not_wait(darkroom, images):
+    camera = Camera()
+    room = darkroom(eye=camera)
+    room.submit("eye", 1)
+    assert take(camera.started) == 1
+    assert camera.thread is not threading.current_thread()
+    assert images.empty()
+    camera.permits.release()
+    assert take(images) == ("eye", 1)
+
+
+def test_only_the_newest_exposure_of_each_camera_waits(darkroom, images):
+    busy, other = Camera(), Camera(permits=9)
+    room = darkroom(busy=busy, other=other)
+    room.submit("busy", 1)
+    take(busy.started)
+    for exposure in (2, 3, 4):
+        room.submit("busy", exposure)
+    room.submit("other", 5)
+    assert room.dropped == 2
+    busy.permits.release(9)
+    assert [take(images) for _ in range(3)] == [("busy", 1), ("busy", 4), ("other", 5)]
+
+
+def test_closing_finishes_the_image_in_hand_and_drops_what_waits(darkroom, images):
+    camera = Camera()
+    room = darkroom(eye=camera)
+    room.submit("eye", 1)
+    take(camera.started)
+    room.submit("eye", 2)
+    closer = threading.Thread(target=room.close)
+    closer.start()
+    camera.permits.release(9)
+    closer.join(PATIENCE)
+    assert not closer.is_alive()
+    assert take(images) == ("eye", 1)
+    assert images.empty()
+
+
+def test_closing_twice_or_unused_is_fine(darkroom):
+    room = darkroom()
+    room.close()
+    room.close()
+
+
+def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(darkroom, images, caplog):
+    camera = Camera(permits=9, error=RendererUnavailable("no OpenGL here"))
+    room = darkroom(eye=camera)
+    room.submit("eye", 1)
+    take(camera.started)
+    room.close()
+    room.submit("eye", 2)
+    assert images.empty()
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert record.getMessage() == "there will be no images: no OpenGL here"

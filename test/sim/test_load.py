@@ -1,0 +1,85 @@
+"""From a file of any kind to a world: models alone, wrappers, our own worlds."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from paths import MODELS, ROOT
+
+from hrp_model import Diagnostics, ModelError
+from hrp_sim.load import load_world
+
+ARM = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: Arm
+links:
+  - { name: BASE, joint_type: fixed, translation: [ 0, 0, 1 ], mass: 1 }
+  - { name: J1, parent: BASE, joint_type: revolute, joint_id: 0, joint_axis: Z, mass: 1,
+      inertia: [1,0,0,0,1,0,0,0,1] }
+"""
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "nowhere.body", ".", "loop.yaml", "loop.body"])
+def test_a_file_that_cannot_be_read_is_an_error_and_no_crash(tmp_path, name):
+    for loop in ("loop.yaml", "loop.body"):
+        (tmp_path / loop).symlink_to(tmp_path / loop)
+    with pytest.raises(ModelError, match=r"error: cannot read '.*': .* \[unreadable-file\]"):
+        load_world(tmp_path / name, Diagnostics(listener=lambda _: None))
+
+
+def test_a_model_alone_is_put_on_a_floor(tmp_path, diagnostics):
+    (tmp_path / "arm.body").write_text(ARM)
+    floor, arm = (
+        entry.placement for entry in load_world(tmp_path / "arm.body", diagnostics).bodies
+    )
+    assert (floor.name, floor.fixed, arm.name, arm.fixed) == ("floor", True, "Arm", True)
+    assert arm.X_WL.p.tolist() == [0, 0, 1]
+    assert floor.body.is_static
+
+
+@pytest.mark.parametrize(("height", "placed"), [(-3.0, 0.5), (0.2, 0.5), (2.0, 2.0)])
+def test_a_free_model_is_lifted_out_of_the_floor_but_not_put_down(
+    tmp_path, diagnostics, height, placed
+):
+    (tmp_path / "box.body").write_text(f"""\
+format: ChoreonoidBody
+format_version: 2.0
+name: Box
+links:
+  - name: BOX
+    joint_type: free
+    translation: [ 3, 4, {height} ]
+    rotation: [ 1, 0, 0, 90 ]
+    mass: 1
+    inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ]
+    elements: [ {{ type: Shape, geometry: {{ type: Box, size: [ 2, 1, 4 ] }} }} ]
+""")
+    # Turned over, its 1 m stand upright: its lowest point is 0.5 m below its origin.
+    box = load_world(tmp_path / "box.body", diagnostics).bodies[1].placement
+    assert_allclose(box.X_WL.p, [3, 4, placed], atol=1e-12)
+
+
+def test_the_ground_gives_way_to_a_model_called_floor(tmp_path, diagnostics):
+    (tmp_path / "m.body").write_text(ARM.replace("name: Arm", "name: floor"))
+    bodies = load_world(tmp_path / "m.body", diagnostics).bodies
+    assert [entry.placement.name for entry in bodies] == ["ground", "floor"]
+
+
+def test_a_wrapper_of_a_model_is_a_model(tmp_path, diagnostics):
+    (tmp_path / "arm.body").write_text(ARM)
+    (tmp_path / "wrapper.yaml").write_text("modelFile: arm.body\n")
+    bodies = load_world(tmp_path / "wrapper.yaml", diagnostics).bodies
+    assert [entry.placement.body.name for entry in bodies] == ["Floor", "Arm"]
+
+
+@pytest.mark.parametrize("path", sorted((MODELS / "worlds").glob("*.yaml")), ids=lambda p: p.stem)
+def test_our_own_worlds_read_without_a_word(path, diagnostics):
+    config = load_world(path, diagnostics)
+    assert len({entry.placement.name for entry in config.bodies}) == len(config.bodies) >= 2
+    for entry in config.bodies:
+        assert np.isfinite(entry.placement.initial_q).all()
+
+
+def test_a_world_may_be_named_relative_to_where_one_is(monkeypatch, diagnostics):
+    monkeypatch.chdir(ROOT)
+    assert load_world("models/worlds/arm.yaml", diagnostics).bodies

@@ -1,0 +1,212 @@
+"""The runner, with a simulation that only counts and a clock that only sleeping moves."""
+
+import signal
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from hrp_sim import runner as runner_module
+from hrp_sim.engine import PhysicsError, PhysicsSettings
+from hrp_sim.runner import MAX_LAG, Runner, stopped_by_signals
+
+PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+
+
+class Counter:
+    """Stands in for a Simulation: a step takes ``cost`` seconds of the given clock."""
+
+    def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0):
+        self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step))
+        self.state = SimpleNamespace(time_ns=0)
+        self.steps = 0
+        self._fails_at = fails_at
+        self._clock = clock
+        self._cost = cost
+
+    def step(self):
+        if self.steps == self._fails_at:
+            raise PhysicsError("link ARM is nowhere")
+        if self._clock:
+            self._clock.now += self._cost(self.steps) if callable(self._cost) else self._cost
+        self.steps += 1
+        self.state.time_ns += self.engine.settings.step_ns
+        return {"imu": self.steps}
+
+
+class Clock:
+    """A steady clock that moves when somebody sleeps."""
+
+    def __init__(self):
+        self.now = 1000.0
+        self.naps = []
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.naps.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(runner_module, "time", clock)
+    return clock
+
+
+def run(simulation, **options):
+    runner = Runner(simulation, lambda time_ns, readings: None, **options)
+    runner.run()
+    return runner
+
+
+@pytest.mark.parametrize(
+    ("duration", "time_step", "steps"),
+    [
+        (1.0, 0.001, 1000),
+        (0.3, 0.1, 3),
+        (0.7, 0.0001, 7000),
+        (0.0015, 0.001, 1),
+        (0.0, 0.001, 0),
+        (0.0005, 0.001, 0),
+    ],
+)
+def test_a_duration_is_a_number_of_whole_steps(duration, time_step, steps):
+    simulation = Counter(time_step)
+    run(simulation, real_time_factor=0.0, duration=duration)
+    assert simulation.steps == steps
+
+
+def test_a_duration_counts_from_where_the_run_begins():
+    simulation = Counter()
+    for _ in range(3):
+        run(simulation, real_time_factor=0.0, duration=0.1)
+    assert simulation.steps == 300
+
+
+def test_every_step_is_told_with_its_time_and_readings():
+    heard = []
+    simulation = Counter()
+    Runner(simulation, lambda *told: heard.append(told), real_time_factor=0.0, duration=0.003).run()
+    assert heard == [(k * 1_000_000, {"imu": k}) for k in (1, 2, 3)]
+
+
+def test_a_callback_can_stop_the_run():
+    simulation = Counter()
+    runner = Runner(simulation, lambda time_ns, _: time_ns == 5_000_000 and runner.stop())
+    runner.run()
+    assert simulation.steps == 5
+    runner.wait_for_stop()
+
+
+def test_another_thread_can_stop_the_run():
+    started = threading.Event()
+    runner = Runner(Counter(), lambda *_: started.set(), real_time_factor=0.0)
+    thread = threading.Thread(target=runner.run, daemon=True)
+    thread.start()
+    assert started.wait(PATIENCE)
+    runner.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def test_a_long_sleep_ends_when_the_run_is_stopped(clock):
+    simulation = Counter(0.1)
+    runner = Runner(simulation, lambda *_: None, real_time_factor=1e-6)
+    naps, sleep = 3, clock.sleep
+
+    def nap(seconds):
+        sleep(seconds)
+        if len(clock.naps) == naps:
+            runner.stop()
+
+    clock.sleep = nap
+    runner.run()
+    assert simulation.steps == 1
+    assert clock.now - 1000.0 < 0.1
+
+
+def test_a_failure_of_the_physics_ends_the_run_and_is_kept():
+    simulation = Counter(fails_at=7)
+    runner = run(simulation, real_time_factor=0.0, duration=1.0)
+    assert str(runner.error) == "link ARM is nowhere"
+    assert simulation.steps == 7
+
+
+def test_a_run_without_trouble_has_no_error():
+    assert run(Counter(), real_time_factor=0.0, duration=0.01).error is None
+
+
+def test_other_errors_are_not_swallowed():
+    def broken(*_):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Runner(Counter(), broken, real_time_factor=0.0).run()
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
+def test_steps_keep_pace_with_the_clock_and_do_not_drift(clock, factor):
+    simulation = Counter(0.001, clock=clock, cost=0.0001)
+    runner = run(simulation, real_time_factor=factor, duration=10.0)
+    assert clock.now - 1000.0 == pytest.approx(10.0 / factor, abs=1e-6)
+    assert runner.measured_factor == pytest.approx(factor, rel=1e-3)
+
+
+def test_as_fast_as_possible_never_sleeps(clock):
+    runner = run(Counter(clock=clock, cost=0.0002), real_time_factor=0.0, duration=5.0)
+    assert clock.naps == []
+    assert runner.measured_factor == pytest.approx(5.0)
+
+
+def test_a_machine_that_is_too_slow_runs_at_what_it_can(clock):
+    runner = run(Counter(clock=clock, cost=0.002), real_time_factor=1.0, duration=2.0)
+    assert clock.naps == []
+    assert runner.measured_factor == pytest.approx(0.5)
+
+
+def test_a_short_lag_is_made_up_for_and_a_long_hitch_is_not(clock):
+    def lag(seconds):
+        return Counter(clock=clock, cost=lambda step: seconds if step == 100 else 0.0)
+
+    start = clock.now
+    run(lag(0.9 * MAX_LAG), real_time_factor=1.0, duration=1.0)
+    assert clock.now - start == pytest.approx(1.0, abs=1e-6)
+    start = clock.now
+    run(lag(2.0), real_time_factor=1.0, duration=1.0)
+    assert clock.now - start == pytest.approx(1.0 + 2.0 - 0.001, abs=1e-6)
+
+
+def test_going_back_to_time_zero_does_not_disturb_the_pace(clock):
+    simulation = Counter()
+    seen = []
+
+    def reset_once(time_ns, _):
+        seen.append(time_ns)
+        if len(seen) == 700:
+            simulation.state.time_ns = 0
+        elif len(seen) == 1000:
+            runner.stop()
+
+    runner = Runner(simulation, reset_once)
+    runner.run()
+    assert seen[-1] == 300_000_000
+    assert clock.now - 1000.0 == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_stop_the_run_however_often_they_come(number):
+    def interrupt(*_):
+        signal.raise_signal(number)
+        signal.raise_signal(number)
+
+    simulation = Counter()
+    runner = Runner(simulation, interrupt, real_time_factor=0.0)
+    before = signal.getsignal(number)
+    with stopped_by_signals(runner):
+        runner.run()
+        runner.wait_for_stop()
+    assert simulation.steps == 1
+    assert signal.getsignal(number) is before

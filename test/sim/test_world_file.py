@@ -1,0 +1,341 @@
+"""World files: every key, and every mistake with its place."""
+
+from math import pi
+
+import pytest
+from numpy.testing import assert_allclose
+
+from hrp_model import Diagnostics, ModelError
+from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+from hrp_sim.control import HOLD, LIMP, ControlMode
+from hrp_sim.engine import PhysicsSettings, Solver
+from hrp_sim.load import load_world
+
+ARM = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: Arm
+links:
+  - { name: BASE, joint_type: fixed, translation: [ 0, 0, 1 ], mass: 1 }
+  - { name: J1, parent: BASE, joint_type: revolute, joint_id: 0, joint_axis: Z, mass: 1,
+      inertia: [1,0,0,0,1,0,0,0,1] }
+  - { name: J2, parent: J1, joint_type: prismatic, joint_id: 1, joint_axis: X, mass: 1,
+      inertia: [1,0,0,0,1,0,0,0,1], joint_displacement: 0.25 }
+"""
+
+
+@pytest.fixture
+def world(tmp_path, diagnostics):
+    """Read a world file of this text, beside a model arm.body."""
+    (tmp_path / "arm.body").write_text(ARM)
+
+    def read(text, diagnostics=diagnostics):
+        path = tmp_path / "world.yaml"
+        path.write_text(text)
+        return load_world(path, diagnostics)
+
+    return read
+
+
+@pytest.fixture
+def problems(tmp_path, world):
+    """Read a bad world; return its problems as "line:column: code message"."""
+
+    def read(text):
+        quiet = Diagnostics(listener=lambda _: None)
+        with pytest.raises(ModelError) as caught:
+            world(text, quiet)
+        assert set(caught.value.diagnostics) <= set(quiet.found)
+        prefix = f"{tmp_path / 'world.yaml'}:"
+        return [
+            f"{str(d.at).removeprefix(prefix)}: {d.code}: {d.message}"
+            for d in quiet.found
+            if str(d.at).startswith(prefix)
+        ]
+
+    return read
+
+
+def only_body(config):
+    (entry,) = config.bodies
+    return entry
+
+
+def with_body(keys):
+    return "bodies:\n  - model: arm.body\n" + "".join(f"    {k}\n" for k in keys.splitlines())
+
+
+def test_a_body_needs_only_its_model_and_is_then_as_the_model_says(world):
+    entry = only_body(world("bodies: [ { model: arm.body } ]"))
+    placement = entry.placement
+    assert (placement.name, placement.fixed, entry.control) == ("Arm", True, HOLD)
+    assert placement.X_WL.p.tolist() == [0, 0, 1]
+    assert placement.q.tolist() == placement.initial_q.tolist() == [0.0, 0.25]
+    assert not any(array.any() for array in (placement.dq, placement.v, placement.w))
+
+
+def test_every_key_of_a_body_is_taken(world):
+    text = """
+      name: left
+      position: [ 1, -2.5, 3e-1 ]
+      rpy: [ 0.1, 0.2, 0.3 ]
+      joints: { J2: 0.5, J1: -1 }
+      joint_velocities: { J1: 2 }
+      velocity: { linear: [ 1, 2, 3 ], angular: [ 4, 5, 6 ] }
+      fixed: false
+      control: none
+    """
+    entry = only_body(world(with_body("\n".join(line.strip() for line in text.split("\n")))))
+    placement = entry.placement
+    assert (placement.name, placement.fixed, entry.control) == ("left", False, LIMP)
+    assert placement.X_WL.p.tolist() == [1, -2.5, 0.3]
+    assert_allclose(placement.X_WL.R, rpy_matrix(0.1, 0.2, 0.3))
+    assert placement.q.tolist() == [-1.0, 0.5]
+    assert placement.dq.tolist() == [2.0, 0.0]
+    assert (placement.v.tolist(), placement.w.tolist()) == ([1, 2, 3], [4, 5, 6])
+
+
+def test_a_rotation_may_be_an_axis_of_any_length_and_an_angle(world):
+    placement = only_body(world(with_body(f"rotation: [ 0, 3, 4, {pi / 3} ]"))).placement
+    assert_allclose(placement.X_WL.R, axis_angle_matrix([0, 0.6, 0.8], pi / 3))
+    assert placement.X_WL.p.tolist() == [0, 0, 1]
+
+
+def test_every_setting_of_physics_is_taken(world):
+    config = world("""
+physics:
+  time_step: 0.002
+  solver: quick
+  gravity: [ 0, 0.5, -1.62 ]
+  iterations: 20
+  over_relaxation: 1.1
+  erp: 0.2
+  cfm: 1e-6
+  friction: 0.7
+  max_correcting_velocity: 0.5
+  surface_layer: 0.001
+  max_contacts: 8
+  joint_limits: false
+  self_collision: off
+  seed: 42
+bodies: []
+""")
+    assert config.bodies == ()
+    assert config.physics == PhysicsSettings(
+        time_step=0.002,
+        solver=Solver.QUICK,
+        gravity=(0.0, 0.5, -1.62),
+        iterations=20,
+        over_relaxation=1.1,
+        erp=0.2,
+        cfm=1e-6,
+        friction=0.7,
+        max_correcting_velocity=0.5,
+        surface_layer=0.001,
+        max_contacts=8,
+        joint_limits=False,
+        self_collision=False,
+        seed=42,
+    )
+    assert config.physics.step_ns == 2_000_000
+
+
+@pytest.mark.parametrize("physics", ["", "physics: {}\n", "physics:\n", "physics: { gravity: }\n"])
+def test_what_is_not_written_has_its_default(world, physics):
+    assert world(f"{physics}bodies: []").physics == PhysicsSettings()
+
+
+def test_settings_may_be_overridden_one_by_one(world):
+    config = world("{ physics: { seed: 3, friction: 0.5 }, bodies: [] }")
+    assert config.with_physics() == config
+    changed = config.with_physics(solver=Solver.QUICK, seed=0).physics
+    assert (changed.solver, changed.seed, changed.friction) == (Solver.QUICK, 0, 0.5)
+
+
+@pytest.mark.parametrize("mode", ControlMode)
+def test_control_may_be_spelled_out(world, mode):
+    keys = f"control: {{ mode: {mode.value}, kp: 10, kd: {{ J2: 0.5 }}, joints: [ J2 ] }}"
+    control = only_body(world(with_body(keys))).control
+    assert (control.mode, control.joints) == (mode, ("J2",))
+    assert (control.uniform_kp, control.kp) == (10.0, None)
+    assert (control.uniform_kd, control.kd) == (None, {"J2": 0.5})
+
+
+@pytest.mark.parametrize("keys", ["control: {}", "control: { kp: {} }", "control: hold"])
+def test_control_that_says_nothing_holds(world, keys):
+    control = only_body(world(with_body(keys))).control
+    assert (control.mode, control.kp or None, control.joints) == (ControlMode.POSITION, None, None)
+
+
+def test_one_model_may_stand_in_many_places_and_is_read_once(world):
+    config = world("bodies: [ { model: arm.body }, { model: ./arm.body, name: other } ]")
+    first, second = (entry.placement for entry in config.bodies)
+    assert first.body is second.body
+    assert (first.name, second.name) == ("Arm", "other")
+
+
+def test_joints_of_one_body_are_not_those_of_its_twin(world):
+    config = world(
+        "bodies: [ { model: arm.body, joints: { J1: 1 } }, { model: arm.body, name: other } ]"
+    )
+    assert [entry.placement.q.tolist() for entry in config.bodies] == [[1.0, 0.25], [0.0, 0.25]]
+
+
+def test_models_may_be_named_by_package(world):
+    assert only_body(
+        world("bodies: [ { model: 'package://hrp_ros/models/floor.body' } ]")
+    ).placement.body.is_static
+
+
+MISTAKES = [
+    ("model: arm.bdy", "missing-model", "2:12", "no such file: "),
+    ("model: ", "missing-model", "2:11", "a body needs 'model'"),
+    ("model: [ arm.body ]", "wrong-type", "2:12", "expected text, found a list"),
+    ("position: [ 1, 2 ]", "wrong-count", "3:15", "3 numbers are needed here, not 2"),
+    ("position: [ 1, x, 2 ]", "wrong-type", "3:20", "expected a number, found 'x'"),
+    ("position: [ 1, .nan, 2 ]", "wrong-type", "3:20", "expected a number"),
+    ("position: [ 1, nan, 2 ]", "wrong-type", "3:20", "expected a finite number, found 'nan'"),
+    ("position: 5", "wrong-type", "3:15", "expected a list of numbers, found '5'"),
+    ("rpy: [ 0, 0, inf ]", "wrong-type", "3:18", "expected a finite number"),
+    ("rpy: [ 0, 0, 0, 1 ]", "wrong-count", "3:10", "3 numbers are needed here, not 4"),
+    ("rotation: [ 0, 0, 1 ]", "wrong-count", "3:15", "4 numbers are needed here, not 3"),
+    ("rotation: [ 0, 0, 0, 1 ]", "zero-axis", "3:15", "has no length"),
+    ("joints: { J11: 1 }", "unknown-joint", "3:15", "joint 'J11'. Did you mean 'J1'?"),
+    ("joints: { left: 1 }", "unknown-joint", "3:15", "no moving joint 'left'. It has J1, J2."),
+    ("joints: { BASE: 1 }", "unknown-joint", "3:15", "no moving joint 'BASE'"),
+    ("joints: { J1: nan }", "wrong-type", "3:19", "expected a finite number, found 'nan'"),
+    ("joints: [ 1, 2 ]", "wrong-type", "3:13", "expected a mapping (key: value), found a list"),
+    ("joint_velocities: { J9: 1 }", "unknown-joint", "3:25", "no moving joint 'J9'"),
+    ("velocity: [ 1, 2, 3 ]", "wrong-type", "3:15", "expected a mapping"),
+    ("velocity: { linear: [ 1 ] }", "wrong-count", "3:25", "3 numbers are needed here"),
+    ("fixed: perhaps", "wrong-type", "3:12", "expected true or false, found 'perhaps'"),
+    ("name: [ a ]", "wrong-type", "3:11", "expected text, found a list"),
+    ("control: hodl", "unknown-word", "3:14", "control 'hodl' is unknown. Did you mean 'hold'?"),
+    ("control: [ hold ]", "wrong-type", "3:14", "expected a mapping (key: value), found a list"),
+    ("control: { mode: force }", "unknown-word", "3:22", "mode 'force' is unknown."),
+    ("control: { kp: -1 }", "out-of-range", "3:20", "a gain must not be negative: -1"),
+    ("control: { kd: { J1: -2 } }", "out-of-range", "3:26", "a gain must not be negative: -2"),
+    ("control: { kp: { J7: 2 } }", "unknown-joint", "3:22", "no moving joint 'J7'"),
+    ("control: { kp: high }", "wrong-type", "3:20", "expected a number, found 'high'"),
+    ("control: { joints: [ J1, J7 ] }", "unknown-joint", "3:30", "no moving joint 'J7'"),
+    ("control: { joints: J1 }", "wrong-type", "3:24", "expected a list, found 'J1'"),
+]
+
+
+@pytest.mark.parametrize(("keys", "code", "place", "message"), MISTAKES, ids=lambda x: str(x)[:30])
+def test_a_mistake_in_a_body_is_found_in_its_place(problems, keys, code, place, message):
+    text = f"bodies:\n  - {keys}" if keys.startswith("model") else with_body(keys)
+    (problem,) = problems(text)
+    assert problem.startswith(place)
+    assert f": {code}: " in problem
+    assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place", "message"),
+    [
+        ("time_step: 0", "out-of-range", "1:23", "'time_step' must lie between 1e-06 and 0.1"),
+        ("time_step: nan", "wrong-type", "1:23", "expected a finite number, found 'nan'"),
+        ("solver: fast", "unknown-word", "1:20", "solver 'fast' is unknown. It is one of world"),
+        ("solver: quik", "unknown-word", "1:20", "Did you mean 'quick'?"),
+        ("gravity: [ 0, 0 ]", "wrong-count", "1:21", "3 numbers are needed here, not 2"),
+        ("gravity: -9.8", "wrong-type", "1:21", "expected a list of numbers, found '-9.8'"),
+        ("erp: 1.5", "out-of-range", "1:17", "'erp' must lie between 0 and 1, not 1.5"),
+        ("friction: -1", "out-of-range", "1:22", "'friction' must lie between"),
+        ("iterations: 0", "out-of-range", "1:24", "between 1 and 10000, not 0"),
+        ("max_contacts: 1000", "out-of-range", "1:26", "between 1 and 128"),
+        ("seed: -1", "out-of-range", "1:18", "not -1"),
+        ("joint_limits: 2", "wrong-type", "1:26", "expected true or false, found '2'"),
+    ],
+)
+def test_a_mistake_in_the_physics_is_found_in_its_place(problems, text, code, place, message):
+    (problem,) = problems(f"physics: {{ {text} }}\nbodies: []")
+    assert problem.startswith(f"{place}: {code}: ")
+    assert message in problem
+
+
+def test_two_rotations_are_one_too_many(problems):
+    (problem,) = problems(with_body("rpy: [ 0, 0, 0 ]\nrotation: [ 0, 0, 1, 0 ]"))
+    assert problem == "4:15: two-rotations: give 'rpy' or 'rotation', not both"
+
+
+def test_two_bodies_cannot_have_one_name(problems):
+    text = "bodies:\n  - model: arm.body\n  - { model: arm.body }\n  - { model: arm.body, name: b }"
+    assert problems(text) == [
+        "3:5: duplicate-name: two bodies are named 'Arm'; give one of them another 'name'"
+    ]
+
+
+def test_a_body_is_more_than_the_name_of_a_file(problems):
+    assert problems("bodies: [ arm.body ]") == [
+        "1:11: wrong-type: a body is written as 'model: FILE' with further keys"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "hint"),
+    [
+        ("physics: { time_stp: 0.01 }\nbodies: []", "1:12", "Did you mean 'time_step'?"),
+        ("phisics: {}\nbodies: []", "1:1", "Did you mean 'physics'?"),
+        (with_body("positon: [ 0, 0, 0 ]"), "3:5", "Did you mean 'position'?"),
+        (with_body("velocity: { anglar: [ 0, 0, 0 ] }"), "3:17", "Did you mean 'angular'?"),
+        (with_body("control: { modes: position }"), "3:16", "Did you mean 'mode'?"),
+        (with_body("colour: red"), "3:5", "not used."),
+    ],
+)
+def test_an_unknown_key_is_a_warning_with_a_suggestion(world, diagnostics, text, place, hint):
+    world(text)
+    found = diagnostics.take("unknown-key")
+    assert str(found.at).endswith(f"world.yaml:{place}")
+    assert found.message.endswith(hint)
+
+
+def test_one_run_finds_every_problem_wherever_it_is(problems):
+    text = """\
+physics: { solver: fast, erp: 7 }
+bodies:
+  - { model: nowhere.body }
+  - { model: arm.body, joints: { J1: nan, J8: 0 }, control: hodl }
+  - { model: arm.body, position: [ 0 ], colour: red }
+"""
+    assert [problem.split(": ")[:2] for problem in problems(text)] == [
+        ["1:31", "out-of-range"],
+        ["1:20", "unknown-word"],
+        ["3:14", "missing-model"],
+        ["4:38", "wrong-type"],
+        ["4:43", "unknown-joint"],
+        ["4:61", "unknown-word"],
+        ["5:34", "wrong-count"],
+        ["5:41", "unknown-key"],
+        ["5:5", "duplicate-name"],
+    ]
+
+
+def test_a_bad_model_is_located_in_its_own_file_and_the_world_is_read_on(tmp_path, world):
+    (tmp_path / "bad.body").write_text(ARM.replace("prismatic", "prismatik"))
+    quiet = Diagnostics(listener=lambda _: None)
+    with pytest.raises(ModelError) as caught:
+        world("bodies: [ { model: bad.body }, { model: arm.body, joints: { J8: 0 } } ]", quiet)
+    model, joint = caught.value.diagnostics
+    assert str(model.at) == f"{tmp_path / 'bad.body'}:8:41"
+    assert joint.code == "unknown-joint"
+
+
+def test_warnings_of_models_count_as_errors_in_a_strict_world(tmp_path, world):
+    (tmp_path / "bad.body").write_text(ARM.replace("format_version: 2.0\n", ""))
+    strict = Diagnostics(strict=True, listener=lambda _: None)
+    with pytest.raises(ModelError, match="no-version"):
+        world("bodies: [ { model: bad.body } ]", strict)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("", "1:1"), ("{}", "1:1"), ("\nphysics: {}", "2:1"), ("- a\n- b", "1:1"), ("hello", "1:1")],
+)
+def test_what_is_no_world_says_so_in_its_place(problems, text, place):
+    assert problems(text) == [f"{place}: not-a-world: a world file needs a list 'bodies'"]
+
+
+def test_bad_yaml_is_located(problems):
+    (problem,) = problems("bodies:\n  - { model: arm.body\n")
+    assert problem.startswith("3:1: yaml-syntax: ")
