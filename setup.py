@@ -32,6 +32,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "hrp_model.vrml": ["*.wrl"],
+        "hrp_sim.ode": ["*.pyi"],
     },
     ext_modules=[
         Extension(

@@ -74,9 +74,10 @@ class Board:
             rate = f"{self._rates.get(line.name, 0.0):.1f}" if line.count else "-"
             heard = "-" if line.heard is None else f"{line.heard:.0%}"
             table.add_row(line.name, line.what, rate, *([heard] if self._listening else []))
-        factor = self._runner.measured_factor
-        clock = Text(f"time {now_ns / NS_PER_S:9.3f} s    real-time factor {factor:5.2f}")
-        return Group(table, clock)
+        clock = f"time {now_ns / NS_PER_S:9.3f} s"
+        if factor := self._runner.measured_factor:
+            clock += f"    real-time factor {factor:5.2f}"
+        return Group(table, Text(clock))
 
     def _measure(self, lines: list[Line], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S

@@ -75,10 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .run import run
 
         return run(options)
-    except (ModelError, PhysicsError) as error:
+    except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return PROBLEM
-    except OSError as error:
+    except (PhysicsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return PROBLEM
 

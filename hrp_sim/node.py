@@ -18,7 +18,7 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.exceptions import InvalidParameterValueException, ParameterException
+from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -193,6 +193,10 @@ class CameraOutput:
 Output = SensorOutput | OdometryOutput | CameraOutput
 
 
+class WrongParameterError(ValueError):
+    """A parameter makes no sense; the message says what would."""
+
+
 class SimNode(Node):
     """Publishes a simulation. Whoever steps it calls ``publish`` after every step.
 
@@ -212,13 +216,13 @@ class SimNode(Node):
         Raises:
             ModelError: The world or a model in it cannot be used.
             PhysicsError: The physics cannot take a body.
-            InvalidParameterValueException: A parameter makes no sense.
+            WrongParameterError: A parameter makes no sense.
         """
         world, solver, seed = (self.settings[key] for key in ("world", "solver", "seed"))
         if not world:
-            raise InvalidParameterValueException("world", world, "it names no world or model")
+            raise WrongParameterError("no world is named; start with: --ros-args -p world:=FILE")
         if solver not in ("", *(s.value for s in Solver)):
-            raise InvalidParameterValueException("solver", solver, "it is 'world' or 'quick'")
+            raise WrongParameterError(f"solver is 'world' or 'quick', not '{solver}'")
         path = resolve(world, Path.cwd()) if "://" in world else Path(world)
         config = load_world(path, logged_diagnostics(self)).with_physics(
             solver=Solver(solver) if solver else None, seed=seed if seed >= 0 else None
@@ -321,7 +325,7 @@ class RosSession:
 
     Raises:
         ModelError, PhysicsError, ResourceError: The world cannot be used.
-        ParameterException: A parameter cannot be used.
+        ParameterException, WrongParameterError: A parameter cannot be used.
     """
 
     def __init__(self, parameters: Mapping[str, Any], *, with_models: bool) -> None:
@@ -372,11 +376,14 @@ def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
         session = RosSession({}, with_models=False)
-    except ParameterException as error:
-        print(f"error: {error}; start with: --ros-args -p world:=FILE", file=sys.stderr)
+    except (ParameterException, WrongParameterError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
-    except (ModelError, PhysicsError, ResourceError) as error:
+    except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
+        return 1
+    except (PhysicsError, ResourceError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 1
     factor = session.node.settings["real_time_factor"]
     runner = Runner(session.simulation, session.node.publish, real_time_factor=factor)

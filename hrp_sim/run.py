@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
+from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.resources import share_folder
 
 from .board import Board, Line
@@ -44,10 +45,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_alone(options: argparse.Namespace) -> int:
-    config = load_world(options.world).with_physics(
+    diagnostics = Diagnostics(listener=_print_warning)
+    config = load_world(options.world, diagnostics).with_physics(
         solver=Solver(options.solver) if options.solver else None, seed=options.seed
     )
-    simulation = Simulation(config, defer_images=True)  # nobody looks at images here
+    # Nobody looks at images here.
+    simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
     counts: Counter[str] = Counter()
 
     def on_step(_: int, readings: Mapping[str, Any]) -> None:
@@ -59,6 +62,12 @@ def _run_alone(options: argparse.Namespace) -> int:
     status = _step(options, simulation, on_step, lines, default_factor=0.0)
     simulation.close()
     return status
+
+
+def _print_warning(diagnostic: Diagnostic) -> None:
+    """Print a warning; notes matter to few, and errors are printed where they end the run."""
+    if diagnostic.severity is Severity.WARNING:
+        print(diagnostic, file=sys.stderr)
 
 
 def _run_with_ros(options: argparse.Namespace) -> int:

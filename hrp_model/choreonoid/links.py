@@ -19,19 +19,9 @@ from .scope import Scope, misspelt, rotation, translation, words
 
 _UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
 _MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
-# What a link says to simulators and editors; kept, but nothing here depends on it.
-_INFO_KEYS = words(
-    """
-    type childLinks child_links rotorResistor rotor_resistor encoderPulse encoder_pulse
-    gearEfficiency gear_efficiency density massType mass_type autoSleep auto_sleep
-    convexDecomposition convex_decomposition jointCompliance jointSpook jointMotor
-    jointMotorCompliance jointMotorSpook jointRangeCompliance jointRangeSpook
-    jointLockCompliance jointLockSpook isCrawler isContinuousTrack description comment
-    """
-)
 _READ_KEYS = words(
     """
-    name joint_name parent translation rotation joint_type jointType joint_axis jointAxis
+    type name joint_name parent translation rotation joint_type jointType joint_axis jointAxis
     joint_id jointId joint_angle jointAngle joint_displacement jointDisplacement joint_range
     jointRange max_joint_velocity maxJointVelocity joint_velocity_range jointVelocityRange
     max_joint_effort maxJointEffort rotor_inertia rotorInertia gear_ratio gearRatio
@@ -120,7 +110,7 @@ def overlay_root(draft: Draft, scope: Scope, name: str, device_count: int) -> Dr
 def link_info(mapping: Mapping) -> dict[str, object]:
     """Return the keys of a link that its reader has no use for, as plain Python values."""
     entries = mapping.entries().items()
-    return {k: v.plain_value() for k, (_, v) in entries if k not in _READ_KEYS and k != "type"}
+    return {k: v.plain_value() for k, (_, v) in entries if k not in _READ_KEYS}
 
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
@@ -128,9 +118,9 @@ def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
 
     Others are free information for whoever knows them, as the format allows.
     """
-    known = _READ_KEYS | _INFO_KEYS | set(own)
-    strange = [key for key in mapping.entries() if not misspelt(key, known)]
-    mapping.finish(ignore=_INFO_KEYS | set(strange) | {"actuation_mode", "actuationMode"})
+    known = _READ_KEYS | set(own)
+    free = {key for key in mapping.entries() if not misspelt(key, known)}
+    mapping.finish(ignore=free)
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:

@@ -14,7 +14,7 @@ from ..reading import Reading
 from ..rigid import Array, Pose
 from ..yaml_tree import Mapping, Scalar, parse_document
 from .collision_rules import self_collision_disabled
-from .scope import Scope, misspelt, rotation, translation, unit_vector, words
+from .scope import Scope, misspelt, rotation, translation, unit_vector
 from .tree import Tree, arrange, read_links
 
 _FORMAT = "ChoreonoidBody"
@@ -26,16 +26,8 @@ _READ_KEYS = frozenset(
     (*_HEADER, "root_link", "rootLink", "links", "extra_joints", "extraJoints",
      "model_file", "modelFile", "link_info", "linkInfo")
 )  # fmt: skip
-# What a model says to editors and controllers; kept, but nothing here depends on it.
-_INFO_KEYS = words(
-    """
-    standardPose standard_pose linkGroup link_group footLinks foot_links symmetricJoints
-    symmetric_joints defaultIKsetup default_ik_setup defaultIkInterpolationLinks
-    default_ik_interpolation_links possibleIkInterpolationLinks possible_ik_interpolation_links
-    possibleSupportLinks possible_support_links possileSupportLinks
-    divisionNumberOfPrimitiveGeometries body_handlers
-    """
-)
+# Keys of editors that resemble one of ours, root_link.
+_INFO_KEYS = {"foot_links", "footLinks"}
 _EXTRA_JOINT_TYPES: dict[str, ExtraJointType | None] = {
     "ball": ExtraJointType.BALL,
     "xyz": ExtraJointType.BALL,
@@ -126,9 +118,8 @@ def _info(top: Mapping) -> dict[str, Any]:
 
 def _finish(top: Mapping) -> None:
     """Warn about misspelt keys; any other key may hold anchors, or somebody's information."""
-    known = _READ_KEYS | _INFO_KEYS
-    strange = {key for key in top.entries() if not misspelt(key, known)}
-    top.finish(ignore=strange | _INFO_KEYS)
+    own = {key for key in top.entries() if not misspelt(key, _READ_KEYS)}
+    top.finish(ignore=own | _INFO_KEYS)
 
 
 def _report_default_masses(tree: Tree, scope: Scope) -> None:

@@ -82,9 +82,11 @@ static int reduce(dContactGeom *contacts, int count, int wanted)
  */
 static int track_surface(const Pair *pair, int side, dContact *contact)
 {
-    const Body *body = pair->bodies[side];
+    const Body *body = pair->bodies[side], *other = pair->bodies[!side];
     int link = pair->geoms[side]->link, group = body->link_group[link];
+    int other_group = other->link_group[pair->geoms[!side]->link];
     const dReal *local = body->track_axis + 3 * link;
+    const dReal sign = side ? -1.0 : 1.0; /* ODE's normal points into the first geom */
     dReal axis[3], *along = contact->fdir1;
     if (dot3(local, local) == 0.0)
         return 0;
@@ -96,9 +98,12 @@ static int track_surface(const Pair *pair, int side, dContact *contact)
     if (length < 1e-5)
         return 0;
     for (int i = 0; i < 3; i++)
-        along[i] /= length;
+        along[i] *= sign / length;
     contact->surface.mode |= dContactFDir1 | dContactMotion1 | dContactMu2;
-    contact->surface.motion1 = live(body, DRIVE_TRACK_SPEED)[link];
+    /* ODE means the motion of the joint's first body; what stands still is never the first. */
+    int is_first = group >= 0 && (side == 0 || other_group < 0);
+    dReal speed = live(body, DRIVE_TRACK_SPEED)[link];
+    contact->surface.motion1 = is_first ? speed : -speed;
     contact->surface.mu2 = TRACK_SIDE_FRICTION;
     return 1;
 }

@@ -1,5 +1,7 @@
 """Things that lie, slide and roll."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sim.ode.scenes import (
@@ -150,7 +152,7 @@ def test_links_drawn_into_each_other_do_not_burst():
     np.testing.assert_array_equal(book.motion.q, 0.0)
 
 
-def tracked(speed_left, speed_right):
+def tracked(speed_left, speed_right, *ground, ground_first=False):
     """A vehicle on two tracks beside each other, axes along Y."""
     belt = (placed(Box(np.array([0.6, 0.1, 0.1]))),)
     links = (
@@ -158,16 +160,29 @@ def tracked(speed_left, speed_right):
         child("L", "BASE", TRACK, Y, X_PL=at(y=0.25), collision=belt),
         child("R", "BASE", TRACK, Y, X_PL=at(y=-0.25), collision=belt),
     )
-    engine, rover, _ = world(moving(Body(name="rover", links=links), at(z=0.0499)), floor())
+    bodies = [moving(Body(name="rover", links=links), at(z=0.0499)), *(ground or [floor()])]
+    engine, *simulated = world(*(reversed(bodies) if ground_first else bodies))
+    rover = next(body for body in simulated if body.name == "rover")
     rover.drive.track_speed[1:] = speed_left, speed_right
     engine.step(2000)
     return rover.motion
 
 
-def test_a_tracked_vehicle_drives_at_the_speed_of_its_tracks():
-    motion = tracked(0.4, 0.4)
+@pytest.mark.parametrize("ground_first", [False, True])
+def test_a_tracked_vehicle_drives_at_the_speed_of_its_tracks(ground_first):
+    motion = tracked(0.4, 0.4, ground_first=ground_first)
     np.testing.assert_allclose(motion.v[0], [0.4, 0.0, 0.0], atol=0.008)
     np.testing.assert_allclose(motion.p[0, :2], [0.8, 0.0], atol=0.016)
+
+
+@pytest.mark.parametrize("ground_first", [False, True])
+def test_a_tracked_vehicle_drives_the_same_way_on_ground_that_could_move(ground_first):
+    slab = lone(
+        placed(Box(np.array([9.0, 9.0, 1.0]))), name="slab", mass=1e4, inertia=1e4 * np.eye(3)
+    )
+    below = replace(floor(), X_WL=at(z=-1.0))
+    motion = tracked(0.4, 0.4, moving(slab, at(z=-0.5)), below, ground_first=ground_first)
+    np.testing.assert_allclose(motion.v[0], [0.4, 0.0, 0.0], atol=0.02)
 
 
 def test_a_tracked_vehicle_turns_towards_its_slower_track():

@@ -1,0 +1,63 @@
+"""The live table, drawn at chosen moments of a run."""
+
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from hrp_sim.board import Board, Line
+from hrp_sim.engine import NS_PER_S
+
+
+class Run:
+    """Stands in for a Runner, with topics that a test counts up."""
+
+    def __init__(self):
+        self.simulation = SimpleNamespace(state=SimpleNamespace(time_ns=0))
+        self.measured_factor = 1.25
+        self.lines = []
+        self.board = Board("world.yaml", self, lambda: self.lines)
+
+    def drawn(self, seconds, *lines):
+        """Return the words of each row at this simulated time."""
+        self.simulation.state.time_ns = round(seconds * NS_PER_S)
+        self.lines = list(lines)
+        console = Console(width=120, record=True, quiet=True)
+        console.print(self.board)
+        rows = console.export_text().splitlines()
+        return {row.split()[1]: row.split()[3::2] for row in rows if row.startswith("│")}, rows[-1]
+
+
+@pytest.fixture
+def run():
+    return Run()
+
+
+def test_rates_are_counted_in_simulated_time(run):
+    run.drawn(0.0, Line("imu", "Imu", 0))
+    rows, clock = run.drawn(2.0, Line("imu", "Imu", 1000))
+    assert rows == {"imu": ["Imu", "500.0"]}
+    assert clock.split() == ["time", "2.000", "s", "real-time", "factor", "1.25"]
+
+
+def test_a_rate_is_that_of_the_last_window_not_of_the_whole_run(run):
+    run.drawn(1.0, Line("scan", "LaserScan", 40))
+    assert run.drawn(2.0, Line("scan", "LaserScan", 50))[0] == {"scan": ["LaserScan", "10.0"]}
+
+
+def test_between_windows_the_last_rate_stays(run):
+    run.drawn(1.0, Line("scan", "LaserScan", 40))
+    assert run.drawn(1.5, Line("scan", "LaserScan", 41))[0] == {"scan": ["LaserScan", "40.0"]}
+
+
+def test_a_run_shorter_than_a_window_shows_the_rate_so_far(run):
+    assert run.drawn(0.5, Line("imu", "Imu", 250))[0] == {"imu": ["Imu", "500.0"]}
+
+
+def test_what_never_came_has_no_rate(run):
+    assert run.drawn(2.0, Line("imu", "Imu", 0))[0] == {"imu": ["Imu", "-"]}
+
+
+def test_what_a_listener_heard_has_a_column_of_its_own(run):
+    rows, _ = run.drawn(2.0, Line("imu", "Imu", 1000, 998), Line("scan", "LaserScan", 80, 0))
+    assert rows == {"imu": ["Imu", "500.0", "499.0"], "scan": ["LaserScan", "40.0", "-"]}
