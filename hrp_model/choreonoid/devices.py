@@ -23,7 +23,7 @@ from ..devices import (
     RateGyroSensor,
 )
 from ..rigid import Array, Pose, axis_angle_matrix
-from ..yaml_tree import Mapping
+from ..yaml_tree import Mapping, Scalar
 from .scope import Placement, Scope, rotation, unit_vector, words
 
 # Pure data for other programs: no reader knows what their keys mean.
@@ -258,6 +258,9 @@ def _angular_velocity(mapping: Mapping) -> Array:
 
 
 def _limits(mapping: Mapping, *spellings: str) -> Array:
+    """Read a limit per axis; some files write one number for all three, shape (3,)."""
+    if isinstance(mapping.get(*spellings), Scalar):
+        return np.full(3, mapping.number(*spellings, default=inf))
     return mapping.numbers(*spellings, count=3, default=np.full(3, inf))
 
 

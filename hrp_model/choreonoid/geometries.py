@@ -203,7 +203,7 @@ def _rows(mapping: Mapping, width: int, *spellings: str) -> Array:
     flat = mapping.numbers(*spellings, count=None, default=_EMPTY)
     if len(flat) % width:
         message = f"the numbers come in groups of {width}; {len(flat) % width} are left over"
-        mapping.diagnostics.error("wrong-count", message, mapping.at(*spellings))
+        mapping.diagnostics.warn("wrong-count", message, mapping.at(*spellings))
     return flat[: len(flat) // width * width].reshape(-1, width)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import atan2
 
 import numpy as np
 
 from ..geometry import Color, Material, Texture
 from ..yaml_tree import Mapping, Scalar, Sequence
-from .scope import Scope
+from .scope import Scope, rotation
 
 # What a shape without material, or a material without the key, looks like here.
 _DEFAULT_EXPONENT = 25.0
@@ -75,12 +76,20 @@ def _texture(mapping: Mapping, scope: Scope) -> Texture | None:
     texture = replace(
         texture,
         center=_pair(transform, "center", 0.0),
-        rotation=transform.number("rotation", default=0.0) * scope.angle,
+        rotation=_texture_angle(transform, scope),
         scale=_pair(transform, "scale", 1.0),
         translation=_pair(transform, "translation", 0.0),
     )
     transform.finish(ignore=("type",))
     return texture
+
+
+def _texture_angle(mapping: Mapping, scope: Scope) -> float:
+    """Read an angle, or like some files an axis and an angle about it, in [rad]."""
+    if isinstance(mapping.get("rotation"), Sequence):
+        R = rotation(scope, mapping)
+        return atan2(R[1, 0], R[0, 0])
+    return mapping.number("rotation", default=0.0) * scope.angle
 
 
 def _repeat(mapping: Mapping) -> tuple[bool, bool]:

@@ -20,6 +20,8 @@ _log = logging.getLogger("hrp_sim")
 
 _FARTHEST = 1e6  # [m], of a ray
 _NO_BODY = -1
+# A sudden change of speed may cost the solver one message; this many mean trouble.
+MANY_COMPLAINTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class OdeEngine:
         self._entries: dict[str, _Entry] = {}
         self._simulated: dict[str, SimulatedBody] = {}
         self._time_ns = 0
-        self._complaints = 0
+        self._has_complained = False
 
     @property
     def settings(self) -> PhysicsSettings:
@@ -118,7 +120,7 @@ class OdeEngine:
         fault = self._world.step(count)
         if fault is None:
             self._time_ns += count * self._settings.step_ns
-            if self._world.complaints != self._complaints:
+            if self._world.complaints >= MANY_COMPLAINTS and not self._has_complained:
                 self._report_complaints()
             return
         kind, done, number, index = fault
@@ -175,14 +177,13 @@ class OdeEngine:
         return link_error(placement, placement.body.moving_links[index], problem)
 
     def _report_complaints(self) -> None:
-        """Log the first message of ODE's solver; it repeats itself at every step."""
-        if self._complaints == 0:
-            _log.warning(
-                "ODE's solver had difficulties at %.6g s; bodies may be jammed, or the "
-                "solver 'quick' suit the scene better",
-                self._time_ns / 1e9,
-            )
-        self._complaints = self._world.complaints
+        """Say once that ODE's solver has difficulties; one message of its own means nothing."""
+        self._has_complained = True
+        _log.warning(
+            "ODE's solver has difficulties at %.6g s; bodies may be jammed, or a larger cfm "
+            "(1e-7) or the solver 'quick' suit the scene better",
+            self._time_ns / 1e9,
+        )
 
     def _rebuild(self) -> None:
         """Make the world anew, after ODE was left in the middle of a step."""

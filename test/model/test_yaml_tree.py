@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hrp_model import yaml_tree
@@ -234,6 +234,7 @@ def test_an_empty_value_counts_as_absent_for_lists_and_mappings(diagnostics):
 ALPHABET = "ab01.-+eE:,#&*<>{}[]'\"|!%@\\ \n\té😀\x00\ufeff"
 
 
+@settings(derandomize=True, deadline=None)
 @given(st.text(alphabet=ALPHABET, max_size=60) | st.text(max_size=30))
 def test_any_text_gives_a_tree_or_an_error(text):
     diagnostics = Diagnostics(listener=lambda _: None)
@@ -252,13 +253,16 @@ def test_any_text_gives_a_tree_or_an_error(text):
             assert isinstance(node, Scalar)
 
 
+# Without line breaks: PyYAML writes some of them as they are, and reads them as spaces.
+TEXTS = st.text(st.characters(exclude_categories=("C", "Z")), max_size=8)
 VALUES = st.recursive(
-    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=12,
 )
 
 
+@settings(derandomize=True, deadline=None)
 @given(VALUES)
 def test_what_pyyaml_writes_comes_back(value):
     text = yaml.safe_dump(value, allow_unicode=True)

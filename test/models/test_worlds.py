@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from paths import MODELS
 
+from hrp_sim.control import JointCommand
 from hrp_sim.load import load_world
 from hrp_sim.simulation import Simulation
 
@@ -74,3 +75,21 @@ def test_the_rover_rests_on_its_tracks():
     np.testing.assert_allclose(latest["imu"].linear_acceleration, [0.0, 0.0, G], atol=0.02)
     ahead = len(latest["scanner"].ranges) // 2
     np.testing.assert_allclose(latest["scanner"].ranges[ahead], 3.78, atol=1e-3)
+
+
+def test_commanded_tracks_drive_the_rover_forward_and_turn_it_left(caplog):
+    simulation = Simulation(load_world(MODELS / "worlds" / "rover.yaml"))
+    simulation.wanted = lambda name: False
+    motion = simulation.bodies["rover"].motion
+
+    def drive(left, right):
+        names = ["TRACK_L", "TRACK_R"]
+        simulation.command("rover", JointCommand(names, velocity=[left, right]))
+        for _ in range(1000):
+            simulation.step()
+
+    drive(0.3, 0.3)
+    np.testing.assert_allclose(motion.v[0], [0.3, 0.0, 0.0], atol=0.006)
+    drive(-0.2, 0.2)
+    assert motion.w[0, 2] > 0.3
+    assert not caplog.records

@@ -46,6 +46,11 @@ def test_limits_in_both_spellings(key, diagnostics):
     assert (device.max_force.tolist(), device.max_torque.tolist()) == ([1, 2, 3], [4, 5, 6])
 
 
+def test_one_limit_may_serve_all_axes(diagnostics):
+    device = read_device("type: AccelerationSensor, max_acceleration: 7", diagnostics)
+    assert device.max_acceleration.tolist() == [7, 7, 7]
+
+
 def test_limits_of_gyros_are_radians_whatever_the_angle_unit(diagnostics):
     device = read_device("type: RateGyroSensor, max_angular_velocity: [1, 2, 3]", diagnostics)
     assert device.max_angular_velocity.tolist() == [1, 2, 3]

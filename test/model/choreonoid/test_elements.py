@@ -274,6 +274,31 @@ def test_a_texture_gives_a_mesh_coordinates(tmp_path, diagnostics):
     assert link.visual[0].geometry.tex_coords.values.max() == 1.0
 
 
+def test_a_texture_may_be_turned_about_an_axis(tmp_path, diagnostics):
+    (tmp_path / "wood.png").write_bytes(b"png")
+    link = read_link(
+        """
+        elements:
+          Shape:
+            geometry: { type: Box }
+            appearance:
+              texture: { uri: wood.png }
+              texture_transform: { rotation: [ 0, 0, -1, 90 ] }
+        """.replace("        ", ""),
+        diagnostics,
+        tmp_path,
+    )
+    assert link.visual[0].material.texture.rotation == pytest.approx(-np.pi / 2)
+
+
+def test_numbers_left_over_in_a_list_of_points_are_reported(diagnostics):
+    mesh = geometry(
+        "type: TriangleMesh, vertices: [0,0,0, 1,0,0, 0,1,0, 7], faces: [0,1,2]", diagnostics
+    )
+    assert len(mesh.vertices) == 3
+    assert diagnostics.take("wrong-count").severity.value == "warning"
+
+
 def test_what_is_skipped_is_skipped_with_its_contents(diagnostics):
     assert link_of("{ Skip: { elements: [{ type: Nonsense }] } }", diagnostics).visual == ()
 
