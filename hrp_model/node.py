@@ -23,6 +23,7 @@ from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
 from hrp_msgs.params import Param, declare
 from hrp_msgs.tf import tf_message, transform
+from hrp_msgs.topic import Topic
 
 from .body import Body
 from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
@@ -95,16 +96,21 @@ class ModelNode(Node):
 
         description = Param(names.ROBOT_DESCRIPTION, urdf, "The URDF that is published.")
         declare(self, [description])
-        self._description = self.create_publisher(String, names.ROBOT_DESCRIPTION, qos.LATCHED)
+        self._description = Topic(self, String, names.ROBOT_DESCRIPTION, qos.LATCHED)
         self._description.publish(String(data=urdf))
-        self._static = self.create_publisher(TFMessage, names.TF_STATIC, qos.TF_STATIC)
+        self._static = Topic(self, TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self._static.publish(tf_message(self._fixed_transforms(body)))
-        self._moving = self.create_publisher(TFMessage, names.TF, qos.TF)
+        self._moving = Topic(self, TFMessage, names.TF, qos.TF)
         self.create_subscription(JointState, names.JOINT_STATES, self._follow, qos.SENSOR_INPUT)
         self.get_logger().info(
             f"'{body.name}': {len(body.links)} links, {len(self._tree.moving)} moving joints, "
             f"{len(body.devices)} devices"
         )
+
+    @property
+    def topics(self) -> list[Topic]:
+        """Everything that is published."""
+        return [self._description, self._static, self._moving]
 
     def _follow(self, msg: JointState) -> None:
         if not msg.position:

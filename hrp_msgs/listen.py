@@ -23,6 +23,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
 PERIOD = 1.0  # [s]
+# What waits while this process lags; of big messages less, for their memory.
+QUEUE, BIG_QUEUE = 5000, 100
+_BIG = ("sensor_msgs/msg/Image", "sensor_msgs/msg/PointCloud2")
 _OWN_TOPICS = ("/rosout", "/parameter_events")
 
 
@@ -46,7 +49,11 @@ class Listener(Node):
                 continue
             self.counts[topic] = 0
             self.create_subscription(
-                message_type, topic, self._counter(topic), _matching_qos(publishers), raw=True
+                message_type,
+                topic,
+                self._counter(topic),
+                _matching_qos(publishers, BIG_QUEUE if types[0] in _BIG else QUEUE),
+                raw=True,
             )
 
     def _counter(self, topic: str) -> Callable[[Any], None]:
@@ -65,12 +72,12 @@ def _message_type(name: str) -> Any:
         return None
 
 
-def _matching_qos(publishers: list[Any]) -> QoSProfile:
+def _matching_qos(publishers: list[Any], depth: int) -> QoSProfile:
     """Return the strictest profile that every publisher of a topic satisfies."""
     reliable = all(p.qos_profile.reliability is ReliabilityPolicy.RELIABLE for p in publishers)
     latched = all(p.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
     return QoSProfile(
-        depth=100,
+        depth=depth,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
     )

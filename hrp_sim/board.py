@@ -81,9 +81,10 @@ class Board:
 
     def _measure(self, lines: list[Line], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S
-        if elapsed < WINDOW:
+        if elapsed <= 0.0 or (elapsed < WINDOW and self._base):
             return
         for line in lines:
             self._rates[line.name] = (line.count - self._base.get(line.name, 0)) / elapsed
-        self._base = {line.name: line.count for line in lines}
-        self._base_ns = now_ns
+        if elapsed >= WINDOW:
+            self._base = {line.name: line.count for line in lines}
+            self._base_ns = now_ns

@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 # Of the messages published between its first and its last report, a listener must have
 # heard this share; both are counted at moments that differ by some milliseconds.
 ENOUGH = 0.9
+# A listener that lags works off its queue; it reports once a second.
+SETTLING_REPORTS = 10
+SETTLING_TIME = 3.0  # [s]
 
 
 class Listener:
@@ -24,6 +27,7 @@ class Listener:
         self._published = published
         self._first: dict[str, tuple[int, int]] = {}
         self._last: dict[str, tuple[int, int]] = {}
+        self._reported = threading.Condition()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "hrp_msgs.listen"],
             stdin=subprocess.PIPE,
@@ -43,7 +47,15 @@ class Listener:
         if topic not in self._last:
             return None
         heard, sent = (b - a for a, b in zip(self._first[topic], self._last[topic], strict=True))
-        return heard / sent if sent else 1.0
+        return min(1.0, heard / sent) if sent else 1.0
+
+    def settle(self) -> None:
+        """Wait until it has worked off what was published before now."""
+        with self._reported:
+            for _ in range(SETTLING_REPORTS):
+                before = dict(self._last)
+                if not self._reported.wait(SETTLING_TIME) or self._last == before:
+                    return
 
     def missed(self) -> list[str]:
         """Return what was published but not heard, or not enough of it, one line per topic."""
@@ -71,8 +83,10 @@ class Listener:
         for line in self._process.stdout:
             report = json.loads(line)
             published = self._published()
-            for topic, n in report.items():
-                if n["count"]:
-                    counts = n["count"], published.get(topic, 0)
-                    self._first.setdefault(topic, counts)  # first: ``missed`` runs meanwhile
-                    self._last[topic] = counts
+            with self._reported:
+                for topic, n in report.items():
+                    if n["count"]:
+                        counts = n["count"], published.get(topic, 0)
+                        self._first.setdefault(topic, counts)  # first: ``missed`` runs meanwhile
+                        self._last[topic] = counts
+                self._reported.notify_all()

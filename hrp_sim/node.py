@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ from .sensors import (
     OdometryReading,
     OdometrySensor,
     RangeSensor,
+    ScanReading,
 )
 from .simulation import Simulation
 from .state import SimulatedBody
@@ -93,6 +95,11 @@ class Route:
     lazy: bool = False
 
 
+def _scan_settings(r: ScanReading) -> dict[str, float]:
+    keys = ("angle_min", "angle_increment", "scan_time", "range_min", "range_max")
+    return {key: getattr(r, key) for key in keys}
+
+
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, Route] = {
     JointSensor: Route(
@@ -113,16 +120,7 @@ ROUTES: dict[type, Route] = {
     RangeSensor: Route(
         LaserScan,
         lambda token, alone: names.scan_topic(token, only_one=alone),
-        lambda r, frame: laser_scan(
-            r.time_ns,
-            frame,
-            r.ranges,
-            angle_min=r.angle_min,
-            angle_increment=r.angle_increment,
-            scan_time=r.scan_time,
-            range_min=r.range_min,
-            range_max=r.range_max,
-        ),
+        lambda r, frame: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
         lazy=True,
     ),
 }
@@ -146,27 +144,26 @@ class SensorOutput:
         self.topic.publish(self._route.convert(reading, self._frame))
 
 
-class OdometryOutput:
-    """The true motion of a root, as odometry and as a transform."""
+class OdometryOutput(SensorOutput):
+    """The true motion of a root, as odometry and, unless it is latched elsewhere, on /tf."""
 
     def __init__(self, node: Node, topic: str, world: str, frame: str, tf: Topic | None) -> None:
-        self.topic = Topic(node, Odometry, topic, qos.SENSOR)
-        self.topics = [self.topic]
+        def convert(r: OdometryReading, frame: str) -> Odometry:
+            pose, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
+            return odometry(r.time_ns, world, frame, *pose, *twist)
+
+        super().__init__(node, Route(Odometry, lambda _token, _alone: topic, convert), topic, frame)
         self._world = world
-        self._frame = frame
         self._tf = tf
 
-    def is_wanted(self) -> bool:
-        """Always: the transform is always wanted."""
-        return True
-
-    def publish(self, r: OdometryReading) -> None:
-        """Publish where the root is; a fixed one's transform is latched elsewhere."""
-        at, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
-        self.topic.publish(odometry(r.time_ns, self._world, self._frame, *at, *twist))
+    def publish(self, reading: OdometryReading) -> None:
+        """Publish where the root is."""
+        super().publish(reading)
         if self._tf is not None:
-            pose = transform(r.time_ns, self._world, self._frame, r.position, r.orientation)
-            self._tf.publish(tf_message([pose]))
+            where = reading.position, reading.orientation
+            self._tf.publish(
+                tf_message([transform(reading.time_ns, self._world, self._frame, *where)])
+            )
 
 
 class CameraOutput:
@@ -190,7 +187,7 @@ class CameraOutput:
         self.info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))
 
 
-Output = SensorOutput | OdometryOutput | CameraOutput
+Output = SensorOutput | CameraOutput
 
 
 class WrongParameterError(ValueError):
@@ -303,8 +300,8 @@ class SimNode(Node):
             self._listen(name, naming.topic(names.JOINT_COMMANDS))
         if not is_fixed:
             return None
-        motion = simulated.motion
-        return transform(0, world, root, motion.p[0], matrix_quaternion(motion.R[0]))
+        p, R = simulated.motion.p[0], simulated.motion.R[0]
+        return transform(0, world, root, p, matrix_quaternion(R))
 
     def _listen(self, body: str, topic: str) -> None:
         simulation = self._simulation
@@ -347,9 +344,13 @@ class RosSession:
             self._executor.add_node(node)
         self._thread.start()
 
-    def published(self) -> dict[str, int]:
-        """Return the messages published so far, by topic."""
-        return {topic.name: topic.count for topic in self.node.topics}
+    def published(self) -> dict[str, tuple[str, int]]:
+        """Return the type and the number of messages so far, by topic."""
+        totals: dict[str, tuple[str, int]] = {}
+        for topic in chain(self.node.topics, *(model.topics for model in self._models)):
+            count = totals.get(topic.name, ("", 0))[1]
+            totals[topic.name] = (topic.type_name, count + topic.count)
+        return totals
 
     def close(self) -> None:
         """End the nodes and their thread."""

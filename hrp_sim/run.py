@@ -88,16 +88,20 @@ def _run_with_ros(options: argparse.Namespace) -> int:
         stack.callback(session.close)
         listener = None
         if options.listen:
-            listener = Listener(session.published)
+            listener = Listener(lambda: {k: count for k, (_, count) in session.published().items()})
             stack.callback(listener.close)
 
         def lines() -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
-            return [Line(t.name, t.type_name, t.count, heard(t.name)) for t in session.node.topics]
+            totals = sorted(session.published().items())
+            return [Line(name, what, count, heard(name)) for name, (what, count) in totals]
 
         node = session.node
         status = _step(options, session.simulation, node.publish, lines, default_factor=1.0)
-        missed = listener.missed() if listener else []
+        missed = []
+        if listener:
+            listener.settle()
+            missed = listener.missed()
         for line in missed:
             print(f"error: {line}", file=sys.stderr)
         return PROBLEM if missed else status

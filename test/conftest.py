@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from hrp_model.diagnostics import Diagnostic, Diagnostics
+
+# The same examples on every machine and in every run; how long one takes says nothing.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 
 class RecordedDiagnostics(Diagnostics):

@@ -1,5 +1,6 @@
 """The live table, drawn at chosen moments of a run."""
 
+import io
 from types import SimpleNamespace
 
 import pytest
@@ -18,13 +19,16 @@ class Run:
         self.lines = []
         self.board = Board("world.yaml", self, lambda: self.lines)
 
+    def listen(self):
+        self.board = Board("world.yaml", self, lambda: self.lines, listening=True)
+
     def drawn(self, seconds, *lines):
         """Return the words of each row at this simulated time."""
         self.simulation.state.time_ns = round(seconds * NS_PER_S)
         self.lines = list(lines)
-        console = Console(width=120, record=True, quiet=True)
-        console.print(self.board)
-        rows = console.export_text().splitlines()
+        page = io.StringIO()
+        Console(file=page, width=120).print(self.board)
+        rows = page.getvalue().splitlines()
         return {row.split()[1]: row.split()[3::2] for row in rows if row.startswith("│")}, rows[-1]
 
 
@@ -59,5 +63,11 @@ def test_what_never_came_has_no_rate(run):
 
 
 def test_what_a_listener_heard_has_a_column_of_its_own(run):
-    rows, _ = run.drawn(2.0, Line("imu", "Imu", 1000, 998), Line("scan", "LaserScan", 80, 0))
-    assert rows == {"imu": ["Imu", "500.0", "499.0"], "scan": ["LaserScan", "40.0", "-"]}
+    run.listen()
+    rows, _ = run.drawn(2.0, Line("imu", "Imu", 1000, 0.998), Line("scan", "LaserScan", 80))
+    assert rows == {"imu": ["Imu", "500.0", "100%"], "scan": ["LaserScan", "40.0", "-"]}
+
+
+def test_a_real_time_factor_is_shown_once_it_was_measured(run):
+    run.measured_factor = 0.0
+    assert run.drawn(0.25)[1].split() == ["time", "0.250", "s"]

@@ -128,6 +128,20 @@ def test_a_long_sleep_ends_when_the_run_is_stopped(clock):
     assert clock.now - 1000.0 < 0.1
 
 
+def test_waiting_for_the_stop_lasts_until_it_comes(clock):
+    runner = Runner(Counter(), lambda *_: None)
+    sleep = clock.sleep
+
+    def nap(seconds):
+        sleep(seconds)
+        if len(clock.naps) == 5:
+            runner.stop()
+
+    clock.sleep = nap
+    runner.wait_for_stop()
+    assert len(clock.naps) == 5
+
+
 def test_a_failure_of_the_physics_ends_the_run_and_is_kept():
     simulation = Counter(fails_at=7)
     runner = run(simulation, real_time_factor=0.0, duration=1.0)
