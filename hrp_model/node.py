@@ -21,7 +21,7 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
-from hrp_msgs.params import Param, declare
+from hrp_msgs.params import MODEL_NODE, Param, declare
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
 
@@ -34,23 +34,6 @@ from .resources import ResourceError, resolve
 from .rigid import matrix_quaternion
 from .urdf import body_to_urdf
 from .urdf.meshes import write_meshes
-
-PARAMS = (
-    Param("model", "", "Path, file:// or package:// URI of the robot model (.wrl, .body)."),
-    Param("frame_prefix", "", "Put before every TF frame name."),
-    Param(
-        "world_frame",
-        "",
-        "Frame in which the root stands where its model puts it; empty: a simulator knows.",
-    ),
-    Param(
-        "publish_frequency",
-        20.0,
-        "Most /tf messages per second of message time [Hz]; 0 = one for every joint_states.",
-        0.0,
-        10000.0,
-    ),
-)
 
 
 def logged_diagnostics(node: Node) -> Diagnostics:
@@ -70,7 +53,7 @@ class ModelNode(Node):
 
     Publishes: robot_description, /tf_static (both latched), /tf.
     Subscribes: joint_states.
-    Parameters: see ``PARAMS``; robot_description holds the URDF.
+    Parameters: see ``hrp_msgs.params.MODEL_NODE``; robot_description holds the URDF.
 
     Args:
         node_options: What rclpy's Node takes, such as ``namespace``.
@@ -78,7 +61,7 @@ class ModelNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("model_node", **node_options)
-        self.settings = declare(self, PARAMS)
+        self.settings = declare(self, MODEL_NODE)
 
     def start(self, body: Body) -> None:
         """Publish a body, and follow its joints from now on."""

@@ -56,3 +56,31 @@ def declare(node: Node, params: Iterable[Param]) -> dict[str, Any]:
             started with is out of range, or of another type than the default.
     """
     return {p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in params}
+
+
+MODEL_NODE = (
+    Param("model", "", "Path, file:// or package:// URI of the robot model (.wrl, .body)."),
+    Param("frame_prefix", "", "Put before every TF frame name."),
+    Param(
+        "world_frame",
+        "",
+        "Frame in which the root stands where its model puts it; empty: a simulator knows.",
+    ),
+    Param(
+        "publish_frequency",
+        20.0,
+        "Most /tf messages per second of message time [Hz]; 0 = one for every joint_states.",
+        0.0,
+        10000.0,
+    ),
+)
+
+SIM_NODE = (
+    Param("world", "", "World file or model, as a path, file:// or package:// URI."),
+    Param("solver", "", "'world' or 'quick'; empty means what the world file says."),
+    Param("seed", -1, "Of the engine's random order; -1 means what the world file says."),
+    Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
+    Param("frame_prefix", "", "Put before every TF frame name."),
+    Param("world_frame", "world", "Name of the frame that nothing moves."),
+    Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),
+)

@@ -25,15 +25,23 @@ class BodyNaming:
         return f"{self.namespace}/{name}" if self.namespace else name
 
 
-def name_bodies(bodies: Mapping[str, Body], frame_prefix: str = "") -> dict[str, BodyNaming]:
+def name_bodies(
+    bodies: Mapping[str, Body], frame_prefix: str = "", tokens: Mapping[str, str] | None = None
+) -> dict[str, BodyNaming]:
     """Give the only robot of a world the plain names, and every other body its own.
 
     A robot is a body that can move. Where there are several, each has its namespace.
+
+    Args:
+        bodies: By name.
+        frame_prefix: Put before all frames.
+        tokens: What each body's name is as a part of a topic; None means the name itself.
     """
     robots = [name for name, body in bodies.items() if not body.is_static]
+    tokens = tokens or {name: name for name in bodies}
     return {
         name: BodyNaming("", frame_prefix)
         if robots == [name]
-        else BodyNaming(name, f"{frame_prefix}{name}/")
+        else BodyNaming(tokens[name], f"{frame_prefix}{tokens[name]}/")
         for name in bodies
     }

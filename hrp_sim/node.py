@@ -2,7 +2,7 @@
 
 Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
-Subscribed: ``joint_commands`` of each robot. Parameters: ``PARAMS``.
+Subscribed: ``joint_commands`` of each robot. Parameters: ``hrp_msgs.params.SIM_NODE``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from hrp_msgs.joint_command import joint_command
 from hrp_msgs.joint_state import joint_state
 from hrp_msgs.laser_scan import laser_scan
 from hrp_msgs.odometry import odometry
-from hrp_msgs.params import Param, declare
+from hrp_msgs.params import SIM_NODE, declare
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
 from hrp_msgs.wrench import wrench
@@ -66,16 +66,6 @@ from .sensors import (
 )
 from .simulation import Simulation
 from .state import SimulatedBody
-
-PARAMS = (
-    Param("world", "", "World file or model, as a path, file:// or package:// URI."),
-    Param("solver", "", "'world' or 'quick'; empty means what the world file says."),
-    Param("seed", -1, "Of the engine's random order; -1 means what the world file says."),
-    Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
-    Param("frame_prefix", "", "Put before every TF frame name."),
-    Param("world_frame", "world", "Name of the frame that nothing moves."),
-    Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),
-)
 
 
 @dataclass(frozen=True)
@@ -203,7 +193,7 @@ class SimNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("sim_node", **node_options)
-        self.settings = declare(self, PARAMS)
+        self.settings = declare(self, SIM_NODE)
         self._outputs: dict[str, Output] = {}
         self._simulation: Simulation | None = None
 
@@ -317,7 +307,7 @@ class RosSession:
     """A simulation with ROS 2 around it: nodes, and a thread that serves them.
 
     Args:
-        parameters: Overrides of ``PARAMS``; what is not given may come from the command line.
+        parameters: Overrides of ``SIM_NODE``; what is not given may come from the command line.
         with_models: Whether to describe the bodies too, as model_node does.
 
     Raises:

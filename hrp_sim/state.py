@@ -6,17 +6,13 @@ All quantities are in the world frame W and SI units unless said otherwise.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TypeVar
 
 import numpy as np
 
 from hrp_model import Body
 from hrp_model.rigid import Array
-
-_Arrays = TypeVar("_Arrays", "BodyMotion", "JointDrive")
 
 
 @dataclass(slots=True)
@@ -62,7 +58,7 @@ class BodyMotion:
 
     def copy(self) -> BodyMotion:
         """Return a snapshot that later steps do not change."""
-        return _copied(self)
+        return BodyMotion(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
 
 
 @dataclass(slots=True)
@@ -100,10 +96,6 @@ class JointDrive:
         names = ("q", "dq", "kp", "kd", "effort")
         return cls(**{name: np.zeros(n) for name in names}, track_speed=np.zeros(len(body.links)))
 
-    def copy(self) -> JointDrive:
-        """Return a snapshot."""
-        return _copied(self)
-
 
 @dataclass(frozen=True, slots=True)
 class SimulatedBody:
@@ -133,10 +125,3 @@ class WorldState:
 
     time_ns: int
     bodies: Mapping[str, SimulatedBody]
-
-
-def _copied(arrays: _Arrays) -> _Arrays:
-    duplicate = copy.copy(arrays)
-    for f in fields(arrays):
-        setattr(duplicate, f.name, getattr(arrays, f.name).copy())
-    return duplicate

@@ -17,15 +17,14 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.node import PARAMS as MODEL_PARAMS
 from hrp_msgs import names
-from hrp_sim.node import PARAMS as SIM_PARAMS
+from hrp_msgs.params import MODEL_NODE, SIM_NODE
 
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 CONFIGS = sorted((ROOT / "config").glob("*.rviz"))
 PARAMS = {
-    "model_node": {p.name: p for p in MODEL_PARAMS},
-    "sim_node": {p.name: p for p in SIM_PARAMS},
+    "model_node": {p.name: p for p in MODEL_NODE},
+    "sim_node": {p.name: p for p in SIM_NODE},
 }
 OF_EVERY_NODE = {"use_sim_time": bool}
 

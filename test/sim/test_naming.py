@@ -14,11 +14,11 @@ def body(joint_type):
 FLOOR, ROBOT = body(JointType.FIXED), body(JointType.FREE)
 
 
-def names(bodies, prefix=""):
+def names(bodies, *args):
     """Return a topic and a frame of each body."""
     return {
         key: (naming.topic("scan"), naming.frame_prefix + "ROOT")
-        for key, naming in name_bodies(bodies, prefix).items()
+        for key, naming in name_bodies(bodies, *args).items()
     }
 
 
@@ -41,6 +41,13 @@ def test_a_frame_prefix_comes_before_everything():
     assert names({"floor": FLOOR, "r1": ROBOT}, "sim/") == {
         "floor": ("floor/scan", "sim/floor/ROOT"),
         "r1": ("scan", "sim/ROOT"),
+    }
+
+
+def test_names_that_cannot_be_topics_go_by_their_tokens():
+    assert names({"HRP-2": ROBOT, "left arm": ROBOT}, "", {"HRP-2": "a", "left arm": "b"}) == {
+        "HRP-2": ("a/scan", "a/ROOT"),
+        "left arm": ("b/scan", "b/ROOT"),
     }
 
 
