@@ -9,6 +9,7 @@ from . import choreonoid, meshfile, vrml
 from .body import Body
 from .diagnostics import Diagnostics, ModelError
 from .reading import Reading
+from .resources import ResourceError, named_path
 from .validate import validate
 
 _SCENE_READERS = {
@@ -25,7 +26,7 @@ def load_body(model: str | os.PathLike[str], diagnostics: Diagnostics | None = N
     """Read a robot model: OpenHRP ``.wrl``, Choreonoid ``.body``, or a wrapper ``.yaml``.
 
     Args:
-        model: Path of the model file.
+        model: Path of the model file, or its ``file://`` or ``package://`` URI.
         diagnostics: Where notes and warnings go; by default they are logged.
 
     Raises:
@@ -33,7 +34,13 @@ def load_body(model: str | os.PathLike[str], diagnostics: Diagnostics | None = N
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     reading = Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS))
-    body = reading.read_body(Path(os.path.realpath(model)), name=os.fspath(model))
+    body = None
+    try:
+        path = Path(os.path.realpath(named_path(model)))
+    except ResourceError as error:
+        diagnostics.error("missing-model", str(error))
+    else:
+        body = reading.read_body(path, name=os.fspath(model))
     diagnostics.raise_errors()
     if body is None:  # a reader gives no body only after reporting an error
         raise ModelError(diagnostics.found)

@@ -30,7 +30,6 @@ from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
 from .frames import Frame, body_frames
 from .load import load_body
 from .publishing import StampThrottle, frame_tree, usable_positions
-from .resources import ResourceError, resolve
 from .rigid import matrix_quaternion
 from .urdf import body_to_urdf
 from .urdf.meshes import write_meshes
@@ -152,12 +151,6 @@ def _cache_folder() -> Path:
     return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="hrp_ros-"))
 
 
-def _load(node: ModelNode) -> Body:
-    model = node.settings["model"]
-    path = resolve(model, Path.cwd()) if "://" in model else model
-    return load_body(path, logged_diagnostics(node))
-
-
 def _run() -> int:
     """Run the node to its end; return the exit status."""
     try:
@@ -169,8 +162,8 @@ def _run() -> int:
         print("model_node: give a model: --ros-args -p model:=PATH", file=sys.stderr)
         return 2
     try:
-        node.start(_load(node))
-    except (ModelError, ResourceError) as error:
+        node.start(load_body(node.settings["model"], logged_diagnostics(node)))
+    except ModelError as error:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:

@@ -49,6 +49,16 @@ def _existing(uri: str, folder: Path) -> Path:
     return path.resolve()
 
 
+def named_path(name: str | os.PathLike[str]) -> Path:
+    """Return the path a user means: a path, or a ``file://`` or ``package://`` URI.
+
+    Raises:
+        ResourceError: The URI names nothing that exists. A plain path is not looked at.
+    """
+    text = os.fspath(name)
+    return resolve(text, Path.cwd()) if "://" in text else Path(text)
+
+
 def package_folder(name: str) -> Path:
     """Return the share folder of a ROS package.
 

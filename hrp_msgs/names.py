@@ -21,9 +21,13 @@ class NameCollisionError(ValueError):
 
 
 def topic_token(name: str) -> str:
-    """Return one level of a topic name: illegal characters become '_', a leading digit gets one."""
+    """Return one level of a topic name: illegal characters become '_'.
+
+    A digit in front gets an 'n' before it: ROS allows none there, and hides topics that
+    begin with '_'.
+    """
     token = _ILLEGAL.sub("_", name) or "_"
-    return f"_{token}" if token[0].isdigit() else token
+    return f"n{token}" if token[0].isdigit() else token
 
 
 def topic_tokens(names: Iterable[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="simulate a world file, or a model alone on a floor")
-    run.add_argument("world", type=Path, help="world file (.yaml) or model (.wrl, .body)")
+    run.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
     run.add_argument(
         "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
     )

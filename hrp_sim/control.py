@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from math import inf, pi
 
@@ -33,22 +33,34 @@ class ControlMode(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JointControl:
+    """How one joint differs from the others of its body; None means it does not.
+
+    Attributes:
+        mode: How it is driven.
+        kp: Stiffness, in [N m/rad] or [N/m].
+        kd: Damping, in [N m s/rad] or [N s/m].
+    """
+
+    mode: ControlMode | None = None
+    kp: float | None = None
+    kd: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlSettings:
     """How the joints of a body are driven until a command says otherwise.
 
     Attributes:
         mode: POSITION holds the initial posture; VELOCITY and EFFORT start at zero.
-        kp, kd: Gains by joint name; joints without one get a gain derived from the model.
-        uniform_kp, uniform_kd: Gains for every joint not named, or None.
-        joints: Names of the joints driven; None means all. The others are limp.
+        kp, kd: Gains for every joint; None derives each joint's from the model.
+        joints: Joints that differ, by name.
     """
 
     mode: ControlMode = ControlMode.POSITION
-    kp: Mapping[str, float] | None = None
-    kd: Mapping[str, float] | None = None
-    uniform_kp: float | None = None
-    uniform_kd: float | None = None
-    joints: tuple[str, ...] | None = None
+    kp: float | None = None
+    kd: float | None = None
+    joints: Mapping[str, JointControl] = field(default_factory=dict)
 
 
 HOLD = ControlSettings()
@@ -75,9 +87,9 @@ class JointCommand:
 class BodyController:
     """Turns commands into the drive of one body, before every physics step.
 
-    A position command is approached at no more than the joint's own speed limit. What
-    cannot be used (an unknown joint, a value that is not finite) is reported once and
-    left out; the rest of the command counts.
+    A position command is approached at no more than the joint's own speed limit, and no
+    farther than its range. What cannot be used (an unknown joint, a value that is not
+    finite) is reported once and left out; the rest of the command counts.
 
     Args:
         simulated: The body; its ``drive`` is written, its ``motion`` read.
@@ -104,6 +116,7 @@ class BodyController:
         self._speed = np.array(
             [_speed_limit(x.joint.velocity) for x in simulated.body.moving_links]
         )
+        self._range = [x.joint.position for x in simulated.body.moving_links]
         self._refuse_unknown_joints(settings)
         self._kp, self._kd = _gains(simulated.body, settings, q, fixed=fixed)
         self._settings = settings
@@ -115,20 +128,16 @@ class BodyController:
 
     def reset(self) -> None:
         """Go back to what drives the joints at the start."""
-        drive, count = self._drive, len(self._initial)
+        drive = self._drive
         drive.q[:] = self._initial
         drive.dq[:] = drive.effort[:] = drive.track_speed[:] = 0.0
-        drive.kp[:] = drive.kd[:] = 0.0
         self._target[:] = self._initial
         self._approaching = False
-        wanted = self._settings.joints
-        names = self._joints if wanted is None else wanted
-        driven = np.zeros(count, dtype=bool)
-        driven[[self._joints[name] for name in names]] = True
-        if self._settings.mode is not ControlMode.EFFORT:
-            drive.kd[driven] = self._kd[driven]
-        if self._settings.mode is ControlMode.POSITION:
-            drive.kp[driven] = self._kp[driven]
+        for name, i in self._joints.items():
+            own = self._settings.joints.get(name, JointControl()).mode
+            mode = self._settings.mode if own is None else own
+            drive.kd[i] = 0.0 if mode is ControlMode.EFFORT else self._kd[i]
+            drive.kp[i] = self._kp[i] if mode is ControlMode.POSITION else 0.0
 
     def command(self, command: JointCommand) -> None:
         """Take a command; it holds until the next one for the same joint."""
@@ -163,7 +172,7 @@ class BodyController:
         self._approaching = bool(np.any(np.abs(left) > reach))
 
     def _refuse_unknown_joints(self, settings: ControlSettings) -> None:
-        for name in (*(settings.joints or ()), *(settings.kp or ()), *(settings.kd or ())):
+        for name in settings.joints:
             if name not in self._joints:
                 hint = did_you_mean(name, self._joints)
                 raise ValueError(f"body '{self._name}' has no moving joint '{name}'.{hint}")
@@ -176,7 +185,7 @@ class BodyController:
             if drive.kp[i] == 0.0:  # was limp or driven otherwise: start from where it is
                 drive.q[i] = self._motion.q[i]
             drive.kp[i], drive.kd[i] = self._kp[i], self._kd[i]
-            self._target[i] = position
+            self._target[i] = _within(self._range[i], position)
             self._approaching = True
             drive.dq[i] = velocity or 0.0
             drive.effort[i] = effort or 0.0
@@ -210,6 +219,13 @@ class BodyController:
             _log.warning("body '%s': %s", self._name, message)
 
 
+def _within(allowed: Range, position: float) -> float:
+    """Return the position, or the end of the range beyond which it lies."""
+    if allowed.lower > allowed.upper:  # an inverted range says nothing
+        return position
+    return min(max(position, allowed.lower), allowed.upper)
+
+
 def _speed_limit(velocity: Range) -> float:
     limit = min(abs(velocity.lower), abs(velocity.upper))
     return limit if 0.0 < limit < inf else DEFAULT_SPEED
@@ -217,12 +233,12 @@ def _speed_limit(velocity: Range) -> float:
 
 def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> tuple[Array, Array]:
     kp, kd = servo_gains(body, q, fixed=fixed)
-    for gains, uniform, named in (
-        (kp, settings.uniform_kp, settings.kp),
-        (kd, settings.uniform_kd, settings.kd),
-    ):
-        if uniform is not None:
-            gains[:] = uniform
-        for i, link in enumerate(body.moving_links):
-            gains[i] = (named or {}).get(link.joint.name, gains[i])
+    for i, link in enumerate(body.moving_links):
+        own = settings.joints.get(link.joint.name, JointControl())
+        kp[i] = _first_given(own.kp, settings.kp, kp[i])
+        kd[i] = _first_given(own.kd, settings.kd, kd[i])
     return kp, kd
+
+
+def _first_given(*values: float | None) -> float:
+    return next(value for value in values if value is not None)

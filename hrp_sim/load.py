@@ -12,7 +12,7 @@ from hrp_model import BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import Span
 from hrp_model.measure import bounding_box
 from hrp_model.reading import read_source
-from hrp_model.resources import share_folder
+from hrp_model.resources import ResourceError, named_path, share_folder
 from hrp_model.tessellate import shape_mesh
 from hrp_model.yaml_nodes import Mapping
 from hrp_model.yaml_tree import parse
@@ -30,7 +30,8 @@ def load_world(
     """Read a world file, or put a model alone on a floor.
 
     Args:
-        world: Path of a world file (``.yaml`` with ``bodies``) or of a model.
+        world: Path of a world file (``.yaml`` with ``bodies``) or of a model, or its
+            ``file://`` or ``package://`` URI.
         diagnostics: Where notes and warnings go; by default they are logged.
 
     Raises:
@@ -38,7 +39,11 @@ def load_world(
             with its place.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
-    path = Path(world)
+    try:
+        path = named_path(world)
+    except ResourceError as error:
+        diagnostics.error("missing-world", str(error))
+        raise ModelError(diagnostics.found) from None
     if path.suffix.lower() in _MODEL_SUFFIXES:
         return _alone_on_floor(path, diagnostics)
     real_path = Path(os.path.realpath(path))

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import rclpy
@@ -28,10 +27,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
 from tf2_msgs.msg import TFMessage
 
-from hrp_model import Diagnostics, ModelError
+from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode, logged_diagnostics
-from hrp_model.resources import ResourceError, resolve
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, qos
 from hrp_msgs.clock import clock
@@ -40,6 +38,7 @@ from hrp_msgs.imu import imu
 from hrp_msgs.joint_command import joint_command
 from hrp_msgs.joint_state import joint_state
 from hrp_msgs.laser_scan import laser_scan
+from hrp_msgs.names import NameCollisionError
 from hrp_msgs.odometry import odometry
 from hrp_msgs.params import SIM_NODE, declare
 from hrp_msgs.tf import tf_message, transform
@@ -210,14 +209,17 @@ class SimNode(Node):
             raise WrongParameterError("no world is named; start with: --ros-args -p world:=FILE")
         if solver not in ("", *(s.value for s in Solver)):
             raise WrongParameterError(f"solver is 'world' or 'quick', not '{solver}'")
-        path = resolve(world, Path.cwd()) if "://" in world else Path(world)
-        config = load_world(path, logged_diagnostics(self)).with_physics(
+        config = load_world(world, logged_diagnostics(self)).with_physics(
             solver=Solver(solver) if solver else None, seed=seed if seed >= 0 else None
         )
         return Simulation(config, defer_images=True, diagnostics=logged_diagnostics(self))
 
     def start(self, simulation: Simulation) -> None:
-        """Make the topics of a simulation, and publish what does not change."""
+        """Make the topics of a simulation, and publish what does not change.
+
+        Raises:
+            ModelError: Two names would become one topic.
+        """
         self._simulation = simulation
         self._clock_topic = Topic(self, Clock, names.CLOCK, qos.CLOCK)
         self._tf = Topic(self, TFMessage, names.TF, qos.TF)
@@ -227,8 +229,13 @@ class SimNode(Node):
         cameras = {k: s for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)}
         self._darkroom = Darkroom(cameras, self._publish_image)
         bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-        self.naming = name_bodies(bodies, self.settings["frame_prefix"])
-        fixed_roots = [self._start_body(s) for s in simulation.bodies.values()]
+        try:
+            tokens = names.topic_tokens(bodies)
+            self.naming = name_bodies(bodies, self.settings["frame_prefix"], tokens)
+            fixed_roots = [self._start_body(s) for s in simulation.bodies.values()]
+        except NameCollisionError as error:
+            problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
+            raise ModelError([problem]) from None
         self._tf_static.publish(tf_message(root for root in fixed_roots if root))
         simulation.wanted = lambda name: self._outputs[name].is_wanted()
 
@@ -311,7 +318,7 @@ class RosSession:
         with_models: Whether to describe the bodies too, as model_node does.
 
     Raises:
-        ModelError, PhysicsError, ResourceError: The world cannot be used.
+        ModelError, PhysicsError: The world cannot be used.
         ParameterException, WrongParameterError: A parameter cannot be used.
     """
 
@@ -344,11 +351,12 @@ class RosSession:
 
     def close(self) -> None:
         """End the nodes and their thread."""
-        rclpy.try_shutdown()
+        self._executor.shutdown()  # first, so that nothing is published after its end
         self._thread.join()
         self.node.close()
         for node in self._models:
             node.destroy_node()
+        rclpy.try_shutdown()
 
     def _describe_bodies(self) -> None:
         for name, simulated in self.simulation.bodies.items():
@@ -373,7 +381,7 @@ def main() -> int:
     except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return 1
-    except (PhysicsError, ResourceError) as error:
+    except PhysicsError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     factor = session.node.settings["real_time_factor"]

@@ -78,7 +78,7 @@ def _run_with_ros(options: argparse.Namespace) -> int:
         print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
         return PROBLEM
     _give_dds_room()
-    parameters = {"world": str(options.world)}
+    parameters = {"world": options.world}
     if options.solver:
         parameters["solver"] = options.solver
     if options.seed is not None:
@@ -139,7 +139,7 @@ def _step(
             on_step = _also_trace(on_step, trace, simulation)
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
         stack.enter_context(stopped_by_signals(runner))
-        board = Board(str(options.world), runner, lines, listening=options.listen)
+        board = Board(options.world, runner, lines, listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         start_ns, start = simulation.state.time_ns, time.monotonic()
         with live if console.is_terminal else nullcontext():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix
 from hrp_model.yaml_nodes import Mapping, Node, Scalar
 
 from .config import BodyEntry, WorldConfig
-from .control import HOLD, LIMP, ControlMode, ControlSettings
+from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
 from .engine import PhysicsSettings, Placement, Solver
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
+_OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 # Settings that are plain numbers, with the range in which they make sense.
 _NUMBERS = {
     "time_step": (1e-6, 0.1),
@@ -181,29 +182,52 @@ class WorldReader:
         if control is None:
             return HOLD
         names = [link.joint.name for link in body.moving_links]
-        kp, uniform_kp = self._gains(control, "kp", names)
-        kd, uniform_kd = self._gains(control, "kd", names)
+        joints = self._joint_controls(control, names)
         settings = ControlSettings(
             mode=control.choice("mode", choices=_MODES, default=ControlMode.POSITION),
-            kp=kp,
-            kd=kd,
-            uniform_kp=uniform_kp,
-            uniform_kd=uniform_kd,
-            joints=self._driven_joints(control, names),
+            kp=self._common_gain(control, "kp", names, joints),
+            kd=self._common_gain(control, "kd", names, joints),
+            joints=joints,
         )
         control.finish()
         return settings
 
-    def _gains(
-        self, control: Mapping, key: str, names: list[str]
-    ) -> tuple[dict[str, float] | None, float | None]:
-        """Read gains given once for all joints, or by joint name."""
+    def _joint_controls(self, control: Mapping, names: list[str]) -> dict[str, JointControl]:
+        """Read how single joints differ: 'hold', 'none', or mode and gains."""
+        joints: dict[str, JointControl] = {}
+        given = control.mapping("joints")
+        if given is None:
+            return joints
+        self._refuse_unknown_joints(given, names)
+        for name in names:
+            written = given.get(name)
+            if isinstance(written, Scalar):
+                settings = given.choice(name, choices=_CONTROL_WORDS, default=HOLD)
+                joints[name] = JointControl(mode=settings.mode)
+            elif (own := given.mapping(name)) is not None:
+                mode = own.choice("mode", choices=_OWN_MODES, default=None)
+                kp, kd = self._gain(own, "kp"), self._gain(own, "kd")
+                joints[name] = JointControl(mode=mode, kp=kp, kd=kd)
+                own.finish()
+        return joints
+
+    def _common_gain(
+        self,
+        control: Mapping,
+        key: Literal["kp", "kd"],
+        names: list[str],
+        joints: dict[str, JointControl],
+    ) -> float | None:
+        """Read a gain given once for all joints, or by joint name into ``joints``."""
         given = control.get(key)
         if not isinstance(given, Mapping):
-            return None, self._gain(control, key)
-        gains = {name: self._gain(given, name) for name in names}
+            return self._gain(control, key)
         self._refuse_unknown_joints(given, names)
-        return {name: gain for name, gain in gains.items() if gain is not None}, None
+        for name in names:
+            if (gain := self._gain(given, name)) is not None:
+                own = joints.get(name, JointControl())
+                joints[name] = replace(own, kp=gain) if key == "kp" else replace(own, kd=gain)
+        return None
 
     def _gain(self, node: Mapping, key: str) -> float | None:
         gain = node.number(key, default=None)
@@ -211,20 +235,6 @@ class WorldReader:
             message = f"a gain must not be negative: {gain:g}"
             self._diagnostics.error("out-of-range", message, node.at(key))
         return gain
-
-    def _driven_joints(self, control: Mapping, names: list[str]) -> tuple[str, ...] | None:
-        """Read the list of joints that are driven."""
-        listed = control.sequence("joints")
-        if listed is None:
-            return None
-        driven = []
-        for item in listed.items:
-            name = item.text if isinstance(item, Scalar) else ""
-            if name in names:
-                driven.append(name)
-            else:
-                self._unknown_joint(name, item, names)
-        return tuple(driven)
 
     def _refuse_unknown_joints(self, given: Mapping, names: list[str]) -> None:
         for name, (key, _) in given.entries().items():

@@ -18,7 +18,7 @@ APT_PACKAGES=(
 )
 ROS_WHEELS=(ros-jazzy-rclpy==7.1.6 'ros-rmw-fastrtps-cpp~=8.4.3' ros-jazzy-common-interfaces==5.3.6)
 INTERFACE_TOOLS=(
-  ninja catkin_pkg
+  numpy ninja catkin_pkg
   ros-jazzy-ament-cmake==2.5.4 'ros-ament-package~=0.16.4'
   'ros-ament-cmake-include-directories~=2.5.4' 'ros-ament-cmake-gmock~=2.5.4'
   'ros-ament-cmake-gtest~=2.5.4' 'ros-ament-cmake-pytest~=2.5.4'
@@ -27,11 +27,44 @@ INTERFACE_TOOLS=(
   'ros-rosidl-core-generators==0.2.*'
 )
 
-say() { printf '\033[1m[setup]\033[0m %s\n' "$*"; }
-fail() {
-  printf '\033[1;31m[setup] failed:\033[0m %s\n' "$1" >&2
-  printf '        what to do: %s\n' "$2" >&2
+bold() { if [ -t 1 ]; then printf '\033[1m%s\033[0m' "$1"; else printf '%s' "$1"; fi; }
+say() { printf '%s %s\n' "$(bold '[setup]')" "$*"; }
+fail() { # PROBLEM WHAT_TO_DO
+  printf '%s %s\n  what to do: %s\n' "$(bold '[setup] failed:')" "$1" "$2" >&2
   exit 1
+}
+
+# Until a log is removed, show on the terminal how long it grows, and its last line.
+watch_log() {
+  local started=$SECONDS
+  while [ -e "$1" ]; do
+    printf '\r\033[K%8d s  %.*s' $((SECONDS - started)) $((${COLUMNS:-80} - 14)) "$(tail -qn 1 "$1" 2>/dev/null | tr -cd '[:print:]')"
+    sleep 0.5
+  done
+  printf '\r\033[K'
+}
+
+# step TITLE WHAT_TO_DO COMMAND...: run a command without its noise. If it fails, show the end of
+# what it wrote, and what to do.
+step() {
+  local title=$1 advice=$2 started=$SECONDS log status=0
+  shift 2
+  log=$(mktemp)
+  # shellcheck disable=SC2064 # the name as it is now
+  trap "rm -f '$log'" EXIT
+  say "$title ..."
+  if [ -t 1 ]; then watch_log "$log" & fi
+  "$@" >"$log" 2>&1 || status=$?
+  local written
+  written=$(tail -n 30 "$log")
+  rm -f "$log"
+  wait
+  trap - EXIT
+  if [ "$status" != 0 ]; then
+    printf '%s\n' "$written" | sed 's/^/  | /' >&2
+    fail "$title" "$advice"
+  fi
+  printf '%8d s\n' $((SECONDS - started))
 }
 
 # A step is marked with the fingerprint of what it was made from, and runs again when that changes.
@@ -39,74 +72,89 @@ is_done() { [ "$(cat "$VENV/.setup/$1" 2>/dev/null)" = "$2" ]; }
 mark_done() { mkdir -p "$VENV/.setup" && printf '%s' "$2" >"$VENV/.setup/$1"; }
 fingerprint() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
 
-as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    fail "this needs root, and there is no sudo" "run as root: $*"
-  fi
-}
-
 install_apt_packages() {
-  local missing=() package
+  local missing=() root=() package
   for package in "${APT_PACKAGES[@]}"; do
     dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
-  command -v apt-get >/dev/null || fail "this system has no apt" "install by hand: ${missing[*]}"
-  say "installing system packages: ${missing[*]}"
-  as_root apt-get update -qq || fail "apt cannot read its package lists" "check the network and /etc/apt/sources.list*"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
-    fail "apt could not install: ${missing[*]}" "run: apt-get install ${missing[*]}, and read its message"
+  local by_hand="apt-get install ${missing[*]}"
+  command -v apt-get >/dev/null ||
+    fail "this system has no apt-get" "install what it calls: ${missing[*]}"
+  if [ "$(id -u)" != 0 ]; then
+    by_hand="sudo $by_hand"
+    command -v sudo >/dev/null ||
+      fail "system packages are missing, and there is no sudo" "as root: ${by_hand#sudo }; then run this again as $(id -un)"
+    sudo -n true 2>/dev/null || say "system packages are missing; sudo asks for your password"
+    sudo true ||
+      fail "system packages are missing, and sudo refuses" "let an administrator run: $by_hand; then run this again"
+    root=(sudo)
+  fi
+  # Somebody's broken repository must not stop what the others provide.
+  step "reading the lists of system packages" "see /etc/apt/sources.list*" \
+    sh -c '"$@" || echo "not all lists could be read"' - "${root[@]}" apt-get update
+  step "installing system packages: ${missing[*]}" "check the network, then run: $by_hand" \
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 "${missing[@]}"
+}
+
+# A virtual environment works only where it was made, with the Python it was made with.
+venv_works() {
+  "$VENV/bin/python" -c "
+import pathlib, sys, sysconfig
+venv = pathlib.Path(sys.argv[1])
+assert pathlib.Path(sysconfig.get_path('purelib')).is_dir()
+assert str(venv) in (venv / 'bin/pip').read_text()
+" "$VENV" 2>/dev/null
 }
 
 make_venv() {
-  if ! "$VENV/bin/python" -c '' 2>/dev/null; then
-    say "making a virtual environment in .venv"
-    rm -rf "$VENV"
-    "$PYTHON" -m venv --system-site-packages "$VENV" ||
-      fail "no virtual environment could be made" "install python3-venv, and see that the disk is not full"
-  fi
+  venv_works && return
+  "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    fail "Python 3.10 or newer is needed, not $("$PYTHON" -V)" "use Debian 12, Ubuntu 22.04, or newer"
+  [ -w . ] || fail "$(id -un) may not write to $PWD" "clone it to a folder of your own"
+  rm -rf "$VENV" 2>/dev/null || fail "$VENV is not yours" "remove it: sudo rm -r '$VENV'"
+  step "making a virtual environment in .venv" "see whether the disk is full" \
+    "$PYTHON" -m venv --system-site-packages "$VENV"
+  pip_install "the build tools" 'setuptools>=64' wheel
 }
 
 pip_install() { # WHAT PACKAGE...
   local what=$1
   shift
-  say "installing $what"
-  "$VENV/bin/pip" install -q --disable-pip-version-check "$@" ||
-    fail "pip could not install $what" "check the network, then run the same command again"
+  [ -w "$VENV" ] || fail "$VENV is not yours" "remove it: sudo rm -r '$VENV'"
+  step "installing $what" "check the network and the free space of the disk, then run this again" \
+    "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input "$@"
+}
+
+# ROS writes its logs below HOME, and we our meshes; a service's account may have none.
+ensure_home() {
+  [ -w "${HOME:-/nonexistent}" ] && return
+  export HOME="$VENV/home"
+  mkdir -p "$HOME"
 }
 
 install_ros() {
-  if [ -n "${ROS_DISTRO:-}" ] && "$VENV/bin/python" -c 'import rclpy' 2>/dev/null &&
-    ! "$VENV/bin/pip" show -q ros-jazzy-rclpy 2>/dev/null; then
+  if [ -n "${ROS_DISTRO:-}" ] && [ ! -e "$VENV/.setup/ros" ] && "$VENV/bin/python" -c 'import rclpy' 2>/dev/null; then
     say "using the sourced ROS 2 $ROS_DISTRO"
     return
   fi
   local mark
-  mark=$(fingerprint "${ROS_WHEELS[@]}" </dev/null)
-  if ! is_done ros "$mark"; then
-    pip_install "ROS 2 Jazzy from PyPI" "${ROS_WHEELS[@]}"
-    mark_done ros "$mark"
-  fi
   mark=$(find hrp_msgs/interfaces -type f ! -path '*__pycache__*' -print0 | sort -z | xargs -0 cat |
-    fingerprint "${INTERFACE_TOOLS[@]}")
-  if ! is_done interfaces "$mark"; then
-    pip_install "the generators of ROS messages" setuptools wheel numpy "${INTERFACE_TOOLS[@]}"
-    say "building the standard interfaces that PyPI lacks (half a minute)"
-    "$VENV/bin/python" -m hrp_msgs.interfaces.build ||
-      fail "an interface package could not be built" "read the compiler's message above"
-    mark_done interfaces "$mark"
-  fi
+    fingerprint "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}")
+  is_done ros "$mark" && return
+  [ "$(uname -m)" = x86_64 ] ||
+    fail "PyPI has ROS 2 for x86_64 only, not for $(uname -m)" "install ROS 2, source its setup.bash, run this again"
+  pip_install "ROS 2 Jazzy from PyPI" "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}"
+  step "building the standard messages that PyPI lacks" "read the compiler's message above" \
+    "$VENV/bin/python" -m hrp_msgs.interfaces.build
+  mark_done ros "$mark"
 }
 
 install_package() {
   local mark
   mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] | fingerprint "$PWD")
   if ! is_done package "$mark" || ! "$VENV/bin/python" -c 'import hrp_sim.ode._core' 2>/dev/null; then
-    pip_install "the build tools" 'setuptools>=64' wheel
     pip_install "hrp_ros and what it needs" --no-build-isolation -e '.[test]'
     mark_done package "$mark"
   fi
@@ -114,5 +162,9 @@ install_package() {
 
 install_apt_packages
 make_venv
+ensure_home
 install_ros
 install_package
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  say "ready: source .venv/bin/activate"
+fi

@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from paths import MODELS
+from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
@@ -208,7 +208,8 @@ def test_tf_puts_a_foot_where_the_engine_has_it(peer):
         for message in list(peer.messages["/tf"]):
             for t in message.transforms:
                 stamps.get(t.header.frame_id, set()).add(stamp_ns(t.header.stamp))
-        return min(stamps["world"] & stamps["PELVIS"], default=0)
+        both = stamps["world"] & stamps["PELVIS"]
+        return min((t for t in both if t >= SETTLED_NS), default=0)
 
     peer.wait_until("transforms of the root and the joints at one time", common_time)
     time_ns = common_time()
@@ -262,3 +263,63 @@ def test_ctrl_c_ends_it_cleanly(robot):
     _, process = robot
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 0
+
+
+def finished(arguments, log) -> tuple[int, str]:
+    """Run a module to its own end; return its exit status and everything it said."""
+    with running(arguments, log) as process:
+        status = process.wait(timeout=60)
+    return status, log.read_text(encoding="utf-8")
+
+
+def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
+    arguments = ["-m", "hrp_sim.cli", "run", str(WORLD), "--ros", "--listen", "--duration", "5"]
+    status, said = finished(arguments, tmp_path / "log.txt")
+    assert status == 0, said
+    assert "/head_camera/image_raw" in said
+    assert "real-time factor" in said
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "words"),
+    [
+        ([], 2, "world:=FILE"),
+        (["-p", "world:=none.yaml"], 1, "cannot read 'none.yaml'"),
+        (["-p", "world:=bad.yaml"], 1, "bad.yaml:1:20: error: no such file"),
+        (["-p", "world:=x.yaml", "-p", "solver:=fast"], 2, "'world' or 'quick', not 'fast'"),
+        (["-p", "world:=package://nobody/x.yaml"], 1, "no package 'nobody'"),
+    ],
+)
+def test_what_cannot_run_says_why(parameters, status, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.yaml").write_text("bodies: [ { model: no.body } ]", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    arguments = ["-m", "hrp_sim.node", "--ros-args", *parameters]
+    ended, said = finished(arguments, tmp_path / "log.txt")
+    assert ended == status, said
+    assert words in said
+    assert "Traceback" not in said
+
+
+def test_two_robots_live_in_namespaces_of_their_own(tmp_path):
+    world = tmp_path / "two.yaml"
+    arm = MODELS / "arm" / "arm.body"
+    world.write_text(
+        f"bodies: [ {{ name: left-1, model: {arm} }}, {{ name: 2nd, model: {arm} }} ]",
+        encoding="utf-8",
+    )
+    log = tmp_path / "log.txt"
+    with running(["-m", "hrp_sim.cli", "run", str(world), "--ros"], log) as process:
+        peer = Peer()
+        try:
+            for namespace in ("left_1", "n2nd"):
+                peer.follow(f"{namespace}/joint_states", JointState)
+                peer.follow(f"{namespace}/robot_description", String, LATCHED)
+                peer.wait_for(f"{namespace}/joint_states")
+                peer.wait_until(
+                    "a URDF", lambda n=namespace: peer.messages[f"{n}/robot_description"]
+                )
+        finally:
+            peer.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0, log.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """What a controller writes into the drive of a body, without any physics."""
 
 import array
+from dataclasses import replace
 from math import inf, nan
 
 import numpy as np
@@ -16,6 +17,7 @@ from hrp_sim.control import (
     ControlMode,
     ControlSettings,
     JointCommand,
+    JointControl,
 )
 from hrp_sim.gains import servo_gains
 from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody
@@ -106,25 +108,27 @@ def test_velocity_control_starts_by_standing_still():
     assert not drive.dq.any()
 
 
-def test_only_the_joints_named_are_driven():
-    drive = Bench(ControlSettings(joints=("C", "A"))).drive
+def test_single_joints_may_be_driven_otherwise():
+    limp = JointControl(mode=ControlMode.EFFORT)
+    drive = Bench(ControlSettings(joints={"B": limp})).drive
     assert_allclose(drive.kp, [KP[A], 0.0, KP[C]])
     assert_allclose(drive.kd, [KD[A], 0.0, KD[C]])
-    assert not Bench(ControlSettings(joints=())).drive.kd.any()
+    moving = JointControl(mode=ControlMode.VELOCITY)
+    drive = Bench(ControlSettings(mode=ControlMode.EFFORT, joints={"C": moving})).drive
+    assert_allclose(drive.kp, 0.0)
+    assert_allclose(drive.kd, [0.0, 0.0, KD[C]])
 
 
 def test_gains_come_by_joint_else_for_all_else_from_the_model():
-    drive = Bench(ControlSettings(kp={"B": 7.0}, uniform_kd=3.0, kd={"A": 0.0})).drive
+    joints = {"A": JointControl(kd=0.0), "B": JointControl(kp=7.0)}
+    drive = Bench(ControlSettings(kd=3.0, joints=joints)).drive
     assert_allclose(drive.kp, [KP[A], 7.0, KP[C]])
     assert_allclose(drive.kd, [0.0, 3.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    "settings", [{"joints": ("BB",)}, {"kp": {"BB": 1.0}}, {"kd": {"BB": 1.0}}]
-)
-def test_settings_for_an_unknown_joint_are_refused(settings):
+def test_settings_for_an_unknown_joint_are_refused():
     with pytest.raises(ValueError, match=r"'r1' has no moving joint 'BB'. Did you mean 'B'\?"):
-        Bench(ControlSettings(**settings))
+        Bench(ControlSettings(joints={"BB": JointControl()}))
 
 
 def test_a_body_of_tracks_alone_can_be_driven():
@@ -286,3 +290,13 @@ def test_values_may_come_in_any_sequence(bench, make):
 def test_of_two_commands_to_one_joint_the_last_counts(bench):
     bench.command("A", "A", velocity=[1.0, 2.0])
     assert bench.drive.dq[A] == 2.0
+
+
+def test_a_command_beyond_the_range_goes_to_its_end():
+    link = BODY.moving_links[A]
+    joint = replace(link.joint, position=Range(-0.5, 0.4))
+    links = tuple(replace(x, joint=joint) if x is link else x for x in BODY.links)
+    bench = Bench(body=replace(BODY, links=links))
+    bench.command("A", position=[3.0])
+    bench.run(2000)
+    assert_allclose(bench.drive.q[A], 0.4)

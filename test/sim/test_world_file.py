@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from hrp_model import Diagnostics, ModelError
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_sim.control import HOLD, LIMP, ControlMode
+from hrp_sim.control import HOLD, LIMP, ControlMode, JointControl
 from hrp_sim.engine import PhysicsSettings, Solver
 from hrp_sim.load import load_world
 
@@ -154,17 +154,20 @@ def test_settings_may_be_overridden_one_by_one(world):
 
 @pytest.mark.parametrize("mode", ControlMode)
 def test_control_may_be_spelled_out(world, mode):
-    keys = f"control: {{ mode: {mode.value}, kp: 10, kd: {{ J2: 0.5 }}, joints: [ J2 ] }}"
+    joints = "{ J1: none, J2: { mode: effort, kp: 3 } }"
+    keys = f"control: {{ mode: {mode.value}, kp: 10, kd: {{ J2: 0.5 }}, joints: {joints} }}"
     control = only_body(world(with_body(keys))).control
-    assert (control.mode, control.joints) == (mode, ("J2",))
-    assert (control.uniform_kp, control.kp) == (10.0, None)
-    assert (control.uniform_kd, control.kd) == (None, {"J2": 0.5})
+    assert (control.mode, control.kp, control.kd) == (mode, 10.0, None)
+    assert control.joints == {
+        "J1": JointControl(mode=ControlMode.EFFORT),
+        "J2": JointControl(mode=ControlMode.EFFORT, kp=3.0, kd=0.5),
+    }
 
 
 @pytest.mark.parametrize("keys", ["control: {}", "control: { kp: {} }", "control: hold"])
 def test_control_that_says_nothing_holds(world, keys):
     control = only_body(world(with_body(keys))).control
-    assert (control.mode, control.kp or None, control.joints) == (ControlMode.POSITION, None, None)
+    assert control == HOLD
 
 
 def test_one_model_may_stand_in_many_places_and_is_read_once(world):
@@ -217,8 +220,14 @@ MISTAKES = [
     ("control: { kd: { J1: -2 } }", "out-of-range", "3:26", "a gain must not be negative: -2"),
     ("control: { kp: { J7: 2 } }", "unknown-joint", "3:22", "no moving joint 'J7'"),
     ("control: { kp: high }", "wrong-type", "3:20", "expected a number, found 'high'"),
-    ("control: { joints: [ J1, J7 ] }", "unknown-joint", "3:30", "no moving joint 'J7'"),
-    ("control: { joints: J1 }", "wrong-type", "3:24", "expected a list, found 'J1'"),
+    ("control: { joints: { J7: hold } }", "unknown-joint", "3:26", "no moving joint 'J7'"),
+    (
+        "control: { joints: J1 }",
+        "wrong-type",
+        "3:24",
+        "expected a mapping (key: value), found 'J1'",
+    ),
+    ("control: { joints: { J1: hodl } }", "unknown-word", "3:30", "Did you mean 'hold'?"),
 ]
 
 
