@@ -1,0 +1,121 @@
+"""The command hrp-sim, as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from paths import MODELS
+
+from hrp_sim.cli import main
+
+ARM = MODELS / "worlds" / "arm.yaml"
+MOVING_LINK = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: Bad
+links:
+  - { name: BASE, joint_type: fixed, mass: 1 }
+  - { name: ARM, parent: %s, joint_type: %s, joint_id: 0, mass: %s, inertia: [%s] }
+"""
+
+
+def run(capsys, *arguments):
+    """Return the exit status and what went to standard output and standard error."""
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as ended:  # how argparse refuses
+        status = ended.code
+    return (status, *capsys.readouterr())
+
+
+def state_hash(out: str) -> str:
+    return re.search(r"sha256:(\w{64})", out)[1]
+
+
+def test_a_run_sums_up_and_repeats_bit_by_bit(capsys):
+    status, out, err = run(capsys, "run", ARM, "--duration", "0.5")
+    assert (status, err) == (0, "")
+    assert "simulated 0.500 s" in out
+    assert "joint_states" in out
+    again = run(capsys, "run", ARM, "--duration", "0.5")[1]
+    longer = run(capsys, "run", ARM, "--duration", "0.501")[1]
+    assert state_hash(out) == state_hash(again) != state_hash(longer)
+
+
+def test_the_solver_can_be_chosen(capsys):
+    hashes = {
+        state_hash(run(capsys, "run", ARM, "--duration", "0.1", "--solver", solver)[1])
+        for solver in ("world", "quick")
+    }
+    assert len(hashes) == 2
+
+
+def test_a_model_runs_alone_on_a_floor(capsys):
+    model = MODELS / "humanoid" / "humanoid.body"
+    status, out, err = run(capsys, "run", model, "--duration", "0.1")
+    assert (status, err) == (0, "")
+    assert "left_foot_force" in out
+
+
+def test_a_package_uri_names_our_own_worlds(capsys):
+    uri = "package://hrp_ros/models/worlds/arm.yaml"
+    assert run(capsys, "run", uri, "--duration", "0.01")[0] == 0
+
+
+def test_a_trace_holds_the_motion_from_the_start(capsys, tmp_path):
+    trace = tmp_path / "trace.jsonl"
+    arguments = ("--duration", "0.1", "--trace", trace, "--every", "0.02")
+    assert run(capsys, "run", ARM, *arguments)[0] == 0
+    lines = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
+    np.testing.assert_allclose([line["time"] for line in lines], np.arange(6) * 0.02)
+    arm = lines[-1]["bodies"]["arm"]
+    assert arm.keys() == {"root_p", "root_R", "root_v", "root_w", "q", "dq"}
+    assert arm["q"]["J2"] == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("parent", "joint_type", "mass", "inertia", "place", "words"),
+    [
+        ("BASE", "rotat", "1", "1,0,0,1,0,1", "6:44", "joint_type 'rotat' is unknown"),
+        ("BASES", "revolute", "1", "1,0,0,1,0,1", "6:26", "the parent 'BASES' of link 'ARM'"),
+        ("BASE", "revolute", "0", "1,0,0,1,0,1", "6:13", "its mass must be positive, not 0 kg"),
+        ("BASE", "revolute", "-1", "1,0,0,1,0,1", "6:13", "mass"),
+        ("BASE", "revolute", "nan", "1,0,0,1,0,1", "6:73", "a finite number"),
+        ("BASE", "revolute", "1", "0,0,0,0,0,0", "6:13", "inertia"),
+        ("BASE", "revolute", "1", "1,0,0,1,0,-1", "6:13", "inertia"),
+    ],
+)
+def test_a_model_that_physics_cannot_take_is_located(
+    capsys, tmp_path, parent, joint_type, mass, inertia, place, words
+):
+    model = tmp_path / "bad.body"
+    model.write_text(MOVING_LINK % (parent, joint_type, mass, inertia), encoding="utf-8")
+    status, out, err = run(capsys, "run", model, "--duration", "0.1")
+    assert status == 1
+    assert "simulated" not in out
+    error = next(line for line in err.splitlines() if "error" in line)
+    assert words in error
+    assert f"bad.body:{place}" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["run", "nowhere.yaml"], 1, "cannot read 'nowhere.yaml'"),
+        (["run", "nowhere.wrl"], 1, "cannot read 'nowhere.wrl'"),
+        (["run", ARM, "--duration", "0"], 2, "must be more than 0"),
+        (["run", ARM, "--duration", "nan"], 2, "must be more than 0"),
+        (["run", ARM, "--rtf", "-1"], 2, "must be more than 0"),
+        (["run", ARM, "--solver", "fast"], 2, "invalid choice: 'fast'"),
+        (["run", ARM, "--listen"], 2, "--listen needs --ros"),
+        (["run", ARM, "--trace", "/nowhere/x", "--duration", "1"], 1, "/nowhere/x"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_what_cannot_be_done_says_why(capsys, arguments, status, words):
+    ended, _, err = run(capsys, *arguments)
+    assert ended == status
+    assert words in err
