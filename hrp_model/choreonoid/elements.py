@@ -216,8 +216,6 @@ def _library(mapping: Mapping, uri: str, place: _Place) -> None:
         foreign = scope.document.anchors
         document = parse_document(source, scope.diagnostics, foreign)
         scope.libraries[path] = document
-        if document.root is not None:
-            scope.note_picks(document.root)
     library = scope.libraries[path]
     node = library.anchors.get(name) if name else library.root
     if node is None:

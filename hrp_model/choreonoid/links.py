@@ -15,7 +15,7 @@ from .devices import read_device
 from .elements import Contents, read_elements
 from .joints import read_joint
 from .masses import read_mass
-from .scope import Scope, misspelt, rotation, translation, words
+from .scope import Scope, finish_open, rotation, translation, words
 
 _UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
 _MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
@@ -114,13 +114,8 @@ def link_info(mapping: Mapping) -> dict[str, object]:
 
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
-    """Warn about keys that look like misspelt ones.
-
-    Others are free information for whoever knows them, as the format allows.
-    """
-    known = _READ_KEYS | set(own)
-    free = {key for key in mapping.entries() if not misspelt(key, known)}
-    mapping.finish(ignore=free)
+    """Warn about keys that look like misspelt ones of a link's, or of the entry's ``own``."""
+    finish_open(mapping, _READ_KEYS.union(own))
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:

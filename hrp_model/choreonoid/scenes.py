@@ -71,7 +71,7 @@ def read_resource(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
         message = f"'{uri}' has no node named '{node}'; it is left out"
         scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
         return ()
-    elsewhere = {name for file, name in scope.picked if file == uri} - {node}
+    elsewhere = scope.picked(uri) - {node} if picked.children else set()
     return tuple(shape.moved(T) for shape in _without(picked, elsewhere).flattened())
 
 

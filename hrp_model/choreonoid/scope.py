@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ class Scope:
         reading: The run of reading it belongs to.
         document: The file's own nodes and anchors.
         angle: Radians in one unit of the file's angles.
-        picked: Uri and name of every node that the file picks out of another file.
         cache: Results by the node that gave them: an alias stands for one object.
         libraries: Files of nodes that were read so far.
     """
@@ -34,16 +34,21 @@ class Scope:
     reading: Reading
     document: Document
     angle: float
-    picked: set[tuple[str, str]] = field(default_factory=set)
     cache: dict[int, Any] = field(default_factory=dict)
     libraries: dict[Path, Document] = field(default_factory=dict)
+    _picks: dict[str, set[str]] = field(default_factory=dict)
+    _searched: int = 0
 
-    def __post_init__(self) -> None:
-        if self.document.root is not None:
-            self.note_picks(self.document.root)
+    def picked(self, uri: str) -> set[str]:
+        """Return the names of the nodes that the file picks out of another one, anywhere in it."""
+        documents = [self.document, *self.libraries.values()]
+        for document in documents[self._searched :]:
+            if document.root is not None:
+                self._note_picks(document.root)
+        self._searched = len(documents)
+        return self._picks.get(uri, set())
 
-    def note_picks(self, root: Node) -> None:
-        """Note what a document picks out of other files, before any of it is read."""
+    def _note_picks(self, root: Node) -> None:
         seen = {id(root)}
         stack = [root]
         while stack:
@@ -52,7 +57,7 @@ class Scope:
                 entries = {key: value for key, (_, value) in node.entries().items()}
                 uri, name = entries.get("uri"), entries.get("node", entries.get("fragment"))
                 if isinstance(uri, Scalar) and isinstance(name, Scalar):
-                    self.picked.add((uri.text, name.text))
+                    self._picks.setdefault(uri.text, set()).add(name.text)
                 below = list(entries.values())
             else:
                 below = node.items if isinstance(node, Sequence) else []
@@ -172,9 +177,19 @@ def numbers(node: Node, count: int, diagnostics: Diagnostics) -> Array | None:
     return None
 
 
-def misspelt(key: str, known: Iterable[str]) -> bool:
+def finish_open(mapping: Mapping, known: frozenset[str], free: Collection[str] = ()) -> None:
+    """Warn about keys that look like misspelt ones of ``known``, but for those in ``free``.
+
+    Any other key may hold anchors, or information for whoever knows it: the format allows it.
+    """
+    others = {key for key in mapping.entries() if key not in known and not _misspelt(key, known)}
+    mapping.finish(ignore=others.union(free))
+
+
+@lru_cache(maxsize=1024)  # the same few keys stand in every link of a file
+def _misspelt(key: str, known: frozenset[str]) -> bool:
     """Whether a key looks like a slip of the pen in one of the known ones."""
-    return bool(difflib.get_close_matches(key, list(known), n=1, cutoff=0.8))
+    return bool(difflib.get_close_matches(key, known, n=1, cutoff=0.8))
 
 
 def words(text: str) -> frozenset[str]:

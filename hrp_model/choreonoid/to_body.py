@@ -14,7 +14,7 @@ from ..reading import Reading
 from ..rigid import Array, Pose
 from ..yaml_tree import Mapping, Scalar, parse_document
 from .collision_rules import self_collision_disabled
-from .scope import Scope, misspelt, rotation, translation, unit_vector
+from .scope import Scope, finish_open, rotation, translation, unit_vector
 from .tree import Tree, arrange, read_links
 
 _FORMAT = "ChoreonoidBody"
@@ -107,19 +107,13 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
         info={**tree.info, **_info(top)},
         path=source.path,
     )
-    _finish(top)
+    finish_open(top, _READ_KEYS, free=_INFO_KEYS)
     return body
 
 
 def _info(top: Mapping) -> dict[str, Any]:
     entries = top.entries().items()
     return {key: node.plain_value() for key, (_, node) in entries if key not in _READ_KEYS}
-
-
-def _finish(top: Mapping) -> None:
-    """Warn about misspelt keys; any other key may hold anchors, or somebody's information."""
-    own = {key for key in top.entries() if not misspelt(key, _READ_KEYS)}
-    top.finish(ignore=own | _INFO_KEYS)
 
 
 def _report_default_masses(tree: Tree, scope: Scope) -> None:

@@ -1,0 +1,42 @@
+"""What the README promises."""
+
+import re
+import shlex
+
+import pytest
+from paths import ROOT
+
+import hrp_model.cli
+import hrp_sim.cli
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
+COMMANDS = [
+    line.partition("#")[0]
+    for _, block in BLOCKS
+    for line in block.splitlines()
+    if line.startswith(("hrp-model", "hrp-sim"))
+]
+
+
+def test_its_python_runs(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    [code] = [block for language, block in BLOCKS if language == "python"]
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert "LLEG_HIP_Y" in capsys.readouterr().out
+    assert names["urdf"].startswith("<?xml")
+    assert "joint_states" in names["readings"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_commands_are_understood(command):
+    program, *arguments = shlex.split(command)
+    parser = {"hrp-model": hrp_model.cli, "hrp-sim": hrp_sim.cli}[program]._parser()
+    parser.parse_args(arguments)  # exits on what it does not understand
+
+
+def test_its_files_exist():
+    named = re.findall(r"(?:bash |`)((?:scripts|models|docs)/[\w./]+)", README)
+    assert len(named) >= 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
