@@ -80,6 +80,7 @@ SIM_NODE = (
     Param("solver", "", "'world' or 'quick'; empty means what the world file says."),
     Param("seed", -1, "Of the engine's random order; -1 means what the world file says."),
     Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
+    Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", "", "Put before every TF frame name."),
     Param("world_frame", "world", "Name of the frame that nothing moves."),
     Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),

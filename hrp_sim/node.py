@@ -315,14 +315,13 @@ class RosSession:
 
     Args:
         parameters: Overrides of ``SIM_NODE``; what is not given may come from the command line.
-        with_models: Whether to describe the bodies too, as model_node does.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
         ParameterException, WrongParameterError: A parameter cannot be used.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], *, with_models: bool) -> None:
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
         self._models: list[ModelNode] = []
@@ -332,7 +331,7 @@ class RosSession:
             self.node = SimNode(parameter_overrides=overrides)
             self.simulation = self.node.load()
             self.node.start(self.simulation)
-            if with_models:
+            if self.node.settings["describe"]:
                 self._describe_bodies()
         except BaseException:
             rclpy.try_shutdown()
@@ -374,7 +373,7 @@ class RosSession:
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
-        session = RosSession({}, with_models=False)
+        session = RosSession({})
     except (ParameterException, WrongParameterError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -18,10 +18,11 @@ from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.resources import share_folder
 
 from .board import Board, Line
-from .engine import NS_PER_S, Solver
+from .engine import Solver
 from .listener import Listener
 from .load import load_world
 from .runner import OnStep, Runner, stopped_by_signals
+from .schedule import NS_PER_S
 from .simulation import Simulation
 from .trace import TraceWriter
 
@@ -78,12 +79,12 @@ def _run_with_ros(options: argparse.Namespace) -> int:
         print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
         return PROBLEM
     _give_dds_room()
-    parameters = {"world": options.world}
+    parameters: dict[str, Any] = {"world": options.world, "describe": True}
     if options.solver:
         parameters["solver"] = options.solver
     if options.seed is not None:
         parameters["seed"] = options.seed
-    session = RosSession(parameters, with_models=True)
+    session = RosSession(parameters)
     with ExitStack() as stack:
         stack.callback(session.close)
         listener = None

@@ -1,6 +1,6 @@
-"""Simulate a robot: sim_node, model_node, and RViz.
+"""Simulate a world: sim_node, which describes its robots too, and RViz.
 
-ros2 launch hrp_ros simulation.launch.py world:=world.yaml model:=robot.body
+ros2 launch hrp_ros simulation.launch.py world:=world.yaml
 """
 
 from pathlib import Path
@@ -29,11 +29,6 @@ def generate_launch_description() -> LaunchDescription:
             description="World file, or a model to put on a floor: path or URI.",
         ),
         DeclareLaunchArgument(
-            "model",
-            default_value=str(share / "models" / "humanoid" / "humanoid.wrl"),
-            description="The model of the world's robot, for its description and TF.",
-        ),
-        DeclareLaunchArgument(
             "real_time_factor",
             default_value="1.0",
             description="Simulated seconds per real second; 0 = as fast as possible.",
@@ -57,20 +52,8 @@ def generate_launch_description() -> LaunchDescription:
         parameters=[
             {
                 "world": parameter("world", str),
+                "describe": True,
                 "real_time_factor": parameter("real_time_factor", float),
-                "frame_prefix": parameter("frame_prefix", str),
-            }
-        ],
-        on_exit=Shutdown(),
-    )
-    model_node = Node(
-        package="hrp_ros",
-        executable="model_node",
-        output="screen",
-        parameters=[
-            {
-                "use_sim_time": True,
-                "model": parameter("model", str),
                 "frame_prefix": parameter("frame_prefix", str),
             }
         ],
@@ -83,4 +66,4 @@ def generate_launch_description() -> LaunchDescription:
         parameters=[{"use_sim_time": True}],
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return LaunchDescription([*arguments, sim_node, model_node, rviz])
+    return LaunchDescription([*arguments, sim_node, rviz])
