@@ -12,7 +12,7 @@ def shared(folder: str) -> list[tuple[str, list[str]]]:
     """Return data_files entries that copy a folder, subfolders included, to share/."""
     folders = [ROOT / folder, *(p for p in (ROOT / folder).rglob("*") if p.is_dir())]
     entries = []
-    for path in sorted(folders):
+    for path in sorted(p for p in folders if p.name != "__pycache__"):
         files = [str(f.relative_to(ROOT)) for f in sorted(path.iterdir()) if f.is_file()]
         if files:
             entries.append((f"share/{PACKAGE}/{path.relative_to(ROOT)}", files))
@@ -32,6 +32,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "hrp_model.vrml": ["*.wrl"],
+        "hrp_msgs.interfaces": ["COLCON_IGNORE", "*/CMakeLists.txt", "*/package.xml", "*/*/*"],
         "hrp_sim.ode": ["*.pyi"],
     },
     ext_modules=[
@@ -56,7 +57,6 @@ setup(
         "numpy>=1.21",  # every array
         "PyYAML>=5.4",  # .body and world files, through libyaml's events
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
-        "lxml>=4.6",  # URDF elements that urdf-parser-py cannot express
         "trimesh>=3.10",  # STL, OBJ, glTF in; GLB and STL out
         "pycollada>=0.7",  # COLLADA for trimesh
         "Pillow>=9.0",  # textures
@@ -69,6 +69,8 @@ setup(
             "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
             "hypothesis>=6",
             "jsonschema>=4",  # the dump against docs/dump-schema.json
+            "setuptools>=64",  # to build the wheel whose contents are tested
+            "wheel",
             "ruff>=0.6",
             "mypy>=1.10",
             "types-PyYAML",

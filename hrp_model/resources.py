@@ -30,6 +30,8 @@ def resolve(uri: str, folder: Path) -> Path:
     """
     try:
         return _existing(uri, folder)
+    except RecursionError:  # not this reference's fault: the reader knows what nests too deep
+        raise
     except (OSError, RuntimeError) as error:  # a name too long, a loop of links, "~nobody"
         raise ResourceError(f"cannot use '{uri}': {error}") from None
 

@@ -91,6 +91,7 @@ def _run_with_ros(options: argparse.Namespace) -> int:
         if options.listen:
             listener = Listener(lambda: {k: count for k, (_, count) in session.published().items()})
             stack.callback(listener.close)
+            listener.wait_until_hearing()
 
         def lines() -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None

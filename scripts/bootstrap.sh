@@ -5,7 +5,7 @@
 # Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and either root or sudo.
 
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 VENV="$PWD/.venv"
 PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is seen
 
@@ -151,13 +151,21 @@ install_ros() {
   mark_done ros "$mark"
 }
 
+# Whether the command is there, and runs this checkout's code wherever it is called from.
+is_installed() {
+  [ -x "$VENV/bin/hrp-sim" ] && (cd / && "$VENV/bin/python" -c "
+import os, sys
+import hrp_sim.ode._core as core
+assert os.path.dirname(core.__file__) == sys.argv[1]
+" "$OLDPWD/hrp_sim/ode" 2>/dev/null)
+}
+
 install_package() {
   local mark
   mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] | fingerprint "$PWD")
-  if ! is_done package "$mark" || ! "$VENV/bin/python" -c 'import hrp_sim.ode._core' 2>/dev/null; then
-    pip_install "hrp_ros and what it needs" --no-build-isolation -e '.[test]'
-    mark_done package "$mark"
-  fi
+  is_done package "$mark" && is_installed && return
+  pip_install "hrp_ros and what it needs" --no-build-isolation -e '.[test]'
+  mark_done package "$mark"
 }
 
 install_apt_packages

@@ -5,5 +5,8 @@
 #   bash scripts/demo.sh [--duration SECONDS] [any option of "hrp-sim run"]
 
 set -euo pipefail
+caller=$PWD
+# shellcheck source=scripts/bootstrap.sh
 source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
-exec "$VENV/bin/hrp-sim" run models/worlds/humanoid_in_room.yaml --ros --listen "$@"
+cd "$caller" # files named in the options are the caller's
+exec "$VENV/bin/hrp-sim" run package://hrp_ros/models/worlds/humanoid_in_room.yaml --ros --listen "$@"

@@ -86,6 +86,7 @@ def main() -> int:
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"error: {package} could not be built: {error}", file=sys.stderr)
             print("are cmake, g++, ninja and the Python headers installed?", file=sys.stderr)
+            print("scripts/bootstrap.sh installs them, and the generators", file=sys.stderr)
             return 1
     return 0
 

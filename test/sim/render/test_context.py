@@ -39,10 +39,10 @@ def test_what_is_no_longer_used_is_given_back(where):
     def megabytes():
         return int(STATUS.read_text().split()[1]) * 4096 / 1e6
 
-    for _ in range(5):
+    for _ in range(25):  # newer Mesa fills pools of its own first
         where(draw)
     before = megabytes()
-    for _ in range(20):
+    for _ in range(25):
         where(draw)
     # One context is some 7 MB, one scene with its picture 4 MB.
     assert megabytes() - before < 30.0

@@ -1,0 +1,225 @@
+"""What gets installed: the contents of the wheel, its dependencies, and package.xml."""
+
+import ast
+import configparser
+import email
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from paths import ROOT
+
+PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs")
+SHARED_FOLDERS = ("launch", "config", "models")
+# What we import that is not ROS: its name on PyPI, and its rosdep key where it has one.
+LIBRARIES = {
+    "PIL": ("Pillow", "python3-pil"),
+    "collada": ("pycollada", "python3-collada"),
+    "moderngl": ("moderngl", None),
+    "numpy": ("numpy", "python3-numpy"),
+    "rich": ("rich", "python3-rich"),
+    "trimesh": ("trimesh", "python3-trimesh-pip"),
+    "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
+    "yaml": ("PyYAML", "python3-yaml"),
+}
+
+
+class Wheel:
+    """A wheel of this package, opened."""
+
+    def __init__(self, path: Path) -> None:
+        with zipfile.ZipFile(path) as archive:
+            self.files = {name: archive.read(name) for name in archive.namelist()}
+        self.metadata = email.message_from_bytes(self._info("METADATA"))
+        self.scripts = configparser.ConfigParser()
+        self.scripts.read_string(self._info("entry_points.txt").decode())
+
+    def _info(self, name: str) -> bytes:
+        (found,) = (f for f in self.files if f.endswith(f".dist-info/{name}"))
+        return self.files[found]
+
+    def shared(self) -> dict[str, bytes]:
+        """Return what goes to share/hrp_ros, by its path there."""
+        place = ".data/data/share/hrp_ros/"
+        return {name.split(place)[1]: c for name, c in self.files.items() if place in name}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    if not (find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
+        pytest.skip("no wheel can be built: neither wheel nor setuptools >= 70.1 is installed")
+    folder = tmp_path_factory.mktemp("wheel")
+    unwanted = shutil.ignore_patterns(
+        ".*", "build", "install", "log", "test", "docs", "*.so", "*.egg-info"
+    )
+    shutil.copytree(ROOT, folder / "source", ignore=unwanted)
+    for name in SHARED_FOLDERS:  # as in a tree where they were run
+        (folder / "source" / name / "__pycache__").mkdir(exist_ok=True)
+        (folder / "source" / name / "__pycache__" / "old.pyc").touch()
+    command = [sys.executable, "setup.py", "-q", "bdist_wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=folder / "source", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = folder.glob("*.whl")
+    return Wheel(path)
+
+
+@pytest.fixture(scope="module")
+def manifest():
+    return ElementTree.parse(ROOT / "package.xml").getroot()
+
+
+def imports(folder: str) -> set[str]:
+    """Return the top-level names that the modules below a folder import from elsewhere."""
+    found: set[str] = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found.update(alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.split(".")[0])
+    return found - sys.stdlib_module_names - set(PACKAGES)
+
+
+def texts(manifest: ElementTree.Element, *tags: str) -> set[str]:
+    return {e.text or "" for tag in tags for e in manifest.findall(tag)}
+
+
+def normal(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+# The wheel.
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_module_is_in_the_wheel(wheel, package):
+    modules = {str(p.relative_to(ROOT)) for p in (ROOT / package).rglob("*.py")}
+    assert modules == {f for f in wheel.files if f.startswith(f"{package}/") and f.endswith(".py")}
+
+
+def test_the_extension_is_in_the_wheel(wheel):
+    assert [f for f in wheel.files if re.fullmatch(r"hrp_sim/ode/_core\.[^/]*(so|pyd)", f)]
+
+
+def test_the_data_that_modules_read_is_in_the_wheel(wheel):
+    data = [*(ROOT / "hrp_model").rglob("*.wrl"), *(ROOT / "hrp_model").rglob("py.typed")]
+    interfaces = ROOT / "hrp_msgs" / "interfaces"
+    data += [
+        p for p in interfaces.rglob("*") if p.suffix in {".msg", ".srv", ".action", ".xml", ".txt"}
+    ]
+    assert {"builtin.wrl", "TFMessage.msg", "py.typed"} <= {p.name for p in data}
+    assert {str(p.relative_to(ROOT)) for p in data} <= wheel.files.keys()
+    # Else colcon would take them for packages wherever an installed tree lies in a workspace.
+    assert "hrp_msgs/interfaces/COLCON_IGNORE" in wheel.files
+
+
+@pytest.mark.parametrize("folder", SHARED_FOLDERS)
+def test_a_shared_folder_is_installed_as_it_is(wheel, folder):
+    files = {f"{folder}/{k}": v for k, v in tree(ROOT / folder).items() if "__pycache__" not in k}
+    assert files
+    assert {k: v for k, v in wheel.shared().items() if k.startswith(f"{folder}/")} == files
+
+
+def test_ament_finds_the_package(wheel):
+    assert wheel.shared()["package.xml"] == (ROOT / "package.xml").read_bytes()
+    assert [
+        f for f in wheel.files if f.endswith("share/ament_index/resource_index/packages/hrp_ros")
+    ]
+
+
+def test_nothing_else_is_in_the_wheel(wheel):
+    tops = {name.split("/")[0] for name in wheel.files}
+    assert {t for t in tops if not t.startswith("hrp_ros-")} == set(PACKAGES)
+    assert not [name for name in wheel.files if "__pycache__" in name]
+
+
+def test_every_script_has_its_function(wheel):
+    scripts = dict(wheel.scripts["console_scripts"])
+    assert scripts.keys() == {"hrp-model", "hrp-sim", "model_node", "sim_node"}
+    for target in scripts.values():
+        module, function = target.split(":")
+        source = (ROOT / module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
+        assert function in {
+            n.name for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)
+        }
+
+
+# What it says of itself.
+
+
+def test_versions_agree(wheel, manifest):
+    version = manifest.findtext("version")
+    assert wheel.metadata["Version"] == version
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.findall(r"^## \[?(\d+\.\d+\.\d+)", log, re.MULTILINE)
+    assert releases[:1] in ([], [version]), "the newest release in the change log is another"
+
+
+def test_package_xml_is_what_ament_expects(manifest):
+    assert manifest.get("format") == "3"
+    assert manifest.findtext("export/build_type") == "ament_python"
+    assert manifest.findtext("name") == "hrp_ros"
+    # Where "ros2 run" looks for the executables of an ament_python package.
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    assert settings["develop"]["script_dir"] == "$base/lib/hrp_ros"
+    assert settings["install"]["install_scripts"] == "$base/lib/hrp_ros"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "package.xml", *sorted(ROOT.glob("hrp_msgs/interfaces/*/package.xml"))],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_ros_tools_accept_package_xml(path):
+    package = pytest.importorskip("catkin_pkg.package", reason="catkin_pkg is not installed")
+    warnings: list[str] = []
+    package.parse_package(str(path), warnings=warnings)
+    assert not warnings
+
+
+# Dependencies.
+
+
+def test_pip_installs_what_is_imported_and_no_more(wheel):
+    required = {
+        normal(re.split(r"[^\w.-]", line)[0])
+        for line in wheel.metadata.get_all("Requires-Dist")
+        if "extra ==" not in line
+    }
+    used = set.union(*map(imports, PACKAGES)) & LIBRARIES.keys()
+    assert required == {normal(LIBRARIES[name][0]) for name in used}
+
+
+def test_rosdep_installs_what_is_imported_and_no_more(manifest):
+    names = set.union(*map(imports, (*PACKAGES, "launch")))
+    # What is not known as a library is a ROS package, and its key is its name.
+    keys = {LIBRARIES[name][1] if name in LIBRARIES else name for name in names} - {None}
+    by_other_ways = {"opende", "rviz2"}  # linked by the extension; started by launch files
+    assert texts(manifest, "exec_depend", "depend") == keys | by_other_ways
+    assert "opende" in texts(manifest, "build_depend", "depend")
+
+
+def test_what_tests_import_is_declared(wheel, manifest):
+    extra = {
+        normal(re.split(r"[^\w.-]", line)[0])
+        for line in wheel.metadata.get_all("Requires-Dist")
+        if re.search(r"extra == ['\"]test['\"]", line)
+    }
+    local = {p.stem for p in (ROOT / "test").rglob("*.py")} | {"sim"}
+    ros = texts(manifest, "exec_depend", "depend")
+    used = imports("test") - local - LIBRARIES.keys() - ros
+    assert used
+    assert {normal(name) for name in used} - extra == set()
+    keys = {f"python3-{normal(name)}" for name in used}
+    assert keys - texts(manifest, "test_depend") == set()
