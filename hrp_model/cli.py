@@ -18,6 +18,7 @@ from . import report
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Severity
 from .dump import dump_body
+from .files import write_whole
 from .load import load_body
 from .postures import PostureError, read_postures
 from .tree import body_tree
@@ -72,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="report every problem with its place and a hint")
     check.add_argument("files", nargs="+", metavar="FILE", help="model file")
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
-    check.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    check.add_argument(
+        "--format", choices=("text", "json", "sarif"), default="text", help="default: text"
+    )
     check.set_defaults(run=_check)
 
     dump = commands.add_parser("dump", help="print the model as JSON (docs/dump-schema.json)")
@@ -118,7 +121,7 @@ def _check(options: argparse.Namespace) -> int:
             load_body(name, diagnostics)
         except ModelError:
             status = PROBLEMS
-        everything += diagnostics.found
+        everything += report.by_place(diagnostics.found)
         if options.format == "text":
             _print_diagnostics(diagnostics, with_notes=True)
             print(report.summary(name, diagnostics.found))
@@ -152,7 +155,7 @@ def _urdf(options: argparse.Namespace) -> int:
         uris = None if folder is None else write_meshes(body, folder, base_uri, diagnostics)
         text = body_to_urdf(body, uris, diagnostics)
         if options.output is not None:
-            _write(options.output, text + "\n")
+            write_whole(options.output, (text + "\n").encode())
     except OSError as error:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
     finally:
@@ -181,7 +184,7 @@ def _load_and_report(name: str) -> Body:
 
 def _print_diagnostics(diagnostics: Diagnostics, *, with_notes: bool = False) -> None:
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    for diagnostic in diagnostics.found:
+    for diagnostic in report.by_place(diagnostics.found):
         if with_notes or diagnostic.severity is not Severity.NOTE:
             first, *rest = report.text_report(diagnostic).splitlines()
             console.print(first, style=_STYLES[diagnostic.severity], soft_wrap=True)
@@ -205,17 +208,6 @@ def _package_uri(folder: Path) -> str:
             inside = folder.relative_to(package).as_posix()
             return f"package://{name}" + ("" if inside == "." else f"/{inside}")
     raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

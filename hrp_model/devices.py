@@ -96,6 +96,11 @@ class ImageType(Enum):
     POINT_CLOUD = "point_cloud"
     COLOR_POINT_CLOUD = "color_point_cloud"
 
+    @property
+    def has_depth(self) -> bool:
+        """Whether the camera measures distances."""
+        return "depth" in self.value or "point_cloud" in self.value
+
 
 class LensType(Enum):
     """How a camera projects."""

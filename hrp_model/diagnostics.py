@@ -150,3 +150,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for a near miss, else nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def did_you_mean_or_all(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for a near miss, else " It is one of x, y."."""
+    known = list(known)
+    return did_you_mean(name, known) or f" It is one of {', '.join(known)}."

@@ -12,7 +12,6 @@ from .devices import (
     Device,
     ForceSensor,
     GenericDevice,
-    ImageType,
     Imu,
     LensType,
     Light,
@@ -23,13 +22,6 @@ from .rigid import Array
 
 Json = dict[str, Any]
 
-_DEPTH_TYPES = (
-    ImageType.DEPTH,
-    ImageType.COLOR_DEPTH,
-    ImageType.MONO_DEPTH,
-    ImageType.POINT_CLOUD,
-    ImageType.COLOR_POINT_CLOUD,
-)
 # Where a file's word for a device is not Choreonoid's name of its class.
 _CLASSES = {"Holder": "HolderDevice"}
 _LENSES = (LensType.NORMAL, LensType.FISHEYE, LensType.DUAL_FISHEYE)
@@ -103,7 +95,7 @@ def _(device: Camera) -> tuple[str, Json]:
         "near_clip": device.near_clip,
         "far_clip": device.far_clip,
     }
-    if device.image_type not in _DEPTH_TYPES:
+    if not device.image_type.has_depth:
         return "Camera", params
     params["min_distance"] = device.min_distance
     params["max_distance"] = limit(device.max_distance)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .rigid import Array, Pose, frozen_array
+from .rigid import Array, Pose, frozen_array, is_rotation
 
 IntArray = NDArray[np.int32]
 
@@ -187,9 +187,7 @@ class Shape:
         if not np.all(scale > 0.0):
             return None
         R = columns / scale
-        if np.abs(R.T @ R - np.eye(3)).max() > tolerance or np.linalg.det(R) < 0.0:
-            return None
-        return Pose(R, self.T_FG[:3, 3]), scale
+        return (Pose(R, self.T_FG[:3, 3]), scale) if is_rotation(R, tolerance) else None
 
 
 @dataclass(frozen=True, eq=False)

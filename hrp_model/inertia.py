@@ -54,3 +54,26 @@ def merge(parts: Iterable[MassProperties]) -> MassProperties:
 def point_inertia(d: Array) -> Array:
     """Return d.d E - d d^T: the inertia of a unit point mass at ``d``, in [m^2], shape (3, 3)."""
     return (d @ d) * np.eye(3) - np.outer(d, d)
+
+
+def tensor(numbers: Array) -> Array | None:
+    """Return the inertia that 9 numbers write row by row, or 6 as xx xy xz yy yz zz.
+
+    Returns:
+        Shape (3, 3); None for another count of numbers.
+    """
+    if len(numbers) == 6:
+        xx, xy, xz, yy, yz, zz = numbers
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return numbers.reshape(3, 3) if len(numbers) == 9 else None
+
+
+def symmetric(inertia: Array) -> Array:
+    """Return the mean of a matrix and its transpose, shape (3, 3)."""
+    mean: Array = (inertia + inertia.T) / 2.0
+    return mean
+
+
+def is_symmetric(inertia: Array) -> bool:
+    """Whether the halves of a matrix differ by no more than digits that were rounded off."""
+    return bool(np.abs(inertia - inertia.T).max() <= 1e-6 * np.abs(inertia).max())

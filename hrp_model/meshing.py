@@ -8,16 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .geometry import Attribute, IntArray, Mesh
-from .rigid import Array, axis_angle_matrix
+from .rigid import Array, axis_angle_matrix, unit_vector
 from .triangulate import polygons_to_triangles
-
-__all__ = [
-    "elevation_grid",
-    "extrusion",
-    "face_set",
-    "planar_tex_coords",
-    "polygons_to_triangles",
-]
 
 _NONE = np.empty((0, 3), dtype=np.int32)
 _CLOSED = 1e-12  # [m]; ends of a curve closer than this are one point
@@ -197,8 +189,8 @@ def _one_each(values: Array, count: int) -> Array:
 
 
 def _rotation(axis_angle: Array) -> Array:
-    norm = float(np.linalg.norm(axis_angle[:3]))
-    return axis_angle_matrix(axis_angle[:3] / norm, axis_angle[3]) if norm > 0.0 else np.eye(3)
+    axis = unit_vector(axis_angle[:3])
+    return np.eye(3) if axis is None else axis_angle_matrix(axis, axis_angle[3])
 
 
 def _spine_frames(path: Array, closed: bool) -> Array:

@@ -35,6 +35,22 @@ from .urdf import body_to_urdf
 from .urdf.meshes import write_meshes
 
 
+class WrongUseError(ValueError):
+    """A node was started with something that makes no sense; the message says what would."""
+
+
+def init_ros(args: Sequence[str] | None = None, **options: Any) -> None:
+    """Do what ``rclpy.init`` does.
+
+    Raises:
+        WrongUseError: The arguments for ROS cannot be read.
+    """
+    try:
+        rclpy.init(args=args, **options)
+    except RuntimeError as error:  # what all errors of rclpy's C++ part are
+        raise WrongUseError(f"ROS cannot start with these arguments: {error}") from None
+
+
 def logged_diagnostics(node: Node) -> Diagnostics:
     """Return diagnostics that go to a node's log, all but the errors, which end it."""
 
@@ -51,7 +67,7 @@ class ModelNode(Node):
     """Publishes a robot's description and the transforms of its links.
 
     Publishes: robot_description, /tf_static (both latched), /tf.
-    Subscribes: joint_states.
+    Subscribes: joint_states, once ``listen`` was called.
     Parameters: see ``hrp_msgs.params.MODEL_NODE``; robot_description holds the URDF.
 
     Args:
@@ -63,7 +79,11 @@ class ModelNode(Node):
         self.settings = declare(self, MODEL_NODE)
 
     def start(self, body: Body) -> None:
-        """Publish a body, and follow its joints from now on."""
+        """Publish a body: its description, and what never moves.
+
+        Raises:
+            OSError: The meshes cannot be written.
+        """
         diagnostics = logged_diagnostics(self)
         meshes = write_meshes(body, _cache_folder(), diagnostics=diagnostics)
         urdf = body_to_urdf(body, meshes, diagnostics)
@@ -83,11 +103,27 @@ class ModelNode(Node):
         self._static = Topic(self, TFMessage, names.TF_STATIC, qos.TF_STATIC)
         self._static.publish(tf_message(self._fixed_transforms(body)))
         self._moving = Topic(self, TFMessage, names.TF, qos.TF)
-        self.create_subscription(JointState, names.JOINT_STATES, self._follow, qos.SENSOR_INPUT)
         self.get_logger().info(
             f"'{body.name}': {len(body.links)} links, {len(self._tree.moving)} moving joints, "
             f"{len(body.devices)} devices"
         )
+
+    def listen(self) -> None:
+        """Follow joint_states from now on."""
+        self.create_subscription(JointState, names.JOINT_STATES, self._follow, qos.SENSOR_INPUT)
+
+    def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
+        """Publish where joints have moved their links, if it is time to.
+
+        Args:
+            time_ns: When they were there, in [ns].
+            joints: Names; those that the body does not have are told once.
+            positions: In [rad] or [m], one per name; what is not finite is left out.
+        """
+        known, unknown = usable_positions(joints, positions, self._tree.moving)
+        self._warn_of_unknown(unknown)
+        if known and self._throttle.lets_through(known, time_ns):
+            self._moving.publish(tf_message(self._transforms(time_ns, self._tree.moved(known))))
 
     @property
     def topics(self) -> list[Topic]:
@@ -101,14 +137,10 @@ class ModelNode(Node):
             counts = f"{len(msg.name)} names but {len(msg.position)} positions"
             self.get_logger().warning(f"joint_states with {counts} is ignored", once=True)
             return
-        positions, unknown = usable_positions(msg.name, msg.position, self._tree.moving)
-        self._warn_of_unknown(unknown)
         time_ns = msg.header.stamp.sec * NS_PER_S + msg.header.stamp.nanosec
         if time_ns == 0:  # a publisher that fills in no stamp means now
             time_ns = self.get_clock().now().nanoseconds
-        if positions and self._throttle.lets_through(positions, time_ns):
-            moved = self._transforms(time_ns, self._tree.moved(positions))
-            self._moving.publish(tf_message(moved))
+        self.move(time_ns, msg.name, msg.position)
 
     def _warn_of_unknown(self, joints: Sequence[str]) -> None:
         new = [name for name in joints if name not in self._unknown]
@@ -118,12 +150,12 @@ class ModelNode(Node):
             self.get_logger().warning(f"joint_states: not moving joints of this model: {text}")
 
     def _fixed_transforms(self, body: Body) -> list[TransformStamped]:
-        now_ns = self.get_clock().now().nanoseconds
-        transforms = self._transforms(now_ns, self._tree.fixed)
+        always = 0  # what never moves holds at any time
+        transforms = self._transforms(always, self._tree.fixed)
         world = self.settings["world_frame"]
         if world:  # this frame is shared by robots, so it has no prefix
             X, root = body.root.X_PL, names.frame(self._root, self.settings["frame_prefix"])
-            transforms.append(transform(now_ns, world, root, X.p, matrix_quaternion(X.R)))
+            transforms.append(transform(always, world, root, X.p, matrix_quaternion(X.R)))
         return transforms
 
     def _transforms(self, time_ns: int, frames: Sequence[Frame]) -> list[TransformStamped]:
@@ -151,33 +183,33 @@ def _cache_folder() -> Path:
     return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="hrp_ros-"))
 
 
-def _run() -> int:
+def _run(args: Sequence[str] | None) -> int:
     """Run the node to its end; return the exit status."""
     try:
+        init_ros(args)
         node = ModelNode()
-    except ParameterException as error:
-        print(f"model_node: {error}", file=sys.stderr)
+        model = node.settings["model"]
+        if not model:
+            raise WrongUseError("no model is named; start with: --ros-args -p model:=FILE")
+        node.start(load_body(model, logged_diagnostics(node)))
+    except (ParameterException, WrongUseError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
-    if not node.settings["model"]:
-        print("model_node: give a model: --ros-args -p model:=PATH", file=sys.stderr)
-        return 2
-    try:
-        node.start(load_body(node.settings["model"], logged_diagnostics(node)))
-    except ModelError as error:
+    except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"model_node: cannot write meshes: {error}", file=sys.stderr)
+        print(f"error: the meshes cannot be written: {error}", file=sys.stderr)
         return 1
+    node.listen()
     rclpy.spin(node)
     return 0
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run ``model_node``; return 0 after Ctrl-C, 1 for a bad model, 2 for wrong use."""
-    rclpy.init(args=args)
     try:
-        return _run()
+        return _run(args)
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .rigid import Array
+from .rigid import Array, frozen_array, is_rotation
 
 
 class PostureError(ValueError):
@@ -53,15 +53,19 @@ def _posture(row: Any, where: str) -> Posture:
     known = {"name", "root_p", "root_R", "q"}
     if not isinstance(row, dict) or not row.keys() <= known:
         raise PostureError(f'{where} must be an object with "root_p", "root_R" and "q"')
+    if not isinstance(row.get("q", {}), dict):
+        raise PostureError(f'{where}: "q" must name joints and their positions')
     try:
         q = {str(name): float(value) for name, value in row.get("q", {}).items()}
         root_p, root_R = (
-            None if key not in row else np.array(row[key], dtype=np.float64).reshape(shape)
+            None if key not in row else frozen_array(row[key], shape, key)
             for key, shape in (("root_p", (3,)), ("root_R", (3, 3)))
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise PostureError(f"{where}: {error}") from None
     numbers = [*q.values(), *(x for a in (root_p, root_R) if a is not None for x in a.ravel())]
     if not np.isfinite(numbers).all():
         raise PostureError(f"{where} holds a number that is not finite")
+    if root_R is not None and not is_rotation(root_R):
+        raise PostureError(f"{where}: root_R is no rotation matrix")
     return Posture(q, root_p, root_R)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 
@@ -80,17 +80,16 @@ class StampThrottle:
 
 
 def usable_positions(
-    names: Iterable[str], positions: Iterable[float], known: Iterable[str]
+    names: Iterable[str], positions: Iterable[float], known: Container[str]
 ) -> tuple[dict[str, float], list[str]]:
     """Pair joint names with positions; return what can be used, and the names not known.
 
     Positions that are not finite mean "no position" and are left out.
     """
-    joints = set(known)
     usable: dict[str, float] = {}
     unknown: list[str] = []
     for name, position in zip(names, positions, strict=True):
-        if name not in joints:
+        if name not in known:
             unknown.append(name)
         elif isfinite(position):
             usable[name] = position

@@ -5,8 +5,8 @@ Readers never import one another; a file of another format is read through this 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,14 +54,42 @@ class Reading:
     open_files: list[Path] = field(default_factory=list)
     _scenes: dict[Path, SceneNode | None] = field(default_factory=dict)
 
-    def resolve(self, uri: str, at: Span) -> Path | None:
-        """Return the file that a reference at ``at`` names; warn and return None without one."""
+    def resolve(self, uri: str, at: Span, *, needed: bool = False) -> Path | None:
+        """Return the file that a reference at ``at`` names; report and return None without one.
+
+        Args:
+            uri: As ``resources.resolve`` understands it.
+            at: The reference.
+            needed: Whether there is no model without the file: an error, not a warning.
+        """
         folder = at.source.path.parent if at.source.path else Path()
         try:
             return resources.resolve(uri, folder)
         except resources.ResourceError as error:
-            self.diagnostics.warn("missing-resource", f"'{uri}' is left out: {error}", at)
+            if needed:
+                self.diagnostics.error("missing-resource", f"cannot use '{uri}': {error}", at)
+            else:
+                self.diagnostics.warn("missing-resource", f"'{uri}' is left out: {error}", at)
             return None
+
+    @contextmanager
+    def entering(self, path: Path, at: Span | None) -> Iterator[bool]:
+        """Keep a file among ``open_files`` for the time of a ``with`` block.
+
+        Yields:
+            True; False after reporting at ``at`` that the file is open already, because
+            files include each other.
+        """
+        if path in self.open_files:
+            chain = " -> ".join(p.name for p in [*self.open_files, path])
+            self.diagnostics.error("resource-cycle", f"files include each other: {chain}", at)
+            yield False
+            return
+        self.open_files.append(path)
+        try:
+            yield True
+        finally:
+            self.open_files.pop()
 
     def read_scene(self, path: Path, at: Span) -> SceneNode | None:
         """Return the shapes in a mesh or scene file, read once however often it is used.
@@ -76,19 +104,15 @@ class Reading:
             known = ", ".join(sorted(self.scene_readers))
             message = f"'{path.name}' is left out: shapes are read from {known}"
             self.diagnostics.warn("unknown-suffix", message, at)
-        elif path in self.open_files:
-            chain = " -> ".join(p.name for p in [*self.open_files, path])
-            self.diagnostics.error("resource-cycle", f"files include each other: {chain}", at)
-            return None
         else:
-            self.open_files.append(path)
-            try:
-                scene = reader(path, self)
-            except (OSError, ValueError) as error:
-                message = f"'{path.name}' is left out: {error}"
-                self.diagnostics.warn("unreadable-resource", message, at)
-            finally:
-                self.open_files.pop()
+            with self.entering(path, at) as entered:
+                if not entered:
+                    return None  # and not for good: whoever reads it now is not done yet
+                try:
+                    scene = reader(path, self)
+                except (OSError, ValueError) as error:
+                    message = f"'{path.name}' is left out: {error}"
+                    self.diagnostics.warn("unreadable-resource", message, at)
         self._scenes[path] = scene
         return scene
 
@@ -100,18 +124,13 @@ class Reading:
             message = f"'{name or path}': models are read from {known} files"
             self.diagnostics.error("unknown-suffix", message, at)
             return None
-        if path in self.open_files:
-            chain = " -> ".join(p.name for p in [*self.open_files, path])
-            self.diagnostics.error("resource-cycle", f"files include each other: {chain}", at)
-            return None
-        try:
-            source = read_source(path, name)
-        except OSError as error:
-            reason = error.strerror or error
-            self.diagnostics.error("unreadable-file", f"cannot read '{name or path}': {reason}", at)
-            return None
-        self.open_files.append(path)
-        try:
+        with self.entering(path, at) as entered:
+            if not entered:
+                return None
+            try:
+                source = read_source(path, name)
+            except OSError as error:
+                message = f"cannot read '{name or path}': {error.strerror or error}"
+                self.diagnostics.error("unreadable-file", message, at)
+                return None
             return reader(source, self)
-        finally:
-            self.open_files.pop()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .diagnostics import Diagnostic, Severity
+from .diagnostics import Diagnostic, Severity, Source
 
 # What to do about it, where the message itself does not say.
 HINTS = {
@@ -25,8 +25,22 @@ HINTS = {
     "missing-resource": "paths are relative to the folder of the file that names them",
     "moving-root": "put a fixed or free link above it",
     "no-inertia": "a simulation needs the inertia of everything that it turns",
+    "shape-without-mesh": "hrp-model urdf writes mesh files with -o or --mesh-dir",
 }
 _SHOWN_COLUMNS = 100
+
+
+def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics file by file, in the order of first mention, each from top to bottom."""
+    files: dict[Source | None, list[Diagnostic]] = {}
+    for diagnostic in found:
+        source = None if diagnostic.at is None else diagnostic.at.source
+        files.setdefault(source, []).append(diagnostic)
+    return [
+        diagnostic
+        for of_file in files.values()
+        for diagnostic in sorted(of_file, key=lambda d: 0 if d.at is None else d.at.start)
+    ]
 
 
 def text_report(diagnostic: Diagnostic) -> str:
@@ -103,8 +117,10 @@ def _excerpt(diagnostic: Diagnostic) -> list[str]:
     at = diagnostic.at
     assert at is not None
     line, column = at.source.line_column(at.start)
-    lines = at.source.text.splitlines()
-    text = lines[line - 1] if line <= len(lines) else ""
+    source = at.source.text
+    begin = at.start - (column - 1)
+    end = source.find("\n", at.start)
+    text = source[begin : len(source) if end < 0 else end].rstrip("\r")
     if not text.strip() or len(text) > _SHOWN_COLUMNS or column > len(text):
         return []
     width = max(1, min(at.end - at.start, len(text) - column + 1))

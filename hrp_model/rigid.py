@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import atan2, cos, hypot, sin
+from math import atan2, cos, frexp, hypot, ldexp, sin, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,33 @@ class Pose:
         T[:3, :3] = self.R
         T[:3, 3] = self.p
         return T
+
+
+def unit_vector(vector: Sequence[float] | Array) -> Array | None:
+    """Return a vector scaled to length one, or None for the zero vector, shape (3,)."""
+    x, y, z = (float(c) for c in vector)
+    largest = max(abs(x), abs(y), abs(z))
+    if largest == 0.0:
+        return None
+    # A power of two costs no digit, and no square overflows or vanishes then.
+    exponent = -frexp(largest)[1]
+    x, y, z = ldexp(x, exponent), ldexp(y, exponent), ldexp(z, exponent)
+    return np.array([x, y, z]) / sqrt(x * x + y * y + z * z)
+
+
+def axis_by_name(name: str) -> Array | None:
+    """Return the unit vector that "X", "y", "-Z", ... mean, shape (3,); None for another word."""
+    letter = name.strip().upper()
+    if letter.lstrip("+-") not in ("X", "Y", "Z"):
+        return None
+    axis = np.zeros(3)
+    axis["XYZ".index(letter[-1])] = -1.0 if letter.startswith("-") else 1.0
+    return axis
+
+
+def is_rotation(R: Array, tolerance: float = 1e-6) -> bool:
+    """Whether a matrix of shape (3, 3) is orthonormal and right-handed; no element errs more."""
+    return bool(np.abs(R.T @ R - _IDENTITY).max() <= tolerance and np.linalg.det(R) > 0.0)
 
 
 def axis_angle_matrix(axis: Sequence[float] | Array, angle: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,8 @@ from .geometry import IntArray
 from .rigid import Array
 
 _NONE = np.empty((0, 3), dtype=np.int32)
+# Concave polygons of more corners would take seconds each; no published model comes near.
+MAX_CONCAVE_CORNERS = 2000
 
 
 def polygons_to_triangles(
@@ -19,8 +22,8 @@ def polygons_to_triangles(
     """Cut polygons into triangles that keep their winding.
 
     Convex polygons become fans around their first corner; others lose one ear after
-    another. Polygons with fewer than three distinct vertices, or with an index that is
-    no row of ``points``, give no triangle.
+    another, up to MAX_CONCAVE_CORNERS; larger ones count as convex. Polygons with fewer than
+    three distinct vertices, or with an index that is no row of ``points``, give no triangle.
 
     Args:
         points: In [m], shape (n, 3).
@@ -35,16 +38,14 @@ def polygons_to_triangles(
     """
     xyz = np.asarray(points, dtype=np.float64).reshape(-1, 3)
     indices = np.asarray(index_list, dtype=np.int32).reshape(-1)
-    ends = np.flatnonzero(indices < 0)
-    starts = np.concatenate(([0], ends + 1))
-    lengths = np.concatenate((ends, [len(indices)])) - starts
+    starts, lengths = _extents(indices)
     corners: list[IntArray] = []
     numbers: list[IntArray] = []
     for length in np.unique(lengths[lengths >= 3]):
         chosen = np.flatnonzero(lengths == length).astype(np.int32)
-        positions = (starts[chosen, None] + np.arange(length)).astype(np.int32)
-        valid = (indices[positions] < len(xyz)).all(axis=1)
-        for number, part in _cut(xyz, indices, chosen[valid], positions[valid]):
+        positions = starts[chosen, None] + np.arange(length, dtype=np.int32)
+        usable = _are_usable(indices[positions], len(xyz))
+        for number, part in _cut(xyz, indices, chosen[usable], positions[usable]):
             corners.append(part)
             numbers.append(number)
     if not corners:
@@ -53,6 +54,29 @@ def polygons_to_triangles(
     order = np.argsort(polygons, kind="stable")
     corner_positions = np.concatenate(corners)[order]
     return indices[corner_positions], corner_positions, polygons[order]
+
+
+def oversized_polygon(index_list: NDArray[Any]) -> int:
+    """Return the corners of the largest polygon, if they are too many to cut it if concave."""
+    if len(index_list) <= MAX_CONCAVE_CORNERS:
+        return 0
+    corners = int(_extents(index_list)[1].max())
+    return corners if corners > MAX_CONCAVE_CORNERS else 0
+
+
+def _extents(indices: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Return where in an index list each polygon starts, and its number of corners."""
+    ends = np.flatnonzero(indices < 0).astype(np.int32)
+    starts = np.concatenate(([0], ends + 1), dtype=np.int32)
+    return starts, np.concatenate((ends, [len(indices)]), dtype=np.int32) - starts
+
+
+def _are_usable(rows: IntArray, count: int) -> NDArray[np.bool_]:
+    """Tell which polygons have three distinct corners, all among ``count`` points, shape (p,)."""
+    ordered = np.sort(rows, axis=1)
+    distinct = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+    usable: NDArray[np.bool_] = (ordered[:, -1] < count) & (distinct >= 3)
+    return usable
 
 
 def _cut(
@@ -66,13 +90,12 @@ def _cut(
         numbers: Number of each polygon, shape (p,).
         positions: Where in the list their corners stand, shape (p, k).
     """
-    rows = np.sort(indices[positions], axis=1)
-    distinct = 1 + (np.diff(rows, axis=1) != 0).sum(axis=1) >= 3
-    numbers, positions = numbers[distinct], positions[distinct]
     k = positions.shape[1]
-    fan = np.array([(0, i, i + 1) for i in range(1, k - 1)])
-    convex = _are_convex(xyz[indices[positions]]) if k > 3 else np.ones(len(numbers), dtype=bool)
-    yield np.repeat(numbers[convex], k - 2), positions[convex][:, fan].reshape(-1, 3)
+    convex = np.ones(len(numbers), dtype=bool)
+    if 3 < k <= MAX_CONCAVE_CORNERS:
+        convex = _are_convex(xyz[indices[positions]])
+    fans = positions[np.flatnonzero(convex)[:, None], _fan(k).ravel()].reshape(-1, 3)
+    yield np.repeat(numbers[convex], k - 2), fans
     for number, row in zip(numbers[~convex], positions[~convex], strict=True):
         ears = row[_ears(xyz[indices[row]])]
         yield np.full(len(ears), number), ears
@@ -98,41 +121,85 @@ def _newell(corners: Array) -> Array:
 
 
 def _ears(corners: Array) -> IntArray:
-    """Cut one polygon of any kind into k - 2 triangles, given by corner numbers."""
-    normal = _newell(corners - corners[0])
-    drop = int(np.argmax(np.abs(normal)))
-    flat = corners[:, [(drop + 1) % 3, (drop + 2) % 3]]
-    if normal[drop] < 0.0:
-        flat = flat[:, ::-1]  # seen from its front the polygon turns counter-clockwise
-    left = np.arange(len(corners))
+    """Cut one polygon of any kind into k - 2 triangles, given by corner numbers.
+
+    To cut off an ear changes the ears of a simple polygon only beside it (J. O'Rourke,
+    "Computational Geometry in C", section 1.4), so the time is quadratic in k. A polygon that
+    touches itself may gain others, hence the few searches anew. Where none is left, say
+    because a polygon crosses itself, the corner with the smallest turn goes.
+    """
+    polygon = _flattened(corners)
+    least = 1e-12 * float(np.ptp(polygon, axis=0).max()) ** 2
+    left = np.arange(len(polygon))
+    maybe = np.ones(len(polygon), dtype=bool)
     triangles = []
-    start = 0
+    start, searches = 0, 8
     while len(left) > 3:
-        at = _ear(flat[left], start)
+        at = _first_ear(polygon, maybe, start, least)
+        if at is None and searches:
+            searches -= 1
+            maybe[:] = True
+            at = _first_ear(polygon, maybe, start, least)
+        if at is None:
+            at = int(np.argmin(np.abs(_turns(_tips(polygon, np.arange(len(left)))))))
         triangles.append(left[[at - 1, at, (at + 1) % len(left)]])
-        left = np.delete(left, at)
+        left, polygon = np.delete(left, at), np.delete(polygon, at, axis=0)
+        maybe = np.delete(maybe, at)
+        maybe[[at - 1, at % len(left)]] = True
         start = max(at - 1, 0)
     return np.array([*triangles, left], dtype=np.int32)
 
 
-def _ear(polygon: Array, start: int) -> int:
-    """Return a convex corner whose triangle holds no other corner, searched from ``start``.
+def _first_ear(polygon: Array, maybe: NDArray[np.bool_], start: int, least: float) -> int | None:
+    """Return a convex corner whose triangle holds no other corner, or None.
 
-    Corners without a turn, and polygons that cross themselves, leave none in the end; then
-    the corner with the smallest turn goes.
+    Args:
+        polygon: Counter-clockwise, shape (k, 2).
+        maybe: Corners that may be ears, shape (k,); those found to be none are taken out.
+        start: Where to begin.
+        least: Twice the area of the smallest triangle that counts, in [m^2].
     """
-    before, after = np.roll(polygon, 1, axis=0), np.roll(polygon, -1, axis=0)
-    turns = _cross(polygon - before, after - polygon)
-    least = 1e-12 * float(np.ptp(polygon, axis=0).max()) ** 2
-    convex = np.flatnonzero(turns > least)
-    for at in np.roll(convex, -int(np.searchsorted(convex, start))).tolist():
-        triangle = np.array((before[at], polygon[at], after[at]))
-        corner = (polygon[:, None] == triangle).all(axis=2).any(axis=1)
-        sides = np.roll(triangle, -1, axis=0) - triangle
-        inside = _cross(sides, polygon[:, None] - triangle) >= -least
+    numbers = np.flatnonzero(maybe)
+    convex = _turns(_tips(polygon, numbers)) > least
+    maybe[numbers[~convex]] = False
+    numbers = numbers[convex]
+    split = int(np.searchsorted(numbers, start))
+    for at in [*numbers[split:].tolist(), *numbers[:split].tolist()]:
+        triangle = polygon[[at - 1, at, (at + 1) % len(polygon)]]
+        low, high = triangle.min(axis=0), triangle.max(axis=0)
+        near = polygon[((polygon >= low) & (polygon <= high)).all(axis=1)]
+        corner = (near[:, None] == triangle).all(axis=2).any(axis=1)
+        sides = triangle[[1, 2, 0]] - triangle
+        inside = _cross(sides, near[:, None] - triangle) >= -least
         if not (inside.all(axis=1) & ~corner).any():
             return int(at)
-    return int(np.argmin(np.abs(turns)))
+        maybe[at] = False
+    return None
+
+
+def _fan(corners: int) -> IntArray:
+    """Return the triangles around the first corner of a polygon, shape (corners - 2, 3)."""
+    later = np.arange(1, corners - 1, dtype=np.int32)
+    return np.stack((np.zeros_like(later), later, later + 1), axis=1)
+
+
+def _flattened(corners: Array) -> Array:
+    """Return a polygon seen from its front, where it turns counter-clockwise, shape (k, 2)."""
+    normal = _newell(corners - corners[0])
+    drop = int(np.argmax(np.abs(normal)))
+    flat = corners[:, [(drop + 1) % 3, (drop + 2) % 3]]
+    return flat[:, ::-1] if normal[drop] < 0.0 else flat
+
+
+def _tips(polygon: Array, numbers: NDArray[np.intp]) -> Array:
+    """Return corners of a polygon with the ones before and after them, shape (m, 3, 2)."""
+    tips: Array = polygon[np.stack((numbers - 1, numbers, (numbers + 1) % len(polygon)), axis=1)]
+    return tips
+
+
+def _turns(tips: Array) -> Array:
+    """Return twice the signed area at each tip; negative where it is concave, shape (m,)."""
+    return _cross(tips[:, 1] - tips[:, 0], tips[:, 2] - tips[:, 1])
 
 
 def _cross(a: Array, b: Array) -> Array:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body import Body, JointType, Link
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostics, Span
 from .geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, Shape, Sphere
+from .inertia import is_symmetric, symmetric
 
 
 def validate(body: Body, diagnostics: Diagnostics) -> None:
@@ -105,10 +106,10 @@ def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
             message = f"link '{link.name}' has mass but no inertia"
             diagnostics.warn("no-inertia", message, link.at)
             continue
-        if np.abs(inertia - inertia.T).max() > 1e-6 * scale:
+        if not is_symmetric(inertia):
             message = f"the inertia of link '{link.name}' is not symmetric"
             diagnostics.warn("asymmetric-inertia", message, link.at)
-        small, middle, large = np.linalg.eigvalsh((inertia + inertia.T) / 2.0)
+        small, middle, large = np.linalg.eigvalsh(symmetric(inertia))
         moments = f"{small:.4g}, {middle:.4g}, {large:.4g} kg m^2"
         if small <= 1e-12 * scale:
             message = f"the inertia of link '{link.name}' is not positive: {moments}"
@@ -129,11 +130,9 @@ def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
             message = f"a shape of link '{link.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, link.at)
     for device in body.devices:
-        values = {f.name: getattr(device, f.name) for f in fields(device)}
-        if not all(_is_sound(v) for v in values.values()):
-            at = body.link(device.link).at if device.link in _names(body) else body.root.at
+        if not all(_is_sound(getattr(device, f.name)) for f in fields(device)):
             message = f"device '{device.name}' has a number that is not finite"
-            diagnostics.error("not-finite", message, at)
+            diagnostics.error("not-finite", message, _place(body, device.link))
 
 
 def sizes_are_positive(body: Body, diagnostics: Diagnostics) -> None:
@@ -171,8 +170,7 @@ def device_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
         if count > 1:
             links = [d.link for d in body.devices if d.name == name]
             message = f"{count} devices are named '{name}', on links {', '.join(links)}"
-            at = body.link(links[-1]).at if links[-1] in _names(body) else body.root.at
-            diagnostics.warn("duplicate-device-name", message, at)
+            diagnostics.warn("duplicate-device-name", message, _place(body, links[-1]))
 
 
 RULES = (
@@ -193,6 +191,11 @@ _MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
 def _names(body: Body) -> set[str]:
     return {link.name for link in body.links}
+
+
+def _place(body: Body, link: str) -> Span | None:
+    """Return where a link is defined; of one that does not exist, where the root is."""
+    return next((x.at for x in body.links if x.name == link), body.root.at)
 
 
 def _links_that_carry_mass(body: Body) -> set[str]:

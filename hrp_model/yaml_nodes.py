@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .diagnostics import Diagnostics, Source, Span, did_you_mean
+from .diagnostics import Diagnostics, Source, Span, did_you_mean, did_you_mean_or_all
 from .rigid import Array
 
 _T = TypeVar("_T")
@@ -227,10 +227,6 @@ class Mapping:
                 return self._entries[spelling][1].span
         return Span(self._context.source, self._start, self._start)
 
-    def key_span(self, key: str) -> Span:
-        """Return where a key that is there stands."""
-        return self._entries[key][0].span
-
     def number(self, *spellings: str, default: _T) -> float | _T:
         """Return a finite number."""
         value = self._scalar(spellings, "a number")
@@ -268,8 +264,7 @@ class Mapping:
             return default
         if value.text in choices:
             return choices[value.text]
-        known = ", ".join(choices)
-        hint = did_you_mean(value.text, choices) or f" It is one of {known}."
+        hint = did_you_mean_or_all(value.text, choices)
         key = next(s for s in spellings if s in self._entries)
         self.diagnostics.error(code, f"{key} '{value.text}' is unknown.{hint}", value.span)
         return default
@@ -310,11 +305,6 @@ class Mapping:
     def plain_value(self) -> dict[str, Any]:
         """Return everything as plain Python values."""
         return {key: value.plain_value() for key, (_, value) in self._entries.items()}
-
-    def leftover(self) -> dict[str, Any]:
-        """Return what was not asked for so far as plain Python values."""
-        keys = [key for key in self._entries if key not in self._asked]
-        return {key: self._entries[key][1].plain_value() for key in keys}
 
     def ignore(self) -> None:
         """Count every key as asked for: the mapping is left out as a whole."""

@@ -59,7 +59,10 @@ def parse_document(
     except _UnusableError as error:
         diagnostics.error(error.code, str(error), error.at)
     except yaml.MarkedYAMLError as error:
-        diagnostics.error("yaml-syntax", _sentence(error), builder.mark_span(error.problem_mark))
+        at = builder.mark_span(error.problem_mark)
+        is_tab = source.text[at.start : at.end] == "\t"
+        message = "a tab; YAML is indented with spaces only" if is_tab else _sentence(error)
+        diagnostics.error("yaml-syntax", message, at)
     except yaml.reader.ReaderError as error:
         span = builder.character_span(error)
         diagnostics.error("yaml-syntax", f"{error.reason}: U+{error.character:04X}", span)

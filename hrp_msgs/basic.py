@@ -25,19 +25,20 @@ def header(time_ns: int, frame_id: str) -> Header:
     return Header(stamp=stamp(time_ns), frame_id=frame_id)
 
 
-def vector3(v: Sequence[float] | Array) -> Vector3:
-    """Return a Vector3 from three numbers."""
-    x, y, z = map(float, v)
-    return Vector3(x=x, y=y, z=z)
+# Filling a message that is there takes a tenth of the time of making one.
 
 
-def point(p: Sequence[float] | Array) -> Point:
-    """Return a Point from three numbers, in [m]."""
-    x, y, z = map(float, p)
-    return Point(x=x, y=y, z=z)
+def set_header(msg: Header, time_ns: int, frame_id: str) -> None:
+    """Fill a header: simulation time in [ns] and the frame the numbers are expressed in."""
+    msg.stamp.sec, msg.stamp.nanosec = divmod(time_ns, NS_PER_S)
+    msg.frame_id = frame_id
 
 
-def quaternion(xyzw: Sequence[float]) -> Quaternion:
-    """Return a Quaternion from (x, y, z, w)."""
-    x, y, z, w = map(float, xyzw)
-    return Quaternion(x=x, y=y, z=z, w=w)
+def set_xyz(msg: Vector3 | Point, v: Sequence[float] | Array) -> None:
+    """Fill a Vector3 or a Point with three numbers."""
+    msg.x, msg.y, msg.z = v.tolist() if isinstance(v, np.ndarray) else map(float, v)
+
+
+def set_quaternion(msg: Quaternion, xyzw: Sequence[float]) -> None:
+    """Fill a Quaternion with (x, y, z, w)."""
+    msg.x, msg.y, msg.z, msg.w = map(float, xyzw)

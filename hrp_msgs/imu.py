@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sensor_msgs.msg import Imu
 
-from .basic import Array, header, vector3
+from .basic import Array, set_header, set_xyz
 
 
 def imu(
@@ -12,6 +12,7 @@ def imu(
     frame_id: str,
     angular_velocity: Array | None,
     linear_acceleration: Array | None,
+    into: Imu | None = None,
 ) -> Imu:
     """Return an Imu without orientation.
 
@@ -24,15 +25,17 @@ def imu(
         angular_velocity: w_WS_S, in [rad/s], shape (3,); None if not measured.
         linear_acceleration: Specific force in S, in [m/s^2], shape (3,): +g upward at
             rest; None if not measured.
+        into: An earlier message of the same sensor, filled again instead of making one.
     """
-    msg = Imu(header=header(time_ns, frame_id))
+    msg = Imu() if into is None else into
+    set_header(msg.header, time_ns, frame_id)
     msg.orientation_covariance[0] = -1.0
     if angular_velocity is None:
         msg.angular_velocity_covariance[0] = -1.0
     else:
-        msg.angular_velocity = vector3(angular_velocity)
+        set_xyz(msg.angular_velocity, angular_velocity)
     if linear_acceleration is None:
         msg.linear_acceleration_covariance[0] = -1.0
     else:
-        msg.linear_acceleration = vector3(linear_acceleration)
+        set_xyz(msg.linear_acceleration, linear_acceleration)
     return msg

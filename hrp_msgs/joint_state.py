@@ -8,11 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from .basic import Array, header
+from .basic import Array, set_header
 
 
 def joint_state(
-    time_ns: int, names: Sequence[str], position: Array, velocity: Array, effort: Array
+    time_ns: int,
+    names: Sequence[str],
+    position: Array,
+    velocity: Array,
+    effort: Array,
+    into: JointState | None = None,
 ) -> JointState:
     """Return a JointState.
 
@@ -22,14 +27,13 @@ def joint_state(
         position: In [rad] or [m], shape (joints,).
         velocity: In [rad/s] or [m/s], shape (joints,).
         effort: In [N m] or [N], shape (joints,).
+        into: An earlier message, filled again instead of making one.
     """
-    return JointState(
-        header=header(time_ns, ""),  # The numbers belong to joints, not to a frame.
-        name=list(names),
-        position=_doubles(position),
-        velocity=_doubles(velocity),
-        effort=_doubles(effort),
-    )
+    msg = JointState() if into is None else into
+    set_header(msg.header, time_ns, "")  # The numbers belong to joints, not to a frame.
+    msg.name = list(names)
+    msg.position, msg.velocity, msg.effort = map(_doubles, (position, velocity, effort))
+    return msg
 
 
 def _doubles(values: Array) -> array[float]:

@@ -2,7 +2,7 @@
 
     python -m hrp_msgs.listen
 
-prints one line of JSON a second: {topic: {"count": messages so far, "rate": per second}}.
+prints one line of JSON a second: {topic: messages so far}.
 Ends when standard input closes.
 """
 
@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import rclpy
@@ -85,20 +86,10 @@ def _matching_qos(publishers: list[Any], depth: int) -> QoSProfile:
 
 def _report(listener: Listener, stopping: threading.Event) -> None:
     """Print what was heard, once a period, until the reader is gone."""
-    before: dict[str, int] = {}
-    start = time.monotonic()
-    while not stopping.wait(PERIOD):
-        now = time.monotonic()
-        counts = dict(listener.counts)
-        heard = {
-            topic: {"count": n, "rate": (n - before.get(topic, 0)) / (now - start)}
-            for topic, n in sorted(counts.items())
-        }
-        before, start = counts, now
-        try:
-            print(json.dumps(heard), flush=True)
-        except BrokenPipeError:
-            stopping.set()
+    with suppress(BrokenPipeError):
+        while not stopping.wait(PERIOD):
+            print(json.dumps(dict(listener.counts)), flush=True)
+    stopping.set()
 
 
 def main() -> int:

@@ -53,16 +53,6 @@ def frame(name: str, prefix: str = "") -> str:
     return prefix + name
 
 
-def optical_frame(camera: str, prefix: str = "") -> str:
-    """Return the frame of a camera's images: x right, y down, z forward (REP 103)."""
-    return f"{prefix}{camera}_optical_frame"
-
-
-def scan_frame(sensor: str, prefix: str = "") -> str:
-    """Return the frame of a range sensor's scans: x forward, y left, z up."""
-    return f"{prefix}{sensor}_frame"
-
-
 def imu_topic(token: str, *, only_one: bool) -> str:
     """Return the topic of an IMU."""
     return "imu/data_raw" if only_one else f"{token}/data_raw"

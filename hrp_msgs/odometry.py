@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import Odometry
 
-from .basic import Array, header, point, quaternion, vector3
+from .basic import Array, set_header, set_quaternion, set_xyz
 
 
 def odometry(
@@ -18,6 +17,7 @@ def odometry(
     orientation: Sequence[float],
     linear_velocity: Array,
     angular_velocity: Array,
+    into: Odometry | None = None,
 ) -> Odometry:
     """Return an Odometry without covariances.
 
@@ -29,8 +29,13 @@ def odometry(
         orientation: Of B in W, unit quaternion (x, y, z, w).
         linear_velocity: Of B's origin in W, expressed in B, in [m/s], shape (3,).
         angular_velocity: w_WB_B, in [rad/s], shape (3,).
+        into: An earlier message, filled again instead of making one.
     """
-    msg = Odometry(header=header(time_ns, frame_id), child_frame_id=child_frame_id)
-    msg.pose.pose = Pose(position=point(position), orientation=quaternion(orientation))
-    msg.twist.twist = Twist(linear=vector3(linear_velocity), angular=vector3(angular_velocity))
+    msg = Odometry() if into is None else into
+    set_header(msg.header, time_ns, frame_id)
+    msg.child_frame_id = child_frame_id
+    set_xyz(msg.pose.pose.position, position)
+    set_quaternion(msg.pose.pose.orientation, orientation)
+    set_xyz(msg.twist.twist.linear, linear_velocity)
+    set_xyz(msg.twist.twist.angular, angular_velocity)
     return msg

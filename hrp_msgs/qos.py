@@ -1,5 +1,7 @@
 """Quality of service of every topic (REP 2003)."""
 
+from __future__ import annotations
+
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
@@ -8,39 +10,24 @@ from rclpy.qos import (
     qos_profile_sensor_data,
 )
 
+
+def _profile(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
+    return QoSProfile(
+        depth=depth,
+        history=HistoryPolicy.KEEP_LAST,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
 # Reliable, so that both kinds of subscriber connect and big images are not lost.
-SENSOR = QoSProfile(
-    depth=5,
-    history=HistoryPolicy.KEEP_LAST,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
+SENSOR = _profile(5)
 # Best effort, so that a publisher of either kind is heard; only the newest command counts.
-COMMAND = QoSProfile(
-    depth=1,
-    history=HistoryPolicy.KEEP_LAST,
-    reliability=ReliabilityPolicy.BEST_EFFORT,
-    durability=DurabilityPolicy.VOLATILE,
-)
+COMMAND = _profile(1, reliable=False)
 # For listening to a sensor: best effort too, and a few are kept, for each counts.
 SENSOR_INPUT = qos_profile_sensor_data
 # A late subscriber still gets the last one.
-LATCHED = QoSProfile(
-    depth=1,
-    history=HistoryPolicy.KEEP_LAST,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
-CLOCK = QoSProfile(
-    depth=1,
-    history=HistoryPolicy.KEEP_LAST,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
-TF = QoSProfile(
-    depth=100,
-    history=HistoryPolicy.KEEP_LAST,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
+LATCHED = _profile(1, latched=True)
+CLOCK = _profile(1)
+TF = _profile(100)
 TF_STATIC = LATCHED

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-from geometry_msgs.msg import Transform, TransformStamped
-from numpy.typing import NDArray
+from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
-from .basic import header, quaternion, vector3
-
-Array = NDArray[np.float64]
+from .basic import Array, set_header, set_quaternion, set_xyz
 
 
 def transform(
@@ -26,11 +22,11 @@ def transform(
         p: Position p_PC of C's origin, expressed in P, in [m], shape (3,).
         xyzw: Unit quaternion of the rotation R_PC.
     """
-    return TransformStamped(
-        header=header(time_ns, parent),
-        child_frame_id=child,
-        transform=Transform(translation=vector3(p), rotation=quaternion(xyzw)),
-    )
+    msg = TransformStamped(child_frame_id=child)
+    set_header(msg.header, time_ns, parent)
+    set_xyz(msg.transform.translation, p)
+    set_quaternion(msg.transform.rotation, xyzw)
+    return msg
 
 
 def tf_message(transforms: Iterable[TransformStamped]) -> TFMessage:

@@ -6,10 +6,13 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.qos_overriding_options import QoSOverridingOptions
 
 
 class Topic:
     """One topic that a node publishes.
+
+    Its ``qos_overrides`` parameters change history, depth and reliability, as everywhere in ROS 2.
 
     Attributes:
         name: Full name, namespace included.
@@ -18,7 +21,12 @@ class Topic:
     """
 
     def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
-        self._publisher = node.create_publisher(message_type, topic, qos)
+        self._publisher = node.create_publisher(
+            message_type,
+            topic,
+            qos,
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from geometry_msgs.msg import Wrench, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 
-from .basic import Array, header, vector3
+from .basic import Array, set_header, set_xyz
 
 
-def wrench(time_ns: int, frame_id: str, force: Array, torque: Array) -> WrenchStamped:
+def wrench(
+    time_ns: int,
+    frame_id: str,
+    force: Array,
+    torque: Array,
+    into: WrenchStamped | None = None,
+) -> WrenchStamped:
     """Return a WrenchStamped.
 
     Args:
@@ -16,8 +22,10 @@ def wrench(time_ns: int, frame_id: str, force: Array, torque: Array) -> WrenchSt
             about its origin.
         force: In [N], shape (3,).
         torque: In [N m], shape (3,).
+        into: An earlier message, filled again instead of making one.
     """
-    return WrenchStamped(
-        header=header(time_ns, frame_id),
-        wrench=Wrench(force=vector3(force), torque=vector3(torque)),
-    )
+    msg = WrenchStamped() if into is None else into
+    set_header(msg.header, time_ns, frame_id)
+    set_xyz(msg.wrench.force, force)
+    set_xyz(msg.wrench.torque, torque)
+    return msg

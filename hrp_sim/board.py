@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .engine import NS_PER_S
 from .runner import Runner
+from .schedule import NS_PER_S
 
 # Rates are measured over at least this much simulated time, in [s], once there was so much.
 WINDOW = 1.0

@@ -4,14 +4,45 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
+from typing import TypeVar
 
 from hrp_model import ModelError
 
-from .engine import PhysicsError, Solver
+from .engine import PHYSICS_RANGES, PhysicsError, Solver
 
-GOOD, PROBLEM, WRONG_USE = 0, 1, 2
+PROBLEM, INTERRUPTED = 1, 130
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _number(
+    read: Callable[[str], _Number], words: str, is_good: Callable[[_Number], bool]
+) -> Callable[[str], _Number]:
+    """Return the argparse type of a number; ``words`` say which are good."""
+
+    def checked(text: str) -> _Number:
+        try:
+            value = read(text)
+        except ValueError:
+            value = None
+        if value is None or not is_good(value):
+            raise argparse.ArgumentTypeError(f"must be {words}, not '{text}'")
+        return value
+
+    return checked
+
+
+_positive = _number(float, "a number greater than 0", lambda value: 0.0 < value < inf)
+_not_negative = _number(float, "a number, 0 or greater", lambda value: 0.0 <= value < inf)
+_count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
+_seed = _number(
+    int,
+    "a whole number from {} to {}".format(*PHYSICS_RANGES["seed"]),
+    lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -34,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument("--every", type=_positive, metavar="S", help="time between lines of --trace")
-    run.add_argument("--seed", type=int, metavar="N", help="of the engine's random order")
+    run.add_argument("--seed", type=_seed, metavar="N", help="of the engine's random order")
     run.add_argument(
         "--ros", action=argparse.BooleanOptionalAction, default=False, help="publish in ROS 2"
     )
@@ -49,24 +80,26 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--duration", type=_positive, default=2.0, metavar="S", help="simulated, a run"
     )
-    bench.add_argument("--runs", type=int, default=5, metavar="N", help="interleaved runs of each")
+    bench.add_argument(
+        "--runs", type=_count, default=5, metavar="N", help="interleaved runs of each"
+    )
     return parser
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be more than 0, not {text}")
-    return value
-
-
-def _not_negative(text: str) -> float:
-    return 0.0 if float(text) == 0.0 else _positive(text)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 1 for a problem in model or world, 2 for wrong use."""
-    options = _parser().parse_args(argv)
+    """Run the command line; return the exit status.
+
+    Returns:
+        0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use;
+        130 Ctrl-C before there was anything to sum up.
+    """
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.command == "run":
+        if options.listen and not options.ros:
+            parser.error("--listen needs --ros")
+        if options.every and not options.trace:
+            parser.error("--every needs --trace")
     try:
         if options.command == "bench":
             from .bench import bench
@@ -78,9 +111,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return PROBLEM
-    except (PhysicsError, OSError) as error:
+    except OSError as error:
+        name = f"'{error.filename}': " if error.filename else ""
+        print(f"error: {name}{error.strerror or error}", file=sys.stderr)
+        return PROBLEM
+    except PhysicsError as error:
         print(f"error: {error}", file=sys.stderr)
         return PROBLEM
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

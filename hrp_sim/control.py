@@ -15,7 +15,7 @@ from hrp_model.diagnostics import did_you_mean
 from hrp_model.rigid import Array
 
 from .gains import servo_gains
-from .state import SimulatedBody
+from .state import LARGEST_DRIVE, SimulatedBody
 
 _log = logging.getLogger("hrp_sim")
 
@@ -89,7 +89,7 @@ class BodyController:
 
     A position command is approached at no more than the joint's own speed limit, and no
     farther than its range. What cannot be used (an unknown joint, a value that is not
-    finite) is reported once and left out; the rest of the command counts.
+    finite, or absurd) is reported once and left out; the rest of the command counts.
 
     Args:
         simulated: The body; its ``drive`` is written, its ``motion`` read.
@@ -148,7 +148,7 @@ class BodyController:
         )
         for k, name in enumerate(command.names):
             values = [
-                self._finite(name, column[k]) if len(column) else None
+                self._usable(name, column[k]) if len(column) else None
                 for column in (position, velocity, effort)
             ]
             if name in self._joints:
@@ -207,10 +207,10 @@ class BodyController:
         )
         return ()
 
-    def _finite(self, name: str, value: float) -> float | None:
-        if -inf < value < inf:
+    def _usable(self, name: str, value: float) -> float | None:
+        if -LARGEST_DRIVE < value < LARGEST_DRIVE:
             return float(value)
-        self._report(f"nan {name}", f"a command of {value} to joint '{name}' is ignored")
+        self._report(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
         return None
 
     def _report(self, key: str, message: str) -> None:

@@ -18,9 +18,6 @@ class Darkroom:
     Args:
         cameras: By the names under which their exposures will come.
         on_image: Called in that thread with a camera's name and each of its images, in order.
-
-    Attributes:
-        dropped: Exposures that were replaced by newer ones before they were developed.
     """
 
     def __init__(
@@ -28,7 +25,6 @@ class Darkroom:
         cameras: Mapping[str, CameraSensor],
         on_image: Callable[[str, ImageReading], None],
     ) -> None:
-        self.dropped = 0
         self._cameras = dict(cameras)
         self._on_image = on_image
         self._waiting: dict[str, Exposure] = {}
@@ -40,7 +36,6 @@ class Darkroom:
     def submit(self, name: str, exposure: Exposure) -> None:
         """Hand over an exposure. One of the same camera that still waits is dropped."""
         with self._changed:
-            self.dropped += name in self._waiting
             self._waiting[name] = exposure
             self._changed.notify()
 

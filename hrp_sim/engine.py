@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import Protocol
 
 import numpy as np
 
-from hrp_model import Body, Pose
+from hrp_model import Body, BodyState, Pose
 from hrp_model.rigid import Array
 
+from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
-
-NS_PER_S = 1_000_000_000
 
 
 class PhysicsError(RuntimeError):
@@ -69,6 +70,21 @@ class PhysicsSettings:
         return round(self.time_step * NS_PER_S)
 
 
+# The range in which each number of PhysicsSettings makes sense; gravity has no range.
+PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
+    "time_step": (1e-6, 0.1),
+    "iterations": (1, 10_000),
+    "over_relaxation": (0.1, 2.0),
+    "erp": (0.0, 1.0),
+    "cfm": (0.0, 1.0),
+    "friction": (0.0, 1e6),
+    "max_correcting_velocity": (0.0, inf),
+    "surface_layer": (0.0, 1.0),
+    "max_contacts": (1, 128),
+    "seed": (0, 2**32 - 1),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Placement:
     """How a body enters the world.
@@ -98,7 +114,7 @@ class Placement:
         """The initial joint positions, the model's own where none were given, shape (joints,)."""
         if self.q is not None:
             return self.q
-        return np.array([link.joint.initial for link in self.body.moving_links], dtype=np.float64)
+        return BodyState(self.body).q
 
 
 class Engine(Protocol):

@@ -88,12 +88,12 @@ class Listener:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            report = json.loads(line)
+            report: dict[str, int] = json.loads(line)
             published = self._published()
             with self._reported:
-                for topic, n in report.items():
-                    if n["count"]:
-                        counts = n["count"], published.get(topic, 0)
+                for topic, heard in report.items():
+                    if heard:
+                        counts = heard, published.get(topic, 0)
                         self._first.setdefault(topic, counts)  # first: ``missed`` runs meanwhile
                         self._last[topic] = counts
                 self._reported.notify_all()

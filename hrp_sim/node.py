@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -29,7 +29,7 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.frames import body_frames
-from hrp_model.node import ModelNode, logged_diagnostics
+from hrp_model.node import ModelNode, WrongUseError, init_ros, logged_diagnostics
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, qos
 from hrp_msgs.clock import clock
@@ -47,10 +47,11 @@ from hrp_msgs.wrench import wrench
 
 from .control import JointCommand
 from .darkroom import Darkroom
-from .engine import NS_PER_S, PhysicsError, Solver
+from .engine import PhysicsError, Solver
 from .load import load_world
 from .naming import name_bodies
-from .runner import Runner, stopped_by_signals
+from .runner import Runner, StopSignals
+from .schedule import SampleClock
 from .sensors import (
     CameraSensor,
     Exposure,
@@ -74,13 +75,13 @@ class Route:
     Attributes:
         message: Class of the message.
         topic: Topic from the sensor's token and whether it is the only one of its kind.
-        convert: Message from a reading and the frame its numbers are expressed in.
+        convert: Fills a message with a reading in the frame of this name, and returns it.
         lazy: Whether the sensor is only read when somebody listens.
     """
 
     message: Any
     topic: Callable[[str, bool], str]
-    convert: Callable[[Any, str], Any]
+    convert: Callable[[Any, str, Any], Any]
     lazy: bool = False
 
 
@@ -94,74 +95,73 @@ ROUTES: dict[type, Route] = {
     JointSensor: Route(
         JointState,
         lambda _token, _alone: names.JOINT_STATES,
-        lambda r, _frame: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort),
+        lambda r, _frame, m: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort, m),
     ),
     ImuSensor: Route(
         Imu,
         lambda token, alone: names.imu_topic(token, only_one=alone),
-        lambda r, frame: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration),
+        lambda r, frame, m: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration, m),
     ),
     ForceSensor: Route(
         WrenchStamped,
         lambda token, _alone: names.wrench_topic(token),
-        lambda r, frame: wrench(r.time_ns, frame, r.force, r.torque),
+        lambda r, frame, m: wrench(r.time_ns, frame, r.force, r.torque, m),
     ),
     RangeSensor: Route(
         LaserScan,
         lambda token, alone: names.scan_topic(token, only_one=alone),
-        lambda r, frame: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
+        lambda r, frame, _m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
         lazy=True,
     ),
 }
 
 
 class SensorOutput:
-    """The topic of one sensor."""
+    """The topic of one sensor, and the message that is filled anew for each reading."""
 
     def __init__(self, node: Node, route: Route, topic: str, frame: str) -> None:
-        self.topic = Topic(node, route.message, topic, qos.SENSOR)
-        self.topics = [self.topic]
+        self.topics = [Topic(node, route.message, topic, qos.SENSOR)]
         self._route = route
         self._frame = frame
+        self._message = route.message()
 
     def is_wanted(self) -> bool:
         """Tell whether the sensor should be read."""
-        return not self._route.lazy or self.topic.has_listener()
+        return not self._route.lazy or self.topics[0].has_listener()
 
     def publish(self, reading: Any) -> None:
         """Publish a reading."""
-        self.topic.publish(self._route.convert(reading, self._frame))
+        self.topics[0].publish(self._route.convert(reading, self._frame, self._message))
 
 
-class OdometryOutput(SensorOutput):
+class OdometryOutput:
     """The true motion of a root, as odometry and, unless it is latched elsewhere, on /tf."""
 
-    def __init__(self, node: Node, topic: str, world: str, frame: str, tf: Topic | None) -> None:
-        def convert(r: OdometryReading, frame: str) -> Odometry:
-            pose, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
-            return odometry(r.time_ns, world, frame, *pose, *twist)
-
-        super().__init__(node, Route(Odometry, lambda _token, _alone: topic, convert), topic, frame)
-        self._world = world
+    def __init__(self, node: Node, topic: str, world: str, root: str, tf: Topic | None) -> None:
+        self.topics = [Topic(node, Odometry, topic, qos.SENSOR)]
+        self._frames = world, root
         self._tf = tf
+        self._message = Odometry()
 
-    def publish(self, reading: OdometryReading) -> None:
+    def is_wanted(self) -> bool:
+        """Tell that it is always read."""
+        return True
+
+    def publish(self, r: OdometryReading) -> None:
         """Publish where the root is."""
-        super().publish(reading)
+        pose, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
+        msg = odometry(r.time_ns, *self._frames, *pose, *twist, self._message)
+        self.topics[0].publish(msg)
         if self._tf is not None:
-            where = reading.position, reading.orientation
-            self._tf.publish(
-                tf_message([transform(reading.time_ns, self._world, self._frame, *where)])
-            )
+            self._tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
 
 
 class CameraOutput:
     """The topics of one camera: image and camera_info, with one stamp."""
 
     def __init__(self, node: Node, topics: tuple[str, str], frame: str) -> None:
-        self.image = Topic(node, Image, topics[0], qos.SENSOR)
-        self.info = Topic(node, CameraInfo, topics[1], qos.SENSOR)
-        self.topics = [self.image, self.info]
+        kinds = zip((Image, CameraInfo), topics, strict=True)
+        self.topics = [Topic(node, message, topic, qos.SENSOR) for message, topic in kinds]
         self._buffer = ImageBuffer()
         self._frame = frame
 
@@ -171,29 +171,19 @@ class CameraOutput:
 
     def publish(self, r: ImageReading) -> None:
         """Publish a picture."""
-        self.image.publish(self._buffer.image(r.time_ns, self._frame, r.pixels))
+        image, info = self.topics
+        image.publish(self._buffer.image(r.time_ns, self._frame, r.pixels))
         height, width = r.pixels.shape[:2]
-        self.info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))
-
-
-Output = SensorOutput | CameraOutput
-
-
-class WrongParameterError(ValueError):
-    """A parameter makes no sense; the message says what would."""
+        info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))
 
 
 class SimNode(Node):
-    """Publishes a simulation. Whoever steps it calls ``publish`` after every step.
-
-    Args:
-        node_options: What rclpy's Node takes, such as ``parameter_overrides``.
-    """
+    """Publishes a simulation. Whoever steps it calls ``publish`` after every step."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("sim_node", **node_options)
         self.settings = declare(self, SIM_NODE)
-        self._outputs: dict[str, Output] = {}
+        self._outputs: dict[str, Any] = {}  # one of the classes above for each sensor
         self._simulation: Simulation | None = None
 
     def load(self) -> Simulation:
@@ -202,13 +192,13 @@ class SimNode(Node):
         Raises:
             ModelError: The world or a model in it cannot be used.
             PhysicsError: The physics cannot take a body.
-            WrongParameterError: A parameter makes no sense.
+            WrongUseError: A parameter makes no sense.
         """
         world, solver, seed = (self.settings[key] for key in ("world", "solver", "seed"))
         if not world:
-            raise WrongParameterError("no world is named; start with: --ros-args -p world:=FILE")
+            raise WrongUseError("no world is named; start with: --ros-args -p world:=FILE")
         if solver not in ("", *(s.value for s in Solver)):
-            raise WrongParameterError(f"solver is 'world' or 'quick', not '{solver}'")
+            raise WrongUseError(f"solver is 'world' or 'quick', not '{solver}'")
         config = load_world(world, logged_diagnostics(self)).with_physics(
             solver=Solver(solver) if solver else None, seed=seed if seed >= 0 else None
         )
@@ -224,10 +214,7 @@ class SimNode(Node):
         self._clock_topic = Topic(self, Clock, names.CLOCK, qos.CLOCK)
         self._tf = Topic(self, TFMessage, names.TF, qos.TF)
         self._tf_static = Topic(self, TFMessage, names.TF_STATIC, qos.TF_STATIC)
-        self._clock_period_ns = round(NS_PER_S / self.settings["clock_rate"])
-        self._next_clock_ns = 0
-        cameras = {k: s for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)}
-        self._darkroom = Darkroom(cameras, self._publish_image)
+        self._clock_ticks = SampleClock(self.settings["clock_rate"])
         bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
         try:
             tokens = names.topic_tokens(bodies)
@@ -237,6 +224,8 @@ class SimNode(Node):
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
         self._tf_static.publish(tf_message(root for root in fixed_roots if root))
+        cameras = {k: s for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)}
+        self._darkroom = Darkroom(cameras, lambda name, image: self._outputs[name].publish(image))
         simulation.wanted = lambda name: self._outputs[name].is_wanted()
 
     @property
@@ -247,8 +236,7 @@ class SimNode(Node):
 
     def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
         """Publish the readings of one step, and the clock when it is due."""
-        if time_ns >= self._next_clock_ns:
-            self._next_clock_ns = time_ns + self._clock_period_ns
+        if self._clock_ticks.is_due(time_ns):
             self._clock_topic.publish(clock(time_ns))
         for name, reading in readings.items():
             if isinstance(reading, Exposure):
@@ -263,11 +251,6 @@ class SimNode(Node):
             self._simulation.close()
         self.destroy_node()
 
-    def _publish_image(self, name: str, image: ImageReading) -> None:
-        output = self._outputs[name]
-        assert isinstance(output, CameraOutput)
-        output.publish(image)
-
     def _start_body(self, simulated: SimulatedBody) -> Any:
         """Make the topics of a body; return the transform of its root if that is fixed."""
         assert self._simulation is not None
@@ -275,7 +258,8 @@ class SimNode(Node):
         naming, world = self.naming[name], self.settings["world_frame"]
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         root = names.frame(frames.links[body.root.name], naming.frame_prefix)
-        data_frames = {d.name: f for d, f in zip(body.devices, frames.data, strict=True)}
+        devices = reversed(list(zip(body.devices, frames.data, strict=True)))
+        data_frames = {d.name: frame for d, frame in devices}  # of equal names the first counts
         sensors = {k: s for k, s in self._simulation.sensors.items() if s.body == name}
         tokens = names.topic_tokens(s.name for s in sensors.values())
         is_fixed = self._simulation.is_fixed(name)
@@ -318,13 +302,15 @@ class RosSession:
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        ParameterException, WrongParameterError: A parameter cannot be used.
+        ParameterException, WrongUseError: A parameter cannot be used.
+        OSError: The meshes of a description cannot be written.
     """
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        init_ros(signal_handler_options=SignalHandlerOptions.NO)
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
         self._models: list[ModelNode] = []
+        self._followers: dict[str, ModelNode] = {}  # by the name of the joint sensor that tells
         self._executor = SingleThreadedExecutor()
         self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
         try:
@@ -339,6 +325,13 @@ class RosSession:
         for node in (self.node, *self._models):
             self._executor.add_node(node)
         self._thread.start()
+
+    def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
+        """Publish the readings of one step, and where they have moved the links."""
+        self.node.publish(time_ns, readings)
+        for name, model in self._followers.items():
+            if (reading := readings.get(name)) is not None:
+                model.move(time_ns, reading.names, reading.position.tolist())
 
     def published(self) -> dict[str, tuple[str, int]]:
         """Return the type and the number of messages so far, by topic."""
@@ -364,34 +357,43 @@ class RosSession:
             model = ModelNode(namespace=naming.namespace, parameter_overrides=[prefix])
             self._models.append(model)
             model.start(simulated.body)
+            for key, sensor in self.simulation.sensors.items():
+                if sensor.body == name and isinstance(sensor, JointSensor):
+                    self._followers[key] = model
 
     def _serve(self) -> None:
         with suppress(ExternalShutdownException):
             self._executor.spin()
 
 
+def _run() -> int:
+    """Run to the end; a world whose physics failed stands still until then, and answers."""
+    with StopSignals() as signals, closing(RosSession({})) as session:
+        factor = session.node.settings["real_time_factor"]
+        runner = Runner(session.simulation, session.publish, real_time_factor=factor)
+        signals.stop(runner)
+        runner.run()
+        if runner.error is None:
+            return 0
+        advice = "mend the world or the commands, end this node with Ctrl-C and start it again"
+        session.node.get_logger().error(f"the simulation stands still: {runner.error}; {advice}")
+        runner.wait_for_stop()
+        return 1
+
+
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
-        session = RosSession({})
-    except (ParameterException, WrongParameterError) as error:
+        return _run()
+    except KeyboardInterrupt:
+        return 0
+    except (ParameterException, WrongUseError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except ModelError as error:  # its lines say "error" themselves
-        print(error, file=sys.stderr)
+    except (ModelError, PhysicsError, OSError) as error:
+        # The lines of a ModelError say "error" themselves.
+        print(error if isinstance(error, ModelError) else f"error: {error}", file=sys.stderr)
         return 1
-    except PhysicsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    factor = session.node.settings["real_time_factor"]
-    runner = Runner(session.simulation, session.node.publish, real_time_factor=factor)
-    with stopped_by_signals(runner):
-        runner.run()
-        if runner.error is not None:
-            session.node.get_logger().error(f"the simulation stands still: {runner.error}")
-            runner.wait_for_stop()
-        session.close()
-    return 0 if runner.error is None else 1
 
 
 if __name__ == "__main__":

@@ -21,12 +21,12 @@ from .board import Board, Line
 from .engine import Solver
 from .listener import Listener
 from .load import load_world
-from .runner import OnStep, Runner, stopped_by_signals
+from .runner import OnStep, Runner, StopSignals
 from .schedule import NS_PER_S
 from .simulation import Simulation
 from .trace import TraceWriter
 
-GOOD, PROBLEM, WRONG_USE = 0, 1, 2
+GOOD, PROBLEM = 0, 1
 REFRESH_HZ = 4
 # Its name in Fast DDS 2 and 3.
 _PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
@@ -38,14 +38,13 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ModelError, PhysicsError: The world cannot be used.
         OSError: A file cannot be written.
+        KeyboardInterrupt: A signal came before the first step.
     """
-    if options.listen and not options.ros:
-        print("error: --listen needs --ros", file=sys.stderr)
-        return WRONG_USE
-    return _run_with_ros(options) if options.ros else _run_alone(options)
+    with StopSignals() as signals:
+        return _run_with_ros(options, signals) if options.ros else _run_alone(options, signals)
 
 
-def _run_alone(options: argparse.Namespace) -> int:
+def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     diagnostics = Diagnostics(listener=_print_warning)
     config = load_world(options.world, diagnostics).with_physics(
         solver=Solver(options.solver) if options.solver else None, seed=options.seed
@@ -60,7 +59,7 @@ def _run_alone(options: argparse.Namespace) -> int:
     def lines() -> list[Line]:
         return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
-    status = _step(options, simulation, on_step, lines, default_factor=0.0)
+    status = _step(options, simulation, on_step, lines, signals, default_factor=0.0)
     simulation.close()
     return status
 
@@ -71,7 +70,7 @@ def _print_warning(diagnostic: Diagnostic) -> None:
         print(diagnostic, file=sys.stderr)
 
 
-def _run_with_ros(options: argparse.Namespace) -> int:
+def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
         from .node import RosSession
     except ImportError as error:
@@ -98,15 +97,14 @@ def _run_with_ros(options: argparse.Namespace) -> int:
             totals = sorted(session.published().items())
             return [Line(name, what, count, heard(name)) for name, (what, count) in totals]
 
-        node = session.node
-        status = _step(options, session.simulation, node.publish, lines, default_factor=1.0)
-        missed = []
-        if listener:
+        def missed() -> list[str]:
+            if listener is None:
+                return []
             listener.settle()
-            missed = listener.missed()
-        for line in missed:
-            print(f"error: {line}", file=sys.stderr)
-        return PROBLEM if missed else status
+            return listener.missed()
+
+        ran = (session.simulation, session.publish, lines, signals)
+        return _step(options, *ran, default_factor=1.0, missed=missed)
 
 
 def _give_dds_room() -> None:
@@ -128,10 +126,15 @@ def _step(
     simulation: Simulation,
     on_step: OnStep,
     lines: Callable[[], list[Line]],
+    signals: StopSignals,
     *,
     default_factor: float,
+    missed: Callable[[], list[str]] = list,
 ) -> int:
-    """Run to the end, show the table meanwhile, and sum up."""
+    """Run to the end, show the table meanwhile, and sum up.
+
+    ``missed`` tells what else went wrong; a run that was stopped before its end is not judged.
+    """
     factor = default_factor if options.rtf is None else options.rtf
     console = Console()
     with ExitStack() as stack:
@@ -140,7 +143,7 @@ def _step(
             trace.write(simulation.state)
             on_step = _also_trace(on_step, trace, simulation)
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
-        stack.enter_context(stopped_by_signals(runner))
+        signals.stop(runner)
         board = Board(options.world, runner, lines, listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         start_ns, start = simulation.state.time_ns, time.monotonic()
@@ -148,16 +151,17 @@ def _step(
             runner.run()
         simulated = (simulation.state.time_ns - start_ns) / NS_PER_S
         elapsed = time.monotonic() - start
+    problems = [] if runner.stopped else missed()
+    problems += [] if runner.error is None else [str(runner.error)]
     console.print(board)
     console.print(
         f"simulated {simulated:.3f} s in {elapsed:.3f} s: "
         f"real-time factor {simulated / max(elapsed, 1e-9):.2f}"
     )
     console.print(f"state sha256:{simulation.state_hash()}", soft_wrap=True)
-    if runner.error is not None:
-        print(f"error: {runner.error}", file=sys.stderr)
-        return PROBLEM
-    return GOOD
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return PROBLEM if problems else GOOD
 
 
 def _also_trace(on_step: OnStep, trace: TraceWriter, simulation: Simulation) -> OnStep:

@@ -1,15 +1,16 @@
-"""Steps a simulation against the steady clock. Knows threads and time, but no ROS."""
+"""Steps a simulation against the steady clock, until a signal comes. Knows no ROS."""
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from math import inf
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from .engine import NS_PER_S, PhysicsError
+from .engine import PhysicsError
+from .schedule import NS_PER_S
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -39,6 +40,7 @@ class Runner:
         simulation: What is stepped.
         measured_factor: Simulated per real second over the last ``WINDOW``; 0 before its end.
         error: Why the physics failed, or None.
+        stopped: Whether ``stop`` was called.
     """
 
     def __init__(
@@ -56,11 +58,11 @@ class Runner:
         self._on_step = on_step
         self._duration_ns = inf if duration is None else round(duration * NS_PER_S)
         # No threading.Event: its lock might be held by the very code that a signal interrupts.
-        self._stopping = False
+        self.stopped = False
 
     def stop(self) -> None:
         """End ``run`` before its next step. May be called from any thread or signal handler."""
-        self._stopping = True
+        self.stopped = True
 
     def wait_for_stop(self) -> None:
         """Return when ``stop`` is called."""
@@ -77,7 +79,7 @@ class Runner:
         origin = window_start = time.monotonic()
         origin_ns = window_ns = simulation.state.time_ns
         end_ns = origin_ns + self._duration_ns
-        while not self._stopping:
+        while not self.stopped:
             now_ns = simulation.state.time_ns
             if now_ns + step_ns > end_ns:
                 return
@@ -102,18 +104,47 @@ class Runner:
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while seconds > 0.0 and not self._stopping:
+        while seconds > 0.0 and not self.stopped:
             time.sleep(min(seconds, NAP))
             seconds = end - time.monotonic()
 
 
-@contextmanager
-def stopped_by_signals(runner: Runner) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop the runner, once or as often as they come."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: runner.stop()) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+class StopSignals:
+    """What Ctrl-C and SIGTERM do while a program loads, runs and tidies up.
+
+    The first one raises KeyboardInterrupt or, once there is a runner, stops it; those that
+    follow change nothing, so that they do not cut short what is tidied up. After a block
+    that was ended by a signal they stay without effect: the end of the process is near.
+    """
+
+    _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self._came = False
+        self._runner: Runner | None = None
+
+    def __enter__(self) -> StopSignals:
+        self._before = [signal.signal(number, self._take) for number in self._NUMBERS]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, handler in zip(self._NUMBERS, self._before, strict=True):
+            signal.signal(number, signal.SIG_IGN if self._came else handler)
+
+    def stop(self, runner: Runner) -> None:
+        """Let signals stop this runner; one that came already does so now."""
+        self._runner = runner
+        if self._came:  # the exception it raised got lost, as it does in a destructor
+            runner.stop()
+
+    def _take(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        is_first, self._came = not self._came, True
+        if self._runner is not None:
+            self._runner.stop()
+        elif is_first:
+            raise KeyboardInterrupt

@@ -26,22 +26,22 @@ class SampleClock:
         if not 0.0 < rate_hz < inf:
             raise ValueError(f"a rate must be positive and finite, got {rate_hz}")
         exact = Fraction(rate_hz)
-        self._rate = exact.limit_denominator(1000) or exact
+        rate = exact.limit_denominator(1000) or exact
+        # samples / _span_ns is the rate; plain integers, for this is asked at every step.
+        self._samples, self._span_ns = rate.numerator, rate.denominator * NS_PER_S
         self.reset()
 
     def reset(self) -> None:
         """Start again from time zero."""
-        self._next = 1
-        self._due_ns = self._time_of(self._next)
+        self._due_ns = self._time_of(1)
 
     def is_due(self, time_ns: int) -> bool:
         """Tell whether a sample is due now, and if so, wait for the next."""
         if time_ns < self._due_ns:
             return False
-        self._next = time_ns * self._rate // NS_PER_S + 1
-        self._due_ns = self._time_of(self._next)
+        self._due_ns = self._time_of(time_ns * self._samples // self._span_ns + 1)
         return True
 
     def _time_of(self, sample: int) -> int:
         """Return the time of a sample, rounded up to a whole nanosecond."""
-        return -((-sample * NS_PER_S * self._rate.denominator) // self._rate.numerator)
+        return -(-sample * self._span_ns // self._samples)

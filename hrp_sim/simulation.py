@@ -19,6 +19,9 @@ from .schedule import SampleClock
 from .sensors import CameraSensor, Sensor, make_sensors
 from .state import SimulatedBody, WorldState
 
+# Commands that wait for a step; of a world that stands still only the newest are kept.
+MAX_COMMANDS = 1000
+
 
 class Simulation:
     """A world that runs: its physics, the controllers that drive it, the sensors that watch it.
@@ -50,7 +53,7 @@ class Simulation:
         self.engine: Engine = OdeEngine(world.physics) if engine is None else engine
         self.wanted: Callable[[str], bool] = lambda _name: True
         self._defer_images = defer_images
-        self._commands: deque[tuple[str, JointCommand]] = deque()
+        self._commands: deque[tuple[str, JointCommand]] = deque(maxlen=MAX_COMMANDS)
         self._placements = {entry.placement.name: entry.placement for entry in world.bodies}
         self._controllers: dict[str, BodyController] = {}
         for entry in world.bodies:
@@ -70,7 +73,11 @@ class Simulation:
                 Diagnostics() if diagnostics is None else diagnostics,
             )
         )
-        self._clocks = [(k, s, SampleClock(s.rate_hz)) for k, s in self.sensors.items()]
+        rates = dict.fromkeys(sensor.rate_hz for sensor in self.sensors.values())
+        self._schedule = [
+            (SampleClock(rate), [(k, s) for k, s in self.sensors.items() if s.rate_hz == rate])
+            for rate in rates
+        ]
 
     @property
     def state(self) -> WorldState:
@@ -103,7 +110,7 @@ class Simulation:
         self.engine.reset()
         for controller in self._controllers.values():
             controller.reset()
-        for _, _, clock in self._clocks:
+        for clock, _ in self._schedule:
             clock.reset()
 
     def step(self) -> dict[str, object]:
@@ -138,13 +145,16 @@ class Simulation:
     def _read(self) -> dict[str, object]:
         state = self.engine.state
         readings: dict[str, object] = {}
-        for name, sensor, clock in self._clocks:
-            if not clock.is_due(state.time_ns) or not self.wanted(name):
+        for clock, sensors in self._schedule:
+            if not clock.is_due(state.time_ns):
                 continue
-            if self._defer_images and isinstance(sensor, CameraSensor):
-                readings[name] = sensor.expose(state)
-            else:
-                readings[name] = sensor.read(state)
+            for name, sensor in sensors:
+                if not self.wanted(name):
+                    continue
+                if self._defer_images and isinstance(sensor, CameraSensor):
+                    readings[name] = sensor.expose(state)
+                else:
+                    readings[name] = sensor.read(state)
         return readings
 
 

@@ -61,6 +61,10 @@ class BodyMotion:
         return BodyMotion(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
 
 
+# No drive means more than this, in SI units: engines refuse it.
+LARGEST_DRIVE = 1e12
+
+
 @dataclass(slots=True)
 class JointDrive:
     """What the joints of one body are asked to do; the engine reads it at every step.

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .engine import NS_PER_S
+from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hrp_model import Body, Diagnostics, ModelError, Pose, load_body
+from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.resources import ResourceError, resolve
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix
@@ -16,22 +16,12 @@ from hrp_model.yaml_nodes import Mapping, Node, Scalar
 
 from .config import BodyEntry, WorldConfig
 from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
-from .engine import PhysicsSettings, Placement, Solver
+from .engine import PHYSICS_RANGES, PhysicsSettings, Placement, Solver
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
-# Settings that are plain numbers, with the range in which they make sense.
-_NUMBERS = {
-    "time_step": (1e-6, 0.1),
-    "over_relaxation": (0.1, 2.0),
-    "erp": (0.0, 1.0),
-    "cfm": (0.0, 1.0),
-    "friction": (0.0, 1e6),
-    "max_correcting_velocity": (0.0, 1e6),
-    "surface_layer": (0.0, 1.0),
-}
-_INTEGERS = {"iterations": (1, 10_000), "max_contacts": (1, 128), "seed": (0, 2**31 - 1)}
+_INTEGERS = ("iterations", "max_contacts", "seed")
 _SWITCHES = ("joint_limits", "self_collision")
 
 
@@ -65,14 +55,11 @@ class WorldReader:
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
         values: dict[str, Any] = {}
-        for key, (low, high) in _NUMBERS.items():
-            number = node.number(key, default=None)
+        for key, (low, high) in PHYSICS_RANGES.items():
+            read = node.integer if key in _INTEGERS else node.number
+            number = read(key, default=None)
             if number is not None and self._in_range(node, key, number, low, high):
                 values[key] = number
-        for key, (low, high) in _INTEGERS.items():
-            integer = node.integer(key, default=None)
-            if integer is not None and self._in_range(node, key, integer, low, high):
-                values[key] = integer
         for key in _SWITCHES:
             switch = node.boolean(key, default=None)
             if switch is not None:
@@ -88,7 +75,7 @@ class WorldReader:
     def _in_range(self, node: Mapping, key: str, value: float, low: float, high: float) -> bool:
         if low <= value <= high:
             return True
-        message = f"'{key}' must lie between {low:g} and {high:g}, not {value:g}"
+        message = f"'{key}' must lie between {low:.10g} and {high:.10g}, not {value:g}"
         self._diagnostics.error("out-of-range", message, node.at(key))
         return False
 
@@ -138,7 +125,7 @@ class WorldReader:
                 self._rotation(node, body.root.X_PL.R),
                 node.numbers("position", count=3, default=body.root.X_PL.p),
             ),
-            q=self._joint_values(node, "joints", body, _initial(body)),
+            q=self._joint_values(node, "joints", body, BodyState(body).q),
             dq=self._joint_values(node, "joint_velocities", body, np.zeros(len(body.moving_links))),
             v=linear,
             w=angular,
@@ -239,13 +226,6 @@ class WorldReader:
     def _refuse_unknown_joints(self, given: Mapping, names: list[str]) -> None:
         for name, (key, _) in given.entries().items():
             if name not in names:
-                self._unknown_joint(name, key, names)
-
-    def _unknown_joint(self, name: str, node: Node, names: list[str]) -> None:
-        hint = did_you_mean(name, names) or f" It has {', '.join(names) or 'none'}."
-        message = f"the model has no moving joint '{name}'.{hint}"
-        self._diagnostics.error("unknown-joint", message, node.span)
-
-
-def _initial(body: Body) -> Array:
-    return np.array([link.joint.initial for link in body.moving_links], dtype=np.float64)
+                hint = did_you_mean(name, names) or f" It has {', '.join(names) or 'none'}."
+                message = f"the model has no moving joint '{name}'.{hint}"
+                self._diagnostics.error("unknown-joint", message, key.span)

@@ -127,7 +127,8 @@ def _compare_shapes(to, at, ours, theirs):
     to.equal(f"{at}.num_shapes", ours["num_shapes"], theirs["num_shapes"])
     if ours["num_shapes"] != theirs["num_shapes"]:
         return
-    for i, (mine, other) in enumerate(zip(ours["shapes"], theirs["shapes"], strict=True)):
+    listed = ours["shapes"][: theirs.get("shapes_truncated_at")]
+    for i, (mine, other) in enumerate(zip(listed, theirs["shapes"], strict=True)):
         _compare_shape(to, f"{at}.{i}", mine, other)
     if theirs["num_shapes"] and not _CURVED & {s["primitive"] for s in theirs["shapes"]}:
         for key in ("bbox_min", "bbox_max", "area", "signed_volume"):

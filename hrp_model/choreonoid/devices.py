@@ -22,9 +22,9 @@ from ..devices import (
     RangeSensor,
     RateGyroSensor,
 )
-from ..rigid import Array, Pose, axis_angle_matrix
+from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml_tree import Mapping, Scalar
-from .scope import Placement, Scope, rotation, unit_vector, words
+from .scope import Placement, Scope, rotation, words
 
 # Pure data for other programs: no reader knows what their keys mean.
 GENERIC = words(
@@ -141,7 +141,7 @@ def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         message = f"camera '{common['name']}' has no format; it is read as a COLOR camera"
         scope.diagnostics.warn("no-format", message, mapping.span)
     image_type = mapping.choice("format", choices=_IMAGES, default=ImageType.COLOR)
-    measures = image_type is not ImageType.COLOR
+    nearest, farthest = (0.1, 10.0) if image_type.has_depth else (0.0, inf)
     common["X_LS"] = _optical(mapping, scope, common["X_LS"])
     for key in ("detection_rate", "detectionRate", "error_deviation", "errorDeviation"):
         mapping.get(key)
@@ -155,12 +155,8 @@ def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         near_clip=mapping.number("near_clip_distance", "nearClipDistance", default=0.04),
         far_clip=mapping.number("far_clip_distance", "farClipDistance", default=200.0),
         frame_rate=mapping.number("frame_rate", "frameRate", default=30.0),
-        min_distance=mapping.number(
-            "min_distance", "minDistance", default=0.1 if measures else 0.0
-        ),
-        max_distance=mapping.number(
-            "max_distance", "maxDistance", default=10.0 if measures else inf
-        ),
+        min_distance=mapping.number("min_distance", "minDistance", default=nearest),
+        max_distance=mapping.number("max_distance", "maxDistance", default=farthest),
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 
-from ..diagnostics import did_you_mean
+from ..diagnostics import Span, did_you_mean
 from ..geometry import Shape
 from ..inertia import MassProperties
 from ..reading import read_source
-from ..yaml_tree import Mapping, Node, Scalar, Sequence, parse_document
+from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_document
 from . import devices
 from .devices import DeviceNode
 from .masses import read_mass
@@ -202,32 +203,32 @@ def _library(mapping: Mapping, uri: str, place: _Place) -> None:
     path = reading.resolve(uri, at)
     if path is None:
         return
-    if path in reading.open_files:
-        chain = " -> ".join(p.name for p in [*reading.open_files, path])
-        scope.diagnostics.error("resource-cycle", f"files include each other: {chain}", at)
-        return
+    with reading.entering(path, at) as entered:
+        library = _library_document(path, at, scope) if entered else None
+        if library is None:
+            return
+        node = library.anchors.get(name) if name else library.root
+        if node is None:
+            message = f"'{uri}' has no node anchored '&{name}'." if name else f"'{uri}' is empty"
+            message += did_you_mean(name, library.anchors)
+            scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
+            return
+        _walk(node, place)
+
+
+def _library_document(path: Path, at: Span, scope: Scope) -> Document | None:
+    """Return a YAML file of nodes, read once; None after reporting an error."""
     if path not in scope.libraries:
         try:
             source = read_source(path)
         except OSError as error:
             message = f"cannot read '{path}': {error.strerror or error}"
             scope.diagnostics.error("unreadable-file", message, at)
-            return
-        foreign = scope.document.anchors
-        document = parse_document(source, scope.diagnostics, foreign)
-        scope.libraries[path] = document
-    library = scope.libraries[path]
-    node = library.anchors.get(name) if name else library.root
-    if node is None:
-        message = f"'{uri}' has no node anchored '&{name}'" if name else f"'{uri}' is empty"
-        message += did_you_mean(name, library.anchors)
-        scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
-        return
-    reading.open_files.append(path)
-    try:
-        _walk(node, place)
-    finally:
-        reading.open_files.pop()
+            return None
+        # Its aliases may name nodes of the model that uses it.
+        anchors = scope.document.anchors
+        scope.libraries[path] = parse_document(source, scope.diagnostics, anchors)
+    return scope.libraries[path]
 
 
 def _device(type_name: str, mapping: Mapping, place: _Place) -> None:

@@ -18,6 +18,7 @@ from ..geometry import (
 )
 from ..meshing import elevation_grid, extrusion, face_set
 from ..rigid import Array
+from ..triangulate import oversized_polygon
 from ..yaml_tree import Mapping
 from .scope import Scope
 
@@ -158,6 +159,9 @@ def _faces(mapping: Mapping, scope: Scope, corners: int | None) -> Mesh:
     if indices.size and indices.max() >= len(vertices):
         message = f"faces that name more than the {len(vertices)} vertices are left out"
         scope.diagnostics.warn("bad-index", message, mapping.at(*keys))
+    if largest := oversized_polygon(indices):
+        message = f"a face of {largest} corners is cut into triangles as if it were convex"
+        scope.diagnostics.warn("large-face", message, mapping.at(*keys))
     normals = _attribute(mapping, corners, indices, 3, ("normals",), ("normal_indices",))
     coords = _attribute(
         mapping,
@@ -202,7 +206,9 @@ def _rows(mapping: Mapping, width: int, *spellings: str) -> Array:
     """Read a flat list of numbers as rows, shape (n, width)."""
     flat = mapping.numbers(*spellings, count=None, default=_EMPTY)
     if len(flat) % width:
-        message = f"the numbers come in groups of {width}; {len(flat) % width} are left over"
+        message = (
+            f"the {len(flat)} numbers do not make groups of {width}; the odd ones are left out"
+        )
         mapping.diagnostics.warn("wrong-count", message, mapping.at(*spellings))
     return flat[: len(flat) // width * width].reshape(-1, width)
 

@@ -8,9 +8,9 @@ from math import inf, isinf
 import numpy as np
 
 from ..body import UNLIMITED, Joint, JointType, Range
-from ..rigid import Array
+from ..rigid import Array, axis_by_name, unit_vector
 from ..yaml_tree import Mapping, Node, Scalar, Sequence
-from .scope import Scope, numbers, unit_vector
+from .scope import Scope, numbers
 
 JOINT_TYPES = {
     "revolute": JointType.REVOLUTE,
@@ -22,7 +22,6 @@ JOINT_TYPES = {
     "pseudoContinuousTrack": JointType.TRACK,
     "pseudoContinousTrack": JointType.TRACK,  # as the format's reference spells it
 }
-_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 _SURFACE_VELOCITY = ("jointSurfaceVelocity", "joint_surface_velocity")
 _MAX_ID = 9999
 _TYPE = ("joint_type", "jointType")
@@ -89,10 +88,9 @@ def _axis(mapping: Mapping, scope: Scope, kind: JointType, default: Array) -> Ar
     if node is None:
         return default
     if isinstance(node, Scalar):
-        letter = node.text.strip().upper()
-        sign = -1.0 if letter.startswith("-") else 1.0
-        if letter.lstrip("+-") in _AXES:
-            return sign * np.array(_AXES[letter.lstrip("+-")])
+        named = axis_by_name(node.text)
+        if named is not None:
+            return named
         message = f"joint axis '{node.text}' is unknown. It is X, Y, Z, -X, -Y, -Z or a list"
         scope.diagnostics.error("unknown-axis", message, node.span)
         return default

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..diagnostics import Diagnostics
 from ..reading import Reading
-from ..rigid import Array, Pose, axis_angle_matrix
+from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence
 
 _ZERO = np.zeros(3)
@@ -102,11 +102,6 @@ def placement(mapping: Mapping, scope: Scope) -> Placement:
     return Placement(T, R)
 
 
-def pose(mapping: Mapping, scope: Scope) -> Pose:
-    """Read translation and rotation of a node that takes no scale."""
-    return Pose(rotation(scope, mapping), translation(mapping))
-
-
 def scale(mapping: Mapping) -> Array:
     """Read a scale along the axes: three numbers, or one for all, shape (3,)."""
     if isinstance(mapping.get("scale"), Scalar):
@@ -127,7 +122,7 @@ def rotation(scope: Scope, mapping: Mapping, *spellings: str) -> Array:
     spellings = spellings or ("rotation",)
     R = np.eye(3)
     for x, y, z, angle in _vectors(mapping, spellings, 4):
-        axis = unit_vector(np.array([x, y, z]))
+        axis = unit_vector((x, y, z))
         if axis is not None:
             R = R @ axis_angle_matrix(axis, angle * scope.angle)
         elif angle == 0.0:
@@ -137,15 +132,6 @@ def rotation(scope: Scope, mapping: Mapping, *spellings: str) -> Array:
             message = "the axis of a rotation must not be zero"
             scope.diagnostics.error("zero-axis", message, mapping.at(*spellings))
     return R
-
-
-def unit_vector(vector: Array) -> Array | None:
-    """Return a vector scaled to length one, or None for the zero vector, shape (3,)."""
-    largest = float(np.abs(vector).max())
-    if largest == 0.0:
-        return None
-    scaled: Array = vector / largest  # so that no square overflows or vanishes
-    return scaled / np.linalg.norm(scaled)
 
 
 def _vectors(mapping: Mapping, spellings: tuple[str, ...], count: int) -> list[Array]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..body import Body, ExtraJoint, ExtraJointType, JointType
-from ..diagnostics import Source, did_you_mean
+from ..diagnostics import Source, Span, did_you_mean
 from ..reading import Reading
-from ..rigid import Array, Pose
+from ..rigid import Array, Pose, unit_vector
 from ..yaml_tree import Mapping, Scalar, parse_document
 from .collision_rules import self_collision_disabled
-from .scope import Scope, finish_open, rotation, translation, unit_vector
+from .scope import Scope, finish_open, rotation, translation
 from .tree import Tree, arrange, read_links
 
 _FORMAT = "ChoreonoidBody"
@@ -49,8 +49,9 @@ def read_body(source: Source, reading: Reading) -> Body | None:
     top = document.root
     if not isinstance(top, Mapping):
         if not reading.diagnostics.has_errors:
-            message = f"'{source.name}' is no model: it holds no keys"
-            reading.diagnostics.error("not-a-model", message, top.span if top else None)
+            at = top.span if top else Span(source, 0, 0)
+            message = "this is no model file: it holds no keys"
+            reading.diagnostics.error("not-a-model", message, at)
         return None
     if "format" not in top and ("modelFile" in top or "model_file" in top):
         return _wrapped(top, reading)
@@ -191,12 +192,8 @@ def _wrapped(top: Mapping, reading: Reading) -> Body | None:
     """Read the model that a wrapper file names, and add what the wrapper says."""
     uri = top.text("model_file", "modelFile", default="")
     at = top.at("model_file", "modelFile")
-    path = reading.resolve(uri, at)
-    if path is None:
-        message = f"the model file '{uri}' does not exist"
-        reading.diagnostics.error("missing-model-file", message, at)
-        return None
-    body = reading.read_body(path, at)
+    path = reading.resolve(uri, at, needed=True)
+    body = reading.read_body(path, at) if path else None
     if body is None:
         return None
     body = replace(body, info={**body.info, **_info(top)})

@@ -55,6 +55,7 @@ def read_links(node: Node, scope: Scope) -> Tree:
     elif isinstance(node, Mapping):
         entries = [(key.text, value) for key, value in node.items()]
     else:
+        scope.diagnostics.error("wrong-type", "expected a list of links", node.span)
         entries = []
     for type_name, entry in entries:
         if not isinstance(entry, Mapping):
@@ -86,11 +87,8 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     if not uri:
         scope.diagnostics.error("missing-key", "a SubBody needs a 'uri'", entry.span)
         return
-    path = scope.reading.resolve(uri, at)
+    path = scope.reading.resolve(uri, at, needed=True)
     body = scope.reading.read_body(path, at) if path else None
-    if path is None:
-        message = f"the body '{uri}' that should be included does not exist"
-        scope.diagnostics.error("missing-sub-body", message, at)
     if body is None:
         return
     prefix, suffix = entry.text("prefix", default=""), entry.text("suffix", default="")

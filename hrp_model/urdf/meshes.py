@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +14,7 @@ from PIL import Image
 
 from ..body import Body
 from ..diagnostics import Diagnostics, Span
+from ..files import write_whole
 from ..geometry import Attribute, Material, Mesh, Shape
 from .glb import glb
 from .shapes import is_empty, needs_mesh, placed_mesh
@@ -90,7 +90,7 @@ class _Writer:
             name = f"{_UNSAFE.sub('_', link)}-{digest[:16]}{suffix}"
             path = self._folder / name
             if not path.is_file():
-                _write_whole(path, content())
+                write_whole(path, content())
             self._uris[key] = f"{self._base_uri}/{name}"
         return self._uris[key]
 
@@ -137,13 +137,3 @@ def _stl(mesh: Mesh) -> bytes:
     solid = trimesh.Trimesh(vertices=mesh.vertices, faces=mesh.triangles, process=False)
     data: bytes = trimesh.exchange.stl.export_stl(solid)
     return data
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import isfinite, isnan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..diagnostics import Diagnostics
-from ..rigid import Array, Pose, axis_angle_matrix
+from ..geometry import IntArray
+from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
 from .library import known_types
 from .nodes import Node
 
+_NO_INDEX = 2.0**31 - 1.0
 _PLACING = frozenset(("translation", "rotation", "scale", "center"))
 
 
@@ -80,15 +81,13 @@ class Fields:
         values = self.numbers(node, name)
         return values[: len(values) // width * width].reshape(-1, width)
 
-    def indices(self, node: Node, name: str) -> NDArray[np.int64]:
+    def indices(self, node: Node, name: str) -> IntArray:
         """Return an MFInt32, shape (n,)."""
         value = node.get(name)
-        if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        if isinstance(value, np.ndarray) and value.dtype == np.int32:
             return value.reshape(-1)
-        values = self.numbers(node, name)
-        return np.nan_to_num(np.clip(values, -1.0, 2.0**31 - 1.0), nan=2.0**31 - 1.0).astype(
-            np.int64
-        )
+        values = np.nan_to_num(self.numbers(node, name), nan=_NO_INDEX)
+        return np.clip(values, -1.0, _NO_INDEX).astype(np.int32)
 
     def vector(self, node: Node, name: str, width: int = 3) -> Array:
         """Return an SFVec3f or another short vector; always finite, shape (width,)."""
@@ -105,13 +104,13 @@ class Fields:
         if value == (0.0, 0.0, 1.0, 0.0):
             return np.eye(3)
         x, y, z, angle = self.vector(node, name, 4).tolist()
-        norm = float(np.sqrt(x * x + y * y + z * z))
-        if norm == 0.0:
+        axis = unit_vector((x, y, z))
+        if axis is None:
             if angle != 0.0:
                 message = f"'{name}' has an axis of length zero; it counts as no rotation"
                 self._diagnostics.warn("zero-axis", message, node.at(name))
             return np.eye(3)
-        return axis_angle_matrix((x / norm, y / norm, z / norm), angle)
+        return axis_angle_matrix(axis, angle)
 
     def pose(self, node: Node) -> Pose:
         """Return the frame that ``translation`` and ``rotation`` place in the parent's."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import hypot, inf
 
 import numpy as np
 
 from ..body import ExtraJoint, ExtraJointType, Joint, JointType, Range
-from ..diagnostics import Diagnostics, did_you_mean
-from ..inertia import MassProperties
-from ..rigid import Array, Pose
+from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
+from ..inertia import MassProperties, is_symmetric, symmetric, tensor
+from ..rigid import Array, Pose, axis_by_name, unit_vector
 from .fields import Fields
 from .nodes import Node
 
@@ -32,7 +32,7 @@ _EXTRA_JOINT_TYPES = {
     "hinge": ExtraJointType.HINGE,
     "fixed": ExtraJointType.FIXED,
 }
-_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+_AXIS_Z = np.array([0.0, 0.0, 1.0])
 
 
 class JointReader:
@@ -88,7 +88,7 @@ class JointReader:
         word = fields.text(node, "jointType")
         kind = _EXTRA_JOINT_TYPES.get(word)
         if kind is None:
-            hint = did_you_mean(word, _EXTRA_JOINT_TYPES)
+            hint = did_you_mean_or_all(word, _EXTRA_JOINT_TYPES)
             message = f"'{word}' is no type of an ExtraJoint.{hint}"
             self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
         if kind is None or not links.issuperset(ends):
@@ -99,7 +99,7 @@ class JointReader:
             links=ends,
             X_AJ=Pose(p=fields.vector(node, "link1LocalPos")),
             X_BJ=Pose(p=fields.vector(node, "link2LocalPos")),
-            axis=self._normalised(node, axis, (1.0, 0.0, 0.0)),
+            axis=self._normalised(node, axis, np.array([1.0, 0.0, 0.0])),
             name=node.name,
         )
 
@@ -109,7 +109,7 @@ class JointReader:
             return _JOINT_TYPES[word]
         fallback = JointType.FREE if is_root else JointType.FIXED
         if word:
-            hint = did_you_mean(word, _JOINT_TYPES)
+            hint = did_you_mean_or_all(word, _JOINT_TYPES)
             message = f"joint '{name}' has jointType '{word}'.{hint}"
             self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
         else:
@@ -121,30 +121,29 @@ class JointReader:
         """Return the axis: three numbers, or a letter, after the type in the file's own PROTO."""
         written = node.get("jointAxis")
         if isinstance(written, str):
-            letter = written.strip().upper()
-            axis = _AXES.get(letter.lstrip("+-"))
+            axis = axis_by_name(written)
             if axis is None:
                 message = f"joint '{name}' has jointAxis '{written}'; it may be X, Y, Z or a vector"
                 self._diagnostics.error("unknown-axis", message, node.at("jointAxis"))
-                axis = _AXES["Z"]
-            return np.array(axis) * (-1.0 if letter.startswith("-") else 1.0)
+            return _AXIS_Z if axis is None else axis
         vector = self._fields.vector(node, "jointAxis")
         if joint_type in (JointType.FIXED, JointType.FREE):
-            length = float(np.linalg.norm(vector))
-            return vector / length if length else np.array(_AXES["Z"])
-        return self._normalised(node, vector, _AXES["Z"])
+            unit = unit_vector(vector)  # means nothing there, so nothing is said of it
+            return _AXIS_Z if unit is None else unit
+        return self._normalised(node, vector, _AXIS_Z)
 
-    def _normalised(self, node: Node, axis: Array, default: tuple[float, ...]) -> Array:
-        length = float(np.linalg.norm(axis))
-        if length == 0.0:
+    def _normalised(self, node: Node, axis: Array, default: Array) -> Array:
+        unit = unit_vector(axis)
+        if unit is None:
             message = "an axis of length zero says nothing about the motion"
             self._diagnostics.error("zero-axis", message, node.at("jointAxis"))
-            return np.array(default)
+            return default
         # Rounded decimals are no reason to speak up; "1 1 0" may be a mistake.
+        length = hypot(*axis)
         if abs(length - 1.0) > 1e-3:
             message = f"the axis has length {length:g}; only its direction counts"
             self._diagnostics.warn("axis-not-unit", message, node.at("jointAxis"))
-        return axis if length == 1.0 else axis / length
+        return unit
 
     def _range(self, node: Node, lower: str, upper: str) -> Range:
         """Read a pair of limits. OpenHRP writes them as lists; empty means none."""
@@ -168,19 +167,15 @@ class JointReader:
         if not np.isfinite(numbers).all():
             self._diagnostics.error("not-finite", "momentsOfInertia holds no number", at)
             return np.zeros((3, 3))
-        if len(numbers) == 6:
-            self._diagnostics.warn(
-                "short-inertia", "6 moments of inertia are read as xx xy xz yy yz zz", at
-            )
-            xx, xy, xz, yy, yz, zz = numbers
-            return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        if len(numbers) != 9:
+        matrix = tensor(numbers)
+        if matrix is None:
             message = f"momentsOfInertia needs 9 numbers, row by row; there are {len(numbers)}"
             self._diagnostics.error("bad-inertia", message, at)
             return np.zeros((3, 3))
-        matrix = numbers.reshape(3, 3)
-        difference = float(np.abs(matrix - matrix.T).max())
-        if difference > 1e-6 * float(np.abs(matrix).max()):
+        if len(numbers) == 6:
+            message = "6 moments of inertia are read as xx xy xz yy yz zz"
+            self._diagnostics.warn("short-inertia", message, at)
+        if not is_symmetric(matrix):
             message = "momentsOfInertia is not symmetric; the mean of both halves is used"
             self._diagnostics.warn("asymmetric-inertia", message, at)
-        return matrix if difference == 0.0 else (matrix + matrix.T) / 2.0
+        return symmetric(matrix)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..diagnostics import Diagnostics
-from ..geometry import Attribute, Mesh
+from ..geometry import Attribute, IntArray, Mesh
 from ..meshing import elevation_grid, extrusion, face_set
 from ..rigid import Array
+from ..triangulate import oversized_polygon
 from .expand import Expander
 from .fields import Fields
 from .nodes import Node
 
-_Indices = NDArray[np.int64]
 # An Extrusion has the product of two lists in points: a short file could fill any memory.
 _MAX_POINTS = 5_000_000
 _UNDRAWN = frozenset(("IndexedLineSet", "PointSet", "Text"))
@@ -78,13 +77,16 @@ class MeshReader:
                 self._diagnostics.warn("mismatched-attribute", message, node.span)
         return mesh
 
-    def _usable(self, node: Node, points: Array, index: _Indices) -> tuple[Array, _Indices]:
+    def _usable(self, node: Node, points: Array, index: IntArray) -> tuple[Array, IntArray]:
         """Take out what names no point, with a warning: the faces that use it are dropped."""
         if int(index.max()) >= len(points):
             faces = 1 + np.count_nonzero(index[: np.argmax(index >= len(points))] < 0)
             message = f"face {faces} uses a point that does not exist, there are {len(points)}"
             self._diagnostics.warn("bad-index", message, node.at("coordIndex"))
             index = np.minimum(index, len(points))
+        if corners := oversized_polygon(index):
+            message = f"a face of {corners} corners is cut into triangles as if it were convex"
+            self._diagnostics.warn("large-face", message, node.at("coordIndex"))
         # One sum tells of any NaN without an array of its own.
         if not np.isfinite(points.sum()):
             broken = np.logical_not(np.isfinite(points).all(axis=1))
@@ -99,7 +101,7 @@ class MeshReader:
         return points, index
 
     def _attribute(
-        self, node: Node, owner: str, values_field: str, width: int, prefix: str, index: _Indices
+        self, node: Node, owner: str, values_field: str, width: int, prefix: str, index: IntArray
     ) -> Attribute | None:
         """Return what a Normal, Color or TextureCoordinate node gives to corners or faces."""
         values = self._values(node, owner, values_field, width)
@@ -108,7 +110,7 @@ class MeshReader:
         own = self._fields.indices(node, f"{prefix}Index" if prefix else "texCoordIndex")
         if prefix and not self._fields.flag(node, f"{prefix}PerVertex"):
             faces = np.count_nonzero(index < 0) + int(index[-1] >= 0)
-            own = own if len(own) else np.arange(faces)
+            own = own if len(own) else np.arange(faces, dtype=np.int32)
             return Attribute(values, own[:faces].astype(np.int32))
         if not len(own):
             own = index

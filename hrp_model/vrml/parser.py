@@ -47,6 +47,10 @@ class Parser(ScalarParser):
             message = "this is VRML 1.0, another language; save the model as VRML 2.0 (VRML97)"
             self._diagnostics.error("vrml-1", message, Span(self._source, 0, 10))
             return Document(self._source, ())
+        if "\0" in self._source.text:
+            message = "this is a binary file, no VRML text"
+            self._diagnostics.error("not-text", message, Span(self._source, 0, 0))
+            return Document(self._source, ())
         try:
             self._statements(nodes)
             while self._lexer.kind is not TokenKind.END:
@@ -269,8 +273,10 @@ class Parser(ScalarParser):
                 value = self._value(node.type.fields[name].type)
         except UnexpectedTokenError as error:
             self._report(str(error))
-            if lexer.kind in (TokenKind.NUMBER, TokenKind.STRING) or self._at("["):
-                self._any_value()  # the wrong value of this field
+            wrong_word = lexer.kind is TokenKind.NAME and lexer.text not in node.type.fields
+            wrong_value = lexer.kind in (TokenKind.NUMBER, TokenKind.STRING) or self._at("[")
+            if wrong_word or wrong_value:
+                self._any_value()
             return not self._at_end()
         self._store(node, name, start, value)
         return True

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..diagnostics import Diagnostics, Source, Span
 from .schema import FieldType, Kind
-from .tokens import Lexer, Numbers, TokenKind
+from .tokens import Lexer, Numbers, TokenKind, int32_array
 
 _MAX_ERRORS = 20
 
@@ -103,7 +103,7 @@ class ScalarParser:
         # Some exporters leave the brackets out around several numbers, too.
         while not (self._accept("]") if listed else self._lexer.kind is not TokenKind.NUMBER):
             values.append(self._number(integer))
-        return np.array(values, np.int64) if integer else np.array(values, np.float64)
+        return int32_array(np.array(values, np.int64)) if integer else np.array(values, np.float64)
 
     def _image(self) -> Numbers:
         """SFImage: width, height and components, then a number for each pixel."""
@@ -113,7 +113,7 @@ class ScalarParser:
             values.append(int(self._number(integer=True)))
         if len(values) != 3 + head[0] * head[1]:
             raise UnexpectedTokenError(f"{len(values) - 3} pixels are not {head[0]} x {head[1]}")
-        return np.array(values, np.int64)
+        return np.array(values, np.float64)
 
     # --- plumbing
 

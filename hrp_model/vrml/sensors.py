@@ -19,8 +19,8 @@ from ..devices import (
     RangeSensor,
     RateGyroSensor,
 )
-from ..diagnostics import Diagnostics, did_you_mean
-from ..rigid import Array, Pose
+from ..diagnostics import Diagnostics, did_you_mean_or_all
+from ..rigid import Array, Pose, unit_vector
 from .fields import Fields
 from .nodes import Node
 
@@ -83,18 +83,23 @@ class DeviceReader:
         word = self._fields.text(node, "type")
         image_type = _IMAGE_TYPES.get(word.upper())
         if image_type is None:
-            hint = did_you_mean(word.upper(), _IMAGE_TYPES)
+            hint = did_you_mean_or_all(word.upper(), _IMAGE_TYPES)
             message = f"'{word}' is no type of a VisionSensor; it gives no image.{hint}"
             self._diagnostics.warn("unknown-image-type", message, node.at("type"))
+            image_type = ImageType.NONE
+        # The format says nothing of what depths can be measured; these are Choreonoid's.
+        nearest, farthest = (0.1, 10.0) if image_type.has_depth else (0.0, inf)
         return Camera(
             **common,
-            image_type=image_type or ImageType.NONE,
+            image_type=image_type,
             width=self._fields.integer(node, "width"),
             height=self._fields.integer(node, "height"),
             field_of_view=self._fields.number(node, "fieldOfView"),
             near_clip=self._fields.number(node, "frontClipDistance"),
             far_clip=self._fields.number(node, "backClipDistance"),
             frame_rate=self._fields.number(node, "frameRate"),
+            min_distance=nearest,
+            max_distance=farthest,
         )
 
     def _range_sensor(self, node: Node, common: dict[str, Any]) -> Device:
@@ -109,19 +114,18 @@ class DeviceReader:
 
     def _spot_light(self, node: Node, common: dict[str, Any]) -> Device:
         fields = self._fields
-        direction = fields.vector(node, "direction")
-        length = float(np.linalg.norm(direction))
-        if length == 0.0:
+        direction = unit_vector(fields.vector(node, "direction"))
+        if direction is None:
             message = "a direction of length zero counts as 0 0 -1"
             self._diagnostics.warn("zero-axis", message, node.at("direction"))
-            direction, length = np.array([0.0, 0.0, -1.0]), 1.0
+            direction = np.array([0.0, 0.0, -1.0])
         return Light(
             **common,
             on=fields.flag(node, "on"),
             color=tuple(fields.vector(node, "color").tolist()),
             intensity=fields.number(node, "intensity"),
             attenuation=tuple(fields.vector(node, "attenuation").tolist()),
-            direction=direction / length,
+            direction=direction,
             beam_width=fields.number(node, "beamWidth"),
             cut_off_angle=fields.number(node, "cutOffAngle"),
             cut_off_exponent=fields.number(node, "cutOffExponent"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,15 +107,7 @@ class ShapeReader:
 
     def _textured(self, written: Node, mesh: Mesh) -> Mesh:
         """Return the mesh with the standard's default texture coordinates (6.23)."""
-        mesh = Mesh(
-            mesh.vertices,
-            mesh.triangles,
-            mesh.normals,
-            mesh.colors,
-            planar_tex_coords(mesh),
-            mesh.crease_angle,
-            mesh.solid,
-        )
+        mesh = replace(mesh, tex_coords=planar_tex_coords(mesh))
         self._geometries[id(written)] = (written, mesh)
         return mesh
 
@@ -182,6 +175,6 @@ def _exists(url: str, node: Node) -> bool:
     folder = node.source.path.parent if node.source.path else Path()
     try:
         resolve(url, folder)
-    except (ResourceError, OSError, ValueError):
+    except ResourceError:
         return False
     return True

@@ -266,17 +266,10 @@ class BodyBuilder:
             scene = self._reading.read_scene(path, at)
             self._scene(scene, node, draft, place)
             return
-        open_files = self._reading.open_files
-        if path in open_files:
-            chain = " -> ".join(p.name for p in [*open_files, path])
-            message = f"files include each other: {chain}"
-            self._diagnostics.error("resource-cycle", message, at)
-            return
-        document = self._document(path, at)
-        if document is not None:
-            open_files.append(path)
-            self._walk(self._expander.nodes(document.nodes), draft, place)
-            open_files.pop()
+        with self._reading.entering(path, at) as entered:
+            document = self._document(path, at) if entered else None
+            if document is not None:
+                self._walk(self._expander.nodes(document.nodes), draft, place)
 
     def _scene(self, scene: SceneNode | None, node: Node, draft: _Draft, place: _Place) -> None:
         if scene is None:

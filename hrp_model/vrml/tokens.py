@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..diagnostics import Diagnostics, Source, Span
 
-Numbers = NDArray[np.float64] | NDArray[np.int64]
+Numbers = NDArray[np.float64] | NDArray[np.int32]
 
 
 class TokenKind(Enum):
@@ -41,6 +41,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = re.compile(r"\#[^\r\n]*[\r\n]")
 _SKIP = re.compile(_SPACE, re.VERBOSE)
 _WORD = re.compile(r"[^\s,\[\]{}]+")
 _ESCAPE = re.compile(r'\\(["\\])')
@@ -112,19 +113,18 @@ class Lexer:
         """Return the list of plain numbers that the current "[" opens, and go past its "]".
 
         Large meshes are mostly such lists, so they are converted in one go. None, with
-        nothing taken, when the list holds a comment or anything but decimal numbers.
+        nothing taken, when the list holds anything but decimal numbers and comments.
         """
         text = self.source.text
         close = text.find("]", self.end)
         if close < 0:
             return None
         try:
-            data = text[self.end : close].encode("ascii")
-            if data.translate(None, _PLAIN_NUMBERS):
+            data = _plain_numbers(text[self.end : close])
+            if data is None:
                 return None
-            data = data.replace(b",", b" ")
             numbers = _converted(data, integer)
-        except (UnicodeEncodeError, DeprecationWarning, ValueError):
+        except (DeprecationWarning, ValueError):
             return None  # not a number, or a fraction among integers
         self.end = close + 1
         self.advance()
@@ -156,12 +156,28 @@ class Lexer:
         return stop
 
 
+def _plain_numbers(written: str) -> bytes | None:
+    """Return what stands in a list without commas and comments; None if not only numbers do."""
+    if "#" in written:  # what is left of one then has no end: the bracket stands in it
+        written = _COMMENT.sub("\n", written)
+    if not written.isascii():
+        return None
+    data = written.encode("ascii")
+    return None if data.translate(None, _PLAIN_NUMBERS) else data.replace(b",", b" ")
+
+
 def _converted(data: bytes, integer: bool) -> Numbers:
     """Convert numbers between spaces; numpy warns, and one day raises, if it is not all that."""
     if not data or data.isspace():
-        return np.empty(0, np.int64) if integer else np.empty(0)  # numpy makes a number of " "
+        return np.empty(0, np.int32) if integer else np.empty(0)  # numpy makes a number of " "
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         if integer:
-            return np.fromstring(data, np.int64, sep=" ")
+            return int32_array(np.fromstring(data, np.int64, sep=" "))
         return np.fromstring(data, np.float64, sep=" ")
+
+
+def int32_array(values: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return numbers in the width of VRML's integers; too large ones become the largest."""
+    limits = np.iinfo(np.int32)
+    return np.clip(values, limits.min, limits.max, out=values).astype(np.int32)

@@ -166,6 +166,7 @@ void geoms_destroy(Body *body);
 /* _core_drive.c */
 int drives_check(const Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
+void drives_begin(Body *body);
 int drives_exceed(Body *body);
 void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);

@@ -188,7 +188,16 @@ static dReal effort_of(const Joint *joint)
     return joint->base - joint->damping * joint->now.dq;
 }
 
-/* Whether an effort left its range in the step that was just taken. */
+/* Forget which efforts left their ranges: a new step begins. */
+void drives_begin(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        body->joint[j].exceeds = 0;
+}
+
+/* Whether a further effort left its range in the step that was just taken. Those that did
+ * before in the same step stay bounded in it, so that it is taken again a limited number of
+ * times: bounding one joint may well bring another back into its range. */
 int drives_exceed(Body *body)
 {
     int found = 0;
@@ -196,8 +205,9 @@ int drives_exceed(Body *body)
         Joint *joint = &body->joint[j];
         dReal effort = effort_of(joint);
         int outside = effort > joint->effort_upper || effort < joint->effort_lower;
-        joint->exceeds = outside && joint->damping > 0.0 && !joint->now.limited;
-        found |= joint->exceeds;
+        int is_new = outside && joint->damping > 0.0 && !joint->now.limited && !joint->exceeds;
+        joint->exceeds |= is_new;
+        found |= is_new;
         if (!outside)
             joint->now.limited = 0;
     }

@@ -9,9 +9,12 @@ static _Thread_local long complaints;
 
 static void on_error(int number, const char *message, va_list arguments)
 {
-    (void)number, (void)message, (void)arguments;
     if (way_out)
         longjmp(*way_out, 1);
+    /* Outside a step there is nowhere to go: ODE ends the process, but not without a word. */
+    fprintf(stderr, "ODE error %d: ", number);
+    vfprintf(stderr, message, arguments);
+    fputc('\n', stderr);
 }
 
 static void on_message(int number, const char *message, va_list arguments)
@@ -69,6 +72,8 @@ static int attempt(World *world, Fault *fault)
 static int step_once(World *world, Fault *fault)
 {
     state_save(world);
+    for (int i = 0; i < world->count; i++)
+        drives_begin(world->bodies[i]);
     for (;;) {
         int exceeds = 0;
         if (!attempt(world, fault)) {

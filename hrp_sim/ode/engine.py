@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model.rigid import Array
 
 from ..articulation import Articulation, link_error
-from ..engine import PhysicsError, PhysicsSettings, Placement, Solver
+from ..engine import PHYSICS_RANGES, PhysicsError, PhysicsSettings, Placement, Solver
 from ..flatten import flatten
 from ..state import BodyMotion, JointDrive, SimulatedBody, WorldState
 from . import _core
@@ -38,7 +38,8 @@ class OdeEngine:
 
     Bodies may be added and removed between steps. One thread at a time may use an
     engine; steps and rays release the interpreter lock. Equal calls in equal order give
-    equal states, to the last bit.
+    equal states, to the last bit, unless another engine steps meanwhile in another thread:
+    ODE has one random order for the whole process.
 
     Links of one body that overlap by more than 1 mm where they start, and hang together
     by joints, pass through each other: they are drawn that way.
@@ -214,22 +215,12 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
 
 
 def _check_settings(settings: PhysicsSettings) -> None:
-    """Check every number that ODE is given; each has its range."""
-    ranges = {
-        "time_step": (1e-6, 1.0),
-        "iterations": (1, 100_000),
-        "over_relaxation": (1e-3, 2.0),
-        "erp": (0.0, 1.0),
-        "cfm": (0.0, 1.0),
-        "friction": (0.0, 1e6),
-        "max_correcting_velocity": (0.0, np.inf),
-        "surface_layer": (0.0, 1.0),
-        "max_contacts": (1, 128),
-        "seed": (0, 2**32 - 1),
-    }
-    for name, (lowest, highest) in ranges.items():
+    """Check every number that ODE is given."""
+    for name, (lowest, highest) in PHYSICS_RANGES.items():
         value = getattr(settings, name)
         if not lowest <= value <= highest:
-            raise PhysicsError(f"{name} must be from {lowest:g} to {highest:g}, not {value:g}")
+            raise PhysicsError(
+                f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
+            )
     if len(settings.gravity) != 3 or not all(abs(g) < 1e6 for g in settings.gravity):
         raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")

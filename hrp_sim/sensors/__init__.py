@@ -1,6 +1,6 @@
 """Sensors: pure functions from the state of the world to readings. SI units and radians."""
 
-from .base import Reading, SampleRates, Sensor
+from .base import Reading, Sensor
 from .camera import CameraSensor, Exposure, ImageReading
 from .factory import make_sensors
 from .force import ForceSensor, WrenchReading
@@ -22,7 +22,6 @@ __all__ = [
     "OdometrySensor",
     "RangeSensor",
     "Reading",
-    "SampleRates",
     "ScanReading",
     "Sensor",
     "WrenchReading",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -42,23 +41,6 @@ class Sensor(Protocol):
 
     def read(self, world: WorldState) -> Reading:
         """Measure now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleRates:
-    """Rates of the sensors to which a model gives none, in [Hz].
-
-    Attributes:
-        imu: Of gyros, accelerometers and IMUs.
-        force: Of force sensors.
-        joint_state: Of joint positions, velocities and efforts.
-        odometry: Of the true motion of the root.
-    """
-
-    imu: float = 500.0
-    force: float = 500.0
-    joint_state: float = 500.0
-    odometry: float = 100.0
 
 
 def saturated(values: Iterable[float], limits: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from hrp_model.rigid import Array, frozen_array
 
 from ..render import Pinhole, Renderer, RendererUnavailable
 from ..state import SimulatedBody, WorldState
-from .base import SampleRates, Sensor
+from .base import Sensor
 from .camera import CameraSensor
 from .force import ForceSensor
 from .imu import ImuSensor
@@ -24,6 +25,10 @@ from .range import CastRays, RangeSensor
 
 JOINT_STATES = "joint_states"
 ODOMETRY = "odometry"
+
+# Rates of the sensors to which a model gives none, in [Hz].
+IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
+ODOMETRY_RATE = 100.0
 
 # Origins closer than this [m], and rotations with no greater difference, are the same pose.
 SAME_POSE = 1e-9
@@ -40,14 +45,13 @@ def make_sensors(
     cast_rays: CastRays,
     renderer: Renderer,
     diagnostics: Diagnostics,
-    rates: SampleRates | None = None,
 ) -> list[Sensor]:
     """Return a sensor for every device that is switched on, body by body.
 
     A gyro and an accelerometer that share link and pose become one IMU, named after the
     gyro. Each body with moving joints has a sensor ``joint_states``, each that can move
-    one called ``odometry``. What cannot be had is a warning and left out; without
-    OpenGL that is all cameras, with one warning.
+    one called ``odometry``. The sensors of a body have different names. What cannot be had
+    is a warning and left out; without OpenGL that is all cameras, with one warning.
 
     Args:
         world: Only the models and the names of its bodies matter.
@@ -55,18 +59,11 @@ def make_sensors(
         cast_rays: Of the engine.
         renderer: Prepared here when there is a camera.
         diagnostics: Where warnings go.
-        rates: Of the sensors to which the model gives none.
     """
-    rates = rates or SampleRates()
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        maker = _Maker(simulated, g_W, cast_rays, renderer, diagnostics, rates)
-        sensors += maker.inner_sensors()
-        sensors += maker.imus()
-        sensors += maker.force_sensors()
-        sensors += maker.range_sensors()
-        sensors += maker.cameras()
+        sensors += _Maker(simulated, g_W, cast_rays, renderer, diagnostics).sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
             renderer.prepare(diagnostics)
@@ -85,17 +82,31 @@ class _Maker:
     cast_rays: CastRays
     renderer: Renderer
     diagnostics: Diagnostics
-    rates: SampleRates
+
+    def sensors(self) -> list[Sensor]:
+        """Return all of them, by different names."""
+        by_name: dict[str, Sensor] = {}
+        for sensor in chain(
+            self.inner_sensors(),
+            self.imus(),
+            self.force_sensors(),
+            self.range_sensors(),
+            self.cameras(),
+        ):
+            if by_name.setdefault(sensor.name, sensor) is not sensor:
+                what = f"'{sensor.name}' of body '{sensor.body}'"
+                message = f"{what} is left out: another sensor has that name; rename one of them"
+                self.diagnostics.warn("duplicate-sensor", message)
+        return list(by_name.values())
 
     def inner_sensors(self) -> Iterator[Sensor]:
         """Yield what needs no device."""
         name, body = self.simulated.name, self.simulated.body
         if body.moving_links:
             joints = tuple(link.joint.name for link in body.moving_links)
-            rate = self.rates.joint_state
-            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=rate, joints=joints)
+            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=JOINT_STATE_RATE, joints=joints)
         if not body.is_static:
-            yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=self.rates.odometry)
+            yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=ODOMETRY_RATE)
 
     def imus(self) -> Iterator[Sensor]:
         """Yield gyros, accelerometers, and those of them that belong together as one."""
@@ -121,7 +132,7 @@ class _Maker:
             yield ForceSensor(
                 name=device.name,
                 body=self.simulated.name,
-                rate_hz=self.rates.force,
+                rate_hz=FORCE_RATE,
                 link=body.link_index(device.link),
                 X_LS=device.X_LS,
                 max_force=device.max_force,
@@ -190,7 +201,7 @@ class _Maker:
         return ImuSensor(
             name=device.name,
             body=self.simulated.name,
-            rate_hz=self.rates.imu,
+            rate_hz=IMU_RATE,
             link=self.simulated.body.link_index(device.link),
             X_LS=device.X_LS,
             g_W=self.g_W,

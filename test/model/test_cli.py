@@ -137,7 +137,10 @@ def test_dump_prints_json_that_follows_the_schema(model, tmp_path, capsys):
         ('[{"q": {"LEG": 1}}]', "no joint 'LEG'"),
         ('[{"q": {"ARM": "up"}}]', "up"),
         ('[{"q": {"ARM": NaN}}]', "finite"),
-        ('[{"root_p": [1, 2]}]', "posture 0"),
+        ('[{"q": ["ARM"]}]', '"q" must name joints'),
+        ('[{"root_p": [1, 2]}]', "posture 0: root_p must have shape (3,), got (2,)"),
+        ('[{"root_R": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}]', "no rotation"),
+        ('[{"root_R": [[-1, 0, 0], [0, 1, 0], [0, 0, 1]]}]', "no rotation"),
         ('[{"rootP": [1, 2, 3]}]', "posture 0"),
         (None, "cannot read"),
     ],
@@ -200,6 +203,13 @@ def test_urdf_that_cannot_be_written_is_one_message(model, tmp_path, capsys):
     assert len(err.splitlines()) == 1
 
 
+def test_a_folder_in_the_way_is_called_by_its_own_name(model, tmp_path, capsys):
+    (tmp_path / "arm.urdf").mkdir()
+    assert main(["urdf", model(ARM), "-o", str(tmp_path / "arm.urdf")]) == 2
+    expected = f"hrp-model: error: cannot write {tmp_path / 'arm.urdf'}: Is a directory\n"
+    assert capsys.readouterr().err == expected
+
+
 @pytest.mark.parametrize("command", ["check", "dump", "urdf", "tree"])
 def test_a_missing_model_is_one_located_message(command, tmp_path, capsys):
     path = str(tmp_path / "nothing.body")
@@ -249,6 +259,22 @@ def test_a_message_points_at_the_text():
         "a.body:2:4: warning: 'mas' is not used [unknown-key]",
         "    2 | \t- mas: 1",
         "      | \t  ^^^",
+    ]
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\u2028", "\r"])
+def test_only_a_newline_ends_the_line_that_is_shown(separator):
+    source = Source("a.body", f"# {separator}\nlinks:\r\n")
+    found = Diagnostic(Severity.WARNING, "unknown-key", "no", Span(source, 4, 9))
+    assert report.text_report(found).splitlines()[1:] == ["    2 | links:", "      | ^^^^^"]
+
+
+def test_problems_are_listed_from_top_to_bottom_of_each_file():
+    a, b = Source("a.body", "1\n2\n"), Source("b.body", "1\n2\n")
+    places = [Span(a, 2, 3), Span(b, 2, 3), Span(a, 0, 1), None, Span(b, 0, 1)]
+    found = [Diagnostic(Severity.NOTE, "x", "m", at) for at in places]
+    assert [str(d.at) for d in report.by_place(found)] == [
+        *("a.body:1:1", "a.body:2:1", "b.body:1:1", "b.body:2:1", "None")
     ]
 
 

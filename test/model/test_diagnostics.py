@@ -14,6 +14,7 @@ from hrp_model.diagnostics import (
     Source,
     Span,
     did_you_mean,
+    did_you_mean_or_all,
 )
 
 SOURCE = Source("robot.body", "name: arm\nlinks:\n  - mass: x\n")
@@ -113,3 +114,8 @@ def test_a_near_miss_is_suggested_and_a_wild_guess_is_not():
     )
     assert did_you_mean("colour", iter(["mass"])) == ""
     assert did_you_mean("mass", []) == ""
+
+
+def test_without_a_near_miss_all_choices_are_listed():
+    assert did_you_mean_or_all("blu", ["red", "blue"]) == " Did you mean 'blue'?"
+    assert did_you_mean_or_all("mass", ["red", "blue"]) == " It is one of red, blue."

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hrp_model.inertia import MassProperties, merge, point_inertia
+from hrp_model.inertia import (
+    MassProperties,
+    is_symmetric,
+    merge,
+    point_inertia,
+    symmetric,
+    tensor,
+)
 from hrp_model.rigid import Pose, rpy_matrix
 
 
@@ -84,3 +91,20 @@ def test_what_has_no_mass_keeps_its_inertia_and_stays_at_the_origin():
     weightless = merge([MassProperties(inertia=np.eye(3)), MassProperties(inertia=2 * np.eye(3))])
     assert_same(weightless, MassProperties(0.0, np.zeros(3), 3 * np.eye(3)))
     assert_same(merge([]), MassProperties())
+
+
+def test_an_inertia_is_written_with_nine_numbers_or_six():
+    full = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 5.0, 6.0]])
+    assert_allclose(tensor(np.arange(1.0, 7.0)), full)
+    assert_allclose(tensor(full.ravel()), full)
+    assert tensor(np.ones(8)) is None
+
+
+def test_rounded_digits_do_not_make_an_inertia_asymmetric():
+    nearly = np.eye(3)
+    nearly[0, 1] = 1e-7
+    assert is_symmetric(nearly)
+    assert symmetric(nearly)[1, 0] == 0.5e-7
+    nearly[0, 1] = 1e-5
+    assert not is_symmetric(nearly)
+    assert is_symmetric(np.zeros((3, 3)))

@@ -5,11 +5,10 @@ import pytest
 
 from hrp_model.geometry import Attribute, Mesh
 from hrp_model.measure import area, bounding_box, signed_volume
-from hrp_model.meshing import (
-    elevation_grid,
-    extrusion,
-    face_set,
-    planar_tex_coords,
+from hrp_model.meshing import elevation_grid, extrusion, face_set, planar_tex_coords
+from hrp_model.triangulate import (
+    MAX_CONCAVE_CORNERS,
+    oversized_polygon,
     polygons_to_triangles,
 )
 
@@ -64,6 +63,30 @@ def test_a_hole_joined_by_a_bridge_stays_a_hole():
     order = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     triangles, _, _ = polygons_to_triangles(points[order], range(10))
     assert area(Mesh(points, triangles)) == pytest.approx(16.0 - 4.0)
+
+
+def test_a_large_polygon_that_crosses_itself_is_cut_up_in_reasonable_time():
+    corners = np.random.default_rng(2).normal(size=(MAX_CONCAVE_CORNERS, 3))
+    triangles, _, _ = polygons_to_triangles(corners, np.arange(len(corners)))
+    assert (
+        len(triangles) == len(corners) - 2
+    )  # a cubic search would run into the suite's time limit
+    assert len(np.unique(triangles)) == len(corners)
+
+
+def test_a_polygon_beyond_all_bounds_becomes_a_fan():
+    corners = np.random.default_rng(2).normal(size=(50 * MAX_CONCAVE_CORNERS, 3))
+    triangles, _, _ = polygons_to_triangles(corners, np.arange(len(corners)))
+    assert len(triangles) == len(corners) - 2
+    assert not triangles[:, 0].any()
+
+
+def test_a_polygon_too_large_to_be_cut_is_found_wherever_it_stands():
+    large = [*range(MAX_CONCAVE_CORNERS + 1)]
+    for index in ([0, 1, 2, -1, *large, -1, 0, 1, 2], [*large], [0, -1, *large]):
+        assert oversized_polygon(np.array(index)) == len(large)
+    assert oversized_polygon(np.array([*large[:-1], -1, *large[:-1]])) == 0
+    assert oversized_polygon(np.array([], dtype=np.int32)) == 0
 
 
 def test_the_last_polygon_needs_no_end():

@@ -10,11 +10,14 @@ from numpy.testing import assert_allclose
 from hrp_model.rigid import (
     Pose,
     axis_angle_matrix,
+    axis_by_name,
     frozen_array,
+    is_rotation,
     matrix_quaternion,
     matrix_rpy,
     rpy_matrix,
     skew,
+    unit_vector,
 )
 
 EXACT = {"rtol": 0.0, "atol": 1e-14}
@@ -169,3 +172,31 @@ def test_the_quaternion_of_a_quarter_turn_is_known():
     half = 0.5**0.5
     assert matrix_quaternion(rpy_matrix(0, 0, pi / 2)) == pytest.approx((0, 0, half, half))
     assert matrix_quaternion(np.eye(3)) == (0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1.0, 1e200, 1.7e308])
+def test_a_unit_vector_has_length_one_whatever_the_size(size):
+    assert_allclose(unit_vector([0.0, -size, size]), [0.0, -(0.5**0.5), 0.5**0.5], **EXACT)
+    assert unit_vector([0.0, 0.0, 0.0]) is None
+
+
+def test_a_unit_vector_stays_as_it_is():
+    for vector in ([0.0, 0.6, 0.8], [1.0, 0.0, 0.0]):
+        assert unit_vector(vector).tolist() == vector
+
+
+def test_axes_have_names():
+    assert axis_by_name("X").tolist() == [1, 0, 0]
+    assert axis_by_name(" -y ").tolist() == [0, -1, 0]
+    assert axis_by_name("+Z").tolist() == [0, 0, 1]
+    for word in ("W", "", "-", "XY", "X-"):
+        assert axis_by_name(word) is None
+
+
+def test_a_rotation_is_told_from_other_matrices():
+    rng = np.random.default_rng(5)
+    R = random_rotation(rng)
+    assert is_rotation(R)
+    assert not is_rotation(-R)
+    assert not is_rotation(R * 1.001)
+    assert not is_rotation(R + 1e-3 * rng.normal(size=(3, 3)))

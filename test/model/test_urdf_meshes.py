@@ -136,7 +136,7 @@ def test_uris_may_name_a_package(tmp_path):
 
 
 def test_an_unwritable_folder_leaves_nothing_half_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
     with pytest.raises(OSError, match="disk full"):
         write_meshes(with_visuals(SHAPES["cone"]), tmp_path)
     assert not list(tmp_path.iterdir())

@@ -37,7 +37,7 @@ def test_a_scalar_stays_text(text, diagnostics):
 def test_places_count_characters_not_bytes(loader, diagnostics):
     text = "# 腕 é 😀\nü: [1, 'π']\r\nb: {c: d}\n"
     root = tree(text, diagnostics)
-    assert str(root.key_span("b")) == "m.yaml:3:1"
+    assert str(root.entries()["b"][0].span) == "m.yaml:3:1"
     pi = root.sequence("ü").items[1]
     assert (written(pi), pi.text) == ("'π'", "π")
     assert written(root.sequence("ü")) == "[1, 'π']"
@@ -47,7 +47,7 @@ def test_places_count_characters_not_bytes(loader, diagnostics):
 def test_a_byte_order_mark_does_not_shift_places(loader, diagnostics):
     root = tree("\ufeffa: 1\n", diagnostics)
     assert written(root.get("a")) == "1"
-    assert str(root.key_span("a")) == "m.yaml:1:2"
+    assert str(root.entries()["a"][0].span) == "m.yaml:1:2"
 
 
 def test_an_alias_is_the_anchored_node_itself(diagnostics):
@@ -219,10 +219,16 @@ def test_keys_that_nobody_asked_for_are_reported_once(diagnostics):
     assert "Did you mean 'mass'?" in found.message
 
 
-def test_leftovers_are_plain_values(diagnostics):
-    root = tree("a: 1\nb: {c: [2, 2.5, true, on, 'true', x, ~]}\n", diagnostics)
-    root.get("a")
-    assert root.leftover() == {"b": {"c": [2, 2.5, True, "on", "true", "x", None]}}
+def test_plain_values_are_only_what_is_plainly_so(diagnostics):
+    root = tree("b: {c: [2, 2.5, true, on, 'true', x, ~]}\n", diagnostics)
+    assert root.plain_value() == {"b": {"c": [2, 2.5, True, "on", "true", "x", None]}}
+
+
+def test_tabs_before_a_key_are_called_by_their_name(loader, diagnostics):
+    assert tree("a:\n\t- b\n", diagnostics) is None
+    assert str(diagnostics.take("yaml-syntax")) == (
+        "m.yaml:2:1: error: a tab; YAML is indented with spaces only [yaml-syntax]"
+    )
 
 
 def test_an_empty_value_counts_as_absent_for_lists_and_mappings(diagnostics):

@@ -5,6 +5,7 @@ import pytest
 from paths import MODELS
 
 from hrp_sim.control import JointCommand
+from hrp_sim.engine import Solver
 from hrp_sim.load import load_world
 from hrp_sim.simulation import Simulation
 
@@ -93,3 +94,14 @@ def test_commanded_tracks_drive_the_rover_forward_and_turn_it_left(caplog):
     drive(-0.2, 0.2)
     assert motion.w[0, 2] > 0.3
     assert not caplog.records
+
+
+def test_efforts_that_take_turns_at_their_limits_do_not_hold_up_a_step():
+    # With the iterative solver, bounding one effort of the standing humanoid brings another
+    # beyond its range, which once went round for ever.
+    config = load_world(MODELS / "worlds" / "humanoid_in_room.yaml")
+    simulation = Simulation(config.with_physics(solver=Solver.QUICK))
+    simulation.wanted = lambda name: False
+    for _ in range(1000):
+        simulation.step()
+    assert simulation.bodies["humanoid"].motion.p[0, 2] > 0.7

@@ -88,6 +88,29 @@ def test_wrench():
     assert xyz(msg.wrench.torque) == [4.0, 5.0, 6.0]
 
 
+THREE = [np.array([1.0, 2.0, 3.0]) + k for k in (0, 10, 20)]
+
+
+@pytest.mark.parametrize(
+    ("make", "earlier", "later"),
+    [
+        (joint_state, (("a", "b"), *np.ones((3, 2))), (("c",), *np.zeros((3, 1)))),
+        (imu, ("a", *THREE[:2]), ("b", *THREE[1:])),
+        (imu, ("a", None, THREE[0]), ("b", None, THREE[1])),
+        (wrench, ("a", *THREE[:2]), ("b", *THREE[1:])),
+        (
+            odometry,
+            ("w", "a", THREE[0], (0.0, 0.0, 0.0, 1.0), *THREE[:2]),
+            ("v", "b", THREE[1], (1.0, 0.0, 0.0, 0.0), *THREE[1:]),
+        ),
+    ],
+)
+def test_a_message_that_is_filled_again_is_like_a_new_one(make, earlier, later):
+    used = make(5, *earlier)
+    assert make(TIME_NS, *later, into=used) is used
+    assert used == make(TIME_NS, *later)
+
+
 def test_laser_scan():
     ranges = np.array([0.5, np.inf, -np.inf, np.nan, 2.25])
     msg = laser_scan(

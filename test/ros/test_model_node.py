@@ -155,10 +155,10 @@ def test_static_transforms_come_in_one_message(static, body):
 
 
 def test_the_camera_and_the_scanner_have_the_frames_their_messages_name(static):
-    optical = static[names.optical_frame("head_camera", PREFIX)]
+    optical = static[PREFIX + "head_camera_optical_frame"]
     assert optical.header.frame_id == PREFIX + "head_camera"
     assert_is_pose(optical, np.diag([1.0, -1.0, -1.0, 1.0]))
-    scan = static[names.scan_frame("scanner", PREFIX)]
+    scan = static[PREFIX + "scanner_frame"]
     assert_is_pose(scan, np.array([[0, -1, 0, 0], [0, 0, 1, 0], [-1, 0, 0, 0], [0, 0, 0, 1.0]]))
 
 
@@ -283,11 +283,16 @@ def test_a_package_that_is_not_there_ends_it_with_words():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"model": "a.wrl", "publish_frequency": -1.0}, {"model": "a.wrl", "frame_prefix": 7}],
-    ids=["no model", "out of range", "wrong type"],
+    [
+        {},
+        {"model": "a.wrl", "publish_frequency": -1.0},
+        {"model": "a.wrl", "frame_prefix": 7},
+        {"model": "a.wrl", "": 1},
+    ],
+    ids=["no model", "out of range", "wrong type", "no ROS argument"],
 )
 def test_wrong_use_is_told(parameters):
     done = run_to_end(**parameters)
     assert done.returncode == 2
-    assert "model_node: " in done.stderr
+    assert "error: " in done.stderr
     assert "Traceback" not in done.stderr

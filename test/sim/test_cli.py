@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -106,12 +107,21 @@ def test_a_model_that_physics_cannot_take_is_located(
     [
         (["run", "nowhere.yaml"], 1, "cannot read 'nowhere.yaml'"),
         (["run", "nowhere.wrl"], 1, "cannot read 'nowhere.wrl'"),
-        (["run", ARM, "--duration", "0"], 2, "must be more than 0"),
-        (["run", ARM, "--duration", "nan"], 2, "must be more than 0"),
-        (["run", ARM, "--rtf", "-1"], 2, "must be more than 0"),
+        (["run", ARM, "--duration", "0"], 2, "must be a number greater than 0, not '0'"),
+        (["run", ARM, "--duration", "nan"], 2, "must be a number greater than 0"),
+        (["run", ARM, "--duration", "long"], 2, "must be a number greater than 0, not 'long'"),
+        (["run", ARM, "--rtf", "-1"], 2, "must be a number, 0 or greater, not '-1'"),
+        (["run", ARM, "--seed", "-1"], 2, "must be a whole number from 0 to 4294967295"),
+        (["run", ARM, "--seed", "1.5"], 2, "must be a whole number"),
+        (["bench", "--runs", "0"], 2, "must be a whole number, 1 or greater"),
+        (["run", ARM, "--every", "1"], 2, "--every needs --trace"),
         (["run", ARM, "--solver", "fast"], 2, "invalid choice: 'fast'"),
         (["run", ARM, "--listen"], 2, "--listen needs --ros"),
-        (["run", ARM, "--trace", "/nowhere/x", "--duration", "1"], 1, "/nowhere/x"),
+        (
+            ["run", ARM, "--trace", "/nowhere/x", "--duration", "1"],
+            1,
+            "error: '/nowhere/x': No such file",
+        ),
         ([], 2, "COMMAND"),
     ],
 )
@@ -119,3 +129,25 @@ def test_what_cannot_be_done_says_why(capsys, arguments, status, words):
     ended, _, err = run(capsys, *arguments)
     assert ended == status
     assert words in err
+
+
+def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_path):
+    world = tmp_path / "mad.yaml"
+    model = MODELS / "rover" / "rover.body"
+    world.write_text(f"bodies: [ {{ model: {model}, velocity: {{ linear: [0, 0, 2e5] }} }} ]")
+    status, out, err = run(capsys, "run", world, "--duration", "1")
+    assert status == 1
+    assert "simulated 0.000 s" in out
+    assert re.search(
+        r"error: body '\w+', link '\w+': its motion is no longer finite, or absurd", err
+    )
+    assert "rover.body" in err
+
+
+def test_ctrl_c_before_the_first_step_ends_it_without_a_word(capsys, monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("hrp_sim.run.load_world", lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        assert run(capsys, "run", ARM) == (130, "", "")
+    finally:
+        signal.signal(signal.SIGINT, before)

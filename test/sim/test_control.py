@@ -20,7 +20,7 @@ from hrp_sim.control import (
     JointControl,
 )
 from hrp_sim.gains import servo_gains
-from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody
+from hrp_sim.state import LARGEST_DRIVE, BodyMotion, JointDrive, SimulatedBody
 
 INITIAL = np.array([0.1, 0.2, 0.3])
 STEP = 0.001
@@ -237,9 +237,11 @@ def test_reset_goes_back_to_the_start_from_anything(bench):
     assert_allclose(bench.drive.q, INITIAL)
 
 
-@pytest.mark.parametrize("value", [nan, inf, -inf])
+@pytest.mark.parametrize("value", [nan, inf, -inf, LARGEST_DRIVE, -1e300])
 @pytest.mark.parametrize("kind", ["position", "velocity", "effort"])
-def test_a_value_that_is_not_finite_is_left_out_with_one_warning(bench, warnings, kind, value):
+def test_a_value_that_is_not_finite_or_absurd_is_left_out_with_one_warning(
+    bench, warnings, kind, value
+):
     for _ in range(3):
         bench.command("A", "B", **{kind: [value, 1.0]})
     bench.run(2000)

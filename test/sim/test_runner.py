@@ -2,13 +2,14 @@
 
 import signal
 import threading
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
 
 from hrp_sim import runner as runner_module
 from hrp_sim.engine import PhysicsError, PhysicsSettings
-from hrp_sim.runner import MAX_LAG, Runner, stopped_by_signals
+from hrp_sim.runner import MAX_LAG, Runner, StopSignals
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 
@@ -210,7 +211,13 @@ def test_going_back_to_time_zero_does_not_disturb_the_pace(clock):
     assert clock.now - 1000.0 == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
+def number(request):
+    before = signal.getsignal(request.param)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_signals_stop_the_run_however_often_they_come(number):
     def interrupt(*_):
         signal.raise_signal(number)
@@ -218,9 +225,45 @@ def test_signals_stop_the_run_however_often_they_come(number):
 
     simulation = Counter()
     runner = Runner(simulation, interrupt, real_time_factor=0.0)
-    before = signal.getsignal(number)
-    with stopped_by_signals(runner):
+    with StopSignals() as signals:
+        signals.stop(runner)
         runner.run()
         runner.wait_for_stop()
     assert simulation.steps == 1
+    assert runner.stopped
+
+
+def test_without_a_signal_everything_is_as_before(number):
+    before = signal.getsignal(number)
+    with StopSignals() as signals:
+        assert signal.getsignal(number) != before
+        signals.stop(Runner(Counter(), lambda *_: None))
     assert signal.getsignal(number) is before
+
+
+def test_while_there_is_no_runner_the_first_signal_interrupts_and_no_other(number):
+    tidied_up = []
+
+    def interrupted():
+        with StopSignals():
+            try:
+                signal.raise_signal(number)
+            finally:
+                signal.raise_signal(number)
+                tidied_up.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert tidied_up
+    signal.raise_signal(number)  # the end of the process is not disturbed either
+
+
+def test_a_signal_whose_exception_got_lost_still_stops_the_run(number):
+    simulation = Counter()
+    runner = Runner(simulation, lambda *_: None)
+    with StopSignals() as signals:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(number)
+        signals.stop(runner)
+        runner.run()
+    assert simulation.steps == 0

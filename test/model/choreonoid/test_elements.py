@@ -191,6 +191,13 @@ def test_faces_of_vertices_that_are_not_there_are_left_out(diagnostics):
     diagnostics.take("bad-index")
 
 
+def test_a_face_too_large_to_be_cut_with_care_is_reported(diagnostics):
+    vertices = ", ".join(["0, 1, 2"] * 5000)
+    faces = ", ".join(map(str, range(5000)))
+    geometry(f"type: IndexedFaceSet, vertices: [{vertices}], faces: [{faces}]", diagnostics)
+    assert "5000 corners" in diagnostics.take("large-face").message
+
+
 def test_an_extrusion_uses_the_unit_of_angles(diagnostics):
     mesh = geometry(
         "type: Extrusion, crossSection: [1,1, -1,1, -1,-1, 1,-1, 1,1], spine: [0,0,0, 0,1,0],"

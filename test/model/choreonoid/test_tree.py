@@ -177,8 +177,8 @@ def test_a_body_that_includes_itself_is_an_error(tmp_path, diagnostics):
 
 def test_a_missing_body_is_an_error(tmp_path, diagnostics):
     read_text("links: [{name: R}, {type: SubBody, uri: no.body, parent: R}]", diagnostics, tmp_path)
-    diagnostics.take("missing-resource")
-    assert diagnostics.take("missing-sub-body").severity.value == "error"
+    found = str(diagnostics.take("missing-resource"))
+    assert "error: cannot use 'no.body': no such file" in found
 
 
 def test_a_continuous_track_becomes_a_chain(diagnostics):
@@ -311,13 +311,19 @@ def test_a_wrapper_names_the_model_and_adds_to_it(tmp_path, diagnostics):
     assert body.info == {"standardPose": [0], "linkGroup": ["A"]}
 
 
+@pytest.mark.parametrize("links", ["5", "", "word"])
+def test_links_that_are_no_list_are_an_error(links, diagnostics):
+    assert read_text(f"links: {links}\n", diagnostics) is None
+    assert "expected a list of links" in diagnostics.take("wrong-type").message
+
+
 @pytest.mark.parametrize(
     ("header", "code"),
     [
         ("format: ChoreonoidBdy\nformat_version: 1.0\n", "not-a-model"),
         ("name: x\n", "not-a-model"),
         ("format: ChoreonoidBody\nformat_version: 2.1\n", "unknown-version"),
-        ("modelFile: none.wrl\n", "missing-model-file"),
+        ("modelFile: none.wrl\n", "missing-resource"),
         ("- 1\n", "not-a-model"),
         ("", "not-a-model"),
     ],

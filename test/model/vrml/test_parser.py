@@ -182,6 +182,11 @@ def test_a_truncated_file_says_so_once(diagnostics):
     assert "the file ends" in diagnostics.take("unexpected-end").message
 
 
+def test_a_binary_file_is_refused_in_one_message(diagnostics):
+    assert document("\x89\0\x1a' {", diagnostics).nodes == ()
+    assert "binary" in diagnostics.take("not-text").message
+
+
 def test_vrml_1_is_refused(diagnostics):
     document("#VRML V1.0 ascii\nSeparator { }", diagnostics)
     assert "VRML97" in diagnostics.take("vrml-1").message

@@ -63,6 +63,13 @@ def test_a_camera_is_read_whole():
     assert made.name == "C"
 
 
+def test_a_camera_of_depth_has_choreonoids_range_of_distances():
+    made = device('DEF C VisionSensor { type "DEPTH" backClipDistance 50 }')
+    assert (made.min_distance, made.max_distance, made.far_clip) == (0.1, 10.0, 50.0)
+    made = device('DEF C VisionSensor { type "COLOR" }')
+    assert (made.min_distance, made.max_distance) == (0.0, np.inf)
+
+
 def test_the_defaults_of_a_camera_are_openhrps():
     made = device("DEF C VisionSensor { }")
     assert made.image_type is ImageType.NONE

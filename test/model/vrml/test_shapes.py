@@ -113,6 +113,12 @@ def test_faces_with_points_that_do_not_exist_are_left_out(diagnostics):
     assert "face 2" in diagnostics.take("bad-index").message
 
 
+def test_a_face_too_large_to_be_cut_with_care_is_reported(diagnostics):
+    index = " ".join(map(str, range(5000)))
+    mesh(f"coord Coordinate {{ point [{'0 1 2 ' * 5000}] }} coordIndex [{index}]", diagnostics)
+    assert "5000 corners" in diagnostics.take("large-face").message
+
+
 def test_points_that_are_no_numbers_take_their_faces_with_them(diagnostics):
     text = "coord Coordinate { point [0 0 0 1 0 0 0 1 0 0 nan 0] } coordIndex [0 1 2 -1 0 1 3 -1]"
     made = mesh(text, diagnostics)

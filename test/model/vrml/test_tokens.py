@@ -91,7 +91,8 @@ def test_decimals_are_read_to_the_last_digit():
 
 
 @pytest.mark.parametrize(
-    "text", ["[1 # one\n 2]", "[nan]", "[0x10]", "[1 2", "[1 . 2]", "[1 e 2]", "[\u0661]", '["1"]']
+    "text",
+    ["[1 # see [3]\n 2]", "[nan]", "[0x10]", "[1 2", "[1 . 2]", "[1 e 2]", "[\u0661]", '["1"]'],
 )
 def test_lists_that_are_not_plain_are_left_to_the_tokens(text):
     taken, lexer = numbers(text)
@@ -102,6 +103,18 @@ def test_lists_that_are_not_plain_are_left_to_the_tokens(text):
 @pytest.mark.parametrize("text", ["[]", "[ ]", "[,\n]"])
 def test_an_empty_list_has_no_numbers(text):
     assert numbers(text)[0].shape == numbers(text, integer=True)[0].shape == (0,)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_comments_in_a_list_are_passed_over(newline):
+    text = newline.join(("[ 1, 2, # point 0", "# 肘", "3 4 # point 1", "]rest"))
+    taken, lexer = numbers(text, integer=True)
+    assert taken.tolist() == [1, 2, 3, 4]
+    assert lexer.text == "rest"
+
+
+def test_integers_too_large_for_the_format_become_the_largest_there_are():
+    assert numbers("[3000000000 -3000000000]", integer=True)[0].tolist() == [2**31 - 1, -(2**31)]
 
 
 def test_integers_with_a_fraction_are_left_to_the_tokens():

@@ -32,6 +32,7 @@ from hrp_model.geometry import Box, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose
 from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.ode import OdeEngine
+from hrp_sim.state import LARGEST_DRIVE
 
 NAN = float("nan")
 SKEWED = Pose(np.diag([1.0, 1.0, 2.0]), np.zeros(3))
@@ -120,7 +121,7 @@ def test_impossible_settings_are_refused(bad):
 
 
 @pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
-@pytest.mark.parametrize("value", [NAN, np.inf, -1e300])
+@pytest.mark.parametrize("value", [NAN, np.inf, -1e300, LARGEST_DRIVE])
 def test_a_bad_drive_is_one_error_and_changes_nothing(name, value):
     engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
     engine.step(10)
@@ -135,6 +136,18 @@ def test_a_bad_drive_is_one_error_and_changes_nothing(name, value):
     other, same = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
     other.step(15)
     np.testing.assert_array_equal(arm.motion.q, same.motion.q)
+
+
+@pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
+def test_the_largest_drive_that_controllers_let_through_is_none_too_many(name):
+    engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z)))
+    getattr(arm.drive, name)[0] = 0.999 * LARGEST_DRIVE
+    faults = []
+    try:
+        engine.step()
+    except PhysicsError as error:  # where it leads is another matter
+        faults.append(str(error))
+    assert not [fault for fault in faults if "cannot be driven" in fault]
 
 
 def test_a_bad_track_speed_names_the_track():

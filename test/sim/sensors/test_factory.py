@@ -16,7 +16,6 @@ from hrp_sim.sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
-    SampleRates,
     make_sensors,
 )
 
@@ -39,10 +38,10 @@ def no_rays(origins, directions, max_distance, ignored):
     return np.full(len(origins), np.inf)
 
 
-def sensors_of(diagnostics, *found, root=JointType.FREE, rates=None, renderer=None):
+def sensors_of(diagnostics, *found, root=JointType.FREE, renderer=None):
     world = world_of(simulated(arm_body(*found, root=root)))
     renderer = renderer or DarkRenderer()
-    return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics, rates)
+    return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics)
 
 
 def devices_only(sensors):
@@ -57,8 +56,8 @@ def accelerometer(name="gsensor", link="ARM", X_LS=SEAT, **fields):
     return devices.AccelerationSensor(name=name, link=link, X_LS=X_LS, **fields)
 
 
-def camera(**fields):
-    return devices.Camera(name="eye", link="ARM", X_LS=SEAT, **fields)
+def camera(name="eye", **fields):
+    return devices.Camera(name=name, link="ARM", X_LS=SEAT, **fields)
 
 
 def scanner(**fields):
@@ -119,23 +118,30 @@ def test_an_imu_device_measures_both(diagnostics):
     assert imu.max_angular_velocity is not None
 
 
-def test_rates_come_from_the_model_where_it_gives_them_and_can_be_set_elsewhere(diagnostics):
+def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
     found = sensors_of(
         diagnostics,
         gyro(),
         devices.ForceSensor(name="wrist", link="ARM"),
         scanner(scan_rate=7.0),
         camera(frame_rate=12.5),
-        rates=SampleRates(imu=100.0, force=200.0, joint_state=300.0, odometry=50.0),
     )
     assert {type(s): s.rate_hz for s in found} == {
-        JointSensor: 300.0,
-        OdometrySensor: 50.0,
-        ImuSensor: 100.0,
-        ForceSensor: 200.0,
+        JointSensor: 500.0,
+        OdometrySensor: 100.0,
+        ImuSensor: 500.0,
+        ForceSensor: 500.0,
         RangeSensor: 7.0,
         CameraSensor: 12.5,
     }
+
+
+@pytest.mark.parametrize("name", ["wrist", "joint_states"])
+def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagnostics, name):
+    wrist = devices.ForceSensor(name="wrist", link="ARM")
+    found = sensors_of(diagnostics, scanner(), wrist, camera(name))
+    assert [s.name for s in found] == ["joint_states", "odometry", "wrist", "laser"]
+    assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
 
 
 def test_a_camera_has_the_lens_of_its_device(diagnostics):
@@ -202,7 +208,7 @@ def test_the_renderer_is_prepared_once_and_only_for_cameras(diagnostics, image_t
     renderer = DarkRenderer()
     sensors_of(diagnostics, gyro(), renderer=renderer)
     assert renderer.prepared == 0
-    sensors_of(diagnostics, camera(image_type=image_type), camera(), renderer=renderer)
+    sensors_of(diagnostics, camera(image_type=image_type), camera("eye2"), renderer=renderer)
     assert renderer.prepared == 1
 
 
@@ -211,7 +217,8 @@ def test_without_opengl_one_warning_names_the_packages_and_the_rest_runs(diagnos
     found = []
 
     def work():  # a thread of its own has no context yet
-        found.extend(sensors_of(diagnostics, gyro(), camera(), camera(), renderer=Renderer({})))
+        mounted = gyro(), camera("left"), camera("right")
+        found.extend(sensors_of(diagnostics, *mounted, renderer=Renderer({})))
 
     thread = threading.Thread(target=work)
     thread.start()

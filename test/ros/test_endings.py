@@ -1,0 +1,81 @@
+"""How a simulation in ROS ends: by Ctrl-C at any time, and when its physics fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from rcl_interfaces.srv import GetParameters
+from rclpy.qos import ReliabilityPolicy
+from ros_peer import PATIENCE, Peer, running
+
+pytestmark = pytest.mark.ros
+
+NODE = ["-m", "hrp_sim.node", "--ros-args", "-p"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (lambda world: [*NODE, f"world:={world}"], 0),
+        (lambda world: ["-m", "hrp_sim.cli", "run", world, "--ros"], 130),
+        (lambda world: ["-m", "hrp_sim.cli", "run", world], 130),
+    ],
+    ids=["sim_node", "run --ros", "run"],
+)
+def test_ctrl_c_while_the_world_is_read_ends_it_cleanly(arguments, status, tmp_path):
+    world, log = tmp_path / "world.yaml", tmp_path / "log.txt"
+    os.mkfifo(world)
+    # A pipe opens when the other side opens it, too, which then waits for the text.
+    with running(arguments(str(world)), log) as process, world.open("w"):
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        ended = process.wait(PATIENCE)
+    said = log.read_text(encoding="utf-8")
+    assert ended == status, said
+    assert "Traceback" not in said
+
+
+@pytest.fixture
+def mad_world(tmp_path):
+    """A world that no physics can step even once."""
+    path = tmp_path / "mad.yaml"
+    model = MODELS / "rover" / "rover.body"
+    path.write_text(f"bodies: [ {{ model: {model}, velocity: {{ linear: [0, 0, 2e5] }} }} ]")
+    return path
+
+
+def test_a_node_whose_physics_failed_stands_still_says_what_to_do_and_answers(mad_world, tmp_path):
+    log = tmp_path / "log.txt"
+    override = "qos_overrides./joint_states.publisher.reliability:=best_effort"
+    peer = Peer()
+    try:
+        with running([*NODE, f"world:={mad_world}", "-p", override], log) as process:
+            client = peer.node.create_client(GetParameters, "/sim_node/get_parameters")
+            peer.wait_until("an error", lambda: "stands still" in log.read_text(encoding="utf-8"))
+            peer.wait_until("the parameter service", client.service_is_ready)
+            answer = client.call_async(GetParameters.Request(names=["world"]))
+            peer.wait_until("an answer", answer.done)
+            assert answer.result().values[0].string_value == str(mad_world)
+            (publisher,) = peer.node.get_publishers_info_by_topic("/joint_states")
+            assert publisher.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 1
+    finally:
+        peer.close()
+    said = log.read_text(encoding="utf-8")
+    assert "its motion is no longer finite, or absurd" in said
+    assert "end this node with Ctrl-C and start it again" in said
+    assert "Traceback" not in said
+
+
+def test_a_run_whose_physics_failed_ends_with_the_reason(mad_world, tmp_path):
+    log = tmp_path / "log.txt"
+    with running(["-m", "hrp_sim.cli", "run", str(mad_world), "--ros"], log) as process:
+        assert process.wait(PATIENCE) == 1
+    assert "error: body " in log.read_text(encoding="utf-8")
