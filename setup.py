@@ -6,6 +6,7 @@ from setuptools import Extension, find_packages, setup
 
 PACKAGE = "hrp_ros"
 ROOT = Path(__file__).parent
+C_FLAGS = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"]
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
@@ -31,6 +32,7 @@ setup(
     packages=find_packages(include=["hrp_model*", "hrp_sim*", "hrp_msgs*"]),
     package_data={
         "": ["py.typed"],
+        "hrp_model": ["*.pyi"],
         "hrp_model.vrml": ["*.wrl"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*/CMakeLists.txt", "*/package.xml", "*/*/*"],
         "hrp_sim.ode": ["*.pyi"],
@@ -43,7 +45,23 @@ setup(
             ],
             depends=[str(p.relative_to(ROOT)) for p in sorted((ROOT / "hrp_sim/ode").glob("*.h"))],
             libraries=["ode"],
-            extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"],
+            extra_compile_args=C_FLAGS,
+        ),
+        # Only faster than what Python does without them, so an installation goes on if they fail.
+        Extension(
+            "hrp_model._numbers",
+            sources=["hrp_model/_numbers.c"],
+            depends=["hrp_model/_numbers.h"],
+            extra_compile_args=C_FLAGS,
+            optional=True,
+        ),
+        Extension(
+            "hrp_model._yaml",
+            sources=["hrp_model/_yaml.c"],
+            depends=["hrp_model/_numbers.h"],
+            libraries=["yaml"],
+            extra_compile_args=C_FLAGS,
+            optional=True,
         ),
     ],
     data_files=[
@@ -55,7 +73,7 @@ setup(
     ],
     install_requires=[
         "numpy>=1.21",  # every array
-        "PyYAML>=5.4",  # .body and world files, through libyaml's events
+        "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
         "trimesh>=3.10",  # STL, OBJ, glTF in; GLB and STL out
         "pycollada>=0.7",  # COLLADA for trimesh
@@ -66,6 +84,7 @@ setup(
     extras_require={
         "test": [
             "pytest>=7",
+            "pytest-benchmark>=4",  # the speed of the readers, test/bench
             "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
             "hypothesis>=6",
             "jsonschema>=4",  # the dump against docs/dump-schema.json

@@ -1,126 +1,75 @@
-"""Nodes of a YAML document: text with places, asked by type. Knows no vocabulary."""
+"""Lists and mappings of a YAML document, asked by key and type. Knows no vocabulary."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
-from math import isfinite
+from collections.abc import Mapping as AbstractMapping
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .diagnostics import Diagnostics, Source, Span, did_you_mean, did_you_mean_or_all
+from .diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all
 from .rigid import Array
+from .yaml_scalars import NUMBER, Context, Scalar, plain_number
+
+__all__ = ["Context", "Mapping", "Node", "Scalar", "Sequence"]
 
 _T = TypeVar("_T")
-
-# What C's strtod would take: numbers are the longest such prefix of a scalar's text.
-_NUMBER = re.compile(
-    r"\s*(?:[+-]?(?:0[xX](?P<hex>[0-9a-fA-F]+)"
-    r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-    r"|inf(?:inity)?|nan))",
-    re.IGNORECASE,
-)
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_WORDS = {
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
-    **dict.fromkeys(("on", "On", "ON"), True),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False),
-    **dict.fromkeys(("off", "Off", "OFF"), False),
-}
-_PLAIN_WORDS = {"true": True, "True": True, "false": False, "False": False}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Context:
-    """What the nodes of one file share.
-
-    Attributes:
-        source: The file.
-        diagnostics: Where problems go.
-        reported: Offsets of keys that were already reported as unknown; a node that
-            is used in many places is reported once.
-    """
-
-    source: Source
-    diagnostics: Diagnostics
-    reported: set[int] = field(default_factory=set)
-
-
-class Scalar:
-    """A single value, still text.
-
-    Attributes:
-        text: Its text, without quotes.
-        plain: Whether it was written without quotes.
-    """
-
-    __slots__ = ("_context", "_end", "_start", "plain", "text")
-
-    def __init__(self, text: str, plain: bool, context: Context, start: int, end: int) -> None:
-        self.text = text
-        self.plain = plain
-        self._context = context
-        self._start = start
-        self._end = end
-
-    @property
-    def span(self) -> Span:
-        """Where it stands."""
-        return Span(self._context.source, self._start, self._end)
-
-    @property
-    def is_null(self) -> bool:
-        """Whether nothing was written, as after ``key:``."""
-        return self.plain and self.text in ("", "~", "null")
-
-    def number(self) -> float | None:
-        """Return the finite number the text begins with, or None after reporting an error."""
-        value = _number_prefix(self.text)
-        if value is None or not isfinite(value):
-            _complain(self, "a number" if value is None else "a finite number")
-            return None
-        if _NUMBER.fullmatch(self.text.rstrip()) is None:
-            message = f"'{self.text}' is read as {value:g}: what follows is no number"
-            self._context.diagnostics.warn("trailing-text", message, self.span)
-        return value
-
-    def boolean(self) -> bool | None:
-        """Return the truth value of a YAML 1.1 word, or None after reporting an error."""
-        if self.text not in _WORDS:
-            _complain(self, "true or false")
-        return _WORDS.get(self.text)
-
-    def plain_value(self) -> Any:
-        """Return a bool, int, float or None if it plainly is one, else the text."""
-        if not self.plain:
-            return self.text
-        if self.is_null:
-            return None
-        if self.text in _PLAIN_WORDS:
-            return _PLAIN_WORDS[self.text]
-        if _INTEGER.fullmatch(self.text):
-            return int(self.text)
-        return _number_prefix(self.text) if _NUMBER.fullmatch(self.text) else self.text
 
 
 class Sequence:
     """A list.
 
-    Attributes:
-        items: The nodes in it.
+    Args:
+        context: What the nodes of its file share.
+        start: Where it begins.
+        values: Of a list of plain numbers, all of them as float64; else None.
+        starts: Where the plain numbers it begins with start in the file, as uint32.
     """
 
-    __slots__ = ("_context", "_end", "_numbers", "_start", "depth", "items", "weight")
+    __slots__ = (
+        *("_context", "_end", "_items", "_numbers", "_plain", "_start", "_starts"),
+        *("depth", "weight"),
+    )
 
-    def __init__(self, context: Context, start: int) -> None:
-        self.items: list[Node] = []
+    def __init__(
+        self, context: Context, start: int, values: bytes | None = None, starts: bytes = b""
+    ) -> None:
         self.depth = 1
         self.weight = 1
         self._context = context
         self._start = self._end = start
-        self._numbers: Array | None = None
+        self._starts = starts
+        self._items: list[Node] | None = None
+        self._plain: list[Any] | None = None
+        self._numbers: Array | None = None if values is None else np.frombuffer(values)
+
+    @property
+    def described(self) -> str:
+        """What to call it in a message."""
+        return "a list"
+
+    @property
+    def items(self) -> list[Node]:
+        """The nodes in it."""
+        if self._items is None:
+            self._items = [self._number_at(start) for start in memoryview(self._starts).cast("I")]
+        return self._items
+
+    @property
+    def count(self) -> int:
+        """How many nodes are in it."""
+        return len(self.items if self._numbers is None else self._numbers)
+
+    @property
+    def plain_numbers(self) -> Array | None:
+        """All that is in it, if that is known to be finite numbers; says nothing if not."""
+        return self._numbers
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether it begins with another list."""
+        return self._numbers is None and bool(self.items) and type(self.items[0]) is Sequence
 
     def close(self, end: int) -> None:
         """Set where the list ends; for the parser."""
@@ -148,8 +97,18 @@ class Sequence:
         return self._numbers
 
     def plain_value(self) -> list[Any]:
-        """Return the items as plain Python values."""
-        return [item.plain_value() for item in self.items]
+        """Return the items as plain Python values; the same list each time."""
+        if self._plain is None and self._items is None:
+            text, starts = self._context.source.text, memoryview(self._starts).cast("I")
+            self._plain = [plain_number(m) for m in (NUMBER.match(text, s) for s in starts) if m]
+        elif self._plain is None:
+            self._plain = [item.plain_value() for item in self.items]
+        return self._plain
+
+    def _number_at(self, start: int) -> Scalar:
+        match = NUMBER.match(self._context.source.text, start)
+        assert match is not None  # libyaml and we took it for one
+        return Scalar(match[0], True, self._context, start, match.end())
 
 
 class Mapping:
@@ -160,13 +119,14 @@ class Mapping:
     that is reported as an error at the value.
     """
 
-    __slots__ = ("_asked", "_context", "_end", "_entries", "_start", "depth", "weight")
+    __slots__ = ("_asked", "_context", "_end", "_entries", "_plain", "_start", "depth", "weight")
 
     def __init__(self, context: Context, start: int) -> None:
         self.depth = 1
         self.weight = 1
         self._entries: dict[str, tuple[Scalar, Node]] = {}
         self._asked: set[str] = set()
+        self._plain: dict[str, Any] | None = None
         self._context = context
         self._start = self._end = start
 
@@ -179,6 +139,11 @@ class Mapping:
     def span(self) -> Span:
         """Where it stands."""
         return Span(self._context.source, self._start, self._end)
+
+    @property
+    def described(self) -> str:
+        """What to call it in a message."""
+        return "a mapping"
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -196,9 +161,9 @@ class Mapping:
         self._asked.update(self._entries)
         yield from self._entries.values()
 
-    def entries(self) -> dict[str, tuple[Scalar, Node]]:
+    def entries(self) -> AbstractMapping[str, tuple[Scalar, Node]]:
         """Return all keys with their nodes, without counting them as asked for."""
-        return dict(self._entries)
+        return self._entries
 
     def with_defaults(self, other: Mapping) -> Mapping:
         """Return this mapping with the entries of another for the keys it lacks."""
@@ -208,17 +173,34 @@ class Mapping:
         merged._asked = set(self._asked)
         return merged
 
+    def lacks(self, *keys: str) -> bool:
+        """Whether none of these keys is there; they count as asked for."""
+        self._asked.update(keys)
+        return self._entries.keys().isdisjoint(keys)
+
     def get(self, *spellings: str) -> Node | None:
         """Return the value under the first spelling present; warn when there are more."""
         self._asked.update(spellings)
-        present = [s for s in spellings if s in self._entries]
-        for extra in present[1:]:
-            key = self._entries[extra][0]
-            if key._start not in self._context.reported:
-                self._context.reported.add(key._start)
-                message = f"'{extra}' is ignored: '{present[0]}' says the same and wins"
-                self.diagnostics.warn("two-spellings", message, key.span)
-        return self._entries[present[0]][1] if present else None
+        found = None
+        for spelling in spellings:
+            entry = self._entries.get(spelling)
+            if entry is None:
+                continue
+            if found is None:
+                found = entry
+            elif entry[0].start not in self._context.reported:
+                self._context.reported.add(entry[0].start)
+                message = f"'{spelling}' is ignored: '{found[0].text}' says the same and wins"
+                self.diagnostics.warn("two-spellings", message, entry[0].span)
+        return None if found is None else found[1]
+
+    def present(self, *spellings: str) -> Node | None:
+        """Return what ``get`` returns; but warn of a key with nothing after it, and return None."""
+        node = self.get(*spellings)
+        if not isinstance(node, Scalar) or not node.is_null:
+            return node
+        self._report_empty(node, spellings)
+        return None
 
     def at(self, *spellings: str) -> Span:
         """Return where the value of a key stands; where the mapping begins without it."""
@@ -229,13 +211,19 @@ class Mapping:
 
     def number(self, *spellings: str, default: _T) -> float | _T:
         """Return a finite number."""
-        value = self._scalar(spellings, "a number")
+        node = self.get(*spellings)
+        if node is None:
+            return default
+        value = self._filled(node, spellings, "a number")
         number = value.number() if value else None
         return default if number is None else number
 
     def integer(self, *spellings: str, default: _T) -> int | _T:
         """Return a whole number; a fraction is reported and cut off."""
-        value = self._scalar(spellings, "a whole number")
+        node = self.get(*spellings)
+        if node is None:
+            return default
+        value = self._filled(node, spellings, "a whole number")
         number = value.number() if value else None
         if value is None or number is None:
             return default
@@ -246,20 +234,29 @@ class Mapping:
 
     def boolean(self, *spellings: str, default: _T) -> bool | _T:
         """Return a truth value."""
-        value = self._scalar(spellings, "true or false")
+        node = self.get(*spellings)
+        if node is None:
+            return default
+        value = self._filled(node, spellings, "true or false")
         truth = value.boolean() if value else None
         return default if truth is None else truth
 
     def text(self, *spellings: str, default: _T) -> str | _T:
         """Return a scalar's text."""
-        value = self._scalar(spellings, "text")
+        node = self.get(*spellings)
+        if node is None:
+            return default
+        value = self._scalar(node, "text")
         return default if value is None else value.text
 
     def choice(
         self, *spellings: str, choices: dict[str, _T], default: _T, code: str = "unknown-word"
     ) -> _T:
         """Return what a word stands for; an unknown word is an error with this code."""
-        value = self._scalar(spellings, "a word")
+        node = self.get(*spellings)
+        if node is None:
+            return default
+        value = self._filled(node, spellings, "a word")
         if value is None:
             return default
         if value.text in choices:
@@ -303,8 +300,11 @@ class Mapping:
         return None
 
     def plain_value(self) -> dict[str, Any]:
-        """Return everything as plain Python values."""
-        return {key: value.plain_value() for key, (_, value) in self._entries.items()}
+        """Return everything as plain Python values; the same dictionary each time."""
+        if self._plain is None:
+            entries = self._entries.items()
+            self._plain = {key: value.plain_value() for key, (_, value) in entries}
+        return self._plain
 
     def ignore(self) -> None:
         """Count every key as asked for: the mapping is left out as a whole."""
@@ -313,9 +313,9 @@ class Mapping:
     def finish(self, ignore: Collection[str] = ()) -> None:
         """Warn about every key that nobody asked for, but for those in ``ignore``."""
         for name, (key, _) in self._entries.items():
-            if name in self._asked or name in ignore or key._start in self._context.reported:
+            if name in self._asked or name in ignore or key.start in self._context.reported:
                 continue
-            self._context.reported.add(key._start)
+            self._context.reported.add(key.start)
             hint = did_you_mean(name, self._asked)
             message = f"'{name}' is not known here and not used.{hint}"
             self.diagnostics.warn("unknown-key", message, key.span)
@@ -324,9 +324,20 @@ class Mapping:
         node = self.get(*spellings)
         return None if isinstance(node, Scalar) and node.is_null else node
 
-    def _scalar(self, spellings: tuple[str, ...], what: str) -> Scalar | None:
-        node = self.get(*spellings)
-        if node is None or isinstance(node, Scalar):
+    def _filled(self, node: Node, spellings: tuple[str, ...], what: str) -> Scalar | None:
+        """Return a scalar; warn of a key with nothing after it, which says nothing."""
+        value = self._scalar(node, what)
+        if value is not None and value.is_null:
+            self._report_empty(value, spellings)
+            return None
+        return value
+
+    def _report_empty(self, node: Scalar, spellings: tuple[str, ...]) -> None:
+        key = next(s for s in spellings if s in self._entries)
+        self.diagnostics.warn("empty-value", f"'{key}' has no value; it is left out", node.span)
+
+    def _scalar(self, node: Node, what: str) -> Scalar | None:
+        if isinstance(node, Scalar):
             return node
         _complain(node, what)
         return None
@@ -335,24 +346,10 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-def _complain(node: Node, what: str) -> None:
+def _complain(node: Node, needed: str) -> None:
     """Report that a node is not what its reader needs."""
-    if isinstance(node, Scalar):
-        written = f"'{node.text}'" if node.text else "nothing"
-    else:
-        written = "a list" if isinstance(node, Sequence) else "a mapping"
-    message = f"expected {what}, found {written}"
+    message = f"expected {needed}, found {node.described}"
     node._context.diagnostics.error("wrong-type", message, node.span)
-
-
-def _number_prefix(text: str) -> float | None:
-    match = _NUMBER.match(text)
-    if match is None:
-        return None
-    if match["hex"]:
-        sign = -1.0 if match[0].lstrip().startswith("-") else 1.0
-        return sign * float(int(match["hex"], 16))
-    return float(match[0])
 
 
 def _fast_numbers(items: list[Node]) -> Array | None:

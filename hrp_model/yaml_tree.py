@@ -1,4 +1,4 @@
-"""YAML text to a tree of located nodes, by the events of libyaml.
+"""YAML events to a tree of located nodes.
 
 A general YAML loader resolves types: the key ``on`` becomes true, ``010`` becomes 8 and
 ``1e-3`` a string. Here every scalar stays text until a reader asks, every node knows its
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
-from typing import Any
 
-import yaml
-
+from .collector import paused_collector
 from .diagnostics import Diagnostics, Source, Span
+from .yaml_events import ALIAS, CLOSE, LIST, MAPPING, NUMBERS, SCALAR, YamlSyntaxError, events
 from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
@@ -23,7 +22,6 @@ __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_
 _MAX_DEPTH = 100
 _MAX_WEIGHT = 500_000
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Entries = dict[str, tuple[Scalar, Node]]
 
 
@@ -55,17 +53,20 @@ def parse_document(
     """
     builder = _Builder(source, diagnostics, anchors or {})
     try:
-        return Document(builder.build(), builder.anchors)
+        with paused_collector():
+            return Document(builder.build(), builder.anchors)
     except _UnusableError as error:
         diagnostics.error(error.code, str(error), error.at)
-    except yaml.MarkedYAMLError as error:
-        at = builder.mark_span(error.problem_mark)
+    except YamlSyntaxError as error:
+        at = builder.place_of(error)
         is_tab = source.text[at.start : at.end] == "\t"
-        message = "a tab; YAML is indented with spaces only" if is_tab else _sentence(error)
+        if is_tab and error.character is None:
+            message = "a tab; YAML is indented with spaces only"
+        elif error.character is not None:
+            message = f"{error}: U+{ord(error.character):04X}"
+        else:
+            message = str(error)
         diagnostics.error("yaml-syntax", message, at)
-    except yaml.reader.ReaderError as error:
-        span = builder.character_span(error)
-        diagnostics.error("yaml-syntax", f"{error.reason}: U+{error.character:04X}", span)
     return Document(None, builder.anchors)
 
 
@@ -78,25 +79,25 @@ class _UnusableError(Exception):
         self.at = at
 
 
-@dataclass(slots=True)
 class _Open:
     """A list or mapping under construction.
 
     Attributes:
         node: What will be handed on when it is complete.
         anchor: Its name for aliases.
-        items: Where the items of a list go; None for a mapping.
         key: A key of a mapping that waits for its value.
         entries: The mapping's own entries so far.
         merged: What its merge keys name, in their order.
     """
 
-    node: Sequence | Mapping
-    anchor: str | None
-    items: list[Node] | None = None
-    key: Node | None = None
-    entries: _Entries = field(default_factory=dict)
-    merged: list[Mapping] = field(default_factory=list)
+    __slots__ = ("anchor", "entries", "key", "merged", "node")
+
+    def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
+        self.node = node
+        self.anchor = anchor
+        self.key: Node | None = None
+        self.entries: _Entries = {}
+        self.merged: list[Mapping] = []
 
 
 class _Builder:
@@ -112,98 +113,105 @@ class _Builder:
         self._context = Context(source, diagnostics)
         # A byte order mark is a character of the text but none to libyaml.
         self._shift = 1 if source.text.startswith("\ufeff") else 0
-        self._root: Node | None = None
         self._stack: list[_Open] = []
+        self._merged = 0
 
     def build(self) -> Node | None:
-        text = self._source.text[self._shift :]
-        loader = _Loader(text.encode("utf-8", "replace").decode("utf-8"))
-        shift, context, next_event = self._shift, self._context, loader.get_event
-        scalar_event, add = yaml.ScalarEvent, self._add
-        while (event := next_event()) is not None:
-            kind = type(event)
-            start, end = event.start_mark.index + shift, event.end_mark.index + shift
-            if kind is scalar_event:
-                scalar = Scalar(event.value, event.implicit[0], context, start, end)
-                if event.anchor is not None:
-                    self._name(event.anchor, scalar)
-                add(scalar)
-            elif kind is yaml.SequenceStartEvent:
-                self._open(Sequence(context, start), event.anchor)
-            elif kind is yaml.MappingStartEvent:
-                self._open(Mapping(context, start), event.anchor)
-            elif kind in (yaml.SequenceEndEvent, yaml.MappingEndEvent):
-                self._close(end)
-            elif kind is yaml.AliasEvent:
-                self._add(self._aliased(event.anchor, Span(self._source, start, end)))
-            elif kind is yaml.DocumentEndEvent:
-                break
-        self._report_more(loader)
-        return self._root
+        """Return the root of the first document."""
+        context, stack = self._context, self._stack
+        root: Node | None = None
+        documents = 0
+        for kind, start, end, content, anchor, plain in events(
+            self._source.text[self._shift :], self._shift
+        ):
+            node: Node
+            if kind == SCALAR:
+                node = Scalar(content, plain, context, start, end)
+            elif kind == NUMBERS:
+                node = Sequence(context, start, *content)
+                node.close(end)
+            elif kind == ALIAS:
+                node = self._aliased(content, Span(self._source, start, end))
+            elif kind == LIST:
+                self._open(Sequence(context, start, None, content), anchor)
+                continue
+            elif kind == MAPPING:
+                self._open(Mapping(context, start), anchor)
+                continue
+            elif kind == CLOSE:
+                node, anchor = self._close(end)
+            else:
+                documents += 1
+                if documents > 1:
+                    self._report_more(start)
+                    break
+                continue
+            if anchor is not None:
+                self._name(anchor, node)
+            if not stack:
+                root = node
+                continue
+            top = stack[-1]
+            if type(top.node) is Sequence:
+                top.node.items.append(node)
+            elif top.key is None:
+                top.key = node
+            else:
+                self._put(top, top.key, node)
+                top.key = None
+        return root
 
-    def mark_span(self, mark: Any) -> Span:
-        """Return the character at one of libyaml's marks."""
-        offset = min((mark.index if mark else 0) + self._shift, len(self._source.text))
-        return Span(self._source, offset, min(offset + 1, len(self._source.text)))
+    def place_of(self, error: YamlSyntaxError) -> Span:
+        """Return the character at which a text shows to be no YAML."""
+        text, offset = self._source.text, error.offset
+        if error.character is not None:
+            offset = text.find(error.character, self._shift)
+        offset = min(max(offset or 0, 0), len(text))
+        return Span(self._source, offset, min(offset + 1, len(text)))
 
-    def character_span(self, error: yaml.reader.ReaderError) -> Span:
-        """Return the character that may not stand in a YAML text at all."""
-        character = chr(error.character) if isinstance(error.character, int) else error.character
-        offset = max(self._source.text.find(character), 0)
-        return Span(self._source, offset, offset + 1)
-
-    def _report_more(self, loader: Any) -> None:
-        event = loader.get_event()
-        if isinstance(event, yaml.DocumentStartEvent):
-            message = "only the first document of a file is read"
-            self._diagnostics.warn("more-documents", message, self.mark_span(event.start_mark))
+    def _report_more(self, offset: int) -> None:
+        message = "only the first document of a file is read"
+        at = Span(self._source, offset, min(offset + 1, len(self._source.text)))
+        self._diagnostics.warn("more-documents", message, at)
 
     def _open(self, node: Sequence | Mapping, anchor: str | None) -> None:
         if len(self._stack) >= _MAX_DEPTH:
             raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
-        items = node.items if isinstance(node, Sequence) else None
-        self._stack.append(_Open(node, anchor, items))
+        self._stack.append(_Open(node, anchor))
 
-    def _close(self, end: int) -> None:
+    def _close(self, end: int) -> tuple[Sequence | Mapping, str | None]:
+        """Return the innermost list or mapping, complete, and its anchor."""
         opened = self._stack.pop()
         node = opened.node
         if isinstance(node, Mapping):
             for other in opened.merged:
+                self._count_merged(other)
                 for key, entry in other.entries().items():
                     opened.entries.setdefault(key, entry)
             node.close(end, opened.entries)
-            self._measure(node, [value for _, value in opened.entries.values()])
+            children = [c for _, c in opened.entries.values() if not isinstance(c, Scalar)]
+            self._measure(node, children)
         else:
             node.close(end)
-            self._measure(node, node.items)
-        if opened.anchor is not None:
-            self._name(opened.anchor, node)
-        self._add(node)
+            self._measure(node, [c for c in node.items if not isinstance(c, Scalar)])
+        return node, opened.anchor
 
-    def _measure(self, node: Sequence | Mapping, children: list[Node]) -> None:
+    def _count_merged(self, other: Mapping) -> None:
+        """Bound what merge keys copy: any number of mappings may take up a long one."""
+        self._merged += len(other)
+        if self._merged > _MAX_WEIGHT:
+            message = "merge keys repeat this mapping too often"
+            raise _UnusableError("alias-bomb", message, other.span)
+
+    def _measure(self, node: Sequence | Mapping, children: list[Sequence | Mapping]) -> None:
         """Bound what following every alias would visit, and how deep it would go."""
         for child in children:
-            if not isinstance(child, Scalar):
-                node.weight += child.weight
-                node.depth = max(node.depth, 1 + child.depth)
+            node.weight += child.weight
+            node.depth = max(node.depth, 1 + child.depth)
         if node.weight > _MAX_WEIGHT:
             raise _UnusableError("alias-bomb", "the aliases repeat each other too often", node.span)
         if node.depth > _MAX_DEPTH:
             raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
-
-    def _add(self, node: Node) -> None:
-        """Hand a complete node to what is open around it."""
-        if not self._stack:
-            self._root = node
-            return
-        top = self._stack[-1]
-        if top.items is not None:
-            top.items.append(node)
-        elif top.key is None:
-            top.key = node
-        else:
-            key, top.key = top.key, None
-            self._put(top, key, node)
 
     def _put(self, top: _Open, key: Node, value: Node) -> None:
         if not isinstance(key, Scalar):
@@ -242,7 +250,3 @@ class _Builder:
         else:
             self._diagnostics.error("unknown-alias", f"no anchor '&{anchor}' before this", at)
         return Scalar("", True, self._context, at.start, at.end)
-
-
-def _sentence(error: yaml.MarkedYAMLError) -> str:
-    return ", ".join(part for part in (error.context, error.problem) if part) or "invalid YAML"

@@ -12,6 +12,7 @@ PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is seen
 APT_PACKAGES=(
   build-essential cmake python3-dev python3-venv # to compile the extension and the interfaces
   libode-dev                                     # physics
+  libyaml-dev                                    # fast reading of .body and world files
   python3-pyode                                  # the second physics engine
   libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
   liburdfdom-tools                               # check_urdf, for the tests
@@ -162,7 +163,7 @@ assert os.path.dirname(core.__file__) == sys.argv[1]
 
 install_package() {
   local mark
-  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] | fingerprint "$PWD")
+  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/*.[ch] | fingerprint "$PWD")
   is_done package "$mark" && is_installed && return
   pip_install "hrp_ros and what it needs" --no-build-isolation -e '.[test]'
   mark_done package "$mark"

@@ -2,18 +2,30 @@
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from paths import MODELS, ROOT, SHARED
 
-from hrp_model import yaml_tree
+from hrp_model import yaml_events
 from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.reading import read_source
 from hrp_model.yaml_tree import Mapping, Scalar, Sequence, parse, parse_document
 
 
-@pytest.fixture(params=["C", "Python"])
+@pytest.fixture(params=["extension", "PyYAML's libyaml", "PyYAML's Python"])
 def loader(request, monkeypatch):
-    if request.param == "Python":
-        monkeypatch.setattr(yaml_tree, "_Loader", yaml.SafeLoader)
+    """Read with each of the parsers there are."""
+    use_loader(request.param, monkeypatch)
+
+
+def use_loader(name, monkeypatch):
+    if name == "extension":
+        if yaml_events.fast is None:
+            pytest.skip("the extension was not built")
+        return
+    monkeypatch.setattr(yaml_events, "fast", None)
+    if name == "PyYAML's Python":
+        monkeypatch.setattr(yaml_events, "_Loader", yaml.SafeLoader)
     elif not yaml.__with_libyaml__:
         pytest.skip("PyYAML was built without libyaml")
 
@@ -167,7 +179,13 @@ def test_text_after_a_number_is_reported(text, diagnostics):
     assert str(diagnostics.take("trailing-text").at) == "m.yaml:2:5"
 
 
-@pytest.mark.parametrize("text", ["x", "", "nan", "inf", "1e999", "[1]", "{a: 1}", "١"])
+@pytest.mark.parametrize("getter", ["number", "integer", "boolean"])
+def test_a_key_without_value_says_nothing(getter, diagnostics):
+    assert getattr(tree("a:\n", diagnostics), getter)("a", default=None) is None
+    assert diagnostics.take("empty-value").severity.value == "warning"
+
+
+@pytest.mark.parametrize("text", ["x", "''", "nan", "inf", "1e999", "[1]", "{a: 1}", "١"])
 def test_what_is_no_finite_number_is_an_error(text, diagnostics):
     assert tree(f"a: {text}\n", diagnostics).number("a", default=-1.0) == -1.0
     assert str(diagnostics.take("wrong-type").at) in ("m.yaml:1:3", "m.yaml:1:4")
@@ -257,6 +275,83 @@ def test_any_text_gives_a_tree_or_an_error(text):
             stack += node.items
         else:
             assert isinstance(node, Scalar)
+
+
+def described(text):
+    """Return all that reading a text gives: nodes, places, anchors, diagnostics."""
+    diagnostics = Diagnostics(listener=lambda _: None)
+    document = parse_document(Source("m.yaml", text), diagnostics)
+    numbers: dict[int, int] = {}
+
+    def node(n):
+        if id(n) in numbers:
+            return numbers[id(n)]
+        numbers[id(n)] = len(numbers)
+        place = (n.span.start, n.span.end)
+        if isinstance(n, Scalar):
+            return (place, n.text, n.plain)
+        size = (place, n.weight, n.depth)
+        if isinstance(n, Sequence):
+            inside = [node(item) for item in n.items]
+            assert n.count == len(inside)
+            return (size, n.is_nested, inside, str(n.numbers()))
+        return (size, [(node(key), node(value)) for key, value in n.items()])
+
+    tree = None if document.root is None else node(document.root)
+    anchors = {name: node(n) for name, n in document.anchors.items()}
+    return tree, anchors, [str(found) for found in diagnostics.found]
+
+
+def assert_same_with_both_parsers(text):
+    fast = described(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_events, "fast", None)
+        assert described(text) == fast
+
+
+needs_both = pytest.mark.skipif(
+    yaml_events.fast is None or not yaml.__with_libyaml__,
+    reason="libyaml is asked through one of the two ways only",
+)
+FILES = sorted(
+    path
+    for folder in (MODELS, ROOT / "test/data/choreonoid", SHARED / "models")
+    for suffix in ("body", "yaml")
+    for path in folder.rglob(f"*.{suffix}")
+)
+
+
+@needs_both
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_both_parsers_read_a_file_alike(path):
+    assert_same_with_both_parsers(read_source(path).text)
+
+
+@needs_both
+@settings(derandomize=True, deadline=None, max_examples=500)
+@given(st.text(alphabet=ALPHABET, max_size=60) | st.text(alphabet="[], 1.5e-x&*#\n:", max_size=40))
+@example("[" * 101 + "1 @")
+@example("&a [1, 2, &a 3]")
+@example("[1, 2.5, 0x10, 3] # 1")
+@example("- 1\n- -2e3\n- !!int 3\n- '4'\n")
+@example("[1, 2\n 3, 1_0, 1e999, 4]")
+@example("\ufeff[é, 1, 😀, 2]")
+@example("\ufeffa: \ufeff")
+@example("a: \ud800 [1]")
+def test_both_parsers_read_any_text_alike(text):
+    assert_same_with_both_parsers(text)
+
+
+def test_a_list_of_numbers_is_text_still(loader, diagnostics):
+    root = tree("a: &x [ 1, -2.50, # 3\n  .5e1 ]\nb: *x\n", diagnostics)
+    items = root.sequence("a")
+    assert items.numbers().tolist() == [1.0, -2.5, 5.0]
+    assert [(item.text, written(item)) for item in items.items] == [
+        (text, text) for text in ("1", "-2.50", ".5e1")
+    ]
+    assert written(items) == "&x [ 1, -2.50, # 3\n  .5e1 ]"
+    assert root.get("b") is items
+    assert items.plain_value() == [1, -2.5, 5.0]
 
 
 # Without line breaks: PyYAML writes some of them as they are, and reads them as spaces.

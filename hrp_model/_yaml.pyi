@@ -1,0 +1,15 @@
+"""See yaml_events for what the events are."""
+
+from collections.abc import Callable
+
+from .yaml_events import Event
+
+class Events:
+    def __new__(
+        cls,
+        text: str,
+        shift: int,
+        error: Callable[[str | None, str | None, int, int], Exception],
+    ) -> Events: ...
+    def __iter__(self) -> Events: ...
+    def __next__(self) -> Event: ...
