@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hrp_model import vrml
+from hrp_model import meshfile, vrml
 from hrp_model.diagnostics import Diagnostics, Source
 from hrp_model.reading import Reading
 
@@ -10,7 +10,8 @@ HEADER = "#VRML V2.0 utf8\n"
 
 
 def reading(diagnostics):
-    return Reading(diagnostics, {".wrl": vrml.read_scene}, {".wrl": vrml.read_body})
+    meshes = dict.fromkeys((".stl", ".obj", ".dae"), meshfile.read_scene)
+    return Reading(diagnostics, {".wrl": vrml.read_scene, **meshes}, {".wrl": vrml.read_body})
 
 
 def body_of(text, diagnostics=None, name="m.wrl", path=None):

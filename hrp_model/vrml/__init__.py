@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from ..body import Body
 from ..diagnostics import Source, Span
 from ..geometry import SceneNode
-from ..reading import Reading, read_source
-from .expand import Expander, TooLargeError
+from ..reading import Reading, TooLargeError, read_source
+from .expand import Expander
 from .library import known_types
 from .parser import parse
 from .scene import SceneBuilder
@@ -24,7 +26,9 @@ def read_body(source: Source, reading: Reading) -> Body | None:
     """
     try:
         document = parse(source, reading.diagnostics, known_types())
-        return BodyBuilder(reading).body(document)
+        # A number that grows out of bounds is refused with its place, once the body is checked.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return BodyBuilder(reading).body(document)
     except (TooLargeError, RecursionError) as error:
         _report_excess(error, source, reading)
         return None
@@ -39,15 +43,17 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     source = read_source(path)
     try:
         document = parse(source, reading.diagnostics, known_types())
-        return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
     except (TooLargeError, RecursionError) as error:
         _report_excess(error, source, reading)
         return SceneNode()
 
 
 def _report_excess(error: Exception, source: Source, reading: Reading) -> None:
+    at = Span(source, 0, 0)
     if isinstance(error, TooLargeError):
-        code, message = "too-large", "PROTO and USE multiply this file beyond any model's size"
+        reading.report_excess(error, at)
     else:
-        code, message = "too-deep", "nodes and files stand too deep in one another"
-    reading.diagnostics.error(code, message, Span(source, 0, 0))
+        message = "nodes and files stand too deep in one another"
+        reading.diagnostics.error("too-deep", message, at)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..diagnostics import Diagnostics
+from ..reading import TooLargeError
 from .nodes import Is, Node, Use
 
-# PROTOs and USEs that double at every level would fill any memory.
-_MAX_NODES = 300_000
-
-
-class TooLargeError(Exception):
-    """A short file that stands for more nodes than any model has."""
+# PROTOs and USEs that double at every level would fill any memory. Nodes that a file
+# spells out, and that are met once, are as many as they may be.
+_MAX_NODES = 150_000
 
 
 class Expander:
@@ -22,7 +20,8 @@ class Expander:
         self._diagnostics = diagnostics
         self._instances: dict[int, tuple[Node, Node | None]] = {}  # keeps the key's node alive
         self._reported: set[int] = set()
-        self._count = 0
+        self._met: set[int] = set()
+        self._repeated = 0
 
     def nodes(self, value: object) -> Iterator[Node]:
         """Yield the plain nodes of a field's value: one node, a list of them, or neither."""
@@ -31,21 +30,25 @@ class Expander:
             while isinstance(node, Node) and node.type.body:
                 node = self._instance(node)
             if isinstance(node, Node):
-                self._add_one()
+                if id(node) in self._met:
+                    self._repeat()
+                self._met.add(id(node))
                 yield node
 
     def node(self, owner: Node, field_name: str) -> Node | None:
         """Return the one node of a field, or None."""
         return next(self.nodes(owner.get(field_name)), None)
 
-    def _add_one(self) -> None:
-        self._count += 1
-        if self._count > _MAX_NODES:
-            raise TooLargeError
+    def _repeat(self) -> None:
+        """Count a node that is there again, or a copy."""
+        self._repeated += 1
+        if self._repeated > _MAX_NODES:
+            raise TooLargeError("PROTO and USE multiply this file beyond any model's size")
 
     def _followed(self, use: Use) -> Node | None:
-        if id(use) not in self._reported:
-            self._reported.add(id(use))
+        subject = use if use.target is None else use.target
+        if id(subject) not in self._reported:
+            self._reported.add(id(subject))
             if use.target is None:
                 message = f"USE of '{use.name}', which nothing above is named; it is left out"
                 self._diagnostics.warn("unknown-use", message, use.span)
@@ -62,12 +65,13 @@ class Expander:
         if id(node) not in self._instances:
             made = self._copy(node.type.body[0], node, {})
             made.name = node.name or made.name
+            made.instance = node.instance or node
             self._instances[id(node)] = (node, made)
         return self._instances[id(node)][1]
 
     def _copy(self, part: Node, instance: Node, copies: dict[int, Node]) -> Node:
         """Copy a node of the body of ``instance``'s PROTO, with IS replaced by values."""
-        self._add_one()
+        self._repeat()
         copy = Node(part.type, part.name, part.source, part.start, part.end)
         copy.places = part.places
         for name, written in part.values.items():

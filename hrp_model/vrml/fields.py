@@ -8,12 +8,18 @@ import numpy as np
 
 from ..diagnostics import Diagnostics
 from ..geometry import IntArray
-from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
+from ..rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
 from .library import known_types
 from .nodes import Node
+from .schema import Proto
 
 _NO_INDEX = 2.0**31 - 1.0
-_PLACING = frozenset(("translation", "rotation", "scale", "center"))
+_NOT_PLACED: dict[str, tuple[float, ...]] = {
+    "translation": (0.0, 0.0, 0.0),
+    "rotation": (0.0, 0.0, 1.0, 0.0),
+    "scale": (1.0, 1.0, 1.0),
+    "center": (0.0, 0.0, 0.0),
+}
 
 
 class Fields:
@@ -25,6 +31,7 @@ class Fields:
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
+        self._placing: dict[Proto, bool] = {}  # whether a type's own defaults move its nodes
 
     def flag(self, node: Node, name: str) -> bool:
         """Return an SFBool."""
@@ -49,7 +56,10 @@ class Fields:
 
     def number(self, node: Node, name: str) -> float:
         """Return an SFFloat; always finite."""
-        values = self._array(node.get(name))
+        value = node.get(name)
+        if isinstance(value, float) and isfinite(value):
+            return value
+        values = self._array(value)
         if values is None or not len(values) or not isfinite(values[0]):
             values = self._array(self._mismatch(node, name))
         return 0.0 if values is None or not len(values) else float(values[0])
@@ -91,7 +101,10 @@ class Fields:
 
     def vector(self, node: Node, name: str, width: int = 3) -> Array:
         """Return an SFVec3f or another short vector; always finite, shape (width,)."""
-        values = self._array(node.get(name))
+        value = node.get(name)
+        if isinstance(value, tuple) and len(value) == width and _are_finite_floats(value):
+            return np.array(value)
+        values = self._array(value)
         if values is None or len(values) != width or not np.isfinite(values).all():
             values = self._array(self._mismatch(node, name))
         if values is None or len(values) != width:  # a type of the author's own
@@ -102,19 +115,19 @@ class Fields:
         """Return an SFRotation as a matrix, shape (3, 3). Its axis need not have length one."""
         value = node.get(name)
         if value == (0.0, 0.0, 1.0, 0.0):
-            return np.eye(3)
+            return IDENTITY_3
         x, y, z, angle = self.vector(node, name, 4).tolist()
         axis = unit_vector((x, y, z))
         if axis is None:
             if angle != 0.0:
                 message = f"'{name}' has an axis of length zero; it counts as no rotation"
                 self._diagnostics.warn("zero-axis", message, node.at(name))
-            return np.eye(3)
+            return IDENTITY_3
         return axis_angle_matrix(axis, angle)
 
     def pose(self, node: Node) -> Pose:
         """Return the frame that ``translation`` and ``rotation`` place in the parent's."""
-        if "translation" not in node.values and "rotation" not in node.values:
+        if not self._is_placed(node):
             return Pose()
         return Pose(self.rotation(node, "rotation"), self.vector(node, "translation"))
 
@@ -123,19 +136,39 @@ class Fields:
 
         P' = T C R SR S SR^-1 C^-1 P (ISO/IEC 14772-1, 6.52).
         """
-        if _PLACING.isdisjoint(node.values) or "translation" not in node.type.fields:
+        if not self._is_placed(node):
             return None
-        matrix = np.eye(4)
+        matrix = IDENTITY_4.copy()
         linear = self.rotation(node, "rotation")
-        if "scale" in node.values:
+        if not _is_neutral("scale", node.get("scale")):
             SR = self.rotation(node, "scaleOrientation")
             linear = linear @ SR @ np.diag(self.vector(node, "scale")) @ SR.T
         matrix[:3, :3] = linear
         matrix[:3, 3] = self.vector(node, "translation")
-        if "center" in node.values:
+        if not _is_neutral("center", node.get("center")):
             center = self.vector(node, "center")
             matrix[:3, 3] += center - linear @ center
         return matrix
+
+    def _is_placed(self, node: Node) -> bool:
+        """Whether a node has a place of its own: it says so, or its file's PROTO does."""
+        if not node.type.is_known:
+            written = {name: node.values[name] for name in _NOT_PLACED if name in node.values}
+            return bool(written) and all(
+                isinstance(value, tuple)
+                and len(value) == len(_NOT_PLACED[name])
+                and all(isinstance(number, float) and isfinite(number) for number in value)
+                for name, value in written.items()
+            )
+        if "translation" not in node.type.fields:
+            return False
+        return not _NOT_PLACED.keys().isdisjoint(node.values) or self._is_moved_by(node.type)
+
+    def _is_moved_by(self, node_type: Proto) -> bool:
+        if node_type not in self._placing:
+            defaults = {n: d.default for n, d in node_type.fields.items() if n in _NOT_PLACED}
+            self._placing[node_type] = not all(_is_neutral(n, v) for n, v in defaults.items())
+        return self._placing[node_type]
 
     def _array(self, value: object) -> Array | None:
         """Return numbers as they are, however many; None when the value is none."""
@@ -154,3 +187,11 @@ class Fields:
             self._diagnostics.error("wrong-value", message, node.at(name))
         known = known_types().get(node.type_name)
         return known.fields[name].default if known and name in known.fields else None
+
+
+def _is_neutral(name: str, value: object) -> bool:
+    return value is None or (isinstance(value, tuple) and value == _NOT_PLACED[name])
+
+
+def _are_finite_floats(values: tuple[object, ...]) -> bool:
+    return all(isinstance(value, float) and isfinite(value) for value in values)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..body import ExtraJoint, ExtraJointType, Joint, JointType, Range
 from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
-from ..inertia import MassProperties, is_symmetric, symmetric, tensor
+from ..inertia import MassProperties, describe_asymmetry, is_symmetric, symmetric, tensor
 from ..rigid import Array, Pose, axis_by_name, unit_vector
 from .fields import Fields
 from .nodes import Node
@@ -32,6 +32,8 @@ _EXTRA_JOINT_TYPES = {
     "hinge": ExtraJointType.HINGE,
     "fixed": ExtraJointType.FIXED,
 }
+_POINTS = (ExtraJointType.BALL, ExtraJointType.FIXED)  # no axis says anything there
+_AXIS_X = np.array([1.0, 0.0, 0.0])
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 
 
@@ -59,11 +61,11 @@ class JointReader:
             type=joint_type,
             name=name,
             id=joint_id if joint_id >= 0 else None,
-            axis=self._axis(node, name, joint_type),
+            axis=self._axis(node, joint_type not in (JointType.FIXED, JointType.FREE), _AXIS_Z),
             position=self._range(node, "llimit", "ulimit"),
             velocity=self._range(node, "lvlimit", "uvlimit"),
             effort=self._effort(node, abs(gear_ratio) * torque_const),
-            equivalent_rotor_inertia=equivalent or gear_ratio**2 * rotor_inertia,
+            equivalent_rotor_inertia=equivalent or gear_ratio * gear_ratio * rotor_inertia,
             gear_ratio=gear_ratio,
             rotor_inertia=rotor_inertia,
             torque_const=torque_const,
@@ -93,47 +95,48 @@ class JointReader:
             self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
         if kind is None or not links.issuperset(ends):
             return None
-        axis = fields.vector(node, "jointAxis")
         return ExtraJoint(
             type=kind,
             links=ends,
             X_AJ=Pose(p=fields.vector(node, "link1LocalPos")),
             X_BJ=Pose(p=fields.vector(node, "link2LocalPos")),
-            axis=self._normalised(node, axis, np.array([1.0, 0.0, 0.0])),
+            axis=self._axis(node, kind not in _POINTS, _AXIS_X),
             name=node.name,
         )
 
     def _type(self, node: Node, name: str, is_root: bool) -> JointType:
         word = self._fields.text(node, "jointType")
+        if word == "free" and not is_root:
+            message = f"joint '{name}' is free, but not the root: it floats, tied to nothing"
+            self._diagnostics.warn("inner-free-joint", message, node.at("jointType"))
         if word in _JOINT_TYPES:
             return _JOINT_TYPES[word]
         fallback = JointType.FREE if is_root else JointType.FIXED
         if word:
             hint = did_you_mean_or_all(word, _JOINT_TYPES)
-            message = f"joint '{name}' has jointType '{word}'.{hint}"
-            self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
+            message = f"joint '{name}' has jointType '{word}'; it counts as {fallback.value}.{hint}"
+            self._diagnostics.warn("unknown-joint-type", message, node.at("jointType"))
         else:
             message = f"joint '{name}' has no jointType; it counts as {fallback.value}"
             self._diagnostics.warn("missing-joint-type", message, node.span)
         return fallback
 
-    def _axis(self, node: Node, name: str, joint_type: JointType) -> Array:
-        """Return the axis: three numbers, or a letter, after the type in the file's own PROTO."""
+    def _axis(self, node: Node, matters: bool, default: Array) -> Array:
+        """Return the axis: three numbers, or a letter, after the type in the file's own PROTO.
+
+        Where it says nothing about the motion, nothing is said about it.
+        """
         written = node.get("jointAxis")
         if isinstance(written, str):
-            axis = axis_by_name(written)
-            if axis is None:
-                message = f"joint '{name}' has jointAxis '{written}'; it may be X, Y, Z or a vector"
+            unit = axis_by_name(written)
+            if unit is None and matters:
+                message = f"jointAxis '{written}' is no axis; it may be X, Y, Z or a vector"
                 self._diagnostics.error("unknown-axis", message, node.at("jointAxis"))
-            return _AXIS_Z if axis is None else axis
-        vector = self._fields.vector(node, "jointAxis")
-        if joint_type in (JointType.FIXED, JointType.FREE):
-            unit = unit_vector(vector)  # means nothing there, so nothing is said of it
-            return _AXIS_Z if unit is None else unit
-        return self._normalised(node, vector, _AXIS_Z)
-
-    def _normalised(self, node: Node, axis: Array, default: Array) -> Array:
+            return default if unit is None else unit
+        axis = self._fields.vector(node, "jointAxis")
         unit = unit_vector(axis)
+        if not matters:
+            return default if unit is None else unit
         if unit is None:
             message = "an axis of length zero says nothing about the motion"
             self._diagnostics.error("zero-axis", message, node.at("jointAxis"))
@@ -176,6 +179,7 @@ class JointReader:
             message = "6 moments of inertia are read as xx xy xz yy yz zz"
             self._diagnostics.warn("short-inertia", message, at)
         if not is_symmetric(matrix):
-            message = "momentsOfInertia is not symmetric; the mean of both halves is used"
+            problem = describe_asymmetry(matrix, "write all 9 numbers")
+            message = f"momentsOfInertia {problem}"
             self._diagnostics.warn("asymmetric-inertia", message, at)
         return symmetric(matrix)

@@ -15,8 +15,14 @@ from .schema import Proto
 @cache
 def known_types() -> Mapping[str, Proto]:
     """Return the nodes of VRML97 and those that OpenHRP adds, by name."""
-    types = {**_declared("builtin.wrl"), **scenery_types(), **_declared("openhrp.wrl")}
-    return MappingProxyType(types)
+    openhrp = _declared("openhrp.wrl", known=standard_types())
+    return MappingProxyType({**standard_types(), **scenery_types(), **openhrp})
+
+
+@cache
+def standard_types() -> Mapping[str, Proto]:
+    """Return the nodes of VRML97 that make up shapes, by name."""
+    return MappingProxyType(_declared("builtin.wrl"))
 
 
 @cache
@@ -25,10 +31,10 @@ def scenery_types() -> Mapping[str, Proto]:
     return MappingProxyType(_declared("scenery.wrl"))
 
 
-def _declared(file: str) -> dict[str, Proto]:
+def _declared(file: str, known: Mapping[str, Proto] = MappingProxyType({})) -> dict[str, Proto]:
     diagnostics = Diagnostics()
     text = Path(__file__).with_name(file).read_text(encoding="utf-8")
-    parser = Parser(Source(file, text), diagnostics, {})
+    parser = Parser(Source(file, text), diagnostics, known)
     parser.document()
     diagnostics.raise_errors()
     return parser.protos

@@ -16,7 +16,7 @@ from .fields import Fields
 from .nodes import Node
 
 # An Extrusion has the product of two lists in points: a short file could fill any memory.
-_MAX_POINTS = 5_000_000
+_MAX_POINTS = 2_000_000  # of all in a file
 _UNDRAWN = frozenset(("IndexedLineSet", "PointSet", "Text"))
 
 
@@ -27,6 +27,7 @@ class MeshReader:
         self._diagnostics = diagnostics
         self._expander = expander
         self._fields = fields
+        self._swept = 0
         self._readers = {
             "IndexedFaceSet": self._face_set,
             "Extrusion": self._extrusion,
@@ -40,7 +41,7 @@ class MeshReader:
             mesh = reader(node)
             if mesh is None or len(mesh.triangles):
                 return mesh
-            message = f"this {node.type_name} has no face with an area; it is left out"
+            message = f"this {node.type_name} has no face of three different points; it is left out"
             self._diagnostics.note("empty-mesh", message, node.span)
             return None
         if node.type_name in _UNDRAWN:
@@ -73,7 +74,8 @@ class MeshReader:
         )
         for name, attribute in given.items():
             if attribute is not None and getattr(mesh, name) is None and len(mesh.triangles):
-                message = f"the {name.replace('_', ' ')} do not match the faces; they are left out"
+                what = f"{name.replace('_', ' ')} ({len(attribute.values)})"
+                message = f"the {what} do not match the faces; they are left out"
                 self._diagnostics.warn("mismatched-attribute", message, node.span)
         return mesh
 
@@ -108,6 +110,8 @@ class MeshReader:
         if values is None or not len(values):
             return None
         own = self._fields.indices(node, f"{prefix}Index" if prefix else "texCoordIndex")
+        if owner == "color" and len(values) == 1 and not len(own):
+            return Attribute(values, np.zeros_like(index))  # a single one is meant for all
         if prefix and not self._fields.flag(node, f"{prefix}PerVertex"):
             faces = np.count_nonzero(index < 0) + int(index[-1] >= 0)
             own = own if len(own) else np.arange(faces, dtype=np.int32)
@@ -143,7 +147,8 @@ class MeshReader:
             message = "an Extrusion holds something that is no number; it is left out"
             self._diagnostics.warn("not-finite", message, node.span)
             return None
-        if len(section) * len(spine) > _MAX_POINTS:
+        self._swept += len(section) * len(spine)
+        if self._swept > _MAX_POINTS:
             message = f"an Extrusion of {len(section)} x {len(spine)} points is left out"
             self._diagnostics.warn("too-large", message, node.span)
             return None
@@ -196,7 +201,9 @@ class MeshReader:
         if values is None:
             return None
         indices = mesh.triangles
-        if owner != "texCoord" and not self._fields.flag(node, f"{owner}PerVertex"):
+        if owner == "color" and len(values) == 1:
+            indices = np.zeros_like(indices)  # a single one is meant for all
+        elif owner != "texCoord" and not self._fields.flag(node, f"{owner}PerVertex"):
             cells = np.arange(len(indices), dtype=np.int32) // 2  # two triangles a cell
             indices = np.repeat(cells[:, None], 3, axis=1)
         if indices.size and int(indices.max()) >= len(values):

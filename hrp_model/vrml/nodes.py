@@ -24,6 +24,7 @@ class Node:
         values: What is written, by field name.
         places: Offset of each field's name in the source.
         source, start, end: Where it stands, from its type to its closing brace.
+        instance: The instance of a PROTO that this node stands for, if it does.
     """
 
     type: Proto
@@ -33,6 +34,7 @@ class Node:
     end: int
     values: dict[str, object] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict, repr=False)
+    instance: Node | None = field(default=None, repr=False)
 
     @property
     def type_name(self) -> str:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import NoReturn
 
 import numpy as np
 
 from ..diagnostics import Diagnostics, Source, Span
+from ..number_list import Numbers, int32_array
 from .schema import FieldType, Kind
-from .tokens import Lexer, Numbers, TokenKind, int32_array
+from .tokens import Lexer, TokenKind
 
 _MAX_ERRORS = 20
+# As Jinja, CMake and their like write them.
+_PLACEHOLDER = re.compile(
+    r"\{\{[^{}\r\n]{1,80}\}\} | \{%[^%\r\n]{1,80}%\} | @\w{1,80}@", re.VERBOSE
+)
 
 
 class UnexpectedTokenError(Exception):
     """Something else should stand here; the message says what."""
+
+
+class TemplateError(Exception):
+    """A placeholder stands here, so that nothing fits together: nobody filled in a template."""
+
+    def __init__(self, placeholder: str) -> None:
+        super().__init__(placeholder)
+        self.placeholder = placeholder
 
 
 class TooManyProblemsError(Exception):
@@ -72,7 +86,7 @@ class ScalarParser:
         if lexer.kind is not TokenKind.NUMBER:
             self._unexpected("an integer" if integer else "a number")
         text = lexer.text
-        value = float(int(text, 16)) if "x" in text.lower() else float(text)
+        value = _hexadecimal(text) if "x" in text.lower() else float(text)
         if not integer:
             lexer.advance()
             return value
@@ -147,6 +161,8 @@ class ScalarParser:
         while depth and self._lexer.kind is not TokenKind.END:
             depth += self._at("{") - self._at("}")
             self._lexer.advance()
+        if depth:
+            self._report("expected '}'")
 
     def _unexpected(self, what: str) -> NoReturn:
         raise UnexpectedTokenError(f"expected {what}")
@@ -168,7 +184,17 @@ class ScalarParser:
         self._error("syntax-error", f"{expected}, got {lexer.text[:40]!r}", lexer.span())
 
     def _error(self, code: str, message: str, span: Span) -> None:
+        placeholder = _PLACEHOLDER.match(self._source.text, span.start)
+        if placeholder is not None:
+            raise TemplateError(placeholder.group()[:40])
         self._diagnostics.error(code, message, span)
         self._errors += 1
         if self._errors >= _MAX_ERRORS:
             raise TooManyProblemsError
+
+
+def _hexadecimal(text: str) -> float:
+    try:
+        return float(int(text, 16))
+    except OverflowError:
+        return math.inf

@@ -14,14 +14,18 @@ from .expand import Expander
 from .fields import Fields
 from .library import scenery_types
 from .nodes import Node
-from .shapes import ShapeReader, members
+from .shapes import ShapeReader
 
 # Far deeper than any scene, and as deep as Python's own stack allows with some to spare.
 MAX_DEPTH = 250
 
 
 class SceneBuilder:
-    """Turns nodes into scene nodes, one for each group and for each shape with a name."""
+    """Turns nodes into scene nodes, one for each group and for each shape with a name.
+
+    Attributes:
+        joints: The Joint nodes met, which are groups here.
+    """
 
     def __init__(self, reading: Reading, expander: Expander) -> None:
         self._reading = reading
@@ -29,6 +33,7 @@ class SceneBuilder:
         self._fields = Fields(reading.diagnostics)
         self._shapes = ShapeReader(reading, expander, self._fields)
         self._depth = 0
+        self.joints: list[Node] = []
 
     def scene(self, nodes: Iterable[object]) -> SceneNode:
         """Return the scene that a file's nodes at the top make up."""
@@ -59,10 +64,12 @@ class SceneBuilder:
             message = f"groups stand more than {MAX_DEPTH} deep in one another"
             self._reading.diagnostics.error("too-deep", message, node.span)
             return None
+        if node.type_name == "Joint":
+            self.joints.append(node)
         self._depth += 1
         matrix = self._fields.affine(node)
         T_PN = np.eye(4) if matrix is None else matrix
-        group = self._gathered(node.name, T_PN, members(node, self._expander))
+        group = self._gathered(node.name, T_PN, self._shapes.members(node))
         self._depth -= 1
         return group
 

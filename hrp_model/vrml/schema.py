@@ -68,7 +68,8 @@ class Proto:
             what it leaves out is completed from the known one.
         events: Names of eventIn and eventOut entries, which carry no value.
         undeclared: The fields that the file's own declaration left out.
-        body: What an instance stands for; empty for the types known by name.
+        body: What an instance stands for; empty where the name alone says what it means.
+        is_known: Whether anybody declared it; of an unknown type any field is kept.
     """
 
     name: str
@@ -76,3 +77,4 @@ class Proto:
     events: frozenset[str] = frozenset()
     undeclared: frozenset[str] = frozenset()
     body: tuple[Node, ...] = field(default=(), repr=False)
+    is_known: bool = True

@@ -24,6 +24,7 @@ from ..rigid import Array, Pose, unit_vector
 from .fields import Fields
 from .nodes import Node
 
+_ID_FIELDS = ("deviceId", "sensorId")
 _IMAGE_TYPES = {image_type.value.upper(): image_type for image_type in ImageType}
 
 
@@ -36,21 +37,27 @@ class DeviceReader:
         self._unnamed = 0
 
     def device(self, node: Node, link: str, X_LS: Pose) -> Device:
-        """Return the device of a node whose type is in ``DEVICES``."""
+        """Return the device of a node; one whose type is not in ``DEVICES`` is kept as written."""
+        if node.type_name not in DEVICES and node.type.is_known:
+            message = f"'{node.type_name}' is no device known by name; it is kept as it is written"
+            self._diagnostics.warn("unknown-device", message, node.span)
         common: dict[str, Any] = {
             "name": node.name or self._made_up_name(node),
             "link": link,
             "X_LS": X_LS,
             "id": self._id(node),
             "info": written_values(node, ("children", "translation", "rotation")),
+            "at": node.span,
         }
-        return DEVICES[node.type_name](self, node, common)
+        return DEVICES.get(node.type_name, DeviceReader._generic)(self, node, common)
 
     def _id(self, node: Node) -> int | None:
-        for name in ("deviceId", "sensorId", "id"):
-            if name in node.values:
+        """Return the number of a device: the first of its fields that holds one."""
+        for name in (*_ID_FIELDS, "id"):
+            if name in node.type.fields or name in node.values:
                 number = self._fields.integer(node, name)
-                return number if number >= 0 else None
+                if number >= 0:
+                    return number
         return None
 
     def _made_up_name(self, node: Node) -> str:
@@ -91,6 +98,7 @@ class DeviceReader:
         nearest, farthest = (0.1, 10.0) if image_type.has_depth else (0.0, inf)
         return Camera(
             **common,
+            on=self._fields.flag(node, "on"),
             image_type=image_type,
             width=self._fields.integer(node, "width"),
             height=self._fields.integer(node, "height"),
@@ -105,6 +113,7 @@ class DeviceReader:
     def _range_sensor(self, node: Node, common: dict[str, Any]) -> Device:
         return RangeSensor(
             **common,
+            on=self._fields.flag(node, "on"),
             yaw_range=self._fields.number(node, "scanAngle"),
             yaw_step=self._fields.number(node, "scanStep"),
             scan_rate=self._fields.number(node, "scanRate"),
@@ -146,6 +155,13 @@ DEVICES: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
     "PhotoInterrupter": DeviceReader._generic,
     "HardwareComponent": DeviceReader._generic,
 }
+
+
+def is_device(node: Node) -> bool:
+    """Whether a node is a device: by its name, or because it has a number as devices have."""
+    if node.type_name in DEVICES:
+        return True
+    return any(name in node.type.fields or name in node.values for name in _ID_FIELDS)
 
 
 def written_values(node: Node, known: tuple[str, ...]) -> dict[str, object]:

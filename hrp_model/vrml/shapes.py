@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..geometry import Box, Color, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere, Texture
-from ..meshing import planar_tex_coords
+from ..geometry import (
+    Box,
+    ByteArray,
+    Color,
+    Cone,
+    Cylinder,
+    Geometry,
+    Material,
+    Shape,
+    Sphere,
+    Texture,
+)
 from ..reading import Reading
-from ..resources import ResourceError, resolve
 from ..rigid import Array
 from .expand import Expander
 from .fields import Fields
+from .library import standard_types
 from .meshes import MeshReader
 from .nodes import Node
+from .pixels import image_pixels
 
 # Where a node keeps what is below it, when it is not "children".
 _MEMBERS = {"Humanoid": "humanoidBody", "Surface": "visual"}
-
-
-def members(node: Node, expander: Expander) -> Iterator[Node]:
-    """Yield the nodes that a group shows: of a Switch its choice, of a LOD the finest level."""
-    if node.type_name == "Switch":
-        choices = tuple(expander.nodes(node.get("choice")))
-        chosen = node.get("whichChoice")
-        if isinstance(chosen, int) and 0 <= chosen < len(choices):
-            yield choices[chosen]
-    elif node.type_name == "LOD":
-        level = node.get("level")
-        yield from expander.nodes(level[:1] if isinstance(level, tuple) else level)
-    else:
-        yield from expander.nodes(node.get(_MEMBERS.get(node.type_name, "children")))
 
 
 class ShapeReader:
@@ -46,6 +42,30 @@ class ShapeReader:
         self._meshes = MeshReader(reading.diagnostics, expander, fields)
         self._geometries: dict[int, tuple[Node, Geometry | None]] = {}  # keeps the key alive
         self._materials: dict[int, tuple[Node, Material]] = {}
+        self._inlines: dict[int, tuple[Node, Path | None]] = {}
+
+    def members(self, node: Node) -> Iterator[Node]:
+        """Yield the nodes that a group shows: of a Switch its choice, of a LOD the finest level.
+
+        A node that cannot have any below it, such as a Box without a Shape, is reported.
+        """
+        if node.type_name == "Switch":
+            yield from self._chosen(node, "choice", self._fields.integer(node, "whichChoice"))
+        elif node.type_name == "LOD":
+            yield from self._chosen(node, "level", 0)
+        else:
+            field_name = _MEMBERS.get(node.type_name, "children")
+            if field_name in node.type.fields or field_name in node.values:
+                yield from self._expander.nodes(node.get(field_name))
+            elif node.type_name in standard_types():
+                message = f"a {node.type_name} may not stand here; it is left out"
+                self._reading.diagnostics.warn("misplaced-node", message, node.span)
+
+    def _chosen(self, node: Node, field_name: str, number: int) -> Iterator[Node]:
+        written = node.get(field_name)
+        listed = written if isinstance(written, tuple) else (written,)
+        if 0 <= number < len(listed):
+            yield from self._expander.nodes(listed[number])
 
     def shape(self, node: Node, T_FG: Array) -> Shape | None:
         """Return the shape of a Shape node placed by ``T_FG``; None when nothing is to be seen."""
@@ -57,9 +77,7 @@ class ShapeReader:
         geometry = self._geometries[id(written)][1]
         if geometry is None:
             return None
-        material = self._appearance(self._expander.node(node, "appearance"))
-        if isinstance(geometry, Mesh) and material.texture and geometry.tex_coords is None:
-            geometry = self._textured(written, geometry)
+        material = self._appearance(self._part(node, "appearance", "Appearance"))
         return Shape(geometry, T_FG, material, node.name)
 
     def inline(self, node: Node) -> Path | None:
@@ -68,14 +86,26 @@ class ShapeReader:
         The standard takes the first that can be had; some viewers take all, so further
         existing files are reported.
         """
-        found: Path | None = None
-        for url in self._fields.texts(node, "url"):
-            if found is None:
-                found = self._reading.resolve(url, node.at("url"))
-            elif _exists(url, node):
-                message = f"an Inline takes the first file of its list; '{url}' is left out"
-                self._reading.diagnostics.warn("inline-list", message, node.at("url"))
-        return found
+        if id(node) in self._inlines:
+            return self._inlines[id(node)][1]
+        at = node.at("url")
+        found = [url for url in self._urls(node) if self._reading.exists(url, at)]
+        for url in found[1:]:
+            message = f"an Inline takes the first file of its list; '{url}' is left out"
+            self._reading.diagnostics.warn("inline-list", message, at)
+        path = self._file(node)
+        self._inlines[id(node)] = (node, path)
+        return path
+
+    def _urls(self, node: Node) -> list[str]:
+        return [url for url in self._fields.texts(node, "url") if url.strip()]
+
+    def _file(self, node: Node) -> Path | None:
+        """Return the first file of a list of alternatives, or None after reporting them all."""
+        at, urls = node.at("url"), self._urls(node)
+        first = next((url for url in urls if self._reading.exists(url, at)), None)
+        wanted = urls if first is None else [first]
+        return next(filter(None, [self._reading.resolve(url, at) for url in wanted]), None)
 
     def _geometry(self, node: Node) -> Geometry | None:
         name, fields = node.type_name, self._fields
@@ -96,7 +126,7 @@ class ShapeReader:
             if name == "Cone":
                 return Cone(radius, height, bottom, side)
             return Cylinder(radius, height, fields.flag(node, "top"), bottom, side)
-        return self._meshes.mesh(node)
+        return self._meshes.mesh(node) if node.type.is_known else None
 
     def _negative(self, node: Node, field_name: str, value: float) -> bool:
         if 0.0 <= value < np.inf:
@@ -104,12 +134,6 @@ class ShapeReader:
         message = f"a {node.type_name} of {field_name} {value:g} is left out"
         self._reading.diagnostics.warn("bad-size", message, node.at(field_name))
         return True
-
-    def _textured(self, written: Node, mesh: Mesh) -> Mesh:
-        """Return the mesh with the standard's default texture coordinates (6.23)."""
-        mesh = replace(mesh, tex_coords=planar_tex_coords(mesh))
-        self._geometries[id(written)] = (written, mesh)
-        return mesh
 
     def _appearance(self, node: Node | None) -> Material:
         if node is None:
@@ -120,7 +144,7 @@ class ShapeReader:
 
     def _material(self, appearance: Node) -> Material:
         texture = self._texture(appearance)
-        node = self._expander.node(appearance, "material")
+        node = self._part(appearance, "material", "Material")
         if node is None:
             return Material(appearance.name, texture=texture)
         fields = self._fields
@@ -135,6 +159,16 @@ class ShapeReader:
             texture=texture,
         )
 
+    def _part(self, owner: Node, field_name: str, type_name: str) -> Node | None:
+        """Return the node of a field that can hold one type only; report another."""
+        node = self._expander.node(owner, field_name)
+        if node is None or node.type_name == type_name:
+            return node
+        if node.type.is_known:
+            message = f"a {node.type_name} is no '{field_name}' of a {owner.type_name}"
+            self._reading.diagnostics.warn("misplaced-node", message, node.span)
+        return None
+
     def _color(self, node: Node, field_name: str) -> Color:
         red, green, blue = self._fields.vector(node, field_name).tolist()
         return red, green, blue
@@ -143,38 +177,42 @@ class ShapeReader:
         node = self._expander.node(appearance, "texture")
         if node is None:
             return None
-        if node.type_name != "ImageTexture":
+        if node.type_name == "ImageTexture":
+            path, image = self._file(node), None
+        elif node.type_name == "PixelTexture":
+            path, image = None, self._pixels(node)
+        elif not node.type.is_known:
+            return None  # reported where it stands
+        else:
             message = f"a {node.type_name} is not drawn; put its picture in a file"
             self._reading.diagnostics.warn("unsupported-texture", message, node.span)
             return None
-        fields = self._fields
-        urls = fields.texts(node, "url")
-        path = next(filter(None, (self._reading.resolve(u, node.at("url")) for u in urls)), None)
-        if path is None:
+        if path is None and image is None:
             return None
+        fields = self._fields
         repeat = fields.flag(node, "repeatS"), fields.flag(node, "repeatT")
-        moved = self._expander.node(appearance, "textureTransform")
+        moved = self._part(appearance, "textureTransform", "TextureTransform")
         if moved is None:
-            return Texture(path, repeat)
+            return Texture(path, repeat, image=image)
         return Texture(
             path,
             repeat,
+            image=image,
             center=_pair(fields.vector(moved, "center", 2)),
             rotation=fields.number(moved, "rotation"),
             scale=_pair(fields.vector(moved, "scale", 2)),
             translation=_pair(fields.vector(moved, "translation", 2)),
         )
 
+    def _pixels(self, node: Node) -> ByteArray | None:
+        try:
+            return image_pixels(self._fields.numbers(node, "image"))
+        except ValueError as error:
+            message = f"the image of a PixelTexture is left out: {error}"
+            self._reading.diagnostics.warn("bad-image", message, node.at("image"))
+            return None
+
 
 def _pair(vector: Array) -> tuple[float, float]:
     first, second = vector.tolist()
     return first, second
-
-
-def _exists(url: str, node: Node) -> bool:
-    folder = node.source.path.parent if node.source.path else Path()
-    try:
-        resolve(url, folder)
-    except ResourceError:
-        return False
-    return True

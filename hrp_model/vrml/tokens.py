@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from enum import Enum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..diagnostics import Diagnostics, Source, Span
-
-Numbers = NDArray[np.float64] | NDArray[np.int32]
+from ..number_list import Numbers, number_list
 
 
 class TokenKind(Enum):
@@ -41,12 +36,11 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT = re.compile(r"\#[^\r\n]*[\r\n]")
 _SKIP = re.compile(_SPACE, re.VERBOSE)
-_WORD = re.compile(r"[^\s,\[\]{}]+")
+# Brackets are part of a name only in pairs: "USE Part[1]]" ends a list.
+_WORD = re.compile(r"[^\s,\[\]{}]+(?:\[[^\s,\[\]{}]*\][^\s,\[\]{}]*)*")
 _ESCAPE = re.compile(r'\\(["\\])')
 _KINDS = {kind.name: kind for kind in TokenKind}
-_PLAIN_NUMBERS = b"0123456789+-.eE \t\r\n,"
 
 
 class Lexer:
@@ -92,7 +86,8 @@ class Lexer:
     def advance_word(self) -> None:
         """Go to the next run of characters up to white space, a comma, bracket or brace.
 
-        Names after DEF and USE are read so, because exporters put nearly anything there.
+        Names after DEF and USE are read so, because exporters put nearly anything there,
+        even brackets, as in "Part[1]".
         """
         start = self._skip(self.end)
         match = _WORD.match(self.source.text, start)
@@ -115,17 +110,10 @@ class Lexer:
         Large meshes are mostly such lists, so they are converted in one go. None, with
         nothing taken, when the list holds anything but decimal numbers and comments.
         """
-        text = self.source.text
-        close = text.find("]", self.end)
-        if close < 0:
+        found = number_list(self.source.text, self.end, integer)
+        if found is None:
             return None
-        try:
-            data = _plain_numbers(text[self.end : close])
-            if data is None:
-                return None
-            numbers = _converted(data, integer)
-        except (DeprecationWarning, ValueError):
-            return None  # not a number, or a fraction among integers
+        numbers, close = found
         self.end = close + 1
         self.advance()
         return numbers
@@ -154,30 +142,3 @@ class Lexer:
         span = Span(self.source, start, stop)
         self._diagnostics.error("stray-character", f"unexpected {text[start:stop]!r}", span)
         return stop
-
-
-def _plain_numbers(written: str) -> bytes | None:
-    """Return what stands in a list without commas and comments; None if not only numbers do."""
-    if "#" in written:  # what is left of one then has no end: the bracket stands in it
-        written = _COMMENT.sub("\n", written)
-    if not written.isascii():
-        return None
-    data = written.encode("ascii")
-    return None if data.translate(None, _PLAIN_NUMBERS) else data.replace(b",", b" ")
-
-
-def _converted(data: bytes, integer: bool) -> Numbers:
-    """Convert numbers between spaces; numpy warns, and one day raises, if it is not all that."""
-    if not data or data.isspace():
-        return np.empty(0, np.int32) if integer else np.empty(0)  # numpy makes a number of " "
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        if integer:
-            return int32_array(np.fromstring(data, np.int64, sep=" "))
-        return np.fromstring(data, np.float64, sep=" ")
-
-
-def int32_array(values: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return numbers in the width of VRML's integers; too large ones become the largest."""
-    limits = np.iinfo(np.int32)
-    return np.clip(values, limits.min, limits.max, out=values).astype(np.int32)

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 from vrml_tools import reading
 
+from hrp_model.devices import Camera
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh
+from hrp_model.reading import read_source
+from hrp_model.vrml.library import known_types
+from hrp_model.vrml.nodes import Node
+from hrp_model.vrml.parser import parse
 
 CORPUS = Path(__file__).parents[2] / "data" / "vrml"
 
@@ -41,6 +46,29 @@ def test_an_invalid_file_gives_its_diagnostics(path):
     assert body is not None or found.has_errors
 
 
+def written_fields(value):
+    """Yield the type of each node written, and (type, field) for each field it writes."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from written_fields(item)
+    elif isinstance(value, Node):
+        yield value.type_name, None
+        for name, below in value.values.items():
+            yield value.type_name, name
+            yield from written_fields(below)
+
+
+def test_the_kitchen_sinks_hold_every_node_and_every_field():
+    written = set()
+    for path in (CORPUS / "valid/kitchen_sink.wrl", CORPUS / "invalid/kitchen_sink_rest.wrl"):
+        nodes = parse(read_source(path), Diagnostics(listener=lambda _: None), known_types()).nodes
+        written.update(written_fields(nodes))
+    known = {(name, None) for name in known_types()}
+    # The fields of a Script are not read, so the tree has none.
+    known |= {(n, f) for n, t in known_types().items() for f in t.fields if n != "Script"}
+    assert sorted(map(str, known - written)) == []
+
+
 def summary(body):
     """Return a robot as plain data, what is as by default left out."""
     links = []
@@ -69,12 +97,16 @@ def summary(body):
         links.append({k: v for k, v in row.items() if v or (k == "id" and v is not None)})
     return {
         "name": body.name,
+        "info": body.info,
         "links": links,
-        "devices": [
-            [type(d).__name__, d.name, d.link, d.id, numbers(d.X_LS.p)] for d in body.devices
-        ],
+        "devices": [device(d) for d in body.devices],
         "extra_joints": [[e.type.value, *e.links, numbers(e.axis)] for e in body.extra_joints],
     }
+
+
+def device(made):
+    row = [type(made).__name__, made.name, made.link, made.id, numbers(made.X_LS.p)]
+    return [*row, made.image_type.value] if isinstance(made, Camera) else row
 
 
 def numbers(values):

@@ -53,8 +53,7 @@ def test_the_latest_of_two_equal_names_counts(diagnostics):
     USE A USE A"""
     names = [type(s.geometry).__name__ for s in shapes_of(text, diagnostics)]
     assert names == ["Box", "Sphere", "Sphere", "Sphere"]
-    for _ in range(2):
-        assert "at m.wrl:1:7 and m.wrl:1:40" in diagnostics.take("ambiguous-use").message
+    assert "at m.wrl:1:7 and m.wrl:1:40" in diagnostics.take("ambiguous-use").message
 
 
 def test_use_of_nothing_is_left_out(diagnostics):
@@ -84,3 +83,40 @@ def test_fields_of_an_unknown_kind_are_reported_and_harmless(diagnostics):
     assert shape.T_FG[:3, 3].tolist() == [1, 0, 0]
     for code in ("externproto", "wrong-value", "wrong-value"):
         diagnostics.take(code)
+
+
+def test_nodes_that_a_file_spells_out_are_as_many_as_they_may_be(diagnostics, monkeypatch):
+    monkeypatch.setattr(expand, "_MAX_NODES", 50)
+    shapes = "Shape { geometry Box { } } " * 200
+    assert len(shapes_of(f"Group {{ children [ {shapes} ] }}", diagnostics)) == 200
+
+
+def test_a_plane_is_a_box_unless_its_file_says_otherwise():
+    (plane,) = shapes_of("Shape { geometry Plane { size 3 4 0.1 } }")
+    assert plane.geometry.size.tolist() == [3, 4, 0.1]
+    own = "PROTO Plane [ field SFFloat r 2 ] { Sphere { radius IS r } } "
+    (ball,) = shapes_of(own + "Shape { geometry Plane { } }")
+    assert ball.geometry.radius == 2.0
+
+
+def test_an_unknown_node_with_a_place_is_a_transform(diagnostics):
+    box = "Shape { geometry Box { } }"
+    (shape,) = shapes_of(f"Trafo {{ translation 1 2 3 children {box} }}", diagnostics)
+    assert shape.T_FG[:3, 3].tolist() == [1, 2, 3]
+    (shape,) = shapes_of(
+        f"Trafo {{ translation 1 rotation nan 0 0 1 children {box} }}", diagnostics
+    )
+    assert not shape.T_FG[:3, 3].any()
+    for _ in range(2):
+        diagnostics.take("unknown-node")
+
+
+def test_what_cannot_stand_in_a_group_is_reported_once(diagnostics):
+    box = "Shape { geometry Box { } }"
+    assert len(shapes_of(f"{box} Group {{ children Sphere {{ }} }}", diagnostics)) == 1
+    assert "Sphere" in diagnostics.take("misplaced-node").message
+    assert len(shapes_of(f"{box} Shape {{ geometry Sphre {{ }} }}", diagnostics)) == 1
+    assert "'Sphere'" in diagnostics.take("unknown-node").message
+    text = f"{box} Shape {{ geometry Box {{ }} appearance Material {{ }} }}"
+    assert len(shapes_of(text, diagnostics)) == 2
+    diagnostics.take("misplaced-node")

@@ -5,8 +5,9 @@ import pytest
 
 from hrp_model.diagnostics import Diagnostics, Source
 from hrp_model.vrml.library import known_types
+from hrp_model.vrml.node_parser import MAX_DEPTH
 from hrp_model.vrml.nodes import Is, Node, Use
-from hrp_model.vrml.parser import MAX_DEPTH, parse
+from hrp_model.vrml.parser import parse
 
 
 def document(text, diagnostics):
@@ -131,7 +132,7 @@ def test_an_unknown_node_keeps_its_fields_as_they_are(diagnostics):
     children = made.values.pop("children")
     assert made.values == {"a": (1.0, 2.0), "b": "x", "c": ("y", True)}
     assert [child.type_name for child in children] == ["Box"]
-    assert "counts as a group" in diagnostics.take("unknown-node").message
+    assert "its children are read" in diagnostics.take("unknown-node").message
 
 
 def test_a_missing_name_after_def_is_noticed(diagnostics):

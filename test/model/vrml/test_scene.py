@@ -66,16 +66,22 @@ def test_inlines_are_relative_to_their_own_file(tmp_path, diagnostics):
 
 
 def test_names_do_not_cross_files(tmp_path, diagnostics):
-    path = write(tmp_path, m='DEF A Box { } Inline { url "a.wrl" }', a="Shape { geometry USE A }")
-    assert scene_of(path, diagnostics).flattened() == ()
+    path = write(tmp_path, m=f'DEF A {BOX} Inline {{ url "a.wrl" }}', a="USE A")
+    assert len(scene_of(path, diagnostics).flattened()) == 1
     assert diagnostics.take("unknown-use").at.source.path.name == "a.wrl"
 
 
 def test_an_inline_takes_the_first_file_there_is(tmp_path, diagnostics):
     path = write(tmp_path, m='Inline { url [ "none.wrl" "a.wrl" "b.wrl" ] }', a=BOX, b=BOX)
     assert len(scene_of(path, diagnostics).flattened()) == 1
-    diagnostics.take("missing-resource")
     assert "'b.wrl'" in diagnostics.take("inline-list").message
+
+
+def test_an_inline_without_any_file_names_them_all(tmp_path, diagnostics):
+    path = write(tmp_path, m=f'{BOX} Inline {{ url [ "x.wrl" "y.wrl" ] }} Inline {{ url "" }}')
+    assert len(scene_of(path, diagnostics).flattened()) == 1
+    for name in ("'x.wrl'", "'y.wrl'"):
+        assert name in diagnostics.take("missing-resource").message
 
 
 def test_files_in_a_circle_are_an_error(tmp_path, diagnostics):

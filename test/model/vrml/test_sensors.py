@@ -125,3 +125,51 @@ def test_what_a_sensor_looks_like_belongs_to_its_link():
     link = link_of("""children DEF C VisionSensor { translation 0 0 1 children
       Transform { translation 1 0 0 children Shape { geometry Box { } } } }""")
     assert link.visual[0].T_FG[:3, 3].tolist() == [1, 0, 1]
+
+
+THERMOMETER = """PROTO Thermometer [ exposedField SFVec3f translation 0 0 0
+  exposedField SFInt32 sensorId -1 field SFFloat gain 1 field MFNode children [] ] {
+  Transform { translation IS translation children [ Shape { geometry Box { } }
+    Group { children IS children } ] } } """
+
+
+def test_an_instance_of_a_proto_with_a_number_is_a_device_of_an_unknown_kind(diagnostics):
+    body = robot(
+        'jointType "free" children DEF T Thermometer { translation 0 0 1 sensorId 2 gain 3 }',
+        diagnostics,
+        THERMOMETER,
+    )
+    (made,) = body.devices
+    assert isinstance(made, GenericDevice)
+    assert (made.type_name, made.name, made.id) == ("Thermometer", "T", 2)
+    assert made.X_LS.p.tolist() == [0, 0, 1]
+    assert made.info == {"sensorId": 2, "gain": 3.0}
+    assert body.root.visual[0].T_FG[:3, 3].tolist() == [0, 0, 1]
+    assert "'Thermometer'" in diagnostics.take("unknown-device").message
+
+
+def test_a_proto_may_stand_for_a_known_device():
+    proto = "PROTO Mine [ field SFInt32 sensorId 3 ] { Gyro { sensorId IS sensorId } } "
+    (made,) = robot('jointType "free" children DEF G Mine { }', above=proto).devices
+    assert isinstance(made, RateGyroSensor)
+    assert (made.name, made.id) == ("G", 3)
+
+
+def test_place_and_number_of_a_device_may_come_from_its_files_proto():
+    proto = "PROTO Gyro [ field SFVec3f translation 0 0 2 field SFInt32 sensorId 5 ] { } "
+    (made,) = robot('jointType "free" children DEF G Gyro { }', above=proto).devices
+    assert (made.id, made.X_LS.p.tolist()) == (5, [0, 0, 2])
+
+
+def test_a_camera_may_be_off():
+    assert not device("DEF C VisionSensor { on FALSE }").on
+    assert device("DEF L RangeSensor { }").on
+
+
+@pytest.mark.parametrize("scale", ["-1 1 1", "1 2 1", "-2 -3 -1"])
+def test_the_axes_of_a_device_stay_a_frame_in_any_transform(scale, diagnostics):
+    inside = "Transform { rotation 0 0 1 0.5 children DEF G Gyro { translation 1 0 0 } }"
+    made = device(f"Transform {{ scale {scale} children {inside} }}", diagnostics)
+    diagnostics.take("bent-device")
+    np.testing.assert_allclose(made.X_LS.R @ made.X_LS.R.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(made.X_LS.R) == pytest.approx(1.0)

@@ -9,6 +9,7 @@ from vrml_tools import body_of, shapes_of, write
 from hrp_model.geometry import Box, Cone, Cylinder, Mesh, Sphere, Texture
 from hrp_model.measure import area, bounding_box, signed_volume
 from hrp_model.rigid import axis_angle_matrix
+from hrp_model.tessellate import shape_mesh
 
 CUBE = """coord Coordinate { point [ -1 -1 -1, 1 -1 -1, 1 1 -1, -1 1 -1,
                                      -1 -1 1, 1 -1 1, 1 1 1, -1 1 1 ] }
@@ -80,7 +81,9 @@ def test_a_rotation_without_axis_is_none_at_all(diagnostics):
 
 def test_switch_and_lod_show_one_of_their_nodes():
     box, ball = "Shape { geometry Box { } }", "Shape { geometry Sphere { } }"
-    assert shapes_of(f"Switch {{ choice [ {box} {ball} ] }}") == ()
+    for number in ("", "whichChoice -1", "whichChoice 2"):
+        (alone,) = shapes_of(f"{ball} Switch {{ {number} choice [ {box} {box} ] }}")
+        assert isinstance(alone.geometry, Sphere)
     (chosen,) = shapes_of(f"Switch {{ whichChoice 1 choice [ {box} {ball} ] }}")
     assert isinstance(chosen.geometry, Sphere)
     (finest,) = shapes_of(f"LOD {{ level [ {box} {ball} ] range [ 1 ] }}")
@@ -151,6 +154,15 @@ def test_colours_follow_the_corners_or_the_faces(fields, indices):
     colors = mesh(f"{TRIANGLES} {fields}").colors
     assert colors.indices.tolist() == indices
     assert colors.values.shape == (4, 3)
+
+
+@pytest.mark.parametrize("per_vertex", ["TRUE", "FALSE"])
+def test_a_single_colour_is_that_of_all_faces(per_vertex):
+    color = f"colorPerVertex {per_vertex} color Color {{ color [ 0.2 0.4 0.6 ] }}"
+    faces = mesh(f"{CUBE} {color}")
+    np.testing.assert_array_equal(faces.colors.indices, np.zeros_like(faces.triangles))
+    grid = geometry(f"ElevationGrid {{ xDimension 2 zDimension 2 height [0 0 0 0] {color} }}")
+    np.testing.assert_array_equal(grid.colors.indices, np.zeros_like(grid.triangles))
 
 
 def test_normals_without_indices_follow_the_points():
@@ -251,7 +263,8 @@ def test_a_textured_face_set_gets_the_standards_coordinates(tmp_path):
     face = """geometry IndexedFaceSet { coord Coordinate { point [0 0 1 4 0 1 4 2 1 0 2 1] }
       coordIndex [0 1 2 3 -1] }"""
     (shape,) = body_of(f"Shape {{ {looks} {face} }}", path=tmp_path / "m.wrl").root.visual
-    st = shape.geometry.tex_coords
+    assert shape.geometry.tex_coords is None  # worked out when somebody draws it
+    st = shape_mesh(shape).tex_coords
     assert st.values[st.indices].max(axis=(0, 1)).tolist() == [1.0, 0.5]
 
 

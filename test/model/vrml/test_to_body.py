@@ -61,10 +61,11 @@ def test_a_link_frame_is_translation_then_rotation():
 @pytest.mark.parametrize(
     ("word", "joint_type"),
     [
-        ("free", JointType.FREE),
+        ("fixed", JointType.FIXED),
         ("rotate", JointType.REVOLUTE),
         ("slide", JointType.PRISMATIC),
-        ("fixed", JointType.FIXED),
+        ("revolute", JointType.REVOLUTE),
+        ("prismatic", JointType.PRISMATIC),
         ("crawler", JointType.TRACK),
         ("pseudoContinuousTrack", JointType.TRACK),
     ],
@@ -73,12 +74,25 @@ def test_joint_types(word, joint_type):
     assert joint_of(f'jointType "{word}"').type is joint_type
 
 
-def test_an_unknown_joint_type_is_an_error(diagnostics):
+def test_an_unknown_joint_type_leaves_the_root_free_and_others_fixed(diagnostics):
     assert joint_of('jointType "rotat"', diagnostics).type is JointType.FIXED
     assert str(diagnostics.take("unknown-joint-type")) == (
-        "m.wrl:1:88: error: joint 'J' has jointType 'rotat'. Did you mean 'rotate'?"
-        " [unknown-joint-type]"
+        "m.wrl:1:88: warning: joint 'J' has jointType 'rotat'; it counts as fixed."
+        " Did you mean 'rotate'? [unknown-joint-type]"
     )
+    assert not robot('jointType "floating"', diagnostics).is_root_fixed
+    assert "counts as free" in diagnostics.take("unknown-joint-type").message
+
+
+def test_a_link_below_the_root_that_floats_is_warned_about(diagnostics):
+    assert joint_of('jointType "free"', diagnostics).type is JointType.FREE
+    diagnostics.take("inner-free-joint")
+
+
+def test_what_floats_freely_collides_with_its_parent(diagnostics):
+    body = robot('jointType "free" children DEF J Joint { jointType "free" }', diagnostics)
+    assert not body.self_collision_disabled
+    diagnostics.take("inner-free-joint")
 
 
 def test_without_a_joint_type_the_root_is_free_and_others_are_fixed(diagnostics):
@@ -196,9 +210,15 @@ def test_an_asymmetric_inertia_becomes_its_mean(diagnostics):
 
 
 def test_without_surfaces_what_is_drawn_also_touches():
-    link = link_of(f"children {segment(f'children [ {BOX} Surface {{ }} ]')}")
+    link = link_of(f"children {segment(f'children [ {BOX} ]')}")
     assert len(link.visual) == 1
     assert link.collision is link.visual
+
+
+def test_one_surface_in_a_link_takes_over_what_touches():
+    link = link_of(f"children {segment(f'children [ {BOX} Surface {{ }} ]')}")
+    assert len(link.visual) == 1
+    assert link.collision == ()
 
 
 def test_surfaces_tell_what_touches_from_what_is_drawn():
@@ -348,3 +368,18 @@ def test_a_mass_without_end_is_refused_and_a_limit_is_none(diagnostics):
     link = link_of(f"children {segment('mass inf')} ulimit inf", diagnostics)
     assert (link.mass, link.joint.position) == (0.0, (-inf, inf))
     diagnostics.take("wrong-value")
+
+
+def test_a_part_may_be_a_mesh_of_another_format(tmp_path):
+    (tmp_path / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    inline = 'Transform { translation 0 0 1 children Inline { url "part.obj" } }'
+    text = f"""DEF R Humanoid {{ humanoidBody DEF B Joint {{ jointType "free" children
+      {segment(f"children {inline}")} }} }}"""
+    (shape,) = body_of(text, path=tmp_path / "m.wrl").root.visual
+    assert len(shape.geometry.triangles) == 1
+    assert shape.T_FG[:3, 3].tolist() == [0, 0, 1]
+
+
+def test_scenery_beside_the_root_joint_is_no_second_root():
+    text = 'DEF R Humanoid { humanoidBody [ Viewpoint { } DEF B Joint { jointType "free" } ] }'
+    assert body_of(text).root.name == "B"

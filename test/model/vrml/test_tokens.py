@@ -92,7 +92,7 @@ def test_decimals_are_read_to_the_last_digit():
 
 @pytest.mark.parametrize(
     "text",
-    ["[1 # see [3]\n 2]", "[nan]", "[0x10]", "[1 2", "[1 . 2]", "[1 e 2]", "[\u0661]", '["1"]'],
+    ["[1 # see [3]", "[nan]", "[0x10]", "[1 2", "[1 . 2]", "[1 e 2]", "[\u0661]", '["1"]'],
 )
 def test_lists_that_are_not_plain_are_left_to_the_tokens(text):
     taken, lexer = numbers(text)
@@ -110,6 +110,12 @@ def test_comments_in_a_list_are_passed_over(newline):
     text = newline.join(("[ 1, 2, # point 0", "# 肘", "3 4 # point 1", "]rest"))
     taken, lexer = numbers(text, integer=True)
     assert taken.tolist() == [1, 2, 3, 4]
+    assert lexer.text == "rest"
+
+
+def test_brackets_in_comments_end_no_list():
+    taken, lexer = numbers("[1 # see [3]\n 2] rest # ]", integer=True)
+    assert taken.tolist() == [1, 2]
     assert lexer.text == "rest"
 
 
