@@ -14,7 +14,9 @@ def reading(diagnostics):
     """Return a Reading that knows every kind of file a body draws in."""
     scenes = {**dict.fromkeys((".stl", ".dae", ".obj", ".glb"), meshfile.read_scene)}
     bodies = dict.fromkeys((".body", ".yaml"), choreonoid.read_body)
-    return Reading(diagnostics, {**scenes, ".wrl": read_scene}, bodies)
+    return Reading(
+        diagnostics, {**scenes, ".wrl": read_scene, ".scen": choreonoid.read_scene}, bodies
+    )
 
 
 def read_text(text, diagnostics, folder=None, header=HEADER):

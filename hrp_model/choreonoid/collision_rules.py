@@ -2,66 +2,198 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, combinations, product
+from math import isfinite
+from typing import Any
 
-from ..body import JointType, Link, link_pair
+from ..body import Body, JointType, Link, link_pair
 from ..diagnostics import did_you_mean
 from ..yaml_tree import Mapping, Node, Scalar, Sequence
 from .scope import Scope
 
 Pairs = set[frozenset[str]]
 
+# A few words can name more pairs than any memory holds. No published model comes near.
+_MAX_PAIRS = 100_000
+_LEVEL = "disabled_link_chain_level"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One step of deciding which pairs collide.
+
+    Attributes:
+        key: What it does, in the word of the newer form.
+        level: For the rule about a level.
+        names: Of the links that any other rule is about.
+    """
+
+    key: str
+    level: int = 0
+    names: tuple[str, ...] = ()
+
+
+class _TooManyPairsError(Exception):
+    """The rules name more pairs of links than a model can have."""
+
 
 class _Filter:
-    """Rules applied so far: links that touch nothing, and pairs that do not touch."""
+    """Rules applied so far, in the order of the file: a later one takes back an earlier one.
 
-    def __init__(self, links: tuple[Link, ...], scope: Scope) -> None:
-        self._links = links
+    Attributes:
+        excluded: Links that touch nothing.
+        disabled: Pairs that do not touch.
+    """
+
+    def __init__(self, links: tuple[Link, ...]) -> None:
         self._names = [link.name for link in links]
-        self._scope = scope
+        self._steps = 0
+        # What floats freely is joined to nothing.
+        self._neighbours: dict[str, list[str]] = {name: [] for name in self._names}
+        for link in links:
+            if link.parent is not None and link.joint.type is not JointType.FREE:
+                self._neighbours[link.name].append(link.parent)
+                self._neighbours[link.parent].append(link.name)
         self.excluded: set[str] = set()
         self.disabled: Pairs = set()
 
     def chain_level(self, level: int) -> None:
-        """Disable pairs with at most ``level`` joints between them along the tree.
+        """Disable pairs with at most ``level`` joints between them along the tree."""
+        for name in self._names:
+            near, edge = {name}, [name]
+            for _ in range(min(level, len(self._names))):
+                edge = [n for e in edge for n in self._neighbours[e] if n not in near]
+                if not edge:
+                    break
+                self._disable((name, other) for other in edge)
+                near.update(edge)
 
-        What floats freely is joined to nothing.
-        """
-        near: dict[str, dict[str, int]] = {}
-        for link in self._links:  # parents first, so a parent's distances are known
-            distances = {link.name: 0}
-            parent = "" if link.joint.type is JointType.FREE else link.parent or ""
-            for name, distance in list(near.get(parent, {}).items()):
-                if distance < level:
-                    distances[name] = distance + 1
-                    near[name][link.name] = distance + 1
-            near[link.name] = distances
-        for name, distances in near.items():
-            self.disabled |= {link_pair(name, other) for other in distances if other != name}
+    def exclude(self, names: Iterable[str]) -> None:
+        """Disable links altogether."""
+        chosen = set(names)
+        self._disable_all(chosen)
+        self.excluded |= chosen
 
-    def exclude(self, node: Node) -> None:
-        """Disable links altogether: a list of them, or ``all``."""
-        self.excluded |= set(self._chosen(node))
+    def include(self, names: Iterable[str]) -> None:
+        """Let links touch every link that is not excluded, whatever was said before."""
+        chosen = set(names)
+        self.excluded -= chosen
+        self._take_steps(len(self.disabled))
+        self.disabled = {pair for pair in self.disabled if not pair & chosen}
 
-    def include(self, node: Node) -> None:
-        """Take links back out of those disabled altogether."""
-        self.excluded -= set(self._chosen(node))
-
-    def disable_group(self, node: Node) -> None:
+    def disable_group(self, names: Iterable[str]) -> None:
         """Disable every pair within a group."""
-        self.disabled |= set(self._pairs(node))
+        self._disable(combinations(dict.fromkeys(names), 2))
 
-    def enable_group(self, node: Node) -> None:
-        """Enable every pair within a group."""
-        self.disabled -= set(self._pairs(node))
+    def enable_group(self, names: Iterable[str]) -> None:
+        """Let the links of a group touch one another."""
+        chosen = set(names)
+        self.excluded -= chosen
+        self._take_steps(len(self.disabled))
+        self.disabled = {pair for pair in self.disabled if not pair <= chosen}
 
-    def result(self) -> frozenset[frozenset[str]]:
-        excluded = (link_pair(a, b) for a in self.excluded for b in self._names if a != b)
-        return frozenset(self.disabled.union(excluded))
+    def finish(self) -> None:
+        """Disable those pairs of excluded links again that their other link has freed."""
+        self._disable_all(self.excluded)
 
-    def _pairs(self, node: Node) -> Iterable[frozenset[str]]:
-        return (link_pair(a, b) for a, b in combinations(set(self._chosen(node)), 2))
+    def _disable_all(self, chosen: set[str]) -> None:
+        inside = [name for name in self._names if name in chosen]
+        others = [name for name in self._names if name not in chosen]
+        self._disable(chain(combinations(inside, 2), product(inside, others)))
+
+    def _disable(self, pairs: Iterable[tuple[str, str]]) -> None:
+        for a, b in pairs:
+            self._take_steps(1)
+            if len(self.disabled) >= _MAX_PAIRS:
+                raise _TooManyPairsError
+            self.disabled.add(link_pair(a, b))
+
+    def _take_steps(self, count: int) -> None:
+        """Bound the time that rules after rules can take."""
+        self._steps += count
+        if self._steps > 10 * _MAX_PAIRS:
+            raise _TooManyPairsError
+
+    def apply(self, rule: Rule) -> None:
+        """Apply one rule; names of no link count for nothing."""
+        if rule.key == _LEVEL:
+            self.chain_level(rule.level)
+        else:
+            names = [name for name in rule.names if name in self._neighbours]
+            _ACTIONS[rule.key](self, names)
+
+
+_ACTIONS: dict[str, Callable[[_Filter, list[str]], None]] = {
+    "disabled_links": _Filter.exclude,
+    "enabled_links": _Filter.include,
+    "disabled_link_group": _Filter.disable_group,
+    "enabled_link_group": _Filter.enable_group,
+}
+
+
+def self_collision_disabled(
+    body: Mapping, links: tuple[Link, ...], included: list[Rule] | None, scope: Scope
+) -> frozenset[frozenset[str]]:
+    """Return the pairs of links that never collide; ``links`` has parents first.
+
+    Without a word about it in the file, the rules of the bodies it includes count; without
+    any, links joined to one another do not collide.
+    """
+    new = body.sequence("collision_detection_rules")
+    old = body.mapping("collisionDetection", "collision_detection")
+    chosen = _Filter(links)
+    written = _Written([link.name for link in links], scope)
+    rules: Iterable[Rule] = [Rule(_LEVEL, 1)] if included is None else included
+    if new is not None:
+        rules = written.rules(new)
+    elif old is not None:
+        rules = written.old_rules(old)
+    try:
+        for rule in rules:
+            chosen.apply(rule)
+        chosen.finish()
+    except _TooManyPairsError:
+        message = f"only {len(chosen.disabled)} of the pairs of links that never collide are kept"
+        at = next(node for node in (new, old, body) if node is not None)
+        scope.diagnostics.warn("too-large", message, at.span)
+    return frozenset(chosen.disabled)
+
+
+class _Written:
+    """The rules that the nodes of a file hold."""
+
+    def __init__(self, names: list[str], scope: Scope) -> None:
+        self._names = names
+        self._known = set(names)
+        self._scope = scope
+
+    def rules(self, rules: Sequence) -> Iterator[Rule]:
+        for rule in rules.items:
+            if not isinstance(rule, Mapping):
+                message = "expected a rule (key: value)"
+                self._scope.diagnostics.error("wrong-type", message, rule.span)
+                continue
+            level = rule.integer(_LEVEL, default=None)
+            if level is not None:
+                yield Rule(_LEVEL, level)
+            for key in _ACTIONS:
+                node = rule.get(key)
+                if node is not None:
+                    yield Rule(key, names=tuple(self._chosen(node)))
+            rule.finish()
+
+    def old_rules(self, old: Mapping) -> Iterator[Rule]:
+        yield Rule(_LEVEL, old.integer("excludeTreeDepth", "exclude_tree_depth", default=1))
+        links = old.get("excludeLinks", "exclude_links")
+        if links is not None:
+            yield Rule("disabled_links", names=tuple(self._chosen(links)))
+        groups = old.sequence("excludeLinkGroups", "exclude_link_groups")
+        for group in groups.items if groups else ():
+            members = group.get("links") if isinstance(group, Mapping) else group
+            if members is not None:
+                yield Rule("disabled_link_group", names=tuple(self._chosen(members)))
 
     def _chosen(self, node: Node) -> Iterator[str]:
         if isinstance(node, Scalar) and node.text == "all":
@@ -70,59 +202,49 @@ class _Filter:
         for item in node.items if isinstance(node, Sequence) else [node]:
             if not isinstance(item, Scalar):
                 self._scope.diagnostics.error("wrong-type", "expected a link's name", item.span)
-            elif item.text in self._names:
+            elif item.text in self._known:
                 yield item.text
             elif not item.is_null:
                 message = f"there is no link '{item.text}'.{did_you_mean(item.text, self._names)}"
                 self._scope.diagnostics.warn("unknown-link", message, item.span)
 
 
-def self_collision_disabled(
-    body: Mapping, links: tuple[Link, ...], scope: Scope
-) -> frozenset[frozenset[str]]:
-    """Return the pairs of links that never collide; ``links`` has parents first.
+def included_rules(body: Body, rename: Callable[[str], str]) -> list[Rule] | None:
+    """Return the rules of a body that another one includes, about its links' new names.
 
-    Without a word about it, links joined to one another do not collide.
+    None without a word about it. What is wrong with them was reported with the body itself.
     """
-    rules = body.sequence("collision_detection_rules")
-    old = body.mapping("collisionDetection", "collision_detection")
-    chosen = _Filter(links, scope)
-    if rules is not None:
-        for rule in rules.items:
-            _apply(rule, chosen, scope)
-    elif old is not None:
-        _apply_old(old, chosen)
-    else:
-        chosen.chain_level(1)
-    return chosen.result()
+    new = body.info.get("collision_detection_rules")
+    old = body.info.get("collisionDetection", body.info.get("collision_detection"))
+
+    def renamed(value: Any) -> tuple[str, ...]:
+        if value == "all":
+            return tuple(rename(link.name) for link in body.links)
+        return tuple(rename(str(name)) for name in _listed(value))
+
+    if isinstance(new, list):
+        entries = [entry for rule in new if isinstance(rule, dict) for entry in rule.items()]
+        return [
+            Rule(key, _whole(value, 0)) if key == _LEVEL else Rule(key, names=renamed(value))
+            for key, value in entries
+            if key == _LEVEL or key in _ACTIONS
+        ]
+    if not isinstance(old, dict):
+        return None
+    level = _whole(old.get("excludeTreeDepth", old.get("exclude_tree_depth")), 1)
+    links = old.get("excludeLinks", old.get("exclude_links"))
+    groups = _listed(old.get("excludeLinkGroups", old.get("exclude_link_groups")))
+    members = [group.get("links") if isinstance(group, dict) else group for group in groups]
+    return [
+        Rule(_LEVEL, level),
+        Rule("disabled_links", names=renamed(links)),
+        *(Rule("disabled_link_group", names=renamed(group)) for group in members),
+    ]
 
 
-def _apply(rule: Node, chosen: _Filter, scope: Scope) -> None:
-    if not isinstance(rule, Mapping):
-        scope.diagnostics.error("wrong-type", "expected a rule (key: value)", rule.span)
-        return
-    level = rule.integer("disabled_link_chain_level", default=None)
-    if level is not None:
-        chosen.chain_level(level)
-    for key, apply in (
-        ("disabled_links", chosen.exclude),
-        ("enabled_links", chosen.include),
-        ("disabled_link_group", chosen.disable_group),
-        ("enabled_link_group", chosen.enable_group),
-    ):
-        node = rule.get(key)
-        if node is not None:
-            apply(node)
-    rule.finish()
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _apply_old(old: Mapping, chosen: _Filter) -> None:
-    chosen.chain_level(old.integer("excludeTreeDepth", "exclude_tree_depth", default=1))
-    links = old.get("excludeLinks", "exclude_links")
-    if links is not None:
-        chosen.exclude(links)
-    groups = old.sequence("excludeLinkGroups", "exclude_link_groups")
-    for group in groups.items if groups else ():
-        members = group.get("links") if isinstance(group, Mapping) else group
-        if members is not None:
-            chosen.disable_group(members)
+def _whole(value: Any, default: int) -> int:
+    return int(value) if isinstance(value, (int, float)) and isfinite(value) else default

@@ -22,9 +22,11 @@ from ..devices import (
     RangeSensor,
     RateGyroSensor,
 )
+from ..diagnostics import Span
 from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml_tree import Mapping, Scalar
-from .scope import Placement, Scope, rotation, words
+from .nodes import COMMON
+from .scope import Placement, Scope, flag, rotation, word, words
 
 # Pure data for other programs: no reader knows what their keys mean.
 GENERIC = words(
@@ -55,6 +57,15 @@ _OPTICAL_FRAMES: dict[str, Array] = {
     "robotics": np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
 }
 
+# Noise, blur and distortion that plugins of the simulator add to the image.
+_OF_CAMERA_PLUGINS = words(
+    """
+    detection_rate detectionRate error_deviation errorDeviation apply_camera_effect hsv rgb
+    std_dev salt_amount salt_chance pepper_amount pepper_chance coef_b coef_d mosaic_chance
+    kernel
+    """
+)
+
 
 class _Common(TypedDict):
     """What every device has."""
@@ -65,6 +76,7 @@ class _Common(TypedDict):
     X_LS: Pose
     on: bool
     info: dict[str, Any]
+    at: Span
 
 
 @dataclass(frozen=True)
@@ -100,14 +112,15 @@ def read_device(node: DeviceNode, scope: Scope, link: str, number: int) -> Devic
         id=device_id if device_id >= 0 else None,
         link=link,
         X_LS=node.place.pose,
-        on=mapping.boolean("on", default=node.type_name != "Holder"),
+        on=flag(mapping, "on", default=node.type_name != "Holder"),
         info=written,
+        at=mapping.span,
     )
     reader = READERS.get(node.type_name)
     if reader is None:
         return GenericDevice(**common, type_name=node.type_name)
     device = reader(mapping, scope, common)
-    mapping.finish(ignore=("type", "delay", "is_optional", "isOptional"))
+    mapping.finish(ignore=(*COMMON, "delay"))
     return device
 
 
@@ -136,19 +149,18 @@ def _force_sensor(mapping: Mapping, _: Scope, common: _Common) -> Device:
 
 
 def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
-    image = mapping.get("format")
-    if image is None:
-        message = f"camera '{common['name']}' has no format; it is read as a COLOR camera"
-        scope.diagnostics.warn("no-format", message, mapping.span)
-    image_type = mapping.choice("format", choices=_IMAGES, default=ImageType.COLOR)
+    if mapping.text("format", default="") not in _IMAGES:
+        what = "an unknown format" if "format" in mapping else "no format"
+        message = f"camera '{common['name']}' has {what}; it is read as a COLOR camera"
+        scope.diagnostics.warn("no-format", message, mapping.at("format"))
+    image_type = _IMAGES.get(mapping.text("format", default=""), ImageType.COLOR)
     nearest, farthest = (0.1, 10.0) if image_type.has_depth else (0.0, inf)
     common["X_LS"] = _optical(mapping, scope, common["X_LS"])
-    for key in ("detection_rate", "detectionRate", "error_deviation", "errorDeviation"):
-        mapping.get(key)
+    mapping.lacks(*_OF_CAMERA_PLUGINS)
     return Camera(
         **common,
         image_type=image_type,
-        lens_type=mapping.choice("lens_type", "lensType", choices=_LENSES, default=LensType.NORMAL),
+        lens_type=word(mapping, "lens_type", "lensType", choices=_LENSES, default=LensType.NORMAL),
         width=mapping.integer("width", default=640),
         height=mapping.integer("height", default=480),
         field_of_view=_angle(mapping, scope, 0.785398, "field_of_view", "fieldOfView"),
@@ -168,6 +180,7 @@ def _range_sensor(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         turn = axis_angle_matrix([0.0, 1.0, 0.0], yaw_middle)
         X_LS = X_LS @ Pose(turn @ axis_angle_matrix([1.0, 0.0, 0.0], pitch_middle))
     common["X_LS"] = X_LS
+    frame_rate = mapping.number("frame_rate", "frameRate", default=10.0)
     return RangeSensor(
         **common,
         yaw_range=yaw,
@@ -176,7 +189,7 @@ def _range_sensor(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         pitch_step=_step(mapping, scope, pitch, "pitch"),
         min_distance=mapping.number("min_distance", "minDistance", default=0.1),
         max_distance=mapping.number("max_distance", "maxDistance", default=10.0),
-        scan_rate=mapping.number("scan_rate", "scanRate", default=10.0),
+        scan_rate=mapping.number("scan_rate", "scanRate", default=frame_rate),
         detection_rate=mapping.number("detection_rate", "detectionRate", default=1.0),
         error_deviation=mapping.number("error_deviation", "errorDeviation", default=0.0),
     )
@@ -196,17 +209,20 @@ def _sweep(
 
 
 def _step(mapping: Mapping, scope: Scope, sweep: float, axis: str, *more: str) -> float:
-    step = _angle(mapping, scope, pi / 180.0, f"{axis}_step", f"{axis}Step", *more)
+    """Return the angle between neighbouring rays; the step wins over the number of rays."""
+    spellings = (f"{axis}_step", f"{axis}Step", *more)
     samples = mapping.integer(f"{axis}_samples", f"{axis}Samples", default=0)
-    return sweep / (samples - 1) if samples > 1 and sweep > 0.0 else step
+    if mapping.get(*spellings) is None and samples > 1 and sweep > 0.0:
+        return sweep / (samples - 1)
+    return _angle(mapping, scope, pi / 180.0, *spellings)
 
 
 def _spot_light(mapping: Mapping, scope: Scope, common: _Common) -> Device:
     direction = mapping.numbers("direction", count=3, default=np.array([0.0, 0.0, -1.0]))
     unit = unit_vector(direction)
     if unit is None:
-        message = "the direction of a light must not be zero"
-        scope.diagnostics.error("zero-axis", message, mapping.at("direction"))
+        message = "the direction of a light must not be zero; -Z is used"
+        scope.diagnostics.warn("zero-axis", message, mapping.at("direction"))
         unit = np.array([0.0, 0.0, -1.0])
     return Light(
         **common,
@@ -223,6 +239,7 @@ def _point_light(mapping: Mapping, _: Scope, common: _Common) -> Device:
 
 
 def _light(mapping: Mapping) -> dict[str, Any]:
+    mapping.get("ambient", "ambientIntensity")  # for scenes; no device has it
     return {
         "color": tuple(mapping.numbers("color", count=3, default=np.ones(3)).tolist()),
         "intensity": mapping.number("intensity", default=1.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,13 +21,15 @@ from ..meshing import elevation_grid, extrusion, face_set
 from ..rigid import Array
 from ..triangulate import oversized_polygon
 from ..yaml_tree import Mapping
-from .scope import Scope
+from .nodes import COMMON
+from .scope import Scope, flag
 
-# Keys that only tell how finely to cut a shape, or whether its back is drawn.
-_COMMON = (
-    "type", "name", "solid", "division_number", "divisionNumber",
+# Keys that only tell how finely to cut flat sides, or that primitives have no use for.
+_IGNORED = (
+    *COMMON, "solid", "division_number", "divisionNumber",
     "extra_division_number", "extraDivisionNumber", "extra_division_mode", "extraDivisionMode",
 )  # fmt: skip
+_MAX_DIVISIONS = 1000
 _EMPTY: Array = np.empty(0)
 
 
@@ -49,7 +52,7 @@ def _geometry(mapping: Mapping, scope: Scope) -> Geometry | None:
     if reader is None:
         return None
     geometry = reader(mapping, scope)
-    mapping.finish(ignore=_COMMON)
+    mapping.finish(ignore=_IGNORED)
     return geometry
 
 
@@ -78,14 +81,16 @@ def _box(mapping: Mapping, _: Scope) -> Geometry | None:
 
 def _sphere(mapping: Mapping, _: Scope) -> Geometry | None:
     sizes = _sized(mapping, "radius")
-    return Sphere(sizes[0]) if sizes else None
+    return Sphere(sizes[0], divisions=divisions(mapping)) if sizes else None
 
 
 def _cylinder(mapping: Mapping, _: Scope) -> Geometry | None:
     sizes = _sized(mapping, "radius", "height")
-    top = mapping.boolean("top", default=True)
-    bottom = mapping.boolean("bottom", default=True)
-    return Cylinder(sizes[0], sizes[1], top=top, bottom=bottom) if sizes else None
+    top = flag(mapping, "top", default=True)
+    bottom = flag(mapping, "bottom", default=True)
+    if sizes is None:
+        return None
+    return Cylinder(sizes[0], sizes[1], top=top, bottom=bottom, divisions=divisions(mapping))
 
 
 def _capsule(mapping: Mapping, _: Scope) -> Geometry | None:
@@ -93,14 +98,29 @@ def _capsule(mapping: Mapping, _: Scope) -> Geometry | None:
     height = mapping.number("height", default=1.0)
     if height < 0.0:
         _bad_size(mapping, "height")
+    if sizes is None or height < 0.0:
+        return None
     # Without a height it is a sphere: hilly grounds are made of such.
-    return Capsule(sizes[0], height) if sizes and height >= 0.0 else None
+    return Capsule(sizes[0], height, divisions=divisions(mapping))
 
 
 def _cone(mapping: Mapping, _: Scope) -> Geometry | None:
     sizes = _sized(mapping, "radius", "height")
-    bottom = mapping.boolean("bottom", default=True)
-    return Cone(sizes[0], sizes[1], bottom=bottom) if sizes else None
+    bottom = flag(mapping, "bottom", default=True)
+    if sizes is None:
+        return None
+    return Cone(sizes[0], sizes[1], bottom=bottom, divisions=divisions(mapping))
+
+
+def divisions(mapping: Mapping) -> int | None:
+    """Read how many corners a circle is drawn with; None if the file does not say."""
+    number = mapping.integer("division_number", "divisionNumber", default=None)
+    if number is None or 3 <= number <= _MAX_DIVISIONS:
+        return number
+    message = f"a circle is not drawn with {number} corners; it takes 3 to {_MAX_DIVISIONS}"
+    at = mapping.at("division_number", "divisionNumber")
+    mapping.diagnostics.warn("bad-division-number", message, at)
+    return None
 
 
 def _extrusion(mapping: Mapping, scope: Scope) -> Geometry:
@@ -112,35 +132,44 @@ def _extrusion(mapping: Mapping, scope: Scope) -> Geometry:
         if 1 < len(rows) < len(spine):
             message = f"'{key}' has {len(rows)} entries for {len(spine)} spine points"
             scope.diagnostics.warn("short-list", f"{message}; the last repeats", mapping.at(key))
+    # The product of two lists: a short file could fill any memory.
+    scope.reading.count("points of extrusions", len(section) * len(spine))
     return extrusion(
         section,
         spine,
         scale if len(scale) else np.ones((1, 2)),
         orientation * [1, 1, 1, scope.angle] if len(orientation) else np.array([[0, 0, 1, 0]]),
-        begin_cap=mapping.boolean("begin_cap", "beginCap", default=True),
-        end_cap=mapping.boolean("end_cap", "endCap", default=True),
-        ccw=mapping.boolean("ccw", default=True),
+        begin_cap=flag(mapping, "begin_cap", "beginCap", default=True),
+        end_cap=flag(mapping, "end_cap", "endCap", default=True),
+        ccw=flag(mapping, "ccw", default=True),
         crease_angle=_crease(mapping, scope),
-        solid=mapping.boolean("solid", default=True),
+        solid=flag(mapping, "solid", default=True),
     )
 
 
 def _elevation_grid(mapping: Mapping, scope: Scope) -> Geometry | None:
     height = mapping.numbers("height", count=None, default=_EMPTY)
+    coords = _rows(mapping, 2, "tex_coord", "texCoord")
     try:
-        return elevation_grid(
+        mesh = elevation_grid(
             mapping.integer("x_dimension", "xDimension", default=0),
             mapping.integer("z_dimension", "zDimension", default=0),
             mapping.number("x_spacing", "xSpacing", default=1.0),
             mapping.number("z_spacing", "zSpacing", default=1.0),
             height,
-            ccw=mapping.boolean("ccw", default=True),
+            ccw=flag(mapping, "ccw", default=True),
             crease_angle=_crease(mapping, scope),
-            solid=mapping.boolean("solid", default=True),
+            solid=flag(mapping, "solid", default=True),
         )
     except ValueError as error:
         scope.diagnostics.error("wrong-count", str(error), mapping.at("height"))
         return None
+    if len(coords) == len(mesh.vertices):
+        return replace(mesh, tex_coords=Attribute(coords, mesh.triangles))
+    if len(coords):
+        message = "'tex_coord' does not fit the heights and is left out"
+        scope.diagnostics.warn("bad-attribute", message, mapping.at("tex_coord", "texCoord"))
+    return mesh
 
 
 def _face_set(mapping: Mapping, scope: Scope) -> Geometry:
@@ -176,9 +205,9 @@ def _faces(mapping: Mapping, scope: Scope, corners: int | None) -> Mesh:
         indices,
         normals=normals,
         tex_coords=coords,
-        ccw=mapping.boolean("ccw", default=True),
+        ccw=flag(mapping, "ccw", default=True),
         crease_angle=_crease(mapping, scope),
-        solid=mapping.boolean("solid", default=True),
+        solid=flag(mapping, "solid", default=True),
     )
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf, isinf
 
-import numpy as np
-
 from ..body import UNLIMITED, Joint, JointType, Range
+from ..diagnostics import did_you_mean_or_all
 from ..rigid import Array, axis_by_name, unit_vector
 from ..yaml_tree import Mapping, Node, Scalar, Sequence
-from .scope import Scope, numbers
+from .scope import Scope, numbers, word
 
 JOINT_TYPES = {
     "revolute": JointType.REVOLUTE,
@@ -22,7 +20,13 @@ JOINT_TYPES = {
     "pseudoContinuousTrack": JointType.TRACK,
     "pseudoContinousTrack": JointType.TRACK,  # as the format's reference spells it
 }
-_SURFACE_VELOCITY = ("jointSurfaceVelocity", "joint_surface_velocity")
+_ACTUATION_MODES = {
+    "joint_effort": "effort", "jointEffort": "effort", "jointTorque": "effort",
+    "jointForce": "effort", "joint_displacement": "position",
+    "jointDisplacement": "position", "jointAngle": "position", "joint_velocity": "velocity",
+    "jointVelocity": "velocity", "link_position": "link", "linkPosition": "link",
+    "jointSurfaceVelocity": "surface", "joint_surface_velocity": "surface",
+}  # fmt: skip
 _MAX_ID = 9999
 _TYPE = ("joint_type", "jointType")
 _AXIS = ("joint_axis", "jointAxis")
@@ -44,19 +48,20 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint) -> Joint:
     displacement = mapping.number("joint_displacement", "jointDisplacement", default=None)
     if displacement is not None:
         initial = displacement * unit
+        _note_unit(mapping, displacement, unit)
     gear = mapping.number("gear_ratio", "gearRatio", default=1.0)
     rotor = mapping.number("rotor_inertia", "rotorInertia", default=0.0)
     inertia = mapping.number("joint_axis_inertia", default=gear * gear * rotor)
-    effort = mapping.number("max_joint_effort", "maxJointEffort", default=None)
-    return replace(
-        base,
+    effort = _range(mapping, scope, 1.0, "max_joint_effort", "maxJointEffort")
+    return Joint(
         type=kind,
+        name=base.name,
         id=_id(mapping, base.id),
         axis=_axis(mapping, scope, kind, base.axis),
         initial=initial,
         position=_range(mapping, scope, unit, "joint_range", "jointRange") or UNLIMITED,
         velocity=_velocity(mapping, scope, unit),
-        effort=base.effort if effort is None else Range(-abs(effort), abs(effort)),
+        effort=effort or base.effort,
         equivalent_rotor_inertia=inertia,
         gear_ratio=gear,
         rotor_inertia=rotor,
@@ -75,16 +80,28 @@ def _id(mapping: Mapping, default: int | None) -> int | None:
 
 
 def _type(mapping: Mapping, default: JointType) -> JointType:
-    kind = mapping.choice(*_TYPE, choices=JOINT_TYPES, default=default, code="unknown-joint-type")
-    mode = mapping.get(*_ACTUATION)
-    if isinstance(mode, Scalar) and mode.text in _SURFACE_VELOCITY:
-        return JointType.TRACK
-    return kind
+    written = mapping.text(*_TYPE, default="")
+    kind = JOINT_TYPES.get(written, default)
+    if written and written not in JOINT_TYPES:
+        message = f"joint type '{written}' is unknown: this joint is taken as {default.value}"
+        message += " and DOES NOT MOVE." if default is JointType.FIXED else "."
+        message += did_you_mean_or_all(written, JOINT_TYPES)
+        mapping.diagnostics.warn("unknown-joint-type", message, mapping.at(*_TYPE))
+    mode = word(mapping, *_ACTUATION, choices=_ACTUATION_MODES, default="")
+    return JointType.TRACK if mode == "surface" else kind
+
+
+def _note_unit(mapping: Mapping, displacement: float, unit: float) -> None:
+    """Tell that a displacement is read in degrees: the format's manual says radians."""
+    if displacement != 0.0 and unit != 1.0:
+        message = "the displacement is read in degrees, like every angle of this file"
+        at = mapping.at("joint_displacement", "jointDisplacement")
+        mapping.diagnostics.note("displacement-unit", message, at)
 
 
 def _axis(mapping: Mapping, scope: Scope, kind: JointType, default: Array) -> Array:
     """Read a unit vector: three numbers, or a letter with or without a sign, shape (3,)."""
-    node = mapping.get(*_AXIS)
+    node = mapping.present(*_AXIS)
     if node is None:
         return default
     if isinstance(node, Scalar):
@@ -100,9 +117,11 @@ def _axis(mapping: Mapping, scope: Scope, kind: JointType, default: Array) -> Ar
     unit = unit_vector(axis)
     if unit is None:
         if kind is not JointType.FIXED and kind is not JointType.FREE:
-            scope.diagnostics.error("zero-axis", "a joint axis must not be zero", node.span)
+            message = "a joint axis must not be zero; Z is used"
+            scope.diagnostics.warn("zero-axis", message, node.span)
         return default
-    if np.abs(unit - axis).max() > 1e-3:  # less is the rounding of a file's digits
+    errors = [abs(u - a) for u, a in zip(unit.tolist(), axis.tolist(), strict=True)]
+    if max(errors) > 1e-3:  # less is the rounding of a file's digits
         message = "the joint axis is no unit vector; it is scaled to length 1"
         scope.diagnostics.warn("axis-not-unit", message, node.span)
     return unit
@@ -120,16 +139,19 @@ def _velocity(mapping: Mapping, scope: Scope, unit: float) -> Range:
 
 def _range(mapping: Mapping, scope: Scope, unit: float, *spellings: str) -> Range | None:
     """Read [lower, upper], or s for [-s, s]; 'unlimited' may stand for any of them."""
-    node = mapping.get(*spellings)
+    node = mapping.present(*spellings)
     if node is None:
         return None
     if isinstance(node, Scalar):
         bound = _bound(node, scope)
         return None if bound is None else Range(-abs(bound) * unit, abs(bound) * unit)
-    if not isinstance(node, Sequence) or len(node.items) != 2:
+    if not isinstance(node, Sequence) or node.count != 2:
         message = f"'{spellings[0]}' is [lower, upper], one number or 'unlimited'"
         scope.diagnostics.error("wrong-type", message, node.span)
         return None
+    if node.plain_numbers is not None:
+        lower, upper = node.plain_numbers.tolist()
+        return Range(lower * unit, upper * unit)
     lower, upper = (_bound(item, scope) for item in node.items)
     if lower is None or upper is None:
         return None

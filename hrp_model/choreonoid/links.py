@@ -10,7 +10,7 @@ from ..body import Joint, JointType, Link
 from ..devices import Device
 from ..inertia import MassProperties, merge
 from ..rigid import Pose
-from ..yaml_tree import Mapping, Scalar
+from ..yaml_tree import Mapping, Node, Scalar, Sequence
 from .devices import read_device
 from .elements import Contents, read_elements
 from .joints import read_joint
@@ -19,6 +19,8 @@ from .scope import Scope, finish_open, rotation, translation, words
 
 _UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
 _MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
+# Keys of a link that an included body does not take over.
+_KEPT_BY_BODY = ("name", "joint_name", "import", *_MASS_KEYS)
 _READ_KEYS = words(
     """
     type name joint_name parent translation rotation joint_type jointType joint_axis jointAxis
@@ -53,15 +55,16 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
     """Read an entry of type ``Link``."""
     mapping = _imported(mapping, scope)
     name = mapping.text("name", default="")
-    mass_keys = [key for key in _MASS_KEYS if key in mapping]
+    entries = mapping.entries()
+    mass_keys = [k for k in _MASS_KEYS if k in entries and not _is_empty(entries[k][1])]
     contents = read_elements(mapping, scope)
     joint = Joint(type=JointType.FIXED, name=mapping.text("joint_name", default="") or name)
     if contents.rigid_bodies:
         mass = _whole([read_mass(mapping, MassProperties()), *contents.rigid_bodies])
         default_mass = ""
     else:
-        mass = read_mass(mapping, _UNIT)
-        default_mass = "" if "inertia" in mapping else "inertia" if mass_keys else "mass"
+        mass = _without_rest(read_mass(mapping, _UNIT))
+        default_mass = "" if "inertia" in mass_keys else "inertia" if mass_keys else "mass"
     visual = tuple(contents.visual)
     link = Link(
         name=name,
@@ -81,15 +84,20 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
     return Draft(link, mapping, _devices(contents, scope, name, device_count), default_mass)
 
 
-def overlay_root(draft: Draft, scope: Scope, name: str, device_count: int) -> Draft:
+def overlay_root(draft: Draft, scope: Scope, own: tuple[str, ...], device_count: int) -> Draft:
     """Return the root link of a body included by an entry, with what the entry itself says.
 
-    Mass keys are not taken up; ranges and rotor inertia that the entry leaves out are reset.
+    Names and mass keys are not taken up; ranges and rotor inertia that the entry leaves out
+    are reset. The entry's keys in ``own`` are not those of a link.
     """
     mapping, link = draft.entry, draft.link
+    for key in _KEPT_BY_BODY:
+        if mapping.get(key) is not None:
+            message = f"'{key}' is left out: the included body keeps its own"
+            scope.diagnostics.note("left-out", message, mapping.at(key))
     contents = read_elements(mapping, scope)
-    R = rotation(scope, mapping) if "rotation" in mapping else link.X_PL.R
-    p = translation(mapping) if "translation" in mapping else link.X_PL.p
+    R = link.X_PL.R if mapping.lacks("rotation") else rotation(scope, mapping)
+    p = link.X_PL.p if mapping.lacks("translation") else translation(mapping)
     visual = link.visual + tuple(contents.visual)
     collision = link.collision + tuple(contents.collision)
     same = link.collision is link.visual and not contents.distinguished
@@ -100,17 +108,20 @@ def overlay_root(draft: Draft, scope: Scope, name: str, device_count: int) -> Dr
         visual=visual,
         collision=visual if same else collision,
         contact_material=mapping.text("material", default=link.contact_material),
-        info={**link.info, **link_info(mapping)},
+        info={**link.info, **link_info(mapping, own)},
     )
-    return replace(
-        draft, link=overlaid, devices=draft.devices + _devices(contents, scope, name, device_count)
-    )
+    finish_link(mapping, own)
+    devices = draft.devices + _devices(contents, scope, link.name, device_count)
+    return replace(draft, link=overlaid, devices=devices)
 
 
-def link_info(mapping: Mapping) -> dict[str, object]:
-    """Return the keys of a link that its reader has no use for, as plain Python values."""
+def link_info(mapping: Mapping, own: tuple[str, ...] = ()) -> dict[str, object]:
+    """Return the keys of a link that its reader has no use for, as plain Python values.
+
+    Nor has that of the entry it is part of, whose keys are ``own``.
+    """
     entries = mapping.entries().items()
-    return {k: v.plain_value() for k, (_, v) in entries if k not in _READ_KEYS}
+    return {k: v.plain_value() for k, (_, v) in entries if k not in _READ_KEYS and k not in own}
 
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
@@ -119,23 +130,35 @@ def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:
-    """Take up the entries of a node that the link imports, but for keys it has itself."""
+    """Take up the entries of nodes that the link imports, but for keys it has itself.
+
+    Of several nodes with the same key the last wins.
+    """
     imported = mapping.get("import")
     if imported is None:
         return mapping
-    if not isinstance(imported, Mapping):
-        what = imported.text if isinstance(imported, Scalar) else "a list"
-        message = f"'import' takes an alias of a mapping, not {what or 'nothing'}"
-        scope.diagnostics.error("wrong-type", message, imported.span)
-        return mapping
-    scope.diagnostics.note("imported", "the imported keys complete this link", imported.span)
-    return mapping.with_defaults(imported)
+    for other in reversed(imported.items) if isinstance(imported, Sequence) else [imported]:
+        if not isinstance(other, Mapping):
+            message = "'import' takes aliases of mappings"
+            scope.diagnostics.error("wrong-type", message, other.span)
+            continue
+        scope.diagnostics.note("imported", "the imported keys complete this link", other.span)
+        scope.reading.count("nodes", len(other))
+        mapping = mapping.with_defaults(other)
+    return mapping
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.is_null
 
 
 def _whole(parts: list[MassProperties]) -> MassProperties:
-    """Merge the parts of a link; the format drops the inertia of a massless whole."""
-    whole = merge(parts)
-    return whole if whole.mass > 0.0 else MassProperties()
+    return _without_rest(merge(parts))
+
+
+def _without_rest(mass: MassProperties) -> MassProperties:
+    """Return mass properties, but nothing of a massless link: the format drops its inertia."""
+    return mass if mass.mass != 0.0 else MassProperties()
 
 
 def _devices(contents: Contents, scope: Scope, link: str, count: int) -> tuple[Device, ...]:

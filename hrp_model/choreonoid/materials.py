@@ -9,17 +9,24 @@ import numpy as np
 
 from ..geometry import Color, Material, Texture
 from ..yaml_tree import Mapping, Scalar, Sequence
-from .scope import Scope, rotation
+from .scope import Scope, flag, rotation
 
 # What a shape without material, or a material without the key, looks like here.
 _DEFAULT_EXPONENT = 25.0
 DEFAULT_MATERIAL = Material(diffuse=(1.0, 1.0, 1.0), ambient=1.0, shininess=25.0 / 128.0)
 
 
-def read_appearance(mapping: Mapping, scope: Scope) -> Material:
-    """Read an ``appearance``; the same node gives the same object."""
-    if id(mapping) not in scope.cache:
-        scope.cache[id(mapping)] = _appearance(mapping, scope)
+def read_appearance(owner: Mapping, scope: Scope) -> Material | None:
+    """Read the ``appearance`` of a Shape; None without one. The same node gives the same object.
+
+    Wrong values are warnings: nobody refuses a robot for its colour.
+    """
+    with scope.diagnostics.forgiving("wrong-type", "wrong-count", "zero-axis"):
+        mapping = owner.mapping("appearance")
+        if not mapping:
+            return None
+        if id(mapping) not in scope.cache:
+            scope.cache[id(mapping)] = _appearance(mapping, scope)
     material: Material = scope.cache[id(mapping)]
     return material
 
@@ -86,7 +93,8 @@ def _texture(mapping: Mapping, scope: Scope) -> Texture | None:
 
 def _texture_angle(mapping: Mapping, scope: Scope) -> float:
     """Read an angle, or like some files an axis and an angle about it, in [rad]."""
-    if isinstance(mapping.get("rotation"), Sequence):
+    node = mapping.get("rotation")
+    if isinstance(node, Sequence) and node.count == 4:
         R = rotation(scope, mapping)
         return atan2(R[1, 0], R[0, 0])
     return mapping.number("rotation", default=0.0) * scope.angle
@@ -99,10 +107,10 @@ def _repeat(mapping: Mapping) -> tuple[bool, bool]:
         words = [item.boolean() if isinstance(item, Scalar) else None for item in both.items]
         s, t = (word is not False for word in [*words, True, True][:2])
     elif both is not None:
-        s = t = mapping.boolean("repeat", default=True)
+        s = t = flag(mapping, "repeat", default=True)
     return (
-        mapping.boolean("repeat_s", "repeatS", default=s),
-        mapping.boolean("repeat_t", "repeatT", default=t),
+        flag(mapping, "repeat_s", "repeatS", default=s),
+        flag(mapping, "repeat_t", "repeatT", default=t),
     )
 
 

@@ -9,27 +9,33 @@ from math import pi
 import numpy as np
 
 from ..geometry import Material, Mesh, SceneNode, Shape
-from ..meshing import planar_tex_coords
 from ..rigid import Array, axis_angle_matrix
 from ..yaml_tree import Mapping, Scalar
 from .geometries import read_geometry
 from .materials import DEFAULT_MATERIAL, read_appearance
-from .scope import Scope, placement
+from .nodes import COMMON
+from .scope import Scope, placement, word
 
 _UNITS = {
     "meter": 1.0, "metre": 1.0, "m": 1.0,
     "millimeter": 0.001, "millimetre": 0.001, "mm": 0.001,
     "inch": 0.0254, "in": 0.0254,
 }  # fmt: skip
+_RESOURCE_IGNORED = (
+    *COMMON, "exclude", "remove_redundant_vertices", "removeRedundantVertices",
+)  # fmt: skip
 _Y_UP = axis_angle_matrix([1.0, 0.0, 0.0], pi / 2.0)
 
 
 def read_shape(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
     """Read a ``Shape`` node, placed in the frame of the node that holds it."""
-    T = placement(mapping, scope).T
+    return shapes_of(mapping, scope, placement(mapping, scope).T)
+
+
+def shapes_of(mapping: Mapping, scope: Scope, T: Array) -> tuple[Shape, ...]:
+    """Read a ``Shape`` node but for its own place, and put it at T, shape (4, 4)."""
     name = mapping.text("name", default="")
-    appearance = mapping.mapping("appearance")
-    material = read_appearance(appearance, scope) if appearance else None
+    material = read_appearance(mapping, scope)
     geometry = mapping.mapping("geometry")
     shapes: tuple[Shape, ...] = ()
     if geometry is not None and geometry.text("type", default="") == "Resource":
@@ -38,13 +44,12 @@ def read_shape(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
     elif geometry is not None:
         found = read_geometry(geometry, scope)
         if found is not None:
-            shape = Shape(found, T, material or DEFAULT_MATERIAL, name)
-            shapes = (_textured(shape),)
+            shapes = (Shape(found, T, material or DEFAULT_MATERIAL, name),)
     elif mapping.get("geometry") is None:
         scope.diagnostics.warn(
             "missing-key", "a Shape without geometry shows nothing", mapping.span
         )
-    mapping.finish(ignore=("type",))
+    scope.finish(mapping, ignore=COMMON)
     return shapes
 
 
@@ -53,26 +58,53 @@ def read_resource(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
 
     A file that cannot be used was reported and gives no shapes.
     """
-    T = placement(mapping, scope).T @ _unit_and_axes(mapping)
+    T = placement(mapping, scope).T
+    scene = resource_scene(mapping, scope)
+    return () if scene is None else tuple(shape.moved(T) for shape in scene.flattened())
+
+
+def resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
+    """Return what a Resource takes out of a mesh or scene file, but for its own place.
+
+    None after reporting why there is nothing.
+    """
+    T = _unit_and_axes(mapping)
     uri = mapping.text("uri", "url", default="")
     node = mapping.text("node", "fragment", default="")
-    mapping.get("exclude")
+    crease = mapping.number("crease_angle", "creaseAngle", default=None)
     at = mapping.at("uri", "url")
-    mapping.finish(ignore=("type", "name"))
+    scope.finish(mapping, ignore=_RESOURCE_IGNORED)
     if not uri:
         scope.diagnostics.error("missing-key", "a Resource needs a 'uri'", mapping.span)
-        return ()
+        return None
     path = scope.reading.resolve(uri, at)
     scene = scope.reading.read_scene(path, at) if path else None
     if scene is None:
-        return ()
+        return None
     picked = _pick(scene, node, np.eye(3)) if node else scene
     if picked is None:
         message = f"'{uri}' has no node named '{node}'; it is left out"
         scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
-        return ()
+        return None
     elsewhere = scope.picked(uri) - {node} if picked.children else set()
-    return tuple(shape.moved(T) for shape in _without(picked, elsewhere).flattened())
+    found = replace(picked, T_PN=T @ picked.T_PN)
+    found = _without(found, elsewhere)
+    return found if crease is None else _creased(found, crease * scope.angle)
+
+
+def _creased(scene: SceneNode, angle: float) -> SceneNode:
+    """Return a scene whose meshes look sharp where faces meet at more than ``angle`` [rad].
+
+    That is for files whose normals are missing or make everything look flat.
+    """
+    shapes = tuple(
+        replace(shape, geometry=replace(mesh, normals=None, crease_angle=angle))
+        if isinstance(mesh := shape.geometry, Mesh)
+        else shape
+        for shape in scene.shapes
+    )
+    children = tuple(_creased(child, angle) for child in scene.children)
+    return replace(scene, shapes=shapes, children=children)
 
 
 def _without(scene: SceneNode, names: set[str]) -> SceneNode:
@@ -103,7 +135,7 @@ def _unit_and_axes(mapping: Mapping) -> Array:
     T = np.eye(4)
     metadata = mapping.get("metadata")
     if isinstance(metadata, Mapping):
-        unit = metadata.choice("length_unit", "lengthUnit", choices=_UNITS, default=1.0)
+        unit = word(metadata, "length_unit", "lengthUnit", choices=_UNITS, default=1.0)
         y_up = metadata.text("upper_axis", "upperAxis", default="Z").upper() == "Y"
         metadata.finish()
     elif isinstance(metadata, Scalar):
@@ -117,14 +149,4 @@ def _unit_and_axes(mapping: Mapping) -> Array:
 
 
 def _redrawn(shape: Shape, material: Material | None) -> Shape:
-    return shape if material is None else _textured(replace(shape, material=material))
-
-
-def _textured(shape: Shape) -> Shape:
-    """Give a mesh under a texture the default texture coordinates if it brings none."""
-    mesh = shape.geometry
-    if shape.material.texture is None or not isinstance(mesh, Mesh) or mesh.tex_coords:
-        return shape
-    if not len(mesh.triangles):
-        return shape
-    return replace(shape, geometry=replace(mesh, tex_coords=planar_tex_coords(mesh)))
+    return shape if material is None else replace(shape, material=material)

@@ -7,16 +7,20 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..diagnostics import Diagnostics
+from ..diagnostics import Diagnostics, Span, did_you_mean_or_all
 from ..reading import Reading
-from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
+from ..rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence
 
+_T = TypeVar("_T")
+# No key of the format is half as long.
+_LONGEST_KEY = 60
 _ZERO = np.zeros(3)
+_ONES = np.ones(3)
 
 
 @dataclass
@@ -29,6 +33,7 @@ class Scope:
         angle: Radians in one unit of the file's angles.
         cache: Results by the node that gave them: an alias stands for one object.
         libraries: Files of nodes that were read so far.
+        opened: How often such a file was used.
     """
 
     reading: Reading
@@ -36,8 +41,11 @@ class Scope:
     angle: float
     cache: dict[int, Any] = field(default_factory=dict)
     libraries: dict[Path, Document] = field(default_factory=dict)
+    opened: int = 0
     _picks: dict[str, set[str]] = field(default_factory=dict)
     _searched: int = 0
+    _anchored: set[int] = field(default_factory=set)
+    _collected: int = 0
 
     def picked(self, uri: str) -> set[str]:
         """Return the names of the nodes that the file picks out of another one, anywhere in it."""
@@ -55,15 +63,34 @@ class Scope:
             node = stack.pop()
             if isinstance(node, Mapping):
                 entries = {key: value for key, (_, value) in node.entries().items()}
-                uri, name = entries.get("uri"), entries.get("node", entries.get("fragment"))
+                uri = entries.get("uri", entries.get("url"))
+                name = entries.get("node", entries.get("fragment"))
                 if isinstance(uri, Scalar) and isinstance(name, Scalar):
                     self._picks.setdefault(uri.text, set()).add(name.text)
                 below = list(entries.values())
+            elif isinstance(node, Sequence) and node.plain_numbers is None:
+                below = node.items
             else:
-                below = node.items if isinstance(node, Sequence) else []
+                below = []
             new = [child for child in below if id(child) not in seen]
             seen.update(map(id, new))
             stack += new
+
+    def finish(self, mapping: Mapping, ignore: Collection[str] = ()) -> None:
+        """Warn about every key that nobody asked for, but for those in ``ignore``.
+
+        Nor about keys under which a node is only kept for aliases: any name will do.
+        """
+        documents = [self.document, *self.libraries.values()]
+        for document in documents[self._collected :]:
+            self._anchored.update(map(id, document.anchors.values()))
+        self._collected = len(documents)
+        kept = [
+            name
+            for name, (key, value) in mapping.entries().items()
+            if id(value) in self._anchored and _follows(value.span, key.span)
+        ]
+        mapping.finish(ignore=(*ignore, *kept))
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -80,11 +107,13 @@ class Placement:
         R: The rotations in it alone, without any scale, shape (3, 3).
     """
 
-    T: Array = field(default_factory=lambda: np.eye(4))
-    R: Array = field(default_factory=lambda: np.eye(3))
+    T: Array = field(default_factory=lambda: IDENTITY_4)
+    R: Array = field(default_factory=lambda: IDENTITY_3)
 
     def __matmul__(self, other: Placement) -> Placement:
         """Place ``other`` inside this one."""
+        if other is UNMOVED or self is UNMOVED:
+            return self if other is UNMOVED else other
         return Placement(self.T @ other.T, self.R @ other.R)
 
     @property
@@ -93,11 +122,16 @@ class Placement:
         return Pose(self.R, self.T[:3, 3])
 
 
+UNMOVED = Placement()
+
+
 def placement(mapping: Mapping, scope: Scope) -> Placement:
     """Read translation, rotation and scale of a node, applied in the order T R S."""
+    if mapping.lacks("translation", "rotation", "scale"):  # as most nodes do
+        return UNMOVED
     R = rotation(scope, mapping)
-    T = np.eye(4)
-    T[:3, :3] = R * scale(mapping)
+    T = IDENTITY_4.copy()
+    T[:3, :3] = R if mapping.lacks("scale") else R * scale(mapping)
     T[:3, 3] = translation(mapping)
     return Placement(T, R)
 
@@ -106,7 +140,7 @@ def scale(mapping: Mapping) -> Array:
     """Read a scale along the axes: three numbers, or one for all, shape (3,)."""
     if isinstance(mapping.get("scale"), Scalar):
         return np.full(3, mapping.number("scale", default=1.0))
-    return mapping.numbers("scale", count=3, default=np.ones(3))
+    return mapping.numbers("scale", count=3, default=_ONES)
 
 
 def translation(mapping: Mapping, *spellings: str) -> Array:
@@ -120,8 +154,9 @@ def translation(mapping: Mapping, *spellings: str) -> Array:
 def rotation(scope: Scope, mapping: Mapping, *spellings: str) -> Array:
     """Read [x, y, z, angle], or a list of such, multiplied left to right, shape (3, 3)."""
     spellings = spellings or ("rotation",)
-    R = np.eye(3)
-    for x, y, z, angle in _vectors(mapping, spellings, 4):
+    R = IDENTITY_3
+    for vector in _vectors(mapping, spellings, 4):
+        x, y, z, angle = vector.tolist()
         axis = unit_vector((x, y, z))
         if axis is not None:
             R = R @ axis_angle_matrix(axis, angle * scope.angle)
@@ -136,15 +171,15 @@ def rotation(scope: Scope, mapping: Mapping, *spellings: str) -> Array:
 
 def _vectors(mapping: Mapping, spellings: tuple[str, ...], count: int) -> list[Array]:
     """Return one vector, or those of a list of vectors, all of ``count`` numbers."""
-    node = mapping.get(*spellings)
+    node = mapping.present(*spellings)
     return [] if node is None else _flattened(node, count, mapping.diagnostics)
 
 
 def _flattened(node: Node, count: int, diagnostics: Diagnostics) -> list[Array]:
     """Return a vector, or those in a list of such; aliases of lists may stand in lists."""
-    if isinstance(node, Sequence) and not node.items:
+    if isinstance(node, Sequence) and not node.count:
         return []
-    if isinstance(node, Sequence) and isinstance(node.items[0], Sequence):
+    if isinstance(node, Sequence) and node.is_nested:
         return [vector for item in node.items for vector in _flattened(item, count, diagnostics)]
     vector = numbers(node, count, diagnostics)
     return [] if vector is None else [vector]
@@ -163,6 +198,36 @@ def numbers(node: Node, count: int, diagnostics: Diagnostics) -> Array | None:
     return None
 
 
+def flag(mapping: Mapping, *spellings: str, default: bool) -> bool:
+    """Return a truth value; anything else is reported and not used, as the format has it."""
+    node = mapping.get(*spellings)
+    if not isinstance(node, Scalar) or node.is_boolean or node.is_null:
+        return mapping.boolean(*spellings, default=default)
+    message = f"'{node.text}' is neither true nor false and not used"
+    mapping.diagnostics.warn("unknown-word", message, node.span)
+    return default
+
+
+def word(
+    mapping: Mapping,
+    *spellings: str,
+    choices: dict[str, _T],
+    default: _T,
+    code: str = "unknown-word",
+) -> _T:
+    """Return what a word stands for; an unknown one is reported and not used.
+
+    For words that other programs pass over when they do not know them.
+    """
+    written = mapping.text(*spellings, default="")
+    if not written or written in choices:
+        return choices.get(written, default)
+    key = next(s for s in spellings if s in mapping)
+    message = f"{key} '{written}' is unknown and not used.{did_you_mean_or_all(written, choices)}"
+    mapping.diagnostics.warn(code, message, mapping.at(*spellings))
+    return default
+
+
 def finish_open(mapping: Mapping, known: frozenset[str], free: Collection[str] = ()) -> None:
     """Warn about keys that look like misspelt ones of ``known``, but for those in ``free``.
 
@@ -172,10 +237,15 @@ def finish_open(mapping: Mapping, known: frozenset[str], free: Collection[str] =
     mapping.finish(ignore=others.union(free))
 
 
-@lru_cache(maxsize=1024)  # the same few keys stand in every link of a file
+@lru_cache(maxsize=2**16)  # the same few keys stand in every link of a file
 def _misspelt(key: str, known: frozenset[str]) -> bool:
     """Whether a key looks like a slip of the pen in one of the known ones."""
-    return bool(difflib.get_close_matches(key, known, n=1, cutoff=0.8))
+    return len(key) <= _LONGEST_KEY and bool(difflib.get_close_matches(key, known, n=1, cutoff=0.8))
+
+
+def _follows(value: Span, key: Span) -> bool:
+    """Whether a value stands behind its key: what an alias names stands before it."""
+    return value.source is key.source and value.start > key.start
 
 
 def words(text: str) -> frozenset[str]:

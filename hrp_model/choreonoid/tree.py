@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,11 +13,19 @@ from ..devices import Device
 from ..diagnostics import did_you_mean
 from ..rigid import Pose
 from ..yaml_tree import Mapping, Node, Scalar, Sequence
+from .collision_rules import Rule, included_rules
 from .links import Draft, finish_link, overlay_root, read_link
+from .nodes import check_type
 from .scope import Scope
 
 _INCLUDE_KEYS = (
     "uri", "prefix", "suffix", "device_prefix", "devicePrefix", "joint_id_offset", "jointIdOffset",
+)  # fmt: skip
+# Far beyond any model; bodies that include others twice each get there quickly.
+_MAX_LINKS = 10_000
+_TRACK_KEYS = (
+    "numJoints", "num_joints", "joint_offset", "jointOffset", "initialJointAngles",
+    "initial_joint_angles",
 )  # fmt: skip
 
 
@@ -29,11 +37,24 @@ class Tree:
         drafts: In the order of the file; from ``arrange`` on parents come first.
         extra_joints: Of included bodies.
         info: Of included bodies.
+        collision_rules: Of included bodies; None if they say nothing.
+        overflown: Whether an included body was left out because of its size.
     """
 
     drafts: list[Draft] = field(default_factory=list)
     extra_joints: list[ExtraJoint] = field(default_factory=list)
     info: dict[str, Any] = field(default_factory=dict)
+    collision_rules: list[Rule] | None = None
+    overflown: bool = False
+
+    _counted: tuple[int, int] = (0, 0)  # so many drafts have so many devices
+
+    def device_count(self) -> int:
+        """Return the number of devices of all links; drafts may only be added between calls."""
+        drafts, devices = self._counted
+        devices += sum(len(draft.devices) for draft in self.drafts[drafts:])
+        self._counted = len(self.drafts), devices
+        return devices
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -61,6 +82,8 @@ def read_links(node: Node, scope: Scope) -> Tree:
         if not isinstance(entry, Mapping):
             scope.diagnostics.error("wrong-type", "expected the keys of a link", entry.span)
             continue
+        if type_name:
+            check_type(entry, type_name, scope)
         written = entry.text("type", default=type_name or "Link")
         reader = _ENTRIES.get(written)
         if reader is None:
@@ -69,11 +92,12 @@ def read_links(node: Node, scope: Scope) -> Tree:
         else:
             reader(entry, scope, tree)
     _name_uniquely(tree, scope)
+    _name_joints_uniquely(tree, scope)
     return tree
 
 
 def _link(entry: Mapping, scope: Scope, tree: Tree) -> None:
-    tree.drafts.append(read_link(entry, scope, len(tree.devices)))
+    tree.drafts.append(read_link(entry, scope, tree.device_count()))
 
 
 def _skip(entry: Mapping, scope: Scope, tree: Tree) -> None:
@@ -87,9 +111,14 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     if not uri:
         scope.diagnostics.error("missing-key", "a SubBody needs a 'uri'", entry.span)
         return
-    path = scope.reading.resolve(uri, at, needed=True)
+    path = scope.reading.resolve(uri, at)
     body = scope.reading.read_body(path, at) if path else None
     if body is None:
+        return
+    if len(tree.drafts) + len(body.links) > _MAX_LINKS:
+        message = f"with this body the model has more than {_MAX_LINKS} links"
+        scope.diagnostics.error("too-large", message, at)
+        tree.overflown = True
         return
     prefix, suffix = entry.text("prefix", default=""), entry.text("suffix", default="")
     device_prefix = entry.text("device_prefix", "devicePrefix", default=prefix)
@@ -101,13 +130,15 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     drafts = [_included(link, body, entry, rename, device_prefix, offset) for link in body.links]
     root = drafts[0]
     root = replace(root, link=replace(root.link, parent=entry.text("parent", default="") or None))
-    drafts[0] = overlay_root(root, scope, root.link.name, len(tree.devices))
-    finish_link(entry, _INCLUDE_KEYS)
+    drafts[0] = overlay_root(root, scope, _INCLUDE_KEYS, tree.device_count())
     tree.drafts += drafts
     for joint in body.extra_joints:
         a, b = joint.links
         tree.extra_joints.append(replace(joint, links=(rename(a), rename(b))))
     tree.info = {**body.info, **tree.info}
+    rules = included_rules(body, rename)
+    if rules is not None:
+        tree.collision_rules = [*(tree.collision_rules or ()), *rules]
 
 
 def _included(
@@ -135,21 +166,24 @@ def _included(
 
 def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:
     """Make the chain of shoe links: a free one, then each hinged to the one before."""
-    own = ("numJoints", "num_joints", "joint_offset", "jointOffset", "initialJointAngles")
-    count = entry.integer("numJoints", "num_joints", default=0)
+    length = entry.integer("numJoints", "num_joints", default=0)
     offset = entry.numbers("joint_offset", "jointOffset", count=3, default=np.zeros(3))
     angles = entry.numbers(
         "initialJointAngles", "initial_joint_angles", count=None, default=np.zeros(0)
     )
-    if not 3 <= count <= 1000:
+    if "joint_offset" not in entry and "jointOffset" not in entry:
+        message = "a ContinuousTrack needs a 'joint_offset'"
+        scope.diagnostics.error("missing-key", message, entry.span)
+    if not 3 <= length <= 1000:
         message = "a ContinuousTrack has 3 to 1000 joints"
         scope.diagnostics.error("wrong-count", message, entry.at("numJoints", "num_joints"))
         return
-    first = read_link(entry, scope, len(tree.devices))
-    finish_link(entry, own)
+    first = read_link(entry, scope, tree.device_count())
+    finish_link(first.entry, _TRACK_KEYS)
     name = first.link.name
-    info = {**first.link.info, "isContinuousTrack": True}
-    for i in range(count):
+    info = {k: v for k, v in first.link.info.items() if k not in _TRACK_KEYS}
+    info["isContinuousTrack"] = True
+    for i in range(length):
         joint = replace(
             first.link.joint,
             name=f"{name}{i}",
@@ -159,30 +193,59 @@ def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:
         link = replace(first.link, name=f"{name}{i}", joint=joint, info=info)
         if i:
             link = replace(link, parent=f"{name}{i - 1}", X_PL=Pose(p=offset))
-        tree.drafts.append(Draft(link, entry, () if i else first.devices))
+        devices = () if i else tuple(replace(x, link=link.name) for x in first.devices)
+        tree.drafts.append(Draft(link, entry, devices, first.default_mass))
+
+
+class _Names:
+    """Names that are in use, and new ones beside them."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def new(self, stem: str, first: int) -> str:
+        """Return the stem with the first number from ``first`` on that makes it unique."""
+        number = max(first, self._next.get(stem, first))
+        while f"{stem}{number}" in self._taken:
+            number += 1
+        self._next[stem] = number + 1
+        self._taken.add(f"{stem}{number}")
+        return f"{stem}{number}"
 
 
 def _name_uniquely(tree: Tree, scope: Scope) -> None:
     """Give a name to links that have none, and a new one to all but the first of equals."""
-    taken = {draft.link.name for draft in tree.drafts}
+    names = _Names(draft.link.name for draft in tree.drafts)
     seen: set[str] = set()
     for i, draft in enumerate(tree.drafts):
         name = draft.link.name
         if name and name not in seen:
             seen.add(name)
             continue
-        unique = next(
-            candidate
-            for n in range(len(tree.drafts) + 1)
-            if (candidate := f"{name}_{n + 2}" if name else f"link{i + n}") not in taken
-        )
-        taken.add(unique)
+        unique = names.new(f"{name}_", 2) if name else names.new("link", i)
         seen.add(unique)
         code = "duplicate-link-name" if name else "unnamed-link"
         problem = f"another link is named '{name}'" if name else "this link has no name"
         message = f"{problem}; this one becomes '{unique}'"
         scope.diagnostics.warn(code, message, draft.entry.at("name"))
         tree.drafts[i] = _renamed(draft, unique)
+
+
+def _name_joints_uniquely(tree: Tree, scope: Scope) -> None:
+    """Give a new name to all but the first of equally named joints."""
+    names = _Names(draft.link.joint.name for draft in tree.drafts)
+    seen: set[str] = set()
+    for i, draft in enumerate(tree.drafts):
+        name = draft.link.joint.name
+        if name in seen:
+            unique = names.new(f"{name}_", 2)
+            message = f"another joint is named '{name}'; this one becomes '{unique}'"
+            at = draft.entry.at("joint_name", "name")
+            scope.diagnostics.warn("duplicate-joint-name", message, at)
+            joint = replace(draft.link.joint, name=unique)
+            tree.drafts[i] = replace(draft, link=replace(draft.link, joint=joint))
+        seen.add(tree.drafts[i].link.joint.name)
 
 
 def _renamed(draft: Draft, name: str) -> Draft:

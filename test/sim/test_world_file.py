@@ -321,12 +321,12 @@ bodies:
 
 
 def test_a_bad_model_is_located_in_its_own_file_and_the_world_is_read_on(tmp_path, world):
-    (tmp_path / "bad.body").write_text(ARM.replace("prismatic", "prismatik"))
+    (tmp_path / "bad.body").write_text(ARM.replace("joint_axis: X", "joint_axis: W"))
     quiet = Diagnostics(listener=lambda _: None)
     with pytest.raises(ModelError) as caught:
         world("bodies: [ { model: bad.body }, { model: arm.body, joints: { J8: 0 } } ]", quiet)
     model, joint = caught.value.diagnostics
-    assert str(model.at) == f"{tmp_path / 'bad.body'}:8:41"
+    assert str(model.at) == f"{tmp_path / 'bad.body'}:8:77"
     assert joint.code == "unknown-joint"
 
 

@@ -84,6 +84,37 @@ def test_a_camera_without_format_takes_colours(diagnostics):
     diagnostics.take("no-format")
 
 
+def test_a_camera_of_unknown_format_takes_colours_too(diagnostics):
+    device = read_device("type: Camera, format: COLOUR", diagnostics)
+    assert device.image_type is ImageType.COLOR
+    assert diagnostics.take("no-format").severity.value == "warning"
+
+
+def test_an_unknown_lens_is_a_normal_one(diagnostics):
+    device = read_device("type: Camera, format: COLOR, lens_type: FISHYE", diagnostics)
+    assert device.lens_type is LensType.NORMAL
+    assert "Did you mean 'FISHEYE'?" in diagnostics.take("unknown-word").message
+
+
+@pytest.mark.parametrize("word", ["1", "maybe", "0"])
+def test_what_is_neither_true_nor_false_leaves_the_default(word, diagnostics):
+    assert read_device(f"type: PointLight, on: {word}", diagnostics).on
+    assert diagnostics.take("unknown-word").severity.value == "warning"
+
+
+def test_a_step_wins_over_a_number_of_rays(diagnostics):
+    keys = "yaw_range: 90, yaw_step: 1, yaw_samples: 3"
+    device = read_device(f"type: RangeSensor, {keys}", diagnostics)
+    assert device.yaw_step == pytest.approx(radians(1))
+
+
+@pytest.mark.parametrize(
+    ("keys", "rate"), [("frameRate: 5", 5.0), ("frame_rate: 5, scan_rate: 7", 7.0)]
+)
+def test_scans_are_frames(keys, rate, diagnostics):
+    assert read_device(f"type: RangeSensor, {keys}", diagnostics).scan_rate == rate
+
+
 @pytest.mark.parametrize(
     ("frame", "forward", "up"),
     [

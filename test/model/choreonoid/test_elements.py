@@ -6,6 +6,7 @@ from body_tools import read_link, read_text
 
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
 from hrp_model.measure import area, signed_volume
+from hrp_model.tessellate import shape_mesh
 
 BOX = "{ type: Box, size: [1, 2, 3] }"
 BOX_SHAPE = "{ type: Shape, geometry: " + BOX + " }"
@@ -131,7 +132,7 @@ def test_visual_inside_collision_is_an_error(diagnostics):
         ("type: Sphere", Sphere(1.0)),
         ("type: Cylinder, radius: 2, top: off", Cylinder(2.0, 1.0, top=False)),
         ("type: Capsule, height: 0", Capsule(1.0, 0.0)),
-        ("type: Cone, bottom: false, divisionNumber: 8", Cone(1.0, 1.0, bottom=False)),
+        ("type: Cone, bottom: false, divisionNumber: 8", Cone(1.0, 1.0, bottom=False, divisions=8)),
     ],
 )
 def test_primitives_and_their_defaults(written, expected, diagnostics):
@@ -162,7 +163,7 @@ def test_face_sets(written, diagnostics):
     vertices = "[0,0,0, 1,0,0, 1,1,0, 0,1,0]"
     mesh = geometry(written.replace("V", vertices), diagnostics)
     assert area(mesh) == pytest.approx(1.0)
-    assert mesh.triangles.tolist() == [[0, 1, 2], [0, 2, 3]]
+    assert len(mesh.triangles) == 2
 
 
 def test_normals_and_texture_coordinates_follow_the_faces(diagnostics):
@@ -215,6 +216,23 @@ def test_a_height_field(diagnostics):
         "type: ElevationGrid, x_dimension: 2, zDimension: 2, height: [0, 0, 0, 0]", diagnostics
     )
     assert area(mesh) == pytest.approx(1.0)
+
+
+def test_a_height_field_may_say_where_an_image_lies(diagnostics):
+    written = "type: ElevationGrid, xDimension: 2, zDimension: 2, height: [0, 0, 0, 0]"
+    coords = "0,0, 1,0, 0,1, 1,1"
+    mesh = geometry(f"{written}, texCoord: [{coords}]", diagnostics)
+    # Both axes run with the grid, so that each corner's coordinates are its place.
+    st = mesh.tex_coords.values[mesh.tex_coords.indices]
+    np.testing.assert_array_equal(st, mesh.vertices[mesh.triangles][..., (0, 2)])
+    assert geometry(f"{written}, tex_coord: [0, 1]", diagnostics).tex_coords is None
+    diagnostics.take("bad-attribute")
+
+
+@pytest.mark.parametrize("number", ["2", "-1", "1001"])
+def test_an_impossible_number_of_divisions_is_left_out(number, diagnostics):
+    assert geometry(f"type: Sphere, division_number: {number}", diagnostics) == Sphere(1.0)
+    diagnostics.take("bad-division-number")
 
 
 def test_a_height_field_without_all_heights_is_an_error(diagnostics):
@@ -278,7 +296,7 @@ def test_a_texture_gives_a_mesh_coordinates(tmp_path, diagnostics):
     assert texture.path == tmp_path / "wood.png"
     assert (texture.repeat, texture.scale) == ((True, False), (2.0, 3.0))
     assert texture.rotation == pytest.approx(np.pi / 2)
-    assert link.visual[0].geometry.tex_coords.values.max() == 1.0
+    assert shape_mesh(link.visual[0]).tex_coords.values.max() == 1.0
 
 
 def test_a_texture_may_be_turned_about_an_axis(tmp_path, diagnostics):
@@ -304,6 +322,22 @@ def test_numbers_left_over_in_a_list_of_points_are_reported(diagnostics):
     )
     assert len(mesh.vertices) == 3
     assert diagnostics.take("wrong-count").severity.value == "warning"
+
+
+def test_a_node_that_may_be_skipped_is_kept_with_no_more_than_a_note(diagnostics):
+    text = "links: [{name: A, elements: {Gadget: {isOptional: true, x: 1}}}]"
+    (device,) = read_text(text, diagnostics).devices
+    assert (device.type_name, device.info["x"]) == ("Gadget", 1)
+    assert diagnostics.take("unknown-type").severity.value == "note"
+
+
+def test_a_scale_above_a_rigid_body_stretches_its_inertia(diagnostics):
+    inner = "RigidBody: {mass: 2, center_of_mass: [1, 0, 0], inertia: [1, 0, 0, 2, 0, 3]}"
+    link = link_of(f"{{Transform: {{scale: [2, 2, 2], elements: {{{inner}}}}}}}", diagnostics)
+    # A body twice as long with the same mass has four times the inertia.
+    assert link.mass == 2.0
+    np.testing.assert_allclose(link.center_of_mass, (2, 0, 0))
+    np.testing.assert_allclose(link.inertia, 4.0 * np.diag([1.0, 2.0, 3.0]))
 
 
 def test_what_is_skipped_is_skipped_with_its_contents(diagnostics):

@@ -1,6 +1,8 @@
 """No text crashes the reader: it gives a body, or an error."""
 
 import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import yaml
@@ -62,6 +64,17 @@ def read(text, header=HEADER):
 def test_no_tree_of_known_words_crashes(entries, rules, loops):
     top = {"links": entries, "collision_detection_rules": rules, "extra_joints": loops}
     read(yaml.safe_dump(top, allow_unicode=True))
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(NODES)
+def test_no_scene_of_known_words_crashes(nodes):
+    with TemporaryDirectory() as folder:
+        scene = yaml.safe_dump({"format_version": 1.0, "scene": nodes}, allow_unicode=True)
+        (Path(folder) / "x.scen").write_text(scene, encoding="utf-8")
+        diagnostics = Diagnostics(listener=lambda _: None)
+        text = "links: [{name: A, elements: {Resource: {uri: x.scen}}}]"
+        assert read_text(text, diagnostics, Path(folder)) is not None
 
 
 @settings(derandomize=True, deadline=None)

@@ -44,10 +44,12 @@ def test_surface_velocity_makes_a_track(diagnostics):
     assert joint(keys, diagnostics).type is JointType.TRACK
 
 
-def test_an_unknown_joint_type_is_an_error_with_a_suggestion(diagnostics):
-    joint("joint_type: revolut", diagnostics)
+def test_an_unknown_joint_type_is_fixed_and_says_so_aloud(diagnostics):
+    assert joint("joint_type: revolut", diagnostics).type is JointType.FIXED
     found = diagnostics.take("unknown-joint-type")
-    assert "Did you mean 'revolute'?" in found.message
+    assert found.severity.value == "warning"
+    assert "'revolut' is unknown" in found.message
+    assert "DOES NOT MOVE. Did you mean 'revolute'?" in found.message
     assert found.at.source.text[found.at.start : found.at.end] == "revolut"
 
 
@@ -74,11 +76,22 @@ def test_an_axis_is_scaled_to_length_one(diagnostics):
 
 @pytest.mark.parametrize(
     ("axis", "code"),
-    [("W", "unknown-axis"), ("[0, 0, 0]", "zero-axis"), ("[1, 0]", "wrong-count")],
+    [("W", "unknown-axis"), ("[1, 0]", "wrong-count")],
 )
 def test_a_useless_axis_is_an_error(axis, code, diagnostics):
     joint(f"joint_type: revolute, joint_axis: {axis}", diagnostics)
-    diagnostics.take(code)
+    assert diagnostics.take(code).severity.value == "error"
+
+
+def test_an_axis_of_no_direction_is_the_default_one(diagnostics):
+    read = joint("joint_type: revolute, joint_axis: [0, 0, 0]", diagnostics)
+    assert read.axis.tolist() == [0, 0, 1]
+    assert diagnostics.take("zero-axis").severity.value == "warning"
+
+
+def test_an_unknown_actuation_mode_is_reported(diagnostics):
+    joint("joint_type: revolute, actuationMode: jointTorqe", diagnostics)
+    assert "Did you mean 'jointTorque'?" in diagnostics.take("unknown-word").message
 
 
 @pytest.mark.parametrize(
@@ -141,6 +154,15 @@ def test_a_joint_axis_inertia_replaces_the_product(diagnostics):
 def test_a_displacement_wins_over_an_angle(diagnostics):
     read = joint("joint_type: revolute, joint_angle: 10, joint_displacement: 20", diagnostics)
     assert read.initial == pytest.approx(radians(20))
+    assert diagnostics.take("displacement-unit").severity.value == "note"
+
+
+@pytest.mark.parametrize(
+    ("written", "limit"), [("7", 7.0), ("unlimited", inf), ("[-7, 7]", 7.0), ("-7", 7.0)]
+)
+def test_efforts_may_be_unlimited(written, limit, diagnostics):
+    read = joint(f"joint_type: revolute, max_joint_effort: {written}", diagnostics)
+    assert read.effort == (-limit, limit)
 
 
 def test_an_absurd_joint_id_is_an_error(diagnostics):
@@ -230,6 +252,34 @@ def test_an_import_completes_the_link(diagnostics):
     link = read_text(text, diagnostics).root
     assert (link.mass, link.inertia[0, 0]) == (2.0, 1.0)
     diagnostics.take("imported")
+
+
+def test_of_several_imports_the_last_wins(diagnostics):
+    text = (
+        "S: &S {mass: 5, density: 1}\nT: &T {mass: 6}\n"
+        "links: [{name: A, import: [*S, *T], inertia: [1,0,0,1,0,1]}]"
+    )
+    link = read_text(text, diagnostics).root
+    assert (link.mass, link.info["density"]) == (6.0, 1)
+    diagnostics.take("imported")
+    diagnostics.take("imported")
+
+
+def test_a_massless_link_has_no_inertia(diagnostics):
+    link = read_link("mass: 0\ninertia: [1, 0, 0, 1, 0, 1]\ncenterOfMass: [1, 2, 3]", diagnostics)
+    assert not link.inertia.any()
+    assert not link.center_of_mass.any()
+
+
+@pytest.mark.parametrize("key", ["mass", "joint_id", "jointRange", "translation", "elements"])
+def test_a_key_without_value_is_as_if_it_were_not_there(key, diagnostics):
+    link = read_link(f"{key}:", diagnostics)
+    plain = read_link("x: 1", diagnostics)
+    assert (link.mass, link.joint.id, link.joint.position) == (
+        plain.mass, plain.joint.id, plain.joint.position,
+    )  # fmt: skip
+    assert not diagnostics.has_errors
+    diagnostics.found.clear()
 
 
 def test_links_know_their_place(diagnostics):

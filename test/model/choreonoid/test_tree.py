@@ -1,4 +1,4 @@
-"""The tree of links, included bodies, loops, collision rules, headers and wrappers."""
+"""The tree of links, included bodies, loops, collision rules, and headers."""
 
 import numpy as np
 import pytest
@@ -66,6 +66,22 @@ def test_names_are_made_unique_with_warnings(diagnostics):
     diagnostics.take("unnamed-link")
 
 
+def test_joint_names_are_made_unique_with_warnings(diagnostics):
+    text = "links: [{name: R}, {name: A, parent: R, joint_name: J}, {name: J, parent: R}]"
+    body = read_text(text, diagnostics)
+    assert [link.joint.name for link in body.links] == ["R", "J", "J_2"]
+    assert names(body) == ["R", "A", "J"]
+    assert "'J_2'" in diagnostics.take("duplicate-joint-name").message
+
+
+def test_links_may_stand_under_their_types(diagnostics):
+    body = read_text("links: {Link: {name: A}}", diagnostics)
+    assert names(body) == ["A"]
+    read_text("links: {Link: {type: Skip, name: A}}", diagnostics)
+    diagnostics.take("type-mismatch")
+    diagnostics.found.clear()
+
+
 def test_neighbours_do_not_collide(diagnostics):
     disabled = read_text(LINKS, diagnostics).self_collision_disabled
     assert disabled == pairs("RA", "AB", "BC")
@@ -79,6 +95,8 @@ def test_neighbours_do_not_collide(diagnostics):
         ("[{disabled_links: [B]}]", ("RB", "AB", "BC")),
         ("[{disabled_links: all}, {enabled_links: [R, C]}]", ("RA", "RB", "AB", "AC", "BC")),
         ("[{disabled_link_chain_level: 1}, {enabled_link_group: [A, B]}]", ("RA", "BC")),
+        ("[{disabled_link_chain_level: 1}, {enabled_links: [B]}]", ("RA",)),
+        ("[{disabled_links: [B]}, {enabled_link_group: [A, B]}]", ("RB", "BC")),
         ("[]", ()),
     ],
 )
@@ -93,6 +111,14 @@ def test_the_older_collision_keys(diagnostics):
     )
     body = read_text(f"collisionDetection: {old}{LINKS}", diagnostics)
     assert body.self_collision_disabled == pairs("RB", "RC", "AC", "BC")
+
+
+@pytest.mark.parametrize("rule", ["{disabled_links: all}", "{disabled_link_chain_level: 9}"])
+def test_more_pairs_than_a_model_can_have_are_not_kept(rule, diagnostics):
+    links = ", ".join(f"{{name: L{i}, parent: L0}}" for i in range(1, 500))
+    text = f"links: [{{name: L0}}, {links}]\ncollision_detection_rules: [{rule}]"
+    assert len(read_text(text, diagnostics).self_collision_disabled) == 100_000
+    diagnostics.take("too-large")
 
 
 def test_a_rule_about_an_unknown_link_is_reported(diagnostics):
@@ -168,6 +194,15 @@ links:
     assert body.extra_joints[0].links == ("L_BASE_X", "L_TIP_X")
 
 
+def test_of_an_included_body_names_and_masses_stay(tmp_path, diagnostics):
+    (tmp_path / "sub.body").write_text(HEADER + SUB.replace("name: SUB", ""))
+    entry = "{type: SubBody, uri: sub.body, parent: R, name: X, mass: 9}"
+    base = read_text(f"links: [{{name: R}}, {entry}]", diagnostics, tmp_path).links[1]
+    assert (base.name, base.mass) == ("BASE", 2.0)
+    assert "uri" not in base.info
+    assert [diagnostics.take("left-out").severity.value for _ in range(2)] == ["note"] * 2
+
+
 def test_a_body_that_includes_itself_is_an_error(tmp_path, diagnostics):
     path = tmp_path / "a.body"
     path.write_text(HEADER + "links: [{name: R}, {type: SubBody, uri: a.body, parent: R}]\n")
@@ -175,10 +210,48 @@ def test_a_body_that_includes_itself_is_an_error(tmp_path, diagnostics):
     assert "a.body -> a.body" in diagnostics.take("resource-cycle").message
 
 
-def test_a_missing_body_is_an_error(tmp_path, diagnostics):
-    read_text("links: [{name: R}, {type: SubBody, uri: no.body, parent: R}]", diagnostics, tmp_path)
+def test_a_body_used_twice_is_read_once(tmp_path, diagnostics):
+    (tmp_path / "sub.body").write_text(HEADER + "links: [{name: A, mass: 1 kg}]\n")
+    entries = ", ".join(f"{{type: SubBody, uri: sub.body, parent: R, prefix: {p}}}" for p in "LR")
+    assert names(read_text(f"links: [{{name: R}}, {entries}]", diagnostics, tmp_path)) == [
+        "R", "LA", "RA",
+    ]  # fmt: skip
+    diagnostics.take("trailing-text")
+
+
+def test_without_a_body_that_is_missing_the_rest_is_read(tmp_path, diagnostics):
+    text = "links: [{name: R}, {type: SubBody, uri: no.body, parent: R}, {name: A, parent: R}]"
+    assert names(read_text(text, diagnostics, tmp_path)) == ["R", "A"]
     found = str(diagnostics.take("missing-resource"))
-    assert "error: cannot use 'no.body': no such file" in found
+    assert "warning: 'no.body' is left out: no such file" in found
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("_rules: [{disabled_links: all}]", ("RA", "RB", "RC", "AB", "AC", "BC")),
+        ("_rules: [{disabled_link_chain_level: 2}]", ("RA", "AB", "BC", "RB", "AC")),
+        ("_rules: [{disabled_links: [B]}, {enabled_links: A}]", ("RB", "BC", "AB")),
+        ("_rules: [{disabled_link_group: [A, C, X]}]", ("AC",)),
+        ("_rules: []", ()),
+        (": {exclude_tree_depth: 0, exclude_links: [C]}", ("RC", "AC", "BC")),
+        (": {exclude_link_groups: [{links: [A, C]}, [B, A]]}", ("RA", "AB", "BC", "AC")),
+    ],
+)
+def test_rules_of_an_included_body_count(rules, expected, tmp_path, diagnostics):
+    text = f"{HEADER}collision_detection{rules}{LINKS}"
+    (tmp_path / "sub.body").write_text(text, encoding="utf-8")
+    body = read_text("links: [{type: SubBody, uri: sub.body}]", diagnostics, tmp_path)
+    assert body.self_collision_disabled == pairs(*expected)
+    diagnostics.found = [d for d in diagnostics.found if d.code != "unknown-link"]
+
+
+def test_rules_of_the_file_itself_win_over_those_of_included_bodies(tmp_path, diagnostics):
+    rules = "collision_detection_rules: [{disabled_links: all}]"
+    (tmp_path / "sub.body").write_text(f"{HEADER}{rules}{LINKS}", encoding="utf-8")
+    text = "collisionDetection: {}\nlinks: [{type: SubBody, uri: sub.body}]"
+    body = read_text(text, diagnostics, tmp_path)
+    assert body.self_collision_disabled == pairs("RA", "AB", "BC")
 
 
 def test_a_continuous_track_becomes_a_chain(diagnostics):
@@ -195,120 +268,30 @@ links:
     assert kinds == [JointType.FREE, JointType.REVOLUTE, JointType.REVOLUTE]
     assert body.links[2].joint.initial == pytest.approx(np.pi / 2)
     assert body.links[3].X_PL.p.tolist() == [0.1, 0, 0]
-    assert body.links[1].info["isContinuousTrack"]
+    assert body.links[1].info == {"isContinuousTrack": True}
 
 
-LIBRARY = """
-nodes:
-  - &BOX { type: Shape, geometry: { type: Box }, appearance: *PAINT }
-  - &TWO { Group: { elements: [*BOX, *BOX] } }
-"""
-
-
-def test_nodes_come_from_a_library_that_sees_the_anchors_of_the_model(tmp_path, diagnostics):
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "parts.yaml").write_text(LIBRARY)
-    text = """
-PAINT: &PAINT { material: { diffuse: [1, 0, 0] } }
-links:
-  - name: A
-    elements:
-      - { type: Resource, uri: lib/parts.yaml, node: TWO, translation: [0, 0, 1] }
-"""
-    shapes = read_text(text, diagnostics, tmp_path).root.visual
-    assert [shape.material.diffuse for shape in shapes] == [(1, 0, 0)] * 2
-    assert shapes[0].T_FG[2, 3] == 1.0
-
-
-def test_a_library_without_the_node_is_reported(tmp_path, diagnostics):
-    (tmp_path / "parts.yaml").write_text("a: &BOX { type: Group }\n")
-    text = "links: [{name: A, elements: [{type: Resource, uri: parts.yaml, node: BOXX}]}]"
-    read_text(text, diagnostics, tmp_path)
-    assert "Did you mean 'BOX'?" in diagnostics.take("unknown-node").message
-
-
-def test_libraries_that_include_each_other_are_an_error(tmp_path, diagnostics):
-    (tmp_path / "a.yaml").write_text("[{type: Resource, uri: b.yaml}]")
-    (tmp_path / "b.yaml").write_text("[{type: Resource, uri: a.yaml}]")
-    read_text(
-        "links: [{name: A, elements: [{type: Resource, uri: a.yaml}]}]", diagnostics, tmp_path
-    )
-    assert "a.yaml -> b.yaml -> a.yaml" in diagnostics.take("resource-cycle").message
-
-
-SCENE = """#VRML V2.0 utf8
-Transform { translation 5 0 0 rotation 0 0 1 1.5707963267948966 children [
-  DEF ARM Transform { translation 0 7 0 scale 2 2 2 children [
-    Shape { geometry Box { size 1 2 3 } }
-    DEF HAND Transform { translation 0 0 1 children Shape { geometry Sphere { radius 1 } } }
-  ] }
-] }
-"""
-
-
-def resource(keys, tmp_path, diagnostics, more=""):
-    (tmp_path / "part.wrl").write_text(SCENE)
-    text = f"links: [{{name: A, elements: [{{type: Resource, uri: part.wrl, {keys}}}{more}]}}]"
-    return read_text(text, diagnostics, tmp_path).root.visual
-
-
-def test_a_whole_scene(tmp_path, diagnostics):
-    box, sphere = resource("translation: [0, 0, 1]", tmp_path, diagnostics)
-    np.testing.assert_allclose(box.T_FG[:3, 3], (5 - 7, 0, 1), atol=1e-12)
-    np.testing.assert_allclose(sphere.T_FG[:3, 3], (5 - 7, 0, 3), atol=1e-12)
-
-
-def test_a_picked_node_keeps_its_orientation_but_not_its_place(tmp_path, diagnostics):
-    box, _ = resource("node: ARM, translation: [0, 0, 1]", tmp_path, diagnostics)
-    np.testing.assert_allclose(box.T_FG[:3, 3], (0, 0, 1), atol=1e-12)
-    np.testing.assert_allclose(box.T_FG[:3, 0], (0, 2, 0), atol=1e-12)
-
-
-def test_a_node_picked_elsewhere_is_not_drawn_twice(tmp_path, diagnostics):
-    more = ", {type: Resource, uri: part.wrl, node: HAND}"
-    shapes = resource("node: ARM", tmp_path, diagnostics, more)
-    assert [type(shape.geometry).__name__ for shape in shapes] == ["Box", "Sphere"]
+def test_the_devices_of_a_track_are_on_its_first_link(diagnostics):
+    keys = "name: T, parent: R, numJoints: 3, jointOffset: [1, 0, 0], mass: 1"
+    entry = f"{{type: ContinuousTrack, {keys}, elements: [{{type: ForceSensor, name: F}}]}}"
+    body = read_text(f"links: [{{name: R}}, {entry}]", diagnostics)
+    assert [device.link for device in body.devices] == ["T0"]
+    assert len([diagnostics.take("default-inertia") for _ in range(3)]) == 3
 
 
 @pytest.mark.parametrize(
-    "metadata", ["{length_unit: millimeter, upper_axis: Y}", "millimeter y_upper"]
+    ("keys", "code"),
+    [
+        ("numJoints: 2, jointOffset: [1, 0, 0]", "wrong-count"),
+        ("jointOffset: [1, 0, 0]", "wrong-count"),
+        ("numJoints: 3", "missing-key"),
+    ],
 )
-def test_unit_and_upper_axis_of_a_file(metadata, tmp_path, diagnostics):
-    box, _ = resource(f"node: ARM, metadata: {metadata}", tmp_path, diagnostics)
-    np.testing.assert_allclose(box.T_FG[:3, 0], (0, 0, 0.002), atol=1e-15)
-
-
-def test_a_missing_node_or_file_is_left_out_with_a_warning(tmp_path, diagnostics):
-    assert resource("node: LEG", tmp_path, diagnostics) == ()
-    diagnostics.take("unknown-node")
-    text = "links: [{name: A, elements: [{type: Resource, uri: no.stl}]}]"
-    assert read_text(text, diagnostics, tmp_path).root.visual == ()
-    diagnostics.take("missing-resource")
-
-
-def test_a_resource_as_geometry_takes_the_outer_appearance(tmp_path, diagnostics):
-    (tmp_path / "part.wrl").write_text(SCENE)
-    text = """
-links:
-  - name: A
-    elements:
-      Shape:
-        translation: [0, 0, 1]
-        geometry: { type: Resource, uri: part.wrl, node: HAND }
-        appearance: { material: { diffuse: [1, 0, 0] } }
-"""
-    (shape,) = read_text(text, diagnostics, tmp_path).root.visual
-    assert shape.material.diffuse == (1, 0, 0)
-    assert shape.T_FG[2, 3] == 1.0
-
-
-def test_a_wrapper_names_the_model_and_adds_to_it(tmp_path, diagnostics):
-    (tmp_path / "m.body").write_text(HEADER + "standardPose: [0]\nlinks: [{name: A, x: 1}]\n")
-    path = tmp_path / "m.yaml"
-    path.write_text("modelFile: m.body\nlinkInfo: {A: {y: 2}}\nlinkGroup: [A]\n")
-    body = read_file(path, diagnostics)
-    assert body.root.info == {"x": 1, "y": 2}
-    assert body.info == {"standardPose": [0], "linkGroup": ["A"]}
+def test_a_track_without_its_measures_is_an_error(keys, code, diagnostics):
+    entry = f"{{type: ContinuousTrack, name: T, parent: R, {keys}}}"
+    read_text(f"links: [{{name: R}}, {entry}]", diagnostics)
+    assert diagnostics.take(code).severity.value == "error"
+    diagnostics.found.clear()
 
 
 @pytest.mark.parametrize("links", ["5", "", "word"])

@@ -1,0 +1,141 @@
+"""The published lists of what is read of ``.body`` files, and what the reader really asks for."""
+
+import ast
+import dataclasses
+import re
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from body_samples import CONTEXTS, written
+from body_tools import read_file
+from paths import ROOT
+
+from hrp_model.diagnostics import Diagnostics, Severity, Span
+from hrp_model.yaml_nodes import Mapping
+
+PAGE = ROOT / "docs" / "formats" / "choreonoid.md"
+SUPPORTED, IGNORED, UNSUPPORTED = "Supported", "Ignored on purpose", "Unsupported, with a warning"
+EVERY_NODE = "every node"
+
+
+def tables():
+    """Return the rows of the page's tables, as lists of cells, by heading."""
+    found = {}
+    heading = ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            heading = line[3:].strip().partition(". ")[2]
+        elif line.startswith("|") and not set(line) <= set("|- :"):
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            found.setdefault(heading, []).append(cells)
+    return {heading: rows[1:] for heading, rows in found.items()}
+
+
+TABLES = tables()
+
+
+def words_in(cell):
+    """Return what a cell sets in code type."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def rows(heading):
+    """Yield (node, spellings of one key) for each node of each row that names keys."""
+    for names, keys, _ in TABLES[heading]:
+        spellings = words_in(keys)
+        if not spellings:
+            continue
+        for name in names.split(", "):
+            for node in CONTEXTS if name == EVERY_NODE else [name]:
+                if name != EVERY_NODE or spellings[0] in known(node):
+                    yield node, spellings
+
+
+def read(node, keys, folder):
+    """Return the body of a tiny model with these keys on a node, and what was found."""
+    for name, text in written(node, keys).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    diagnostics = Diagnostics(listener=lambda _: None)
+    body = read_file(folder / "m.body", diagnostics)
+    return body, [d for d in diagnostics.found if d.severity is not Severity.NOTE]
+
+
+@cache
+def known(node):
+    """Return every spelling that the reader asks for or passes over in a node."""
+    found = set()
+    get, lacks, finish = Mapping.get, Mapping.lacks, Mapping.finish
+
+    def noting_get(self, *spellings):
+        if "probe" in self:
+            found.update(spellings)
+        return get(self, *spellings)
+
+    def noting_lacks(self, *keys):
+        if "probe" in self:
+            found.update(keys)
+        return lacks(self, *keys)
+
+    def noting_finish(self, ignore=()):
+        if "probe" in self:
+            found.update(set(ignore) - set(self.entries()))
+        finish(self, ignore)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mapping, "get", noting_get)
+        patch.setattr(Mapping, "lacks", noting_lacks)
+        patch.setattr(Mapping, "finish", noting_finish)
+        with TemporaryDirectory() as folder:
+            read(node, {**CONTEXTS[node].defaults, "probe": "1"}, Path(folder).resolve())
+    return found
+
+
+def plain(value):
+    """Return a body as nested tuples, but for places in files and information for others."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if dataclasses.is_dataclass(value):
+        names = [f.name for f in dataclasses.fields(value) if f.name not in ("at", "info")]
+        return (type(value).__name__, *(plain(getattr(value, name)) for name in names))
+    if isinstance(value, tuple | list):
+        return [plain(inner) for inner in value]
+    if isinstance(value, frozenset):
+        return sorted(map(str, map(plain, map(sorted, value))))
+    return value if isinstance(value, Enum | Span) else str(value)
+
+
+def emitted_codes():
+    """Return every code that the readers of this format and of YAML may report."""
+    paths = [
+        *sorted((ROOT / "hrp_model" / "choreonoid").glob("*.py")),
+        *(ROOT / "hrp_model" / f"yaml_{name}.py" for name in ("tree", "nodes", "scalars")),
+    ]
+    found = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            found.update(codes_of(node))
+    return found
+
+
+def codes_of(node):
+    """Return the codes in a call that reports, or in a parameter or variable for one."""
+    if isinstance(node, ast.keyword | ast.arg) and getattr(node, "arg", "") == "code":
+        value = getattr(node, "value", None)
+        return {value.value} if isinstance(value, ast.Constant) else set()
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        first = node.args[0] if node.args else None
+        if name in ("warn", "error", "note", "_UnusableError"):
+            values = [first] if isinstance(first, ast.Constant) else []
+            return {v.value for v in values}
+    if isinstance(node, ast.FunctionDef):
+        defaults = [*node.args.defaults, *node.args.kw_defaults]
+        constants = {d.value for d in defaults if isinstance(d, ast.Constant)}
+        return {c for c in constants if isinstance(c, str) and "-" in c}
+    if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == "code" for t in node.targets):
+        return {n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant) and n.value}
+    return set()

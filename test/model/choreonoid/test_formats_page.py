@@ -1,0 +1,121 @@
+"""The published lists of keys: complete, and true for each key in a tiny file of its own."""
+
+import pytest
+from body_page import (
+    EVERY_NODE,
+    IGNORED,
+    PAGE,
+    SUPPORTED,
+    TABLES,
+    UNSUPPORTED,
+    emitted_codes,
+    known,
+    plain,
+    read,
+    rows,
+    words_in,
+)
+from body_samples import BESIDE, CONTEXTS, samples
+
+from hrp_model.choreonoid import devices, geometries, joints, nodes
+
+# Keys that nobody asks for: kept as information, or in a mapping that nobody checks.
+KEPT = {
+    ("Model file", key) for key in ("standard_pose", "standardPose", "link_group", "linkGroup")
+} | {("CollisionGroup", "name")}
+
+
+def keys_with(node, spellings, spelling, value):
+    """Return the keys of a node: its defaults, what a key needs beside it, and the key."""
+    keys = CONTEXTS[node].defaults | BESIDE.get((node, spellings[0]), {})
+    return {k: v for k, v in keys.items() if k not in spellings} | {spelling: value}
+
+
+def all_rows(heading):
+    return [pytest.param(n, k, id=f"{n}-{k[0]}") for n, k in rows(heading)]
+
+
+@pytest.mark.parametrize("node", CONTEXTS)
+def test_every_key_stands_in_exactly_one_list(node):
+    listed = [
+        key
+        for heading in (SUPPORTED, IGNORED)
+        for name, spellings in rows(heading)
+        for key in spellings
+        if name == node and (node, key) not in KEPT
+    ]
+    assert sorted(listed) == sorted(set(listed))
+    assert sorted(set(listed) - known(node)) == [], "the reader knows nothing of these"
+    assert sorted(known(node) - set(listed)) == [], "the page says nothing of these"
+
+
+def test_every_type_stands_in_exactly_one_list():
+    types = {
+        *CONTEXTS, "Skip", *nodes.UNDRAWN, *devices.READERS, *devices.GENERIC,
+        *geometries.READERS, EVERY_NODE,
+    }  # fmt: skip
+    named = [
+        name
+        for heading in (SUPPORTED, IGNORED)
+        for cells in TABLES[heading]
+        for name in cells[0].split(", ")
+    ]
+    assert sorted(set(named) - types) == []
+    aliases = {"CameraDevice", "Imu"}  # named where they are explained
+    text = PAGE.read_text(encoding="utf-8")
+    assert sorted(types - set(named) - aliases) == []
+    assert all(f"`{alias}`" in text for alias in aliases)
+
+
+@pytest.mark.parametrize(("node", "spellings"), all_rows(SUPPORTED))
+def test_a_supported_key_has_an_effect_in_every_spelling(node, spellings, tmp_path):
+    key = spellings[0]
+    seen = []
+    for value in samples(node, key):
+        body, found = read(node, keys_with(node, spellings, key, value), tmp_path)
+        assert not found, [str(d) for d in found]
+        seen.append(plain(body))
+        for alias in spellings[1:]:
+            same, found = read(node, keys_with(node, spellings, alias, value), tmp_path)
+            assert not found, [str(d) for d in found]
+            assert plain(same) == seen[-1], alias
+    assert len(seen) < 2 or seen[0] != seen[1]
+
+
+@pytest.mark.parametrize(("node", "spellings"), all_rows(IGNORED))
+def test_an_ignored_key_changes_nothing_and_warns_of_nothing(node, spellings, tmp_path):
+    key = spellings[0]
+    defaults = CONTEXTS[node].defaults | BESIDE.get((node, key), {})
+    without, _ = read(node, {k: v for k, v in defaults.items() if k not in spellings}, tmp_path)
+    for spelling in spellings:
+        for value in samples(node, key):
+            body, found = read(node, keys_with(node, spellings, spelling, value), tmp_path)
+            assert not found, [str(d) for d in found]
+            assert plain(body) == plain(without)
+
+
+@pytest.mark.parametrize(("node", "spellings"), all_rows(UNSUPPORTED))
+def test_an_unsupported_key_changes_nothing_but_warns(node, spellings, tmp_path):
+    defaults = CONTEXTS[node].defaults
+    without, _ = read(node, defaults, tmp_path)
+    for spelling in spellings:
+        for value in samples(node, spellings[0]):
+            body, found = read(node, defaults | {spelling: value}, tmp_path)
+            assert found
+            assert plain(body) == plain(without)
+
+
+@pytest.mark.parametrize("word", sorted(joints.JOINT_TYPES))
+def test_the_page_names_every_joint_type(word):
+    assert f"`{word}`" in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_explains_every_code():
+    explained = [words_in(cells[0])[0] for cells in TABLES["Diagnostics"]]
+    assert sorted(explained) == sorted(set(explained))
+    shared = {
+        "missing-resource", "resource-cycle", "unknown-suffix", "unreadable-resource",
+        "link-outside", "outside-sandbox",
+    }  # fmt: skip
+    assert sorted(emitted_codes() - set(explained)) == []
+    assert sorted(set(explained) - emitted_codes() - shared) == []
