@@ -7,7 +7,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from . import report
 from .body import Body
-from .diagnostics import Diagnostics, ModelError, Severity
+from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
 from .dump import dump_body
 from .files import write_whole
 from .load import load_body
@@ -41,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 good; 1 problems in the model; 2 wrong use of the command.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # JSON, URDF and names of any language
+        # JSON, URDF and names of any language; even file names that are no text at all
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         options = _parser().parse_args(argv)
         status: int = options.run(options)
@@ -75,6 +77,21 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
         "--format", choices=("text", "json", "sarif"), default="text", help="default: text"
+    )
+    check.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="read nothing outside the model's folder and the installed ROS packages",
+    )
+    check.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a further folder that the model's files may lie in; may be repeated",
+    )
+    check.add_argument(
+        "--list-codes", action=_ListCodes, help="explain every code of a problem, and exit"
     )
     check.set_defaults(run=_check)
 
@@ -112,29 +129,53 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _ListCodes(argparse.Action):
+    """Prints what the codes mean, like --help."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(report.code_list())
+        parser.exit()
+
+
 def _check(options: argparse.Namespace) -> int:
-    everything = []
-    status = GOOD
+    for folder in options.allow:
+        if not Path(folder).is_dir():
+            raise UsageError(f"--allow {folder}: there is no such folder")
+    checked = []
     for name in options.files:
         diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
-        try:
-            load_body(name, diagnostics)
-        except ModelError:
-            status = PROBLEMS
-        everything += report.by_place(diagnostics.found)
+        _check_one(name, diagnostics, options)
+        checked.append((name, report.by_place(diagnostics.found)))
         if options.format == "text":
-            _print_diagnostics(diagnostics, with_notes=True)
+            _print_diagnostics(diagnostics.found, with_notes=True)
             print(report.summary(name, diagnostics.found))
     if options.format == "json":
-        _print_json(report.json_report(everything))
+        _print_json(report.json_report(checked))
     elif options.format == "sarif":
-        _print_json(report.sarif_report(everything))
-    return status
+        _print_json(report.sarif_report(checked))
+    errors = [d for _, found in checked for d in found if d.severity is Severity.ERROR]
+    return PROBLEMS if errors else GOOD
+
+
+def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace) -> None:
+    """Read a model for its problems; not even a defect of a reader stops the others."""
+    try:
+        load_body(name, diagnostics, sandbox=options.sandbox, resource_folders=options.allow)
+    except ModelError:
+        pass  # every problem is among the diagnostics
+    except Exception as error:
+        *_, last = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        message = f"'{name}' cannot be read: {type(error).__name__} in {place}: {error}"
+        diagnostics.error("internal-error", message)
 
 
 def _dump(options: argparse.Namespace) -> int:
     postures = None if options.poses is None else read_postures(options.poses)
-    body = _load_and_report(options.file)
+    body, _ = _load_and_report(options.file)
     try:
         _print_json(dump_body(body, postures))
     except KeyError as error:
@@ -149,7 +190,7 @@ def _urdf(options: argparse.Namespace) -> int:
     base_uri = None
     if folder is not None and options.mesh_uri == "package":
         base_uri = _package_uri(folder.resolve())
-    body = _load_and_report(options.file)
+    body, reported = _load_and_report(options.file)
     diagnostics = Diagnostics(listener=lambda _: None)
     try:
         uris = None if folder is None else write_meshes(body, folder, base_uri, diagnostics)
@@ -159,14 +200,14 @@ def _urdf(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
     finally:
-        _print_diagnostics(diagnostics)
+        _print_diagnostics([d for d in diagnostics.found if d not in reported])
     if options.output is None:
         print(text)
     return GOOD
 
 
 def _tree(options: argparse.Namespace) -> int:
-    body = _load_and_report(options.file)
+    body, _ = _load_and_report(options.file)
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 1000  # a file is not folded
@@ -174,19 +215,23 @@ def _tree(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _load_and_report(name: str) -> Body:
+def _load_and_report(name: str) -> tuple[Body, list[Diagnostic]]:
     diagnostics = Diagnostics(listener=lambda _: None)
     try:
-        return load_body(name, diagnostics)
+        return load_body(name, diagnostics), diagnostics.found
     finally:
-        _print_diagnostics(diagnostics)
+        _print_diagnostics(diagnostics.found)
 
 
-def _print_diagnostics(diagnostics: Diagnostics, *, with_notes: bool = False) -> None:
+def _print_diagnostics(found: Iterable[Diagnostic], *, with_notes: bool = False) -> None:
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    for diagnostic in report.by_place(diagnostics.found):
+    explained: set[str] = set()
+    for diagnostic in report.by_place(found):
         if with_notes or diagnostic.severity is not Severity.NOTE:
-            first, *rest = report.text_report(diagnostic).splitlines()
+            text = report.text_report(diagnostic, with_hint=diagnostic.code not in explained)
+            if "\n  hint: " in text:
+                explained.add(diagnostic.code)
+            first, *rest = text.splitlines()
             console.print(first, style=_STYLES[diagnostic.severity], soft_wrap=True)
             for line in rest:
                 console.print(line, style="dim", soft_wrap=True)

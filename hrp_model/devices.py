@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .diagnostics import Span
 from .rigid import Array, Pose, frozen_array
 
 _UNLIMITED = np.full(3, inf)
@@ -27,6 +28,7 @@ class Device:
         X_LS: Pose of the device frame S in L.
         on: Whether it is switched on at the start.
         info: Everything the file says about it, for those who know more.
+        at: Where the model file defines it, for messages.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Device:
     X_LS: Pose = field(default_factory=Pose)
     on: bool = True
     info: Mapping[str, Any] = field(default_factory=dict)
+    at: Span | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

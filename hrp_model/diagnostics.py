@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 
 _log = logging.getLogger("hrp_model")
+_MAX_MESSAGE = 2000
+# To compare names takes time that grows with their number and length.
+_MANY_NAMES = 200
+_LONG_NAME = 80
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,10 +31,14 @@ class Source:
     name: str
     text: str = field(repr=False)
     path: Path | None = None
+    _last: list[int] = field(default_factory=lambda: [0, 1], init=False, repr=False)
 
     def line_column(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of a character offset."""
-        line = self.text.count("\n", 0, offset) + 1
+        # Counted from the last offset asked for, as most questions come in order.
+        known, line = self._last
+        line += self.text.count("\n", known, offset) - self.text.count("\n", offset, known)
+        self._last[:] = offset, line
         return line, offset - self.text.rfind("\n", 0, offset)
 
 
@@ -106,6 +116,7 @@ class Diagnostics:
     ) -> None:
         self.found: list[Diagnostic] = []
         self._strict = strict
+        self._forgiven: frozenset[str] = frozenset()
         self._listener = listener or _log_diagnostic
 
     def note(self, code: str, message: str, at: Span | None = None) -> None:
@@ -120,11 +131,28 @@ class Diagnostics:
         """Record an error and return: the caller goes on, or gives up quietly."""
         self.add(Diagnostic(Severity.ERROR, code, message, at))
 
+    @contextmanager
+    def forgiving(self, *codes: str) -> Iterator[None]:
+        """Record errors with these codes as warnings for the time of a ``with`` block.
+
+        For values a model can do without, such as colours: the caller uses its defaults.
+        """
+        before, self._forgiven = self._forgiven, frozenset(codes)
+        try:
+            yield
+        finally:
+            self._forgiven = before
+
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a diagnostic, such as one that another collection heard of first.
 
-        In strict mode a warning becomes an error.
+        In strict mode a warning becomes an error. Endless messages are cut.
         """
+        if len(diagnostic.message) > _MAX_MESSAGE:
+            diagnostic = replace(diagnostic, message=f"{diagnostic.message[:_MAX_MESSAGE]} ...")
+        if diagnostic.code in self._forgiven and diagnostic.severity is Severity.ERROR:
+            message = f"{diagnostic.message}; the default is used"
+            diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         if self._strict and diagnostic.severity is Severity.WARNING:
             diagnostic = replace(diagnostic, severity=Severity.ERROR)
         self.found.append(diagnostic)
@@ -147,8 +175,16 @@ class Diagnostics:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for a near miss, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    """Return " Did you mean 'x'?" for a near miss, else nothing.
+
+    Of very many known names only some are considered, and of very long ones none.
+    """
+    if len(name) > _LONG_NAME:
+        return ""
+    names = [k for k in islice(known, _MANY_NAMES * 10) if len(k) <= _LONG_NAME]
+    if len(names) > _MANY_NAMES:
+        names = [k for k in names if k[:1].lower() == name[:1].lower()][:_MANY_NAMES]
+    close = difflib.get_close_matches(name, names, n=1)
     return f" Did you mean '{close[0]}'?" if close else ""
 
 

@@ -95,7 +95,7 @@ def body_frames(body: Body, diagnostics: Diagnostics) -> BodyFrames:
             devices.append(devices[twin])
             data.append(data[twin])
             continue
-        at = body.link(device.link).at
+        at = device.at or body.link(device.link).at
         devices.append(frames.take(device.name, at))
         fixed.append(Frame(devices[-1], link_names[device.link], device.X_LS))
         child = _data_frame(device, devices[-1])

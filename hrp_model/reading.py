@@ -5,6 +5,7 @@ Readers never import one another; a file of another format is read through this 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,14 @@ from .geometry import SceneNode
 SceneReader = Callable[[Path, "Reading"], SceneNode]
 BodyReader = Callable[[Source, "Reading"], Body | None]
 
+# What all files of a model together may come to: far beyond any model, and soon reached by
+# short files that include each other twice, and twice, and twice.
+_MOST = {
+    "links": 10_000,
+    "nodes": 100_000,
+    "shapes": 300_000,
+    "points of extrusions": 2_000_000,
+}
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -25,9 +34,9 @@ def read_source(path: Path, name: str | None = None) -> Source:
     """Read a text file: UTF-8 if it is that, else Shift-JIS (cp932), else latin-1.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, see ``resources.read_file``.
     """
-    data = path.read_bytes()
+    data = resources.read_file(path)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return Source(name or str(path), data.decode(encoding, errors="replace"), path)
@@ -35,6 +44,10 @@ def read_source(path: Path, name: str | None = None) -> Source:
         with suppress(UnicodeDecodeError):
             return Source(name or str(path), data.decode(encoding), path)
     return Source(name or str(path), data.decode("latin-1"), path)
+
+
+class TooLargeError(Exception):
+    """Files that stand for more than any model has; the message says of what."""
 
 
 @dataclass
@@ -46,31 +59,85 @@ class Reading:
         scene_readers: Reader of shapes by lower-case file suffix (".stl").
         body_readers: Reader of whole models by lower-case file suffix (".wrl").
         open_files: Files being read now, outermost first, to notice cycles.
+        fence: Which files references may lead to.
     """
 
     diagnostics: Diagnostics
     scene_readers: dict[str, SceneReader] = field(default_factory=dict)
     body_readers: dict[str, BodyReader] = field(default_factory=dict)
     open_files: list[Path] = field(default_factory=list)
+    fence: resources.Fence = field(default_factory=resources.Fence)
+    _open: set[Path] = field(default_factory=set)
+    _named_at: list[Span | None] = field(default_factory=list)
     _scenes: dict[Path, SceneNode | None] = field(default_factory=dict)
+    _bodies: dict[Path, Body | None] = field(default_factory=dict)
+    _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _is_too_large: bool = False
 
-    def resolve(self, uri: str, at: Span, *, needed: bool = False) -> Path | None:
+    @property
+    def named_at(self) -> Span | None:
+        """Where the file being read now was referred to; for problems in files without lines."""
+        return self._named_at[-1] if self._named_at else None
+
+    def resolve(
+        self, uri: str, at: Span | None, *, needed: bool = False, folder: Path | None = None
+    ) -> Path | None:
         """Return the file that a reference at ``at`` names; report and return None without one.
 
         Args:
             uri: As ``resources.resolve`` understands it.
             at: The reference.
             needed: Whether there is no model without the file: an error, not a warning.
+            folder: What a relative path is relative to; by default the folder of the file
+                that ``at`` is in.
         """
-        folder = at.source.path.parent if at.source.path else Path()
+        folder = _folder(at) if folder is None else folder
         try:
-            return resources.resolve(uri, folder)
+            if (uri, folder) not in self._found:
+                self._found[uri, folder] = resources.resolve(uri, folder, self.fence)
+            return self._found[uri, folder]
+        except resources.OutsideError as error:
+            if self.fence.closed:
+                self.diagnostics.error("outside-sandbox", f"cannot use '{uri}': {error}", at)
+                return None
+            code, reason = "link-outside", str(error)
         except resources.ResourceError as error:
-            if needed:
-                self.diagnostics.error("missing-resource", f"cannot use '{uri}': {error}", at)
-            else:
-                self.diagnostics.warn("missing-resource", f"'{uri}' is left out: {error}", at)
-            return None
+            code, reason = "missing-resource", str(error)
+        if needed:
+            self.diagnostics.error(code, f"cannot use '{uri}': {reason}", at)
+        else:
+            self.diagnostics.warn(code, f"'{uri}' is left out: {reason}", at)
+        return None
+
+    def count(self, what: str, amount: int = 1) -> None:
+        """Count what the model comes to, over all its files.
+
+        Args:
+            what: "links", "nodes" (of elements), "shapes" (of meshes and scenes, with
+                their groups, as often as they are used) or "points of extrusions".
+            amount: How many more there are.
+
+        Raises:
+            TooLargeError: They are more than any model has.
+        """
+        self._counts[what] += amount
+        if self._counts[what] > _MOST[what]:
+            raise TooLargeError(f"this stands for more than {_MOST[what]} {what}")
+
+    def report_excess(self, error: TooLargeError, at: Span) -> None:
+        """Report, once, that the model comes to too much."""
+        if not self._is_too_large:
+            self.diagnostics.error("too-large", str(error), at)
+        self._is_too_large = True
+
+    def exists(self, uri: str, at: Span) -> bool:
+        """Whether a reference at ``at`` names a file that may be read; nothing is reported."""
+        try:
+            resources.resolve(uri, _folder(at), self.fence)
+        except resources.ResourceError:
+            return False
+        return True
 
     @contextmanager
     def entering(self, path: Path, at: Span | None) -> Iterator[bool]:
@@ -80,22 +147,34 @@ class Reading:
             True; False after reporting at ``at`` that the file is open already, because
             files include each other.
         """
-        if path in self.open_files:
+        if path in self._open:
             chain = " -> ".join(p.name for p in [*self.open_files, path])
             self.diagnostics.error("resource-cycle", f"files include each other: {chain}", at)
             yield False
             return
         self.open_files.append(path)
+        self._open.add(path)
+        self._named_at.append(at)
         try:
             yield True
         finally:
-            self.open_files.pop()
+            self._open.remove(self.open_files.pop())
+            self._named_at.pop()
 
     def read_scene(self, path: Path, at: Span) -> SceneNode | None:
         """Return the shapes in a mesh or scene file, read once however often it is used.
 
         A file that cannot be used is reported at ``at`` and gives None.
+
+        Raises:
+            TooLargeError: All that was read this far comes to too much.
         """
+        scene = self._read_scene(path, at)
+        if scene is not None:
+            self.count("shapes", scene.size)
+        return scene
+
+    def _read_scene(self, path: Path, at: Span) -> SceneNode | None:
         if path in self._scenes:
             return self._scenes[path]
         reader = self.scene_readers.get(path.suffix.lower())
@@ -111,13 +190,19 @@ class Reading:
                 try:
                     scene = reader(path, self)
                 except (OSError, ValueError) as error:
-                    message = f"'{path.name}' is left out: {error}"
+                    reason = getattr(error, "strerror", None) or error
+                    message = f"'{path.name}' is left out: {reason}"
                     self.diagnostics.warn("unreadable-resource", message, at)
         self._scenes[path] = scene
         return scene
 
     def read_body(self, path: Path, at: Span | None = None, name: str | None = None) -> Body | None:
-        """Return the model in a file, or None after reporting why there is none."""
+        """Return the model in a file, or None after reporting why there is none.
+
+        A model that others are made of is read once, however often it is used.
+        """
+        if path in self._bodies:
+            return self._bodies[path]
         reader = self.body_readers.get(path.suffix.lower())
         if reader is None:
             known = ", ".join(sorted(self.body_readers))
@@ -133,4 +218,14 @@ class Reading:
                 message = f"cannot read '{name or path}': {error.strerror or error}"
                 self.diagnostics.error("unreadable-file", message, at)
                 return None
-            return reader(source, self)
+            try:
+                body = reader(source, self)
+            except TooLargeError as error:
+                self.report_excess(error, Span(source, 0, 0) if at is None else at)
+                body = None
+            self._bodies[path] = body
+            return body
+
+
+def _folder(at: Span | None) -> Path:
+    return at.source.path.parent if at is not None and at.source.path else Path()

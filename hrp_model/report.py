@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from .diagnostics import Diagnostic, Severity, Source
+from .codes import CODES
+from .diagnostics import Diagnostic, Severity, Source, Span
 
-# What to do about it, where the message itself does not say.
-HINTS = {
-    "asymmetric-inertia": "write each product of inertia on both sides of the diagonal",
-    "default-inertia": "write the inertia of everything that moves, in kg m^2",
-    "default-mass": "write mass, centre of mass and inertia of everything that moves",
-    "duplicate-device-name": "topics and frames are named after devices: give each its own name",
-    "duplicate-joint-id": "number the joints 0, 1, 2, ...; leave the id out for joints not driven",
-    "empty-range": "leave the range out if the joint is free to move, or make the joint fixed",
-    "inertia-not-positive": "check the units (kg m^2) and the signs of the products of inertia",
-    "inertia-triangle": "check the units (kg m^2), and that it is about the centre of mass",
-    "inverted-range": "write the lower limit first",
-    "joint-id-gap": "number the joints 0, 1, 2, ... without leaving one out",
-    "massless-link": "a simulation needs the mass of everything that it accelerates",
-    "missing-resource": "paths are relative to the folder of the file that names them",
-    "moving-root": "put a fixed or free link above it",
-    "no-inertia": "a simulation needs the inertia of everything that it turns",
-    "shape-without-mesh": "hrp-model urdf writes mesh files with -o or --mesh-dir",
-}
+# A model, as the user named it, and what was found in it.
+Checked = tuple[str, Iterable[Diagnostic]]
+
 _SHOWN_COLUMNS = 100
 
 
@@ -43,41 +31,44 @@ def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
     ]
 
 
-def text_report(diagnostic: Diagnostic) -> str:
-    """Return a diagnostic with the line that it is about and, where there is one, a hint."""
+def text_report(diagnostic: Diagnostic, *, with_hint: bool = True) -> str:
+    """Return a diagnostic with the line that it is about and what to do.
+
+    Notes ask for nothing, and some messages say themselves what to write.
+    """
     lines = [str(diagnostic)]
     if diagnostic.at is not None:
         lines += _excerpt(diagnostic)
-    if diagnostic.code in HINTS:
-        lines.append(f"  hint: {HINTS[diagnostic.code]}")
+    helps = diagnostic.severity is not Severity.NOTE and "Did you mean" not in diagnostic.message
+    if with_hint and helps and diagnostic.code in CODES:
+        lines.append(f"  hint: {CODES[diagnostic.code].hint}")
     return "\n".join(lines)
 
 
-def json_report(found: Iterable[Diagnostic]) -> list[dict[str, Any]]:
-    """Return diagnostics as JSON objects; a place not known is null."""
+def json_report(checked: Iterable[Checked]) -> list[dict[str, Any]]:
+    """Return the diagnostics of models as JSON objects; a place not known is null."""
     return [
         {
+            "model": name,
             **_place(diagnostic),
             "severity": diagnostic.severity.value,
             "code": diagnostic.code,
             "message": diagnostic.message,
-            "hint": HINTS.get(diagnostic.code),
+            "hint": CODES[diagnostic.code].hint if diagnostic.code in CODES else None,
         }
+        for name, found in checked
         for diagnostic in found
     ]
 
 
-def sarif_report(found: Iterable[Diagnostic]) -> dict[str, Any]:
-    """Return diagnostics as a SARIF 2.1.0 log (OASIS), which code hosts and editors show."""
-    found = list(found)
-    codes = sorted({diagnostic.code for diagnostic in found})
-    driver: dict[str, Any] = {
-        "name": "hrp-model",
-        "rules": [
-            {"id": code} | ({"help": {"text": HINTS[code]}} if code in HINTS else {})
-            for code in codes
-        ],
-    }
+def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
+    """Return the diagnostics of models as a SARIF 2.1.0 log (OASIS).
+
+    Code hosts and editors show it. What has no place is told of the model's file.
+    """
+    found = [(name, diagnostic) for name, of_model in checked for diagnostic in of_model]
+    codes = sorted({diagnostic.code for _, diagnostic in found})
+    driver: dict[str, Any] = {"name": "hrp-model", "rules": [_sarif_rule(code) for code in codes]}
     with suppress(PackageNotFoundError):  # run from a source tree
         driver["version"] = version("hrp_ros")
     results = [
@@ -86,9 +77,9 @@ def sarif_report(found: Iterable[Diagnostic]) -> dict[str, Any]:
             "ruleIndex": codes.index(diagnostic.code),
             "level": diagnostic.severity.value,
             "message": {"text": diagnostic.message},
-            "locations": _sarif_locations(diagnostic),
+            "locations": [{"physicalLocation": _sarif_place(name, diagnostic.at)}],
         }
-        for diagnostic in found
+        for name, diagnostic in found
     ]
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -101,6 +92,11 @@ def sarif_report(found: Iterable[Diagnostic]) -> dict[str, Any]:
             }
         ],
     }
+
+
+def code_list() -> str:
+    """Return all codes with what they mean and what to do, a paragraph for each."""
+    return "\n".join(f"{code}\n    {rule.meaning}\n    {rule.hint}" for code, rule in CODES.items())
 
 
 def summary(name: str, found: Iterable[Diagnostic]) -> str:
@@ -136,17 +132,34 @@ def _place(diagnostic: Diagnostic) -> dict[str, Any]:
     return {"file": diagnostic.at.source.name, "line": line, "column": column}
 
 
-def _sarif_locations(diagnostic: Diagnostic) -> list[dict[str, Any]]:
-    at = diagnostic.at
+def _sarif_rule(code: str) -> dict[str, Any]:
+    rule = CODES.get(code)
+    if rule is None:
+        return {"id": code}
+    return {
+        "id": code,
+        "shortDescription": {"text": rule.meaning},
+        "help": {"text": rule.hint},
+    }
+
+
+def _sarif_place(model: str, at: Span | None) -> dict[str, Any]:
     if at is None:
-        return []
+        return {"artifactLocation": {"uri": _uri(model)}}
     line, column = at.source.line_column(at.start)
     end_line, end_column = at.source.line_column(at.end)
-    region = {
-        "startLine": line,
-        "startColumn": column,
-        "endLine": end_line,
-        "endColumn": end_column,
+    return {
+        "artifactLocation": {"uri": _uri(at.source.path or at.source.name)},
+        "region": {
+            "startLine": line,
+            "startColumn": column,
+            "endLine": end_line,
+            "endColumn": end_column,
+        },
     }
-    uri = at.source.path.as_uri() if at.source.path else at.source.name
-    return [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}]
+
+
+def _uri(name: str | Path) -> str:
+    if isinstance(name, str) and "://" in name:
+        return name
+    return Path(os.path.abspath(name)).as_uri()

@@ -2,53 +2,165 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import sys
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 PACKAGE = "hrp_ros"
+# Far beyond any model; what is larger would only fill the memory.
+MAX_FILE_SIZE = 1 << 30
 # A single letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+# Where the folders that Choreonoid names by variables lie in its top folder.
+_PLACES = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": ""}
+_PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class ResourceError(ValueError):
     """A reference that names no file; the message says where was looked."""
 
 
-def resolve(uri: str, folder: Path) -> Path:
+class OutsideError(ResourceError):
+    """A reference to a file outside the folders that a model may read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Which files the references of a model may lead to.
+
+    Always inside are the folders of ``roots`` with all below them, and the packages on
+    AMENT_PREFIX_PATH and ROS_PACKAGE_PATH. Links are followed before it is decided.
+
+    Attributes:
+        roots: Real paths of folders.
+        closed: Whether nothing else may be read. If not, the folder of the file that
+            makes a reference is inside too, and a reference may leave by saying so: with
+            "..", an absolute path, ``file://``, "~" or a variable.
+    """
+
+    roots: tuple[Path, ...] = ()
+    closed: bool = False
+
+    def check(self, path: Path, folder: Path, explicit: bool) -> None:
+        """Refuse a file, whether it exists or not, that a reference must not lead to.
+
+        Args:
+            path: The file.
+            folder: Of the file that refers to it.
+            explicit: Whether the reference says that it leaves this folder.
+
+        Raises:
+            OutsideError: The file is outside.
+        """
+        if explicit and not self.closed:
+            return
+        real = Path(os.path.realpath(path))
+        roots = self.roots if self.closed else (*self.roots, Path(os.path.realpath(folder)))
+        if any(real.is_relative_to(root) for root in roots) or _is_in_package(real):
+            return
+        if self.closed:
+            raise OutsideError(f"{path} is outside the folder of the model")
+        raise OutsideError(f"{path} is a link to {real}, outside the folder of the model")
+
+
+def resolve(uri: str, folder: Path, fence: Fence | None = None) -> Path:
     """Return the existing file that a model's reference names.
 
     Understood are plain paths (relative to ``folder``, that of the referring file),
     ``file://``, ``package://name/…`` and ``model://name/…``, and ``${VARIABLE}`` from
-    the environment. Back slashes of Windows paths count as slashes.
+    the environment; ``${SHARE}``, ``${PROGRAM_TOP}`` and ``${PROJECT_DIR}`` without one there
+    stand for folders above ``folder``. Back slashes of Windows paths count as slashes.
+
+    Args:
+        uri: The reference.
+        folder: That of the file that makes it.
+        fence: Where it may lead; by default anywhere.
 
     Raises:
+        OutsideError: The file is outside the fence. Nothing was looked at there.
         ResourceError: There is no such file, package or variable, or the file cannot be reached.
     """
     try:
-        return _existing(uri, folder)
+        return _existing(uri, folder, fence)
     except RecursionError:  # not this reference's fault: the reader knows what nests too deep
         raise
     except (OSError, RuntimeError) as error:  # a name too long, a loop of links, "~nobody"
         raise ResourceError(f"cannot use '{uri}': {error}") from None
 
 
-def _existing(uri: str, folder: Path) -> Path:
-    text = _VARIABLE.sub(_variable, uri.strip())
+def _existing(uri: str, folder: Path, fence: Fence | None) -> Path:
+    written = uri.strip()
+    meanings = _meanings(written, folder)
+    if len(meanings) > 1:
+        meanings = [text for text in meanings if _is_there(text, folder, fence)] or meanings
+    return _file(meanings[0], folder, fence, replaced=meanings[0] != written)
+
+
+def _meanings(written: str, folder: Path) -> list[str]:
+    """Return what a reference with its variables replaced may mean, the nearest first.
+
+    Without a word from the environment, Choreonoid's own folders are looked for above the
+    model: those of a copy of the program that the model is part of.
+    """
+    match = _VARIABLE.match(written)
+    if match is None or match[1] not in _PLACES or match[1] in os.environ:
+        return [_VARIABLE.sub(_variable, written)]
+    rest = written[match.end() :].lstrip("/")
+    here = Path(os.path.abspath(folder))
+    folders = [above / _PLACES[match[1]] for above in (here, *here.parents)]
+    return [str(above / rest) for above in folders]
+
+
+def _is_there(text: str, folder: Path, fence: Fence | None) -> bool:
+    with suppress(ResourceError):
+        return _file(text, folder, fence, replaced=True).is_file()
+    return False
+
+
+def _file(text: str, folder: Path, fence: Fence | None, *, replaced: bool) -> Path:
+    """Return the file that a reference names once its variables are replaced."""
     match = _SCHEME.match(text)
     if match:
         path = _by_scheme(match["scheme"].lower(), unquote(match["rest"]))
     else:
         path = Path(text)
-    path = folder / path.expanduser()
-    if not path.is_file() and "\\" in text:
-        path = folder / text.replace("\\", "/")
-    if not path.is_file():
-        raise ResourceError(f"no such file: {path}")
-    return path.resolve()
+    spellings = [path.expanduser()]
+    if "\\" in text:
+        spellings.append(Path(text.replace("\\", "/")))
+    explicit = match is not None or replaced or text.startswith("~")
+    for spelling in spellings:
+        path = folder / spelling
+        if "\0" in str(path):
+            continue
+        if fence is not None:
+            says_so = explicit or spelling.is_absolute() or ".." in spelling.parts
+            fence.check(path, folder, says_so)
+        if path.is_file():
+            return path.resolve()
+    raise ResourceError(f"no such file: {folder / spellings[0]}")
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: It cannot be read, is no ordinary file (reading a pipe or a device may
+            never end), or is larger than ``MAX_FILE_SIZE``.
+    """
+    status = path.stat()
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
+    if status.st_size > MAX_FILE_SIZE:
+        size = f"Larger than {MAX_FILE_SIZE / 2**30:g} GiB"
+        raise OSError(errno.EFBIG, size, str(path))
+    return path.read_bytes()
 
 
 def named_path(name: str | os.PathLike[str]) -> Path:
@@ -70,6 +182,8 @@ def package_folder(name: str) -> Path:
     Raises:
         ResourceError: The package is in none of these places.
     """
+    if not _PACKAGE_NAME.fullmatch(name):
+        raise ResourceError(f"'{name}' is no name of a package")
     if name == PACKAGE:
         return share_folder()
     for prefix in _path_list("AMENT_PREFIX_PATH"):
@@ -107,6 +221,23 @@ def _by_scheme(scheme: str, rest: str) -> Path:
         name, _, inside = rest.partition("/")
         return package_folder(name) / inside
     raise ResourceError(f"'{scheme}:' references are not understood; use file:// or package://")
+
+
+def _is_in_package(real: Path) -> bool:
+    """Whether a real path lies in a package of this machine, or in the source of one.
+
+    Installed with links (colcon --symlink-install), a package's files lie beside the
+    package.xml in its source. Only the places of packages are looked at.
+    """
+    for folder in (real, *real.parents):
+        with suppress(ResourceError):
+            package = package_folder(folder.name)
+            source = Path(os.path.realpath(package / "package.xml")).parent
+            if folder in (Path(os.path.realpath(package)), source):
+                return True
+    with suppress(ResourceError):
+        return real.is_relative_to(os.path.realpath(share_folder()))
+    return False
 
 
 def _variable(match: re.Match[str]) -> str:

@@ -12,8 +12,9 @@ import pytest
 from paths import ROOT
 
 import hrp_model
-from hrp_model import report
+from hrp_model import cli, report
 from hrp_model.cli import main
+from hrp_model.codes import CODES
 from hrp_model.diagnostics import Diagnostic, Severity, Source, Span
 
 ARM = """\
@@ -36,7 +37,7 @@ links:
     joint_range: [ -90, 90 ]
     mass: 1.0
     center_of_mass: [ 0.1, 0, 0 ]
-    inertia: [ 0.1, 0, 0, 0, 0.1, 0, 0, 0, 0.1 ]
+    inertia: [ 0.005, 0, 0, 0, 0.005, 0, 0, 0, 0.005 ]
     elements:
       - type: Shape
         geometry: { type: Cone, radius: 0.1, height: 0.2 }
@@ -73,7 +74,7 @@ def test_check_locates_a_warning_and_strict_makes_it_an_error(model, capsys):
     assert "1 warning" in out
     assert err.startswith(f"{path}:11:")
     assert "warning: link 'ARM' moves but has no mass [massless-link]" in err
-    assert f"hint: {report.HINTS['massless-link']}" in err
+    assert f"hint: {CODES['massless-link'].hint}" in err
     assert main(["check", "--strict", path]) == 1
     assert "error: link 'ARM' moves" in capsys.readouterr().err
 
@@ -92,28 +93,116 @@ def test_check_goes_through_all_files(model, tmp_path, capsys):
     ]
 
 
-def test_check_as_json_is_for_programs(model, capsys):
-    path = model(WITHOUT_MASS)
-    assert main(["check", "--format", "json", path]) == 0
+def test_check_tells_in_one_run_what_readers_and_rules_find(model, capsys):
+    text = NEGATIVE_MASS.replace("joint_id: 0", "joint_id: none").replace(
+        "radius: 0.1", "radius: x"
+    )
+    assert main(["check", model(text)]) == 1
+    err = capsys.readouterr().err
+    assert err.count("[wrong-type]") == 2
+    assert "[negative-mass]" in err
+
+
+def test_check_says_nothing_of_what_a_broken_text_left_unread(model, capsys):
+    text = '#VRML V2.0 utf8\nDEF A Humanoid { humanoidBody DEF W Joint { jointType "free" ] } }\n'
+    assert main(["check", model(text, "arm.wrl")]) == 1
+    err = capsys.readouterr().err
+    assert "[syntax-error]" in err
+    assert "[massless-link]" not in err
+
+
+def test_notes_and_warnings_do_not_fail_a_check_but_one_error_does(model, capsys):
+    doubtful, bad = model(WITHOUT_MASS), model(NEGATIVE_MASS, "bad.body")
+    assert main(["check", doubtful]) == 0
+    assert main(["check", doubtful, bad, doubtful]) == 1
+
+
+def test_a_defect_of_a_reader_does_not_stop_the_other_files(model, capsys, monkeypatch):
+    def fail(name, *args, **kwargs):
+        if "bad" in name:
+            raise ZeroDivisionError("no such luck")
+        return load(name, *args, **kwargs)
+
+    load = cli.load_body
+    monkeypatch.setattr(cli, "load_body", fail)
+    assert main(["check", model(ARM, "bad.body"), model(WITHOUT_MASS)]) == 1
     out, err = capsys.readouterr()
-    (found,) = json.loads(out)
+    assert [line.split(": ")[-1] for line in out.splitlines()] == ["1 error", "1 warning"]
+    assert "ZeroDivisionError in test_cli.py:" in err
+    assert "no such luck [internal-error]" in err
+
+
+def test_check_as_json_is_for_programs(model, tmp_path, capsys):
+    path, missing = model(WITHOUT_MASS), str(tmp_path / "missing.body")
+    assert main(["check", "--format", "json", path, missing]) == 1
+    out, err = capsys.readouterr()
+    doubt, absence = json.loads(out)
     assert err == ""
-    assert (found["file"], found["line"]) == (path, 11)
-    assert (found["severity"], found["code"]) == ("warning", "massless-link")
+    assert (doubt["model"], doubt["file"], doubt["line"]) == (path, path, 11)
+    assert (doubt["severity"], doubt["code"]) == ("warning", "massless-link")
+    assert doubt["hint"] == CODES["massless-link"].hint
+    assert (absence["model"], absence["file"], absence["line"]) == (missing, None, None)
+    assert absence["severity"] == "error"
 
 
-def test_check_as_sarif_is_for_code_hosts(model, capsys):
-    path = model(NEGATIVE_MASS)
-    assert main(["check", "--format", "sarif", path]) == 1
+def test_check_as_sarif_is_for_code_hosts(model, tmp_path, capsys):
+    """The parts of SARIF 2.1.0 that are required, and those that its readers ask for."""
+    path, missing = model(NEGATIVE_MASS), tmp_path / "missing.body"
+    assert main(["check", "--format", "sarif", path, str(missing)]) == 1
     log = json.loads(capsys.readouterr().out)
+    assert (log["version"], log["$schema"][:8]) == ("2.1.0", "https://")
     (run,) = log["runs"]
-    (result,) = run["results"]
-    assert log["version"] == "2.1.0"
-    assert result["level"] == "error"
-    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "negative-mass"
-    place = result["locations"][0]["physicalLocation"]
+    rules = run["tool"]["driver"]["rules"]
+    assert run["tool"]["driver"]["name"] == "hrp-model"
+    assert [rule["id"] for rule in rules] == ["negative-mass", "unreadable-file"]
+    for rule in rules:
+        assert rule["shortDescription"]["text"] == CODES[rule["id"]].meaning
+        assert rule["help"]["text"] == CODES[rule["id"]].hint
+    mass, absence = run["results"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] == "error"
+        assert result["message"]["text"]
+    place = mass["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == Path(path).as_uri()
     assert place["region"]["startLine"] == 11
+    assert place["region"]["endLine"] >= 11
+    place = absence["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": missing.as_uri()}}
+
+
+def test_check_as_sarif_of_a_good_model_is_a_whole_log(model, capsys):
+    assert main(["check", "--format", "sarif", model(ARM)]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["results"] == run["tool"]["driver"]["rules"] == []
+
+
+def test_check_explains_every_code(capsys):
+    assert main(["check", "--list-codes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == list(CODES)
+
+
+def test_check_in_a_sandbox_refuses_what_is_outside(model, tmp_path, capsys):
+    shape = "geometry: { type: Cone, radius: 0.1, height: 0.2 }"
+    elsewhere = "geometry: { type: Resource, uri: ../shapes/arm.obj }"
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "shapes").mkdir()
+    (tmp_path / "shapes" / "arm.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    path = model(ARM.replace(shape, elsewhere), "robot/arm.body")
+    assert main(["check", path]) == 0
+    capsys.readouterr()
+    assert main(["check", "--sandbox", path]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"{path}:23:")
+    assert "error: cannot use '../shapes/arm.obj': " in err
+    assert "[outside-sandbox]" in err
+    assert main(["check", "--sandbox", "--allow", str(tmp_path / "shapes"), path]) == 0
+
+
+def test_only_folders_can_be_allowed(model, tmp_path, capsys):
+    assert main(["check", "--allow", str(tmp_path / "nothing"), model(ARM)]) == 2
+    assert "there is no such folder" in capsys.readouterr().err
 
 
 def test_dump_prints_json_that_follows_the_schema(model, tmp_path, capsys):
@@ -195,6 +284,12 @@ def test_urdf_names_meshes_by_the_package_around_them(model, tmp_path, capsys):
     assert all(uri.startswith("package://my_robot/parts/meshes/") for uri in uris)
 
 
+def test_urdf_says_once_what_both_reading_and_writing_find(model, capsys):
+    same_names = ARM.replace("name: wrist", "name: ARM")
+    assert main(["urdf", model(same_names)]) == 0
+    assert capsys.readouterr().err.count("[frame-name-collision]") == 1
+
+
 def test_urdf_that_cannot_be_written_is_one_message(model, tmp_path, capsys):
     (tmp_path / "file").write_text("in the way")
     assert main(["urdf", model(ARM), "-o", str(tmp_path / "file" / "arm.urdf")]) == 2
@@ -254,9 +349,9 @@ def test_a_reader_that_leaves_early_is_no_problem(model, tmp_path):
 
 def test_a_message_points_at_the_text():
     source = Source("a.body", "links:\n\t- mas: 1\n")
-    found = Diagnostic(Severity.WARNING, "unknown-key", "'mas' is not used", Span(source, 10, 13))
+    found = Diagnostic(Severity.WARNING, "odd-key", "'mas' is not used", Span(source, 10, 13))
     assert report.text_report(found).splitlines() == [
-        "a.body:2:4: warning: 'mas' is not used [unknown-key]",
+        "a.body:2:4: warning: 'mas' is not used [odd-key]",
         "    2 | \t- mas: 1",
         "      | \t  ^^^",
     ]
@@ -265,8 +360,27 @@ def test_a_message_points_at_the_text():
 @pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\u2028", "\r"])
 def test_only_a_newline_ends_the_line_that_is_shown(separator):
     source = Source("a.body", f"# {separator}\nlinks:\r\n")
-    found = Diagnostic(Severity.WARNING, "unknown-key", "no", Span(source, 4, 9))
+    found = Diagnostic(Severity.WARNING, "odd-key", "no", Span(source, 4, 9))
     assert report.text_report(found).splitlines()[1:] == ["    2 | links:", "      | ^^^^^"]
+
+
+def test_a_hint_is_given_where_it_helps():
+    def text(severity, message, **options):
+        return report.text_report(Diagnostic(severity, "unknown-key", message), **options)
+
+    assert CODES["unknown-key"].hint in text(Severity.WARNING, "'mas' is not known")
+    assert "hint" not in text(Severity.NOTE, "'mas' is not known")
+    assert "hint" not in text(Severity.WARNING, "'mas' is not known. Did you mean 'mass'?")
+    assert "hint" not in text(Severity.WARNING, "'mas' is not known", with_hint=False)
+
+
+def test_a_hint_is_not_repeated(model, capsys):
+    text = WITHOUT_MASS.replace("height: 0.2", "height: 0.2, wheels: 4, wings: 2")
+    assert main(["check", model(text)]) == 0
+    err = capsys.readouterr().err
+    assert err.count("[unknown-key]") == 2
+    assert err.count(CODES["unknown-key"].hint) == 1
+    assert err.count(CODES["massless-link"].hint) == 1
 
 
 def test_problems_are_listed_from_top_to_bottom_of_each_file():
@@ -276,10 +390,3 @@ def test_problems_are_listed_from_top_to_bottom_of_each_file():
     assert [str(d.at) for d in report.by_place(found)] == [
         *("a.body:1:1", "a.body:2:1", "b.body:1:1", "b.body:2:1", "None")
     ]
-
-
-def test_every_hint_is_for_a_message_that_exists():
-    package = Path(hrp_model.__file__).parent
-    texts = [p.read_text(encoding="utf-8") for p in package.rglob("*.py") if p.name != "report.py"]
-    unused = [code for code in report.HINTS if not any(f'"{code}"' in text for text in texts)]
-    assert unused == []

@@ -3,7 +3,7 @@
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_model.diagnostics import Source, Span
+from hrp_model.diagnostics import Severity, Source, Span
 from hrp_model.geometry import SceneNode
 from hrp_model.reading import Reading, read_source
 
@@ -140,3 +140,46 @@ def test_a_reference_is_relative_to_the_file_that_makes_it(files, diagnostics):
     assert files.reading.resolve("b.mesh", files.place()) is None
     found = diagnostics.take("missing-resource")
     assert str(found).startswith("user:3:3: warning: 'b.mesh' is left out: no such file")
+
+
+def test_a_reference_may_be_relative_to_another_folder(files, diagnostics):
+    (files.folder / "parts").mkdir()
+    path = files.write("parts/b.mesh")
+    assert files.reading.resolve("b.mesh", files.place(), folder=path.parent) == path.resolve()
+
+
+def test_what_is_needed_and_missing_is_an_error(files, diagnostics):
+    assert files.reading.resolve("b.robot", files.place(), needed=True) is None
+    assert diagnostics.take("missing-resource").severity is Severity.ERROR
+
+
+def test_a_look_for_a_file_reports_nothing(files, diagnostics):
+    files.write("a.mesh")
+    assert files.reading.exists("a.mesh", files.place())
+    assert not files.reading.exists("b.mesh", files.place())
+
+
+def test_a_reader_knows_where_its_file_was_named(files, diagnostics):
+    """For what is wrong in a file that has no lines."""
+    named = []
+
+    def read(path, reading):
+        named.append(reading.named_at)
+        return SceneNode()
+
+    files.reading.scene_readers[".bin"] = read
+    at = files.place()
+    files.reading.read_scene(files.write("a.bin"), at)
+    assert named == [at]
+    assert files.reading.named_at is None
+
+
+def test_a_link_out_of_the_folder_is_left_out_or_an_error(files, diagnostics, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "a.mesh"
+    outside.write_text("")
+    (files.folder / "a.mesh").symlink_to(outside)
+    assert files.reading.resolve("a.mesh", files.place()) is None
+    assert diagnostics.take("link-outside").severity is Severity.WARNING
+    assert files.reading.resolve("a.mesh", files.place(), needed=True) is None
+    assert diagnostics.take("link-outside").severity is Severity.ERROR
+    assert not files.reading.exists("a.mesh", files.place())

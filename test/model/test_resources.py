@@ -36,6 +36,9 @@ def workspace(tmp_path, monkeypatch):
         ("meshes\\arm.stl", "robot/meshes/arm.stl"),
         ("${MESHES}/arm.stl", "robot/meshes/arm.stl"),
         ("a b.stl", "robot/a b.stl"),
+        ("${SHARE}/arms/meshes/elbow.stl", "install/share/arms/meshes/elbow.stl"),
+        ("${PROGRAM_TOP}/src/legs/knee.stl", "src/legs/knee.stl"),
+        ("${PROJECT_DIR}/meshes/arm.stl", "robot/meshes/arm.stl"),
         ("{root}/robot/meshes/arm.stl", "robot/meshes/arm.stl"),
         ("file://{root}/robot/a%20b.stl", "robot/a b.stl"),
         ("file:{root}/robot/a%20b.stl", "robot/a b.stl"),
@@ -47,7 +50,25 @@ def workspace(tmp_path, monkeypatch):
 )
 def test_a_reference_finds_its_file(workspace, uri, file):
     uri = uri.replace("{root}", str(workspace))
-    assert resolve(uri, workspace / "robot") == (workspace / file).resolve()
+    folder = "install/robots" if "{SHARE}" in uri else "robot"
+    assert resolve(uri, workspace / folder) == (workspace / file).resolve()
+
+
+def test_a_variable_of_the_environment_wins_over_folders_above(workspace, monkeypatch):
+    monkeypatch.setenv("SHARE", str(workspace / "src"))
+    uri = "${SHARE}/legs/knee.stl"
+    assert resolve(uri, workspace / "install") == (workspace / "src/legs/knee.stl").resolve()
+
+
+def test_folders_above_are_outside_of_a_closed_fence(workspace):
+    robot = (workspace / "robot").resolve()
+    fence = resources.Fence((robot,), closed=True)
+    uri = "${PROGRAM_TOP}/meshes/arm.stl"
+    assert resolve(uri, robot / "meshes", fence) == robot / "meshes/arm.stl"
+    (workspace / "loose.stl").touch()
+    assert resolve("${PROGRAM_TOP}/loose.stl", robot).name == "loose.stl"
+    with pytest.raises(ResourceError, match="outside the folder of the model|no such file"):
+        resolve("${PROGRAM_TOP}/loose.stl", robot, fence)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +78,12 @@ def test_a_reference_finds_its_file(workspace, uri, file):
         ("meshes", "no such file"),
         ("", "no such file"),
         ("C:\\meshes\\arm.stl", "no such file"),
+        ("${SHARE}/arms/meshes/leg.stl", "no such file: .*/share/arms/meshes/leg.stl"),
         ("${NO_SUCH_VARIABLE}/arm.stl", "environment variable NO_SUCH_VARIABLE is not set"),
         ("http://example.com/arm.stl", "'http:' references are not understood"),
         ("package://wings/arm.stl", "no package 'wings' in AMENT_PREFIX_PATH"),
+        ("package://../arms/meshes/elbow.stl", "'..' is no name of a package"),
+        ("package:///arms/meshes/elbow.stl", "'' is no name of a package"),
         ("package://arms/meshes/leg.stl", "no such file: .*/install/share/arms/meshes/leg.stl"),
         ("~nobody-of-this-name/arm.stl", "cannot use '~nobody"),
         ("x" * 300, "cannot use 'xxx.*too long"),

@@ -69,6 +69,8 @@ WARNINGS = [
     ("inverted-range", body(arm=change(ARM, position=Range(1, -1))), "ARM", "1 to -1"),
     ("inverted-range", body(arm=change(ARM, velocity=Range(1, -1))), "ARM", "velocity"),
     ("empty-range", body(arm=change(ARM, effort=Range(0, 0))), "ARM", "effort"),
+    ("one-sided-range", body(arm=change(ARM, velocity=Range(0.5, 2))), "ARM", "0.5 to 2"),
+    ("one-sided-range", body(arm=change(ARM, effort=Range(-inf, 0))), "ARM", "effort"),
     ("moving-root", body(root=change(ROOT, type=JointType.REVOLUTE)), "ROOT", "revolute"),
     ("massless-link", body(hand=replace(HAND, mass=0.0)), "HAND", "'HAND'"),
     ("no-inertia", body(hand=replace(HAND, inertia=np.zeros((3, 3)))), "HAND", "'HAND'"),
@@ -185,3 +187,74 @@ def test_every_problem_is_reported_in_one_run(diagnostics):
     validate(bad, diagnostics)
     for code in ("inverted-range", "not-finite", "negative-mass"):
         diagnostics.take(code)
+
+
+def revolute(*limits, initial=0.0):
+    """Return a body whose revolute joints have these limits."""
+    joints = [
+        replace(
+            change(ARM, name=f"J{i}", id=i, position=Range(*limit), initial=initial),
+            name=f"L{i}",
+            parent="ROOT",
+        )
+        for i, limit in enumerate(limits)
+    ]
+    return Body(name="arm", links=(ROOT, *joints))
+
+
+DEGREES = {
+    "an arm": [(-180, 180), (-90, 120), (0, 135)],
+    "one joint": [(-90, 90)],
+    "most joints": [(-45, 45), (-30, 90), (-1, 1)],
+    "limbs of all kinds": [(-119.5, 119.5), (-38.5, 29.5), (-2, 88.5), (-104.5, 104.5)],
+    "lower limits only": [(-90, inf), (-45, inf)],
+}
+RADIANS = {
+    "an arm": [(-3.14, 3.14), (-1.57, 2.1), (-6.2832, 6.2832)],
+    "wheels": [(-1000, 1000)] * 4,
+    "wheels without end": [(-1e6, 1e6)] * 4,
+    "turning far": [(-100, 100)] * 4,
+    "no limits": [(-inf, inf)] * 4,
+    "a winch on an arm": [(-3.14, 3.14), (-1.57, 2.1), (0, 300)],
+    "several turns": [(-17.45329252, 17.45329252)] * 4,
+    "a screw": [(0, 62.8319)],
+}
+
+
+@pytest.mark.parametrize("limits", DEGREES.values(), ids=DEGREES)
+def test_degrees_in_the_place_of_radians_show_in_most_joints_at_once(limits, diagnostics):
+    validate(revolute(*limits), diagnostics)
+    found = diagnostics.take("degrees-as-radians")
+    assert found.severity is Severity.WARNING
+    assert found.at is PLACES["ARM"]
+    assert "'J0' " in found.message
+
+
+@pytest.mark.parametrize("limits", RADIANS.values(), ids=RADIANS)
+def test_joints_that_turn_often_or_for_ever_are_in_radians(limits, diagnostics):
+    validate(revolute(*limits), diagnostics)
+
+
+def test_initial_positions_may_be_the_ones_in_degrees(diagnostics):
+    validate(revolute((-inf, inf), (-inf, inf), initial=45.0), diagnostics)
+    diagnostics.take("degrees-as-radians")
+
+
+def test_lengths_are_no_angles(diagnostics):
+    rails = [
+        replace(HAND, name=f"R{i}", parent="ROOT", joint=joint(f"R{i}", JointType.PRISMATIC, id=i))
+        for i in range(3)
+    ]
+    rails = [change(rail, position=Range(0, 30)) for rail in rails]
+    validate(Body(name="crane", links=(ROOT, *rails)), diagnostics)
+
+
+def test_a_joint_id_beyond_all_others_is_told_in_short(diagnostics):
+    validate(body(hand=change(HAND, id=99_999)), diagnostics)
+    assert diagnostics.take("joint-id-gap").message.endswith("id 1, 2, 3, 4, 5, 6, 7, 8, ...")
+
+
+def test_a_joint_id_that_no_table_could_hold_is_an_error(diagnostics):
+    validate(body(hand=change(HAND, id=10**12)), diagnostics)
+    assert diagnostics.take("joint-id-too-large").severity.value == "error"
+    diagnostics.take("joint-id-gap")

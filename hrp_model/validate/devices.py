@@ -1,0 +1,155 @@
+"""Rules for devices: numbers, names, and settings that a sensor can have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import isfinite, pi
+
+import numpy as np
+
+from ..body import Body
+from ..devices import (
+    AccelerationSensor,
+    Camera,
+    Device,
+    ForceSensor,
+    ImageType,
+    Imu,
+    LensType,
+    Light,
+    RangeSensor,
+    RateGyroSensor,
+)
+from ..diagnostics import Diagnostics
+from .common import kind_of_device, missing_numbers, place_of_device
+
+# No camera and no scanner is faster, in [Hz]; no image is wider, in pixels.
+_GREATEST_RATE = 10_000.0
+_GREATEST_SIDE = 32_768
+# Angles as people round them: 3.1416 for pi.
+_ROUNDING = 1e-3
+
+# Code and message of a problem.
+Problem = tuple[str, str]
+
+
+def device_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
+    """The ids of the devices of one kind are 0, 1, 2, ... without gaps and repetition."""
+    kinds: dict[str, dict[int, Device]] = {}
+    for device in body.devices:
+        if device.id is None:
+            continue
+        kind = kind_of_device(device)
+        first = kinds.setdefault(kind, {}).setdefault(device.id, device)
+        if first is not device:
+            message = f"id {device.id} of {kind} '{device.name}' is that of '{first.name}' already"
+            diagnostics.warn("duplicate-device-id", message, place_of_device(body, device))
+    for kind, owner in kinds.items():
+        missing = missing_numbers(owner)
+        if missing:
+            message = f"no {kind} has id {missing}"
+            at = place_of_device(body, owner[min(owner)])
+            diagnostics.warn("device-id-gap", message, at)
+
+
+def device_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
+    """Each device has a name of its own, for its topic and its frame."""
+    last = {device.name: device for device in body.devices}
+    for name, count in Counter(device.name for device in body.devices).items():
+        if count > 1:
+            links = ", ".join(d.link for d in body.devices if d.name == name)
+            message = f"{count} devices are named '{name}', on links {links}"
+            at = place_of_device(body, last[name])
+            diagnostics.warn("duplicate-device-name", message, at)
+
+
+def sensors_make_sense(body: Body, diagnostics: Diagnostics) -> None:
+    """Rates, angles, sizes and distances of a sensor are such as a sensor can have."""
+    for device in body.devices:
+        for code, problem in _problems(device):
+            message = f"{kind_of_device(device)} '{device.name}' has {problem}"
+            diagnostics.warn(code, message, place_of_device(body, device))
+
+
+RULES = (device_ids_are_consecutive, device_names_are_unique, sensors_make_sense)
+
+
+def _problems(device: Device) -> Iterator[Problem]:
+    if isinstance(device, Camera) and device.image_type is not ImageType.NONE:
+        yield from _camera(device)
+    elif isinstance(device, RangeSensor):
+        yield from _range_sensor(device)
+    elif isinstance(device, Light):
+        yield from _light(device)
+    for name, unit in _LIMITS.get(type(device), {}).items():
+        if np.any(getattr(device, name) <= 0.0):
+            shown = " ".join(f"{x:g}" for x in getattr(device, name))
+            what = name.replace("_", " ")
+            yield "sensor-limit", f"a {what} of {shown} {unit}, beyond which it measures nothing"
+
+
+def _camera(camera: Camera) -> Iterator[Problem]:
+    yield from _rate("frame rate", camera.frame_rate)
+    if not (1 <= camera.width <= _GREATEST_SIDE and 1 <= camera.height <= _GREATEST_SIDE):
+        yield "image-size", f"images of {camera.width} x {camera.height} pixels"
+    greatest = pi - _ROUNDING if camera.lens_type is LensType.NORMAL else 2.0 * pi + _ROUNDING
+    fov = camera.field_of_view
+    if fov <= 0.0 or fov >= greatest:
+        yield "field-of-view", f"a field of view of {_angle(fov)}"
+    if not 0.0 < camera.near_clip < camera.far_clip:
+        nearest = f"{camera.near_clip:g} to {camera.far_clip:g} m"
+        yield "sensor-distance", f"clip distances of {nearest}; it would see nothing"
+    if camera.image_type.has_depth:
+        yield from _distances(camera.min_distance, camera.max_distance)
+
+
+def _range_sensor(sensor: RangeSensor) -> Iterator[Problem]:
+    yield from _rate("scan rate", sensor.scan_rate)
+    yield from _distances(sensor.min_distance, sensor.max_distance)
+    for what, extent, step in (
+        ("yaw", sensor.yaw_range, sensor.yaw_step),
+        ("pitch", sensor.pitch_range, sensor.pitch_step),
+    ):
+        if what == "pitch" and extent == 0.0:
+            continue  # a planar scan
+        if extent < 0.0 or extent > 2.0 * pi + _ROUNDING:
+            yield "scan-range", f"a {what} range of {_angle(extent)}"
+        elif extent > 0.0 and not 0.0 < step <= extent * (1.0 + _ROUNDING):
+            yield "scan-step", f"a {what} step of {_angle(step)} in a range of {_angle(extent)}"
+    if not 0.0 <= sensor.detection_rate <= 1.0:
+        yield "detection-rate", f"a detection rate of {sensor.detection_rate:g}, not in 0..1"
+    if sensor.error_deviation < 0.0:
+        yield "sensor-limit", f"a standard deviation of {sensor.error_deviation:g} m"
+
+
+def _light(light: Light) -> Iterator[Problem]:
+    if light.beam_width is None:
+        return
+    for what, angle in (("beam width", light.beam_width), ("cut-off angle", light.cut_off_angle)):
+        if angle < 0.0 or angle > pi + _ROUNDING:
+            yield "light-angle", f"a {what} of {_angle(angle)}"
+
+
+def _rate(what: str, rate: float) -> Iterator[Problem]:
+    if rate <= 0.0 or rate > _GREATEST_RATE:
+        yield "sensor-rate", f"a {what} of {rate:g} Hz"
+
+
+def _distances(nearest: float, farthest: float) -> Iterator[Problem]:
+    if nearest < 0.0 or not nearest < farthest:
+        yield "sensor-distance", f"a range of {nearest:g} to {farthest:g} m; it measures nothing"
+
+
+def _angle(angle: float) -> str:
+    """Return an angle in both units, for what is wrong is often the unit."""
+    degrees = f" ({np.rad2deg(angle):.4g} degrees)" if isfinite(angle) else ""
+    return f"{angle:.4g} rad{degrees}"
+
+
+_LIMITS: dict[type[Device], dict[str, str]] = {
+    AccelerationSensor: {"max_acceleration": "m/s^2"},
+    RateGyroSensor: {"max_angular_velocity": "rad/s"},
+    Imu: {"max_acceleration": "m/s^2", "max_angular_velocity": "rad/s"},
+    ForceSensor: {"max_force": "N", "max_torque": "N m"},
+}

@@ -1,0 +1,138 @@
+"""Rules for joints: their numbers, limits and units."""
+
+from __future__ import annotations
+
+from math import isfinite, pi
+
+from ..body import Body, JointType, Link, Range
+from ..diagnostics import Diagnostics
+from .common import first_few, missing_numbers
+
+# A limit in degrees that was read as radians lies beyond a turn, and seldom beyond this.
+_MOST_DEGREES = 360.0
+# Joint ids are rows of tables, up to the largest: a number beyond this is a slip of the pen.
+_LAST_ID = 99_999
+# What people write for "far enough" when they think of no angle.
+_PLACEHOLDERS = ({10.0}, {20.0}, {50.0}, {100.0}, {200.0})
+
+
+def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
+    """Joint ids number the joints 0, 1, 2, ... without gaps and without repetition."""
+    owner: dict[int, Link] = {}
+    for link in body.links:
+        if link.joint.id is None:
+            continue
+        if link.joint.id > _LAST_ID:
+            message = f"joint id {link.joint.id} of '{link.name}' is above {_LAST_ID}"
+            diagnostics.error("joint-id-too-large", message, link.at)
+        first = owner.setdefault(link.joint.id, link)
+        if first is not link:
+            message = f"joint id {link.joint.id} of '{link.name}' is that of '{first.name}' already"
+            diagnostics.warn("duplicate-joint-id", message, link.at)
+    missing = missing_numbers(owner)
+    if missing:
+        message = f"no joint of body '{body.name}' has id {missing}"
+        diagnostics.warn("joint-id-gap", message, body.root.at)
+
+
+def limits_are_in_order(body: Body, diagnostics: Diagnostics) -> None:
+    """A moving joint has a lower limit below its upper one."""
+    for link in body.moving_links:
+        for what, (lower, upper) in _ranges(link).items():
+            if not lower >= upper:
+                continue
+            problem = "leaves no room" if lower == upper else "is inverted"
+            message = (
+                f"the {what} range of joint '{link.joint.name}' {problem}: {lower:g} to {upper:g}"
+            )
+            code = "empty-range" if lower == upper else "inverted-range"
+            diagnostics.warn(code, message, link.at)
+
+
+def joints_may_rest(body: Body, diagnostics: Diagnostics) -> None:
+    """Velocity and effort may be zero, and go to either side of it."""
+    for link in body.moving_links:
+        for what, (lower, upper) in _ranges(link).items():
+            if what == "position" or not lower < upper:
+                continue
+            if lower >= 0.0 or upper <= 0.0:
+                message = (
+                    f"the {what} of joint '{link.joint.name}' is limited to one side: "
+                    f"{lower:g} to {upper:g}"
+                )
+                diagnostics.warn("one-sided-range", message, link.at)
+
+
+def initial_positions_are_in_range(body: Body, diagnostics: Diagnostics) -> None:
+    """A joint starts within its limits: a note, for many leave their start at zero."""
+    for link in body.moving_links:
+        lower, upper = link.joint.position
+        initial = link.joint.initial
+        if lower <= upper and (initial < lower - 1e-9 or initial > upper + 1e-9):
+            message = (
+                f"joint '{link.joint.name}' starts at {initial:g}, "
+                f"outside its range {lower:g} to {upper:g}"
+            )
+            diagnostics.note("initial-out-of-range", message, link.at)
+
+
+def angles_are_in_radians(body: Body, diagnostics: Diagnostics) -> None:
+    """The limits of revolute joints are not degrees that were taken for radians.
+
+    One joint may well turn several times, and wheels have limits of 1000 or 1e6. But
+    degrees show in most of a robot's joints at once: numbers between one turn and 360
+    that are whole fives, or that differ from joint to joint as those of limbs do.
+    """
+    limited = [link for link in body.moving_links if _has_angle(link)]
+    doubtful = [link for link in limited if 2.0 * pi + 1e-3 < _extent(link) <= _MOST_DEGREES]
+    if not doubtful or 2 * len(doubtful) <= len(limited):
+        return
+    extents = {round(_extent(link), 6) for link in doubtful}
+    whole_fives = all(_in_whole_fives(link) for link in doubtful)
+    if (whole_fives and extents not in _PLACEHOLDERS) or len(extents) >= 3:
+        ranges = [f"'{x.joint.name}' {_range_text(x.joint.position)}" for x in doubtful]
+        message = f"angles look like degrees where radians are meant: {first_few(ranges, 4)}"
+        diagnostics.warn("degrees-as-radians", message, doubtful[0].at)
+
+
+def root_is_free_or_fixed(body: Body, diagnostics: Diagnostics) -> None:
+    """The root hangs on nothing, so a joint with a coordinate has no meaning for it."""
+    if body.root.joint.moves:
+        kind = body.root.joint.type.value
+        message = f"root '{body.root.name}' has a {kind} joint; a root is free or fixed"
+        diagnostics.warn("moving-root", message, body.root.at)
+
+
+RULES = (
+    joint_ids_are_consecutive,
+    limits_are_in_order,
+    joints_may_rest,
+    initial_positions_are_in_range,
+    angles_are_in_radians,
+    root_is_free_or_fixed,
+)
+
+
+def _ranges(link: Link) -> dict[str, Range]:
+    joint = link.joint
+    return {"position": joint.position, "velocity": joint.velocity, "effort": joint.effort}
+
+
+def _angles(link: Link) -> list[float]:
+    return [x for x in (*link.joint.position, link.joint.initial) if isfinite(x)]
+
+
+def _has_angle(link: Link) -> bool:
+    return link.joint.type is JointType.REVOLUTE and _extent(link) > 0.0
+
+
+def _extent(link: Link) -> float:
+    return max((abs(x) for x in _angles(link)), default=0.0)
+
+
+def _in_whole_fives(link: Link) -> bool:
+    return all(x % 5.0 == 0.0 for x in _angles(link))
+
+
+def _range_text(limits: Range) -> str:
+    return f"{limits.lower:g} to {limits.upper:g}"

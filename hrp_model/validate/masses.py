@@ -1,0 +1,170 @@
+"""Rules for masses and inertias, by themselves and against the shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from math import inf, isfinite, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..body import Body, JointType, Link
+from ..diagnostics import Diagnostics
+from ..geometry import Box, Capsule, Geometry, Mesh, Sphere
+from ..inertia import is_symmetric
+from .common import first_few
+
+# The radius of gyration over that of a solid box around the shape. No mass inside the box
+# exceeds sqrt(3), where it sits in the corners; most links lie between 0.6 and 1.2, rough
+# guesses and links drawn in part between 0.05 and 3. Millimetres for metres, grams for
+# kilograms or centimetres squared shift it by 30 at least.
+_LEAST_GYRATION, _GREATEST_GYRATION = 0.05, 3.0
+# How far outside the box, in diagonals of it, a centre of mass still passes: motors and
+# covers are often not drawn.
+_GREATEST_OFFSET = 1.0
+_ORIGIN = (0.0, 0.0, 0.0)
+_MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
+
+
+def masses_are_positive(body: Body, diagnostics: Diagnostics) -> None:
+    """A mass is never negative, and not zero where something has to be accelerated."""
+    heavy = _links_that_carry_mass(body)
+    for link in body.links:
+        if link.mass < 0.0:
+            message = f"link '{link.name}' has a negative mass, {link.mass:g} kg"
+            diagnostics.error("negative-mass", message, link.at)
+        elif link.mass == 0.0 and link.joint.type in _MOVING and link.name not in heavy:
+            message = f"link '{link.name}' moves but has no mass"
+            diagnostics.warn("massless-link", message, link.at)
+
+
+def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
+    """A link with mass has a symmetric, positive inertia that some rigid body can have.
+
+    The principal moments obey the triangle inequality: none exceeds the sum of the
+    other two. Links that move on nothing need no inertia.
+    """
+    heavy = [] if body.is_static else [link for link in body.links if link.mass > 0.0]
+    heavy = [link for link in heavy if np.isfinite(link.inertia).all()]
+    if not heavy:
+        return
+    inertias = np.array([link.inertia for link in heavy])
+    scales = np.abs(inertias).max(axis=(1, 2))
+    # Of their own size, or the largest numbers would be too large for the algorithm.
+    sized = inertias / np.where(scales > 0.0, scales, 1.0)[:, None, None] / 2.0
+    moments = np.linalg.eigvalsh(sized + sized.transpose(0, 2, 1)) * scales[:, None]
+    rows = zip(heavy, scales.tolist(), moments.tolist(), strict=True)
+    for link, scale, (small, middle, large) in rows:
+        if scale == 0.0:
+            message = f"link '{link.name}' has mass but no inertia"
+            diagnostics.warn("no-inertia", message, link.at)
+            continue
+        if not is_symmetric(link.inertia):
+            message = f"the inertia of link '{link.name}' is not symmetric"
+            diagnostics.warn("asymmetric-inertia", message, link.at)
+        shown = f"{small:.4g}, {middle:.4g}, {large:.4g} kg m^2"
+        if small <= 1e-12 * scale:
+            message = f"the inertia of link '{link.name}' is not positive: {shown}"
+            diagnostics.warn("inertia-not-positive", message, link.at)
+        elif small + middle < large * (1.0 - 1e-6):
+            message = f"no rigid body has the principal inertias of link '{link.name}': {shown}"
+            diagnostics.warn("inertia-triangle", message, link.at)
+
+
+def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
+    """What moves has the inertia of something about as large as its shape, and lies near it.
+
+    With k the radius of gyration about the centre of mass, k^2 = trace(I) / 2m; a solid
+    box of diagonal d has k^2 = d^2 / 12.
+    """
+    unsuited: list[Link] = []
+    for link, diagonal, outside in _sizes_and_offsets(_moved_links(body)):
+        trace = sum(link.inertia.diagonal().tolist())
+        if not 0.0 < diagonal < inf or link.mass <= 0.0 or not isfinite(trace):
+            continue
+        suited = sqrt(max(6.0 * trace / link.mass, 0.0))
+        if suited > 0.0 and not _LEAST_GYRATION <= suited / diagonal <= _GREATEST_GYRATION:
+            if np.array_equal(link.inertia, np.eye(3)):
+                unsuited.append(link)
+            else:
+                message = (
+                    f"the inertia of link '{link.name}' would suit a body {suited:.3g} m "
+                    f"across, but its shape is {diagonal:.3g} m across"
+                )
+                diagnostics.warn("inertia-out-of-proportion", message, link.at)
+        if outside > _GREATEST_OFFSET * diagonal:
+            message = (
+                f"the centre of mass of link '{link.name}' lies {outside:.3g} m outside "
+                f"its shape, which is {diagonal:.3g} m across"
+            )
+            diagnostics.warn("mass-outside-shape", message, link.at)
+    if unsuited:  # a placeholder, often in all links
+        links = first_few([f"'{link.name}'" for link in unsuited], 4)
+        message = f"the inertia is the identity matrix, which does not suit the size of {links}"
+        diagnostics.warn("inertia-out-of-proportion", message, unsuited[0].at)
+
+
+RULES = (masses_are_positive, inertias_are_physical, masses_fit_the_shapes)
+
+
+def _links_that_carry_mass(body: Body) -> set[str]:
+    """Return the links that have mass, or on which links with mass are rigidly fixed."""
+    heavy = {link.name for link in body.links if link.mass > 0.0}
+    for link in reversed(body.links):
+        if link.name in heavy and link.joint.type not in _MOVING and link.parent is not None:
+            heavy.add(link.parent)
+    return heavy
+
+
+def _moved_links(body: Body) -> list[Link]:
+    """Return the links that a joint of theirs or above them can move."""
+    moved: set[str] = set()
+    for link in body.links:
+        if link.joint.type in _MOVING or link.parent in moved:
+            moved.add(link.name)
+    return [link for link in body.links if link.name in moved]
+
+
+def _sizes_and_offsets(links: list[Link]) -> Iterator[tuple[Link, float, float]]:
+    """Yield links that have shapes, with two lengths.
+
+    They are the diagonal of the box along the axes of L around the shapes, and how far
+    outside of this box the centre of mass lies.
+    """
+    parts = [
+        (i, shape.T_FG, *extent)
+        for i, link in enumerate(links)
+        for shape in dict.fromkeys(chain(link.visual, link.collision))
+        if (extent := _extent(shape.geometry)) is not None
+    ]
+    if not parts:
+        return
+    owners, *columns = zip(*parts, strict=True)
+    T, centres, halves = (np.array(column, dtype=np.float64) for column in columns)
+    centres = np.einsum("nij,nj->ni", T[:, :3, :3], centres) + T[:, :3, 3]
+    halves = np.einsum("nij,nj->ni", np.abs(T[:, :3, :3]), halves)
+    with_shape, starts = np.unique(owners, return_index=True)
+    low = np.minimum.reduceat(centres - halves, starts)
+    high = np.maximum.reduceat(centres + halves, starts)
+    centre_of_mass = np.array([links[i].center_of_mass for i in with_shape])
+    outside = np.maximum(np.maximum(low - centre_of_mass, centre_of_mass - high), 0.0)
+    diagonals = np.linalg.norm(high - low, axis=1).tolist()
+    offsets = np.linalg.norm(outside, axis=1).tolist()
+    for i, diagonal, offset in zip(with_shape, diagonals, offsets, strict=True):
+        yield links[i], diagonal, offset
+
+
+def _extent(geometry: Geometry) -> tuple[ArrayLike, ArrayLike] | None:
+    """Return centre and half size of a geometry's box along its own axes, each of shape (3,)."""
+    if isinstance(geometry, Mesh):
+        if not len(geometry.triangles) or not len(geometry.vertices):
+            return None
+        low, high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
+        return (low + high) / 2.0, (high - low) / 2.0
+    if isinstance(geometry, Box):
+        return _ORIGIN, geometry.size / 2.0
+    radius = geometry.radius
+    half = radius if isinstance(geometry, Sphere) else geometry.height / 2.0
+    half += radius if isinstance(geometry, Capsule) else 0.0
+    return _ORIGIN, (radius, half, radius)

@@ -1,0 +1,137 @@
+"""Rules for the whole: finite numbers, sizes above zero, and names that lead somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import chain
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..body import Body, Link
+from ..diagnostics import Diagnostics
+from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, Shape, Sphere
+from ..rigid import Array, Pose
+from .common import place_of_device
+
+
+def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
+    """No number of the model is NaN, and none is infinite except a limit."""
+    for link in [] if _links_are_finite(body) else body.links:
+        for what in _not_finite(link):
+            message = f"{what} of link '{link.name}' is not a finite number"
+            diagnostics.error("not-finite", message, link.at)
+        if not all(_is_finite_shape(shape) for shape in _shapes(link)):
+            message = f"a shape of link '{link.name}' has a number that is not finite"
+            diagnostics.error("not-finite", message, link.at)
+    for device in body.devices:
+        if not all(_is_sound(getattr(device, f.name)) for f in fields(device)):
+            message = f"device '{device.name}' has a number that is not finite"
+            diagnostics.error("not-finite", message, place_of_device(body, device))
+
+
+def sizes_are_positive(body: Body, diagnostics: Diagnostics) -> None:
+    """A primitive shape has sizes above zero; others can neither be seen nor touched."""
+    for link in body.links:
+        for shape in _shapes(link):
+            sizes = _sizes(shape.geometry)
+            if any(size <= 0.0 for size in sizes):
+                kind = type(shape.geometry).__name__.lower()
+                shown = " x ".join(f"{size:g}" for size in sizes)
+                message = f"a {kind} of link '{link.name}' has size {shown}"
+                diagnostics.warn("empty-shape", message, link.at)
+
+
+def references_exist(body: Body, diagnostics: Diagnostics) -> None:
+    """Devices, extra joints and collision pairs name links of this body."""
+    names = {link.name for link in body.links}
+    for device in body.devices:
+        if device.link not in names:
+            message = f"device '{device.name}' is on '{device.link}', which is no link"
+            diagnostics.error("unknown-link", message, place_of_device(body, device))
+    for joint in body.extra_joints:
+        for name in joint.links:
+            if name not in names:
+                message = f"extra joint '{joint.name}' ends at '{name}', which is no link"
+                diagnostics.error("unknown-link", message, body.root.at)
+    for name in sorted(set(chain.from_iterable(body.self_collision_disabled)) - names):
+        message = f"self collision is disabled for '{name}', which is no link"
+        diagnostics.warn("unknown-link", message, body.root.at)
+
+
+RULES = (numbers_are_finite, sizes_are_positive, references_exist)
+
+
+def _shapes(link: Link) -> dict[Shape, None]:
+    """Return a link's shapes, each once, in order."""
+    return dict.fromkeys(chain(link.visual, link.collision))
+
+
+def _links_are_finite(body: Body) -> bool:
+    """Whether no link has anything to report: all numbers of a body in one array, for speed."""
+    arrays: list[Array] = []
+    numbers: list[float] = []
+    for link in body.links:
+        joint = link.joint
+        arrays += (link.X_PL.R, link.X_PL.p, link.center_of_mass, link.inertia, joint.axis)
+        numbers += (link.mass, joint.initial, joint.equivalent_rotor_inertia, joint.rotor_inertia)
+        numbers += (joint.gear_ratio, joint.torque_const)
+        if any(map(isnan, (*joint.position, *joint.velocity, *joint.effort))):
+            return False
+        for shape in _shapes(link):
+            arrays.append(shape.T_FG)
+            if isinstance(shape.geometry, Mesh):
+                arrays.append(shape.geometry.vertices)
+            else:
+                numbers += _sizes(shape.geometry)
+    flat = np.concatenate([*(array.ravel() for array in arrays), numbers])
+    return bool(np.isfinite(flat).all())
+
+
+def _not_finite(link: Link) -> Iterator[str]:
+    """Yield what is not finite about a link's masses, frame and joint."""
+    joint = link.joint
+    finite: dict[str, ArrayLike] = {
+        "the frame": (*link.X_PL.R.ravel(), *link.X_PL.p),
+        "the mass": (link.mass,),
+        "the centre of mass": link.center_of_mass,
+        "the inertia": link.inertia,
+        "the joint axis": joint.axis,
+        "the initial joint position": (joint.initial,),
+        "the rotor inertia": (joint.equivalent_rotor_inertia, joint.rotor_inertia),
+        "the gear ratio": (joint.gear_ratio, joint.torque_const),
+    }
+    yield from (what for what, value in finite.items() if not np.isfinite(value).all())
+    limits = (*joint.position, *joint.velocity, *joint.effort)
+    if np.isnan(limits).any():
+        yield "a joint limit"
+
+
+def _is_finite_shape(shape: Shape) -> bool:
+    geometry = shape.geometry
+    finite = (geometry.vertices,) if isinstance(geometry, Mesh) else (_sizes(geometry),)
+    return all(bool(np.isfinite(value).all()) for value in (shape.T_FG, *finite))
+
+
+def _sizes(geometry: Geometry) -> tuple[float, ...]:
+    if isinstance(geometry, Box):
+        return tuple(geometry.size.tolist())
+    if isinstance(geometry, Sphere):
+        return (geometry.radius,)
+    if isinstance(geometry, Cylinder | Cone | Capsule):
+        return (geometry.radius, geometry.height)
+    return ()
+
+
+def _is_sound(value: Any) -> bool:
+    """Whether no number in a value, a pose or an array is NaN; infinity means unlimited."""
+    if isinstance(value, float):
+        return not isnan(value)
+    if isinstance(value, np.ndarray):
+        return not np.isnan(value).any()
+    if isinstance(value, Pose):
+        return bool(np.isfinite(value.R).all() and np.isfinite(value.p).all())
+    return True
