@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import resources
 from .geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from .meshing import face_set
 from .reading import Reading
+from .resources import read_file
 
+# What a file says nothing about, as Choreonoid draws it.
+_GREY = 0.6
 _MAX_DEPTH = 100
+# Nodes may draw in the same nodes again and again: a small file could make any number.
+_MAX_NODES = 10_000  # or so many for each node that the file has
+_MAX_REPEATS = 10
+# Entities could multiply a small file beyond any memory, or draw in other files.
+_ENTITY = re.compile(rb"<\0*!\0*E\0*N\0*T\0*I\0*T\0*Y")
+_START = re.compile(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*\0*<")
+_ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)")
+_UNPARSED = re.compile(r"<!--|<!\[CDATA\[")
+_ENCODINGS = re.compile(rb"(us-)?ascii|utf-?8|utf-?16|iso-8859-\d+|windows-\d+|shift_jis|euc-jp")
 
 
 def read_collada(path: Path, reading: Reading) -> SceneNode:
@@ -28,7 +41,8 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
     import collada  # slow to import, and most models need none of it
 
     try:
-        document = collada.Collada(str(path), ignore=[collada.common.DaeError])
+        data = _without_comments(_checked(read_file(path)))
+        document = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError])
         unit = float(document.assetInfo.unitmeter or 1.0)
         nodes = document.scene.nodes if document.scene else []
         file = _File(path, reading)
@@ -37,31 +51,46 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         raise
     except Exception as error:  # its parser raises whatever a broken file makes it
         raise ValueError(f"{type(error).__name__}: {error}") from error
-    root = SceneNode(T_PN=np.diag([unit, unit, unit, 1.0]), children=children)
-    if not root.flattened():
+    for first in document.errors[:1]:  # what it could not read, it has left out silently
+        message = f"{len(document.errors)} parts of '{path.name}' are left out; first: {first}"
+        reading.diagnostics.warn("unreadable-part", message, reading.named_at)
+    if not file.has_shapes:
         raise ValueError("it holds no polygon")
-    return root
+    return SceneNode(T_PN=np.diag([unit, unit, unit, 1.0]), children=children)
 
 
 class _File:
     """Nodes and materials of one file, each converted once."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
+        from .companions import Companions  # draws in Pillow, as COLLADA's parser has by now
+
         self._path = path
         self._reading = reading
+        self._companions = Companions(path, reading)
         self._materials: dict[int, Material] = {}
-        self._meshes: dict[int, Mesh | None] = {}
+        self._meshes: dict[tuple[int, bool], Mesh | None] = {}
+        self._count = 0
+        self._seen: set[int] = set()
+        self.has_shapes = False
 
     def node(self, node: Any, depth: int) -> SceneNode:
+        self._count += 1
+        self._seen.add(id(node))
         if depth > _MAX_DEPTH:
             raise ValueError(f"its nodes are nested more than {_MAX_DEPTH} deep")
+        if self._count > max(_MAX_NODES, _MAX_REPEATS * len(self._seen)):
+            raise ValueError(f"its {len(self._seen)} nodes repeat more than {self._count} times")
         shapes: list[Shape] = []
         children = []
         for child in getattr(node, "children", None) or ():
             if hasattr(child, "geometry"):
-                shapes += self._shapes(child)
+                shapes += self._shapes(child.geometry, child.materials)
+            elif hasattr(child, "controller"):
+                shapes += self._skin(child)
             elif hasattr(child, "children"):
                 children.append(self.node(child, depth + 1))
+        self.has_shapes = self.has_shapes or bool(shapes)
         matrix = getattr(node, "matrix", None)
         return SceneNode(
             name=_name(node),
@@ -70,31 +99,42 @@ class _File:
             children=tuple(children),
         )
 
-    def _shapes(self, geometry_node: Any) -> list[Shape]:
-        materials = {bound.symbol: bound.target for bound in geometry_node.materials}
+    def _skin(self, node: Any) -> list[Shape]:
+        """Return a skin's shapes as they were bound to its bones, which models do not move."""
+        skin = node.controller
+        bound = getattr(skin, "bind_shape_matrix", None)
+        if bound is None:
+            return []
+        T = np.asarray(bound, dtype=np.float64).reshape(4, 4)
+        return [shape.moved(T) for shape in self._shapes(skin.geometry, node.materials)]
+
+    def _shapes(self, geometry: Any, materials: Any) -> list[Shape]:
+        targets = {bound.symbol: bound.target for bound in materials}
         shapes = []
-        for primitive in geometry_node.geometry.primitives:
-            if id(primitive) not in self._meshes:
-                self._meshes[id(primitive)] = _mesh(primitive)
-            mesh = self._meshes[id(primitive)]
+        for primitive in geometry.primitives:
+            target = targets.get(primitive.material)
+            solid = not getattr(getattr(target, "effect", None), "double_sided", False)
+            key = id(primitive), solid
+            if key not in self._meshes:
+                self._meshes[key] = _mesh(primitive, solid)
+            mesh = self._meshes[key]
             if mesh is not None:
-                looks = self._material(materials.get(primitive.material))
-                shapes.append(Shape(mesh, material=looks, name=geometry_node.geometry.name or ""))
+                looks = self._material(target)
+                shapes.append(Shape(mesh, material=looks, name=geometry.name or ""))
         return shapes
 
     def _material(self, material: Any) -> Material:
         if material is None:
-            return Material(ambient=1.0)
+            return Material(diffuse=(_GREY, _GREY, _GREY), ambient=1.0)
         if id(material) not in self._materials:
             self._materials[id(material)] = self._converted(material)
         return self._materials[id(material)]
 
     def _converted(self, material: Any) -> Material:
         effect = material.effect
-        texture = None
-        if effect.diffuse is not None and not isinstance(effect.diffuse, tuple):
-            texture = self._texture(effect.diffuse)
-        diffuse = _color(effect.diffuse, 1.0 if texture else 0.8)
+        has_texture = effect.diffuse is not None and not isinstance(effect.diffuse, tuple)
+        texture = self._texture(effect.diffuse) if has_texture else None
+        diffuse = _color(effect.diffuse, 1.0 if has_texture else _GREY)
         brightness = sum(diffuse)
         ambient = sum(_color(effect.ambient, 0.1)) / brightness if brightness > 0.0 else 1.0
         shininess = effect.shininess if isinstance(effect.shininess, float) else 0.0
@@ -111,12 +151,46 @@ class _File:
 
     def _texture(self, image_map: Any) -> Texture | None:
         try:
-            image = image_map.sampler.surface.image.path
-            return Texture(resources.resolve(image, self._path.parent))
-        except (AttributeError, OSError, ValueError) as error:
-            message = f"a texture of '{self._path.name}' is left out: {error}"
-            self._reading.diagnostics.warn("missing-resource", message)
+            uri = image_map.sampler.surface.image.path
+        except AttributeError:
+            message = f"a texture of '{self._path.name}' is left out: it names no image"
+            self._reading.diagnostics.warn("missing-resource", message, self._reading.named_at)
             return None
+        path = self._companions.resolved(uri) if uri else None
+        return Texture(path) if path else None
+
+
+def _checked(data: bytes) -> bytes:
+    """Return the text of a file; raise ValueError for what would grow when it is read."""
+    import zipfile  # as slow to import as pycollada, which needs it too
+
+    if data.startswith(b"PK") or zipfile.is_zipfile(io.BytesIO(data)):
+        raise ValueError("it is compressed; unpack it first")
+    encoding = _ENCODING.search(data[:1000].replace(b"\0", b""))
+    if not _START.match(data) or (encoding and not _ENCODINGS.fullmatch(encoding[1].lower())):
+        raise ValueError("it is no XML, or not in a usual encoding")
+    if _ENTITY.search(data):
+        raise ValueError("it declares XML entities, which no COLLADA file needs")
+    return data
+
+
+def _without_comments(data: bytes) -> bytes:
+    """Return a text without its comments, which pycollada takes for elements."""
+    # In all other encodings that are let in, these characters are those of ASCII.
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
+    text = data.decode(encoding)
+    kept = []
+    done = at = 0
+    while found := _UNPARSED.search(text, at):
+        is_comment = found[0] == "<!--"
+        close = "-->" if is_comment else "]]>"
+        at = text.find(close, found.end()) + len(close)
+        if at < found.end():  # it has no end
+            break
+        if is_comment:
+            kept.append(text[done : found.start()])
+            done = at
+    return "".join((*kept, text[done:])).encode(encoding) if kept else data
 
 
 def _name(node: Any) -> str:
@@ -125,7 +199,7 @@ def _name(node: Any) -> str:
     return name or getattr(node, "id", None) or ""
 
 
-def _mesh(primitive: Any) -> Mesh | None:
+def _mesh(primitive: Any, solid: bool) -> Mesh | None:
     """Return the triangles of one primitive; None if it is made of lines or empty."""
     points = getattr(primitive, "vertex", None)
     index = getattr(primitive, "vertex_index", None)
@@ -150,8 +224,22 @@ def _mesh(primitive: Any) -> Mesh | None:
             next(iter(primitive.texcoord_indexset), None),
             ends,
         ),
+        colors=_colors(primitive, ends),
+        solid=solid,
     )
     return mesh if len(mesh.triangles) else None
+
+
+def _colors(primitive: Any, ends: IntArray) -> Attribute | None:
+    """Return the colours of corners; pycollada leaves them where the file has them."""
+    inputs = getattr(primitive, "sources", {}).get("COLOR")
+    if not inputs:
+        return None
+    offset, source = inputs[0][0], inputs[0][4]
+    values = np.asarray(source.data, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] < 3 or not np.isfinite(values).all():
+        return None
+    return _attribute(np.clip(values[:, :3], 0.0, 1.0), primitive.index[..., offset], ends)
 
 
 def _attribute(values: Any, index: Any, ends: IntArray) -> Attribute | None:

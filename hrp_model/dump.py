@@ -148,6 +148,7 @@ def _size(geometry: Geometry) -> Json:
 
 
 def _material(material: Material) -> Json:
+    texture = material.texture
     return {
         "name": material.name,
         "diffuse": list(material.diffuse),
@@ -156,7 +157,7 @@ def _material(material: Material) -> Json:
         "ambient": material.ambient,
         "shininess": material.shininess,
         "transparency": material.transparency,
-        "texture": None if material.texture is None else str(material.texture.path),
+        "texture": None if texture is None else str(texture.path or texture.name),
     }
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .rigid import Array, Pose, frozen_array, is_rotation
+from .rigid import IDENTITY_4, Array, Pose, frozen_array, is_rotation
 
 IntArray = NDArray[np.int32]
+ByteArray = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +28,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Sphere:
-    """A sphere centred on its frame's origin; ``radius`` in [m]."""
+    """A sphere centred on its frame's origin; ``radius`` in [m].
+
+    ``divisions`` is here and below the number of corners that the model wants a circle to
+    be drawn with; None leaves it to whoever draws.
+    """
 
     radius: float
+    divisions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,7 @@ class Cylinder:
     top: bool = True
     bottom: bool = True
     side: bool = True
+    divisions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,7 @@ class Capsule:
 
     radius: float
     height: float
+    divisions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,7 @@ class Cone:
     height: float
     bottom: bool = True
     side: bool = True
+    divisions: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +97,8 @@ class Mesh:
         normals: Unit vectors; None means they follow from the faces and ``crease_angle``.
         colors: RGB in 0..1; they replace the material's diffuse colour.
         tex_coords: (s, t), t upwards.
+        tex_mapping: How they follow where there are none; None lays an image over the two
+            largest sides of the bounding box.
         crease_angle: Edges between faces that meet at more than this [rad] look sharp.
         solid: Whether the back of the faces may be left undrawn.
     """
@@ -97,6 +110,7 @@ class Mesh:
     tex_coords: Attribute | None = None
     crease_angle: float = 0.0
     solid: bool = True
+    tex_mapping: Callable[[Mesh], Attribute] | None = None
 
     def __post_init__(self) -> None:
         vertices = np.ascontiguousarray(self.vertices, dtype=np.float64).reshape(-1, 3)
@@ -108,22 +122,58 @@ class Mesh:
 Geometry = Box | Sphere | Cylinder | Capsule | Cone | Mesh
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Texture:
-    """An image laid over a shape.
+    """An image laid over a shape: one in a file, or one that the model itself spells out.
 
     Attributes:
-        path: The image file.
+        path: The image file; None if there is none.
         repeat: Whether it repeats along s and t.
         center, rotation, scale, translation: VRML97's texture transform, rotation in [rad].
+        image: Pixels instead of a file: 8 bits a channel, top row first, channels as in
+            PNG (grey, grey and opacity, RGB, RGBA), shape (height, width, 1..4).
     """
 
-    path: Path
+    path: Path | None = None
     repeat: tuple[bool, bool] = (True, True)
     center: tuple[float, float] = (0.0, 0.0)
     rotation: float = 0.0
     scale: tuple[float, float] = (1.0, 1.0)
     translation: tuple[float, float] = (0.0, 0.0)
+    image: ByteArray | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.path is None) == (self.image is None):
+            raise ValueError("a texture has either a file or pixels")
+        if self.image is None:
+            return
+        pixels = np.array(self.image, dtype=np.uint8)
+        if pixels.ndim != 3 or not pixels.size or pixels.shape[2] > 4:
+            raise ValueError(f"pixels of shape {pixels.shape} are no image")
+        pixels.setflags(write=False)
+        object.__setattr__(self, "image", pixels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Texture) or self._placement() != other._placement():
+            return False
+        if self.image is None or other.image is None or self.image is other.image:
+            return self.image is other.image
+        return np.array_equal(self.image, other.image)
+
+    def __hash__(self) -> int:
+        return hash((*self._placement(), None if self.image is None else self.image.shape))
+
+    def _placement(self) -> tuple[object, ...]:
+        transform = self.center, self.rotation, self.scale, self.translation
+        return self.path, self.repeat, *transform
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        if self.path is not None:
+            return self.path.name
+        assert self.image is not None
+        return f"{self.image.shape[1]} x {self.image.shape[0]} pixels"
 
 
 Color = tuple[float, float, float]
@@ -163,7 +213,7 @@ class Shape:
     """
 
     geometry: Geometry
-    T_FG: Array = field(default_factory=lambda: np.eye(4))
+    T_FG: Array = field(default_factory=lambda: IDENTITY_4)
     material: Material = field(default_factory=Material)
     name: str = ""
 
@@ -172,6 +222,8 @@ class Shape:
 
     def moved(self, T_EF: Array) -> Shape:
         """Return the shape placed in an outer frame E, with ``T_EF`` of shape (4, 4)."""
+        if T_EF is IDENTITY_4:
+            return self
         return Shape(self.geometry, T_EF @ self.T_FG, self.material, self.name)
 
     def rigid_parts(self, tolerance: float = 1e-6) -> tuple[Pose, Array] | None:
@@ -202,12 +254,17 @@ class SceneNode:
     """
 
     name: str = ""
-    T_PN: Array = field(default_factory=lambda: np.eye(4))
+    T_PN: Array = field(default_factory=lambda: IDENTITY_4)
     shapes: tuple[Shape, ...] = ()
     children: tuple[SceneNode, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "T_PN", frozen_array(self.T_PN, (4, 4), "T_PN"))
+
+    @cached_property
+    def size(self) -> int:
+        """How many nodes and shapes there are at and below this node."""
+        return 1 + len(self.shapes) + sum(child.size for child in self.children)
 
     def flattened(self) -> tuple[Shape, ...]:
         """Return every shape at or below this node, placed in the parent's frame."""

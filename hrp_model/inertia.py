@@ -70,10 +70,38 @@ def tensor(numbers: Array) -> Array | None:
 
 def symmetric(inertia: Array) -> Array:
     """Return the mean of a matrix and its transpose, shape (3, 3)."""
+    if _has_equal_halves(inertia):
+        return inertia
     mean: Array = (inertia + inertia.T) / 2.0
     return mean
 
 
+def describe_asymmetry(inertia: Array, advice: str) -> str:
+    """Return what is wrong with a matrix that is not symmetric, and what is used instead.
+
+    Args:
+        inertia: Shape (3, 3).
+        advice: What to write if one triangle seems to be left out.
+    """
+    text = "is not symmetric; the mean of both halves is used"
+    halves = {"upper": np.triu(inertia, 1), "lower": np.tril(inertia, -1)}
+    written = [name for name, half in halves.items() if half.any()]
+    if len(written) == 1:
+        text += (
+            ", which halves the products of inertia. It looks like only the "
+            f"{written[0]} triangle was written: {advice}"
+        )
+    return text
+
+
 def is_symmetric(inertia: Array) -> bool:
     """Whether the halves of a matrix differ by no more than digits that were rounded off."""
+    if _has_equal_halves(inertia):
+        return True
     return bool(np.abs(inertia - inertia.T).max() <= 1e-6 * np.abs(inertia).max())
+
+
+def _has_equal_halves(matrix: Array) -> bool:
+    """Whether a matrix equals its transpose: mostly so, and numpy takes long to find it out."""
+    (_, xy, xz), (yx, _, yz), (zx, zy, _) = matrix.tolist()
+    return bool(xy == yx and xz == zx and yz == zy)

@@ -1,24 +1,29 @@
-"""Mesh files to scenes: STL by itself, COLLADA by its reader, others through trimesh."""
+"""Mesh files to scenes: STL by itself, OBJ and COLLADA by their readers, others by trimesh."""
 
 from __future__ import annotations
 
+import re
 import struct
-from dataclasses import replace
+import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import collada_file
-from .geometry import Attribute, Material, Mesh, SceneNode, Shape
+from . import collada_file, wavefront
+from .geometry import IntArray, Material, Mesh, SceneNode, Shape
 from .reading import Reading
+from .resources import read_file
 from .rigid import Array
 
 # An STL triangle: normal and three corners as floats, and two unused bytes.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])
 _HEADER = 84
+_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd, bits spread
+_SOLID = re.compile(rb"^[ \t]*(?:end)?solid[^\r\n]*", re.MULTILINE)
+_NUMBERS = b"0123456789+-.e \t\r\n"
 # For files that say nothing of looks.
-GREY = Material(diffuse=(0.8, 0.8, 0.8), ambient=1.0)
+_PLAIN = Material(ambient=1.0)
 
 
 def read_scene(path: Path, reading: Reading) -> SceneNode:
@@ -32,10 +37,14 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         ValueError: It is not what its suffix says, or holds nothing usable.
     """
     if path.suffix.lower() == ".stl":
-        return SceneNode(shapes=(Shape(read_stl(path.read_bytes()), material=GREY),))
+        return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=_PLAIN),))
     if path.suffix.lower() == ".dae":
         return collada_file.read_collada(path, reading)
-    return _trimesh_scene(path, reading)
+    if path.suffix.lower() == ".obj":
+        return wavefront.read_obj(path, reading)
+    from .trimesh_file import read_with_trimesh  # draws in Pillow, which most models need not
+
+    return read_with_trimesh(path, reading)
 
 
 def read_stl(data: bytes) -> Mesh:
@@ -53,12 +62,45 @@ def read_stl(data: bytes) -> Mesh:
         raise ValueError("it holds no triangle")
     if not np.isfinite(corners).all():
         raise ValueError("it holds coordinates that are no finite numbers")
-    # Equal bits are equal corners: one sort of plain bytes instead of one per coordinate.
-    single = np.ascontiguousarray(corners, dtype=np.float32) + np.float32(0.0)  # no -0.0
-    rows = single.reshape(-1, 3).view(np.dtype((np.void, 12))).ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    vertices = single.reshape(-1, 3)[first].astype(np.float64)
-    return Mesh(vertices, inverse.reshape(-1, 3).astype(np.int32))
+    single = np.array(corners, dtype=np.float32, order="C")
+    single += 0.0  # no -0.0
+    vertices, triangles = _joined(single)
+    return Mesh(vertices, triangles)
+
+
+def _joined(corners: NDArray[np.float32]) -> tuple[Array, IntArray]:
+    """Return vertices (n, 3) and triangles (m, 3) of corners (3 m, 3), equal ones joined."""
+    # Equal bits are equal corners. One number for the three is sorted faster than they are;
+    # should two corners ever share theirs, the bytes themselves decide.
+    bits = corners.view(np.uint32)
+    keys = bits[:, 0].astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= bits[:, 1]
+    keys *= _MIX[0]
+    keys ^= keys >> np.uint64(29)
+    keys += bits[:, 2]
+    keys *= _MIX[1]
+    first, row = _first_and_row(keys)
+    del keys
+    if not np.array_equal(bits[first][row], bits):
+        rows = corners.view(np.dtype((np.void, 12))).ravel()
+        _, at, inverse = np.unique(rows, return_index=True, return_inverse=True)
+        first, row = at.astype(np.int32), inverse.astype(np.int32)
+    return corners[first].astype(np.float64), row.reshape(-1, 3)
+
+
+def _first_and_row(keys: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+    """Return where each different key stands, and which of them each key is.
+
+    As ``np.unique`` does, in half the memory.
+    """
+    order = np.argsort(keys).astype(np.int32)
+    ordered = keys[order]
+    new = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+    del ordered
+    row = np.empty(len(keys), dtype=np.int32)
+    row[order] = np.cumsum(new, dtype=np.int32) - 1
+    return order[new], row
 
 
 def _binary_corners(data: bytes) -> Array | None:
@@ -79,67 +121,42 @@ def _binary_corners(data: bytes) -> Array | None:
 
 
 def _text_corners(data: bytes) -> Array:
-    words = data.lower().split()
-    at = [i for i, word in enumerate(words) if word == b"vertex"]
-    if len(at) % 3 or not words or words[0] != b"solid":
+    """Return corners of shape (3 m, 3) of a text."""
+    lower = data.lower()
+    if not lower.lstrip().startswith(b"solid"):
         raise ValueError("it is neither a binary nor a text STL file")
+    corners = _corners_in_one_go(lower)
+    return _corners_word_by_word(lower) if corners is None else corners
+
+
+def _corners_in_one_go(lower: bytes) -> Array | None:
+    """Return the corners of an orderly text; None if it is not that.
+
+    Without its words, such a text is a list of twelve numbers for each triangle: its
+    normal and its corners.
+    """
+    numbers = _SOLID.sub(b"", lower)
+    for word in (b"facet normal", b"outer loop", b"vertex", b"endloop", b"endfacet"):
+        numbers = numbers.replace(word, b"")
+    if not numbers or numbers.isspace() or numbers.translate(None, _NUMBERS):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values = np.fromstring(numbers, np.float64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    if len(values) % 12 or lower.count(b"vertex") * 4 != len(values):
+        return None
+    return values.reshape(-1, 4, 3)[:, 1:].reshape(-1, 3)
+
+
+def _corners_word_by_word(lower: bytes) -> Array:
+    words = lower.split()
+    at = [i for i, word in enumerate(words) if word == b"vertex"]
+    if len(at) % 3:
+        raise ValueError("it ends too early")
     try:
         return np.array([[float(w) for w in words[i + 1 : i + 4]] for i in at]).reshape(-1, 3)
     except ValueError:
         raise ValueError("a vertex has coordinates that are no numbers") from None
-
-
-def _trimesh_scene(path: Path, reading: Reading) -> SceneNode:
-    import trimesh  # it takes a third of a second, and most models need none of it
-
-    try:
-        loaded = trimesh.load(path, process=False)
-        scene = loaded if isinstance(loaded, trimesh.Scene) else trimesh.Scene(loaded)
-        node = _node(scene, scene.graph.base_frame)
-    except (OSError, ValueError):
-        raise
-    except Exception as error:  # its many loaders raise whatever their parsers do
-        raise ValueError(f"{type(error).__name__}: {error}") from error
-    if not node.flattened():
-        raise ValueError("it holds no triangle")
-    if any("Texture" in type(g.visual).__name__ for g in scene.geometry.values()):
-        message = f"'{path.name}': images inside a mesh file are not drawn, only its colours"
-        reading.diagnostics.note("texture-left-out", message)
-    return node
-
-
-def _node(scene: Any, name: str) -> SceneNode:
-    forest = scene.graph.transforms
-    geometry = forest.node_data[name].get("geometry")
-    mesh = scene.geometry.get(geometry)
-    children = []
-    for child in forest.children.get(name, ()):
-        matrix = forest.edge_data[(name, child)].get("matrix")
-        node = _node(scene, child)
-        children.append(replace(node, T_PN=np.eye(4) if matrix is None else np.array(matrix)))
-    shapes = (_shape(mesh),) if len(getattr(mesh, "faces", ())) else ()
-    return SceneNode(name=str(name), shapes=shapes, children=tuple(children))
-
-
-def _shape(mesh: Any) -> Shape:
-    faces = np.asarray(mesh.faces, dtype=np.int32)
-    vertices = np.asarray(mesh.vertices, dtype=np.float64)
-    if not np.isfinite(vertices).all():
-        raise ValueError("it holds coordinates that are no finite numbers")
-    given = "vertex_normals" in mesh._cache  # else asking for them would make some up
-    normals = Attribute(np.array(mesh.vertex_normals), faces) if given else None
-    colors = None
-    if mesh.visual.kind == "vertex":
-        colors = Attribute(np.asarray(mesh.visual.vertex_colors)[:, :3] / 255.0, faces)
-    return Shape(
-        Mesh(vertices, faces, normals=normals, colors=colors), material=_material(mesh.visual)
-    )
-
-
-def _material(visual: Any) -> Material:
-    """Return the main colour of a trimesh visual; its textures are no files."""
-    color = getattr(getattr(visual, "material", None), "main_color", None)
-    if color is None:
-        return GREY
-    r, g, b, a = (float(c) / 255.0 for c in np.asarray(color, dtype=np.float64).ravel()[:4])
-    return replace(GREY, diffuse=(r, g, b), transparency=1.0 - a)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -128,12 +128,44 @@ def extrusion(
         rings = rings[:-1]
     triangles = _side_triangles(len(rings), len(section), path_closed, section_closed)
     if not path_closed:
-        caps = _cap_triangles(rings, begin_cap, end_cap)
+        caps = _cap_triangles(section, n, begin_cap, end_cap)
         triangles = np.concatenate((triangles, caps))
     vertices = rings.reshape(-1, 3)
     if not ccw:
         triangles = triangles[:, ::-1]
-    return Mesh(vertices, triangles, crease_angle=crease_angle, solid=solid)
+    mapping = partial(
+        _extrusion_tex_coords,
+        section=np.concatenate((section, section[:1])) if section_closed else section,
+        spine=path,
+        ccw=ccw,
+    )
+    return Mesh(vertices, triangles, crease_angle=crease_angle, solid=solid, tex_mapping=mapping)
+
+
+def _extrusion_tex_coords(mesh: Mesh, section: Array, spine: Array, ccw: bool) -> Attribute:
+    """Return an extrusion's texture coordinates (ISO/IEC 14772-1, 6.18).
+
+    s runs along the cross-section from its first point to its last, t along the spine,
+    both by length. On a cap they run along x and z, the larger extent from 0 to 1.
+    """
+    s, t = _along(section), _along(spine)
+    sides = np.column_stack((np.tile(s, len(t)), np.repeat(t, len(s))))
+    indices = _side_triangles(len(t), len(s), wrap_rings=False, wrap_points=False)
+    if not ccw:
+        indices = indices[:, ::-1]
+    extent = float(np.ptp(section, axis=0).max())
+    cap = (section - section.min(axis=0)) / (extent or 1.0)
+    # On the mesh, a closing point of the cross-section is the first one again.
+    points = len(mesh.vertices) // len(spine)
+    on_caps = mesh.triangles[len(indices) :] % max(points, 1) + len(sides)
+    return Attribute(np.concatenate((sides, cap)), np.concatenate((indices, on_caps)))
+
+
+def _along(curve: Array) -> Array:
+    """Return how far along a curve each of its points lies, from 0 to 1, shape (n,)."""
+    steps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
+    length = np.concatenate(([0.0], np.cumsum(steps)))
+    return length / length[-1] if length[-1] > 0.0 else length
 
 
 def elevation_grid(
@@ -176,7 +208,20 @@ def elevation_grid(
     triangles = np.stack((a, b, c, a, c, d), axis=-1).reshape(-1, 3).astype(np.int32)
     if not ccw:
         triangles = triangles[:, ::-1]
-    return Mesh(vertices, triangles, crease_angle=crease_angle, solid=solid)
+    return Mesh(
+        vertices,
+        triangles,
+        crease_angle=crease_angle,
+        solid=solid,
+        tex_mapping=_grid_tex_coords,
+    )
+
+
+def _grid_tex_coords(mesh: Mesh) -> Attribute:
+    """Return (0, 0) at the first vertex to (1, 1) at the last (ISO/IEC 14772-1, 6.17)."""
+    flat = mesh.vertices[:, (0, 2)]
+    size = flat[-1] - flat[0]
+    return Attribute((flat - flat[0]) / np.where(size != 0.0, size, 1.0), mesh.triangles)
 
 
 def _is_closed(curve: Array) -> bool:
@@ -236,11 +281,15 @@ def _defined(vectors: Array) -> Array:
 
 
 def _shortest_from_y(direction: Array) -> Array:
-    """Return the shortest rotation that turns +Y onto a unit vector, shape (3, 3)."""
+    """Return the map of the cross-section plane of a straight spine, shape (3, 3).
+
+    That is the shortest rotation that turns +Y onto the unit vector ``direction``. For -Y there
+    are many; the point reflection is what the models that have such spines were drawn with.
+    """
     axis = np.array([direction[2], 0.0, -direction[0]])  # Y x direction
     sine = float(np.linalg.norm(axis))
     if sine < _CLOSED:
-        return np.eye(3) if direction[1] >= 0.0 else axis_angle_matrix([1.0, 0.0, 0.0], pi)
+        return np.eye(3) if direction[1] >= 0.0 else -np.eye(3)
     return axis_angle_matrix(axis / sine, float(np.arctan2(sine, direction[1])))
 
 
@@ -255,10 +304,11 @@ def _side_triangles(rings: int, points: int, wrap_rings: bool, wrap_points: bool
     return np.stack((a, b, d, a, d, c), axis=-1).reshape(-1, 3).astype(np.int32)
 
 
-def _cap_triangles(rings: Array, begin: bool, end: bool) -> IntArray:
-    n, points = rings.shape[:2]
-    ring, _, _ = polygons_to_triangles(rings[0], np.arange(points))
-    last, _, _ = polygons_to_triangles(rings[-1], np.arange(points))
-    parts = [ring if begin else _NONE]
-    parts.append(last[:, ::-1] + (n - 1) * points if end else _NONE)
+def _cap_triangles(section: Array, rings: int, begin: bool, end: bool) -> IntArray:
+    # Scaled, turned and moved, the cuts of the cross-section stay cuts of both ends.
+    points = len(section)
+    flat = np.insert(section, 1, 0.0, axis=1)
+    first, _, _ = polygons_to_triangles(flat, np.arange(points))
+    last = first[:, ::-1] + (rings - 1) * points
+    parts = (first if begin else _NONE, last if end else _NONE)
     return np.concatenate(parts).astype(np.int32)

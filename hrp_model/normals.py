@@ -9,6 +9,8 @@ import numpy as np
 from .geometry import IntArray, Mesh
 from .rigid import Array
 
+_UP = np.array([0.0, 0.0, 1.0])
+
 
 def corner_normals(mesh: Mesh) -> Array:
     """Return a unit normal for each corner of each triangle, shape (m, 3, 3).
@@ -16,12 +18,12 @@ def corner_normals(mesh: Mesh) -> Array:
     Normals that the mesh gives are used; where it gives none, or one without a
     direction, the normal of a corner is the mean of the faces around its vertex that
     meet its own face at no more than the crease angle, weighted by their angle there.
+    A face without an area shows nothing; its normals are +Z.
     """
     generated = _generated_normals(mesh)
     if mesh.normals is None:
         return generated
-    given = unit(mesh.normals.values[mesh.normals.indices])
-    return np.where(np.any(given != 0.0, axis=2, keepdims=True), given, generated)
+    return _filled(unit(mesh.normals.values[mesh.normals.indices]), generated)
 
 
 def unit(vectors: Array) -> Array:
@@ -37,7 +39,7 @@ def _generated_normals(mesh: Mesh) -> Array:
     faces = unit(np.cross(edges[:, 0], edges[:, 1]))
     flat = np.repeat(faces[:, None], 3, axis=1)
     if mesh.crease_angle <= 0.0 or not len(faces):
-        return flat
+        return _filled(flat, _UP)
     directions = unit(edges)
     cosines = np.einsum("fci,fci->fc", directions, -np.roll(directions, 1, axis=1))
     weights = np.arccos(np.clip(cosines, -1.0, 1.0))
@@ -50,8 +52,12 @@ def _generated_normals(mesh: Mesh) -> Array:
     )
     normals = np.empty_like(smooth)
     normals[order] = smooth
-    normals = normals.reshape(flat.shape)
-    return np.where(np.any(normals != 0.0, axis=2, keepdims=True), normals, flat)
+    return _filled(normals.reshape(flat.shape), _filled(flat, _UP))
+
+
+def _filled(vectors: Array, default: Array) -> Array:
+    """Replace vectors without a direction."""
+    return np.where(np.any(vectors != 0.0, axis=-1, keepdims=True), vectors, default)
 
 
 def _blend(vertices: IntArray, normals: Array, weights: Array, least_cosine: float) -> Array:

@@ -11,35 +11,40 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-_IDENTITY = np.eye(3)
-_ZERO = np.zeros(3)
-_IDENTITY.setflags(write=False)
-_ZERO.setflags(write=False)
+# Shared wherever nothing turns or moves; never written to.
+IDENTITY_3 = np.eye(3)
+IDENTITY_4 = np.eye(4)
+ZERO_3 = np.zeros(3)
+for _array in (IDENTITY_3, IDENTITY_4, ZERO_3):
+    _array.setflags(write=False)
+_FLOAT64 = np.dtype(np.float64)
 
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Return a read-only, C-contiguous float64 array equal to ``value``, of exactly this shape.
 
-    A writable input is copied; one that is already read-only, owns its data and
+    A writable input is copied; one that is already read-only, as are its data, and
     fits is shared.
 
     Raises:
         ValueError: The shape differs.
     """
-    if (
-        isinstance(value, np.ndarray)
-        and value.dtype == np.float64
-        and not value.flags.writeable
-        and value.flags.owndata
-        and value.flags.c_contiguous
-    ):
-        array = value
+    if isinstance(value, np.ndarray) and value.dtype == _FLOAT64:
+        array = value if _never_changes(value) else value.copy()
     else:
         array = np.array(value, dtype=np.float64, order="C")
-        array.setflags(write=False)
+    array.setflags(write=False)
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
     return array
+
+
+def _never_changes(array: Array) -> bool:
+    """Whether nobody can write to the data of a contiguous array, not through another one."""
+    flags = array.flags
+    if flags.writeable or not flags.c_contiguous:
+        return False
+    return flags.owndata or isinstance(array.base, bytes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +56,8 @@ class Pose:
         p: Position p_AB of B's origin, expressed in A, in [m], shape (3,).
     """
 
-    R: Array = field(default_factory=lambda: _IDENTITY)
-    p: Array = field(default_factory=lambda: _ZERO)
+    R: Array = field(default_factory=lambda: IDENTITY_3)
+    p: Array = field(default_factory=lambda: ZERO_3)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "R", frozen_array(self.R, (3, 3), "R"))
@@ -76,14 +81,15 @@ class Pose:
 
 def unit_vector(vector: Sequence[float] | Array) -> Array | None:
     """Return a vector scaled to length one, or None for the zero vector, shape (3,)."""
-    x, y, z = (float(c) for c in vector)
+    x, y, z = vector.tolist() if isinstance(vector, np.ndarray) else vector
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         return None
     # A power of two costs no digit, and no square overflows or vanishes then.
     exponent = -frexp(largest)[1]
     x, y, z = ldexp(x, exponent), ldexp(y, exponent), ldexp(z, exponent)
-    return np.array([x, y, z]) / sqrt(x * x + y * y + z * z)
+    length = sqrt(x * x + y * y + z * z)
+    return np.array([x / length, y / length, z / length])
 
 
 def axis_by_name(name: str) -> Array | None:
@@ -98,7 +104,7 @@ def axis_by_name(name: str) -> Array | None:
 
 def is_rotation(R: Array, tolerance: float = 1e-6) -> bool:
     """Whether a matrix of shape (3, 3) is orthonormal and right-handed; no element errs more."""
-    return bool(np.abs(R.T @ R - _IDENTITY).max() <= tolerance and np.linalg.det(R) > 0.0)
+    return bool(np.abs(R.T @ R - IDENTITY_3).max() <= tolerance and np.linalg.det(R) > 0.0)
 
 
 def axis_angle_matrix(axis: Sequence[float] | Array, angle: float) -> Array:
@@ -106,7 +112,7 @@ def axis_angle_matrix(axis: Sequence[float] | Array, angle: float) -> Array:
 
     Rodrigues' formula: R = E + sin(t) [a]x + (1 - cos(t)) [a]x^2.
     """
-    x, y, z = (float(c) for c in axis)
+    x, y, z = axis.tolist() if isinstance(axis, np.ndarray) else axis
     c, s = cos(angle), sin(angle)
     k = 1.0 - c
     return np.array(

@@ -14,6 +14,7 @@ from .rigid import Array
 _NONE = np.empty((0, 3), dtype=np.int32)
 # Concave polygons of more corners would take seconds each; no published model comes near.
 MAX_CONCAVE_CORNERS = 2000
+_BLOCK = 100_000  # corners looked at at once: some dozen arrays of them are needed meanwhile
 
 
 def polygons_to_triangles(
@@ -21,9 +22,10 @@ def polygons_to_triangles(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Cut polygons into triangles that keep their winding.
 
-    Convex polygons become fans around their first corner; others lose one ear after
+    Convex polygons become fans around their last corner; others lose one ear after
     another, up to MAX_CONCAVE_CORNERS; larger ones count as convex. Polygons with fewer than
-    three distinct vertices, or with an index that is no row of ``points``, give no triangle.
+    three distinct vertices, or with an index that is no row of ``points``, give no triangle;
+    three distinct vertices in a line do give one, without an area.
 
     Args:
         points: In [m], shape (n, 3).
@@ -41,19 +43,25 @@ def polygons_to_triangles(
     starts, lengths = _extents(indices)
     corners: list[IntArray] = []
     numbers: list[IntArray] = []
-    for length in np.unique(lengths[lengths >= 3]):
+    for length in (np.flatnonzero(np.bincount(lengths)[3:]) + 3).tolist():
         chosen = np.flatnonzero(lengths == length).astype(np.int32)
-        positions = starts[chosen, None] + np.arange(length, dtype=np.int32)
+        offsets: IntArray = np.arange(length, dtype=np.int32)
+        positions = starts[chosen, None] + offsets
         usable = _are_usable(indices[positions], len(xyz))
-        for number, part in _cut(xyz, indices, chosen[usable], positions[usable]):
+        if not usable.all():
+            chosen, positions = chosen[usable], positions[usable]
+        for number, part in _cut(xyz, indices, chosen, positions):
             corners.append(part)
             numbers.append(number)
     if not corners:
         return _NONE, _NONE, _NONE[:, 0]
-    polygons = np.concatenate(numbers)
-    order = np.argsort(polygons, kind="stable")
-    corner_positions = np.concatenate(corners)[order]
-    return indices[corner_positions], corner_positions, polygons[order]
+    if len(corners) == 1:  # in order already
+        corner_positions, polygons = corners[0], numbers[0]
+    else:
+        order = np.argsort(np.concatenate(numbers), kind="stable")
+        corner_positions = np.concatenate(corners)[order]
+        polygons = np.concatenate(numbers)[order]
+    return indices[corner_positions], corner_positions, polygons
 
 
 def oversized_polygon(index_list: NDArray[Any]) -> int:
@@ -73,9 +81,13 @@ def _extents(indices: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 def _are_usable(rows: IntArray, count: int) -> NDArray[np.bool_]:
     """Tell which polygons have three distinct corners, all among ``count`` points, shape (p,)."""
-    ordered = np.sort(rows, axis=1)
-    distinct = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
-    usable: NDArray[np.bool_] = (ordered[:, -1] < count) & (distinct >= 3)
+    if rows.shape[1] == 3:
+        a, b, c = rows.T
+        usable: NDArray[np.bool_] = (rows.max(axis=1) < count) & (a != b) & (b != c) & (c != a)
+    else:
+        ordered = np.sort(rows, axis=1)
+        distinct = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+        usable = (ordered[:, -1] < count) & (distinct >= 3)
     return usable
 
 
@@ -91,9 +103,14 @@ def _cut(
         positions: Where in the list their corners stand, shape (p, k).
     """
     k = positions.shape[1]
+    if k == 3:
+        yield numbers, positions
+        return
     convex = np.ones(len(numbers), dtype=bool)
-    if 3 < k <= MAX_CONCAVE_CORNERS:
-        convex = _are_convex(xyz[indices[positions]])
+    if k <= MAX_CONCAVE_CORNERS:
+        step = max(_BLOCK // k, 1)
+        for i in range(0, len(numbers), step):
+            convex[i : i + step] = _are_convex(xyz[indices[positions[i : i + step]]])
     fans = positions[np.flatnonzero(convex)[:, None], _fan(k).ravel()].reshape(-1, 3)
     yield np.repeat(numbers[convex], k - 2), fans
     for number, row in zip(numbers[~convex], positions[~convex], strict=True):
@@ -129,7 +146,8 @@ def _ears(corners: Array) -> IntArray:
     because a polygon crosses itself, the corner with the smallest turn goes.
     """
     polygon = _flattened(corners)
-    least = 1e-12 * float(np.ptp(polygon, axis=0).max()) ** 2
+    size = float(np.ptp(polygon, axis=0).max())
+    least = 1e-12 * size * size  # a power would raise where this is infinite
     left = np.arange(len(polygon))
     maybe = np.ones(len(polygon), dtype=bool)
     triangles = []
@@ -178,9 +196,13 @@ def _first_ear(polygon: Array, maybe: NDArray[np.bool_], start: int, least: floa
 
 
 def _fan(corners: int) -> IntArray:
-    """Return the triangles around the first corner of a polygon, shape (corners - 2, 3)."""
-    later = np.arange(1, corners - 1, dtype=np.int32)
-    return np.stack((np.zeros_like(later), later, later + 1), axis=1)
+    """Return the triangles around the last corner of a polygon, shape (corners - 2, 3).
+
+    Choreonoid has these too: it cuts off the first ear again and again. A polygon that is not
+    flat then has the same surface.
+    """
+    first = np.arange(corners - 2, dtype=np.int32)
+    return np.stack((first, first + 1, np.full_like(first, corners - 1)), axis=1)
 
 
 def _flattened(corners: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, sin, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from trimesh.visual.material import PBRMaterial
 from ..geometry import IntArray, Material, Mesh, Texture
 from ..normals import corner_normals
 from ..rigid import Array
+from ..texturing import transformed_coords
 
 _REPEAT, _CLAMP_TO_EDGE = 10497, 33071
 
@@ -28,12 +29,12 @@ def glb(mesh: Mesh, material: Material, image: Image.Image | None = None) -> byt
     Args:
         mesh: Its normals are worked out from the crease angle where it gives none.
         material: Its looks.
-        image: The picture of its texture; None leaves the texture out.
+        image: The picture of its texture, in a mode of ``texture_image``; None leaves it out.
     """
     textured = image is not None and mesh.tex_coords is not None
     colors = None if textured else _corner_colors(mesh, material)
     uv = _corner_uv(mesh, material.texture) if textured else None
-    corners = [mesh.vertices[mesh.triangles], corner_normals(mesh)]
+    corners = [mesh.vertices[mesh.triangles], _unit_normals(mesh)]
     corners += [extra for extra in (uv, colors) if extra is not None]
     vertices, triangles = _joined(corners)
     solid = trimesh.Trimesh(
@@ -41,7 +42,7 @@ def glb(mesh: Mesh, material: Material, image: Image.Image | None = None) -> byt
     )
     if textured:
         solid.visual = trimesh.visual.TextureVisuals(
-            uv=vertices[:, 6:8], material=PBRMaterial(baseColorTexture=_with_channels(image))
+            uv=vertices[:, 6:8], material=PBRMaterial(baseColorTexture=_colored(image))
         )
     elif colors is not None:
         solid.visual.vertex_colors = np.round(vertices[:, 6:10] * 255.0).astype(np.uint8)
@@ -53,6 +54,13 @@ def glb(mesh: Mesh, material: Material, image: Image.Image | None = None) -> byt
         scene, include_normals=True, unitize_normals=False, tree_postprocessor=tree_postprocessor
     )
     return data
+
+
+def _unit_normals(mesh: Mesh) -> Array:
+    """Return normals of corners, shape (m, 3, 3); +Z where a triangle has no side to face."""
+    normals = corner_normals(mesh)
+    normals[~normals.any(axis=2)] = (0.0, 0.0, 1.0)
+    return normals
 
 
 def _joined(corners: list[Array]) -> tuple[Array, IntArray]:
@@ -76,29 +84,20 @@ def _corner_colors(mesh: Mesh, material: Material) -> Array | None:
 
 
 def _corner_uv(mesh: Mesh, texture: Texture | None) -> Array:
-    """Return texture coordinates under the texture transform, shape (m, 3, 2).
-
-    VRML97, 6.48: Tc' = -C S R C T Tc, applied from right to left.
-    """
+    """Return texture coordinates under the texture transform, shape (m, 3, 2)."""
     assert mesh.tex_coords is not None
     uv = mesh.tex_coords.values[mesh.tex_coords.indices]
-    if texture is None:
-        return uv
-    center = np.array(texture.center)
-    c, s = cos(texture.rotation), sin(texture.rotation)
-    turned = (uv + np.array(texture.translation) + center) @ np.array([[c, s], [-s, c]])
-    moved: Array = turned * np.array(texture.scale) - center
-    return moved
+    return uv if texture is None else transformed_coords(texture, uv)
 
 
-def _with_channels(image: Image.Image | None) -> Image.Image:
-    """Return an image of a kind that glTF stores without loss: PNG of 8 bits a channel."""
+def _colored(image: Image.Image | None) -> Image.Image:
+    """Return an image of a kind that every viewer of glTF reads: RGB or RGBA."""
     assert image is not None
     return image.convert("RGBA" if _has_alpha(image) else "RGB")
 
 
 def _has_alpha(image: Image.Image) -> bool:
-    return "A" in image.getbands() or "transparency" in image.info
+    return image.mode in ("LA", "RGBA")
 
 
 def _material(
@@ -110,7 +109,7 @@ def _material(
     is multiplied with it (VRML97, 4.14.2). The exponent e of Phong's highlight becomes a
     roughness by e = 2 / r^4 - 2 (Karis 2013).
     """
-    replaced = vertex_colors or (image is not None and image.getbands()[0] not in ("L", "I", "1"))
+    replaced = vertex_colors or (image is not None and image.mode in ("RGB", "RGBA"))
     alpha = 1.0 - material.transparency
     exponent = 128.0 * material.shininess if any(material.specular) else 0.0
     look: dict[str, Any] = {

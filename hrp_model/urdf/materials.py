@@ -17,14 +17,15 @@ class Materials:
         self._names: dict[tuple[str, Rgba], str] = {}
         self._colors: dict[str, Rgba] = {}
 
-    def reference(self, shape: Shape) -> urdf.LinkMaterial | None:
+    def reference(self, shape: Shape, *, as_mesh: bool) -> urdf.LinkMaterial | None:
         """Return what a visual says about its colour.
 
-        None where a texture or colours of vertices say more than one colour could: a
-        URDF material may be laid over the whole mesh.
+        None where the file of a mesh says more than one colour could, by a texture or
+        colours of vertices: a URDF material may be laid over the whole mesh.
         """
         geometry, material = shape.geometry, shape.material
-        if isinstance(geometry, Mesh) and (material.texture or geometry.colors is not None):
+        colored = isinstance(geometry, Mesh) and geometry.colors is not None
+        if as_mesh and (material.texture is not None or colored):
             return None
         return urdf.LinkMaterial(name=self._name(material))
 

@@ -15,7 +15,8 @@ from PIL import Image
 from ..body import Body
 from ..diagnostics import Diagnostics, Span
 from ..files import write_whole
-from ..geometry import Attribute, Material, Mesh, Shape
+from ..geometry import Attribute, Material, Mesh, Shape, Texture
+from ..images import texture_image
 from .glb import glb
 from .shapes import is_empty, needs_mesh, placed_mesh
 from .to_urdf import MeshUris
@@ -71,7 +72,7 @@ class _Writer:
         self._base_uri = base_uri
         self._diagnostics = diagnostics
         self._uris: dict[str, str] = {}
-        self._images: dict[Path, Image.Image | None] = {}
+        self._images: dict[Texture, Image.Image | None] = {}
 
     def visual(self, shape: Shape, link: str, at: Span | None) -> str:
         mesh, material = placed_mesh(shape, solid=False), shape.material
@@ -95,18 +96,17 @@ class _Writer:
         return self._uris[key]
 
     def _image(self, material: Material, at: Span | None) -> Image.Image | None:
-        if material.texture is None:
+        texture = material.texture
+        if texture is None:
             return None
-        path = material.texture.path
-        if path not in self._images:
+        if texture not in self._images:
             try:
-                self._images[path] = Image.open(path)
-                self._images[path].load()  # type: ignore[union-attr]
-            except (OSError, ValueError, SyntaxError) as error:  # what Pillow's plugins raise
-                self._images[path] = None
-                message = f"texture '{path.name}' is left out: {error}"
+                self._images[texture] = texture_image(texture)
+            except OSError as error:
+                self._images[texture] = None
+                message = f"texture '{texture.name}' is left out: {error}"
                 self._diagnostics.warn("unreadable-texture", message, at)
-        return self._images[path]
+        return self._images[texture]
 
 
 def _digest(mesh: Mesh, looks: bytes) -> str:
@@ -129,7 +129,7 @@ def _material_key(material: Material, image: Image.Image | None) -> bytes:
     texture = material.texture
     if texture is None or image is None:
         return repr(replace(material, texture=None)).encode()
-    look = replace(material, texture=replace(texture, path=Path()))
+    look = replace(material, texture=replace(texture, path=Path(), image=None))
     return repr((look, image.mode, image.size)).encode() + image.tobytes()
 
 

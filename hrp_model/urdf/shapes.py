@@ -10,7 +10,7 @@ from urdf_parser_py import urdf
 
 from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
 from ..rigid import Array, Pose
-from ..tessellate import mesh_of, shape_mesh, solid_mesh, transformed
+from ..tessellate import drawn_mesh, shape_mesh, transformed
 
 UrdfGeometry: TypeAlias = "urdf.Box | urdf.Sphere | urdf.Cylinder | urdf.Mesh"
 
@@ -45,6 +45,8 @@ def primitive(shape: Shape) -> tuple[Pose, UrdfGeometry] | None:
 def needs_mesh(shape: Shape, *, solid: bool) -> bool:
     """Tell whether only a mesh shows the shape as it is; a ``solid`` one has all its faces."""
     geometry = shape.geometry
+    if shape.material.texture is not None and not solid:
+        return True  # how an image lies on a primitive is each viewer's own choice
     if isinstance(geometry, Cylinder) and not solid:
         return not (geometry.top and geometry.bottom and geometry.side) or primitive(shape) is None
     return primitive(shape) is None
@@ -70,4 +72,4 @@ def placed_mesh(shape: Shape, *, solid: bool) -> Mesh:
     if parts is None:
         return shape_mesh(shape, solid=solid)
     T: Array = np.diag([*parts[1], 1.0])
-    return transformed((solid_mesh if solid else mesh_of)(shape.geometry), T)
+    return transformed(drawn_mesh(shape, solid=solid), T)

@@ -78,7 +78,8 @@ def _link(link: Link, frames: BodyFrames, uris: MeshUris, materials: Materials) 
         placed = _placed(shape, uris.visual)
         if placed is not None:
             origin, geometry = placed
-            visual = urdf.Visual(geometry, materials.reference(shape), _origin(origin))
+            material = materials.reference(shape, as_mesh=isinstance(geometry, urdf.Mesh))
+            visual = urdf.Visual(geometry, material, _origin(origin))
             element.add_aggregate("visual", visual)
     for shape in link.collision:
         placed = _placed(shape, uris.collision)

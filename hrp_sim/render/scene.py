@@ -13,9 +13,10 @@ from hrp_model import Body, Diagnostics
 from hrp_model.geometry import Material, Mesh, Shape, Texture
 from hrp_model.rigid import Array
 from hrp_model.tessellate import corner_normals, shape_mesh
+from hrp_model.texturing import transformed_coords
 
 from .shaders import ambient_share
-from .textures import TextureImage, describe, read_texture, transformed_coords
+from .textures import TextureImage, describe, read_texture
 
 # Names and formats as the vertex shader has them.
 VERTEX = np.dtype(
@@ -172,7 +173,7 @@ class _Builder:
             try:
                 self._textures[texture] = read_texture(texture)
             except OSError as error:
-                self._diagnostics.warn("unreadable-texture", describe(texture.path, error))
+                self._diagnostics.warn("unreadable-texture", describe(texture, error))
                 self._textures[texture] = None
         return self._textures[texture]
 

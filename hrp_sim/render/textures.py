@@ -1,16 +1,13 @@
-"""Image files to texture data."""
+"""Images to texture data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, sin
-from pathlib import Path
 
-import numpy as np
 from PIL import Image
 
 from hrp_model.geometry import Texture
-from hrp_model.rigid import Array
+from hrp_model.images import texture_image
 
 # Larger images are scaled down: no camera of a robot resolves more.
 MAX_SIDE = 4096
@@ -49,36 +46,12 @@ def read_texture(texture: Texture) -> TextureImage:
     Raises:
         OSError: There is no such file, or it is no image that can be read.
     """
-    try:
-        with Image.open(texture.path) as file:
-            image = file.convert(_mode(file))
-    except (ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise OSError(str(error)) from error
+    image = texture_image(texture)
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
     return TextureImage(image.size, len(image.getbands()), image.tobytes(), texture.repeat)
 
 
-def transformed_coords(texture: Texture, st: Array) -> Array:
-    """Return texture coordinates after VRML97's texture transform, shapes (n, 2).
-
-    ISO/IEC 14772-1, 6.49: Tc' = -C x S x R x C x T x Tc; the translation comes first.
-    """
-    center = np.asarray(texture.center)
-    c, s = cos(texture.rotation), sin(texture.rotation)
-    rotated: Array = (st + texture.translation + center) @ np.array([[c, s], [-s, c]])
-    coords: Array = rotated * np.asarray(texture.scale) - center
-    return coords
-
-
-def _mode(image: Image.Image) -> str:
-    opacity = "A" in image.getbands() or "transparency" in image.info
-    grey = image.mode in ("1", "L", "LA", "I", "I;16")
-    return {(True, False): "L", (True, True): "LA", (False, False): "RGB", (False, True): "RGBA"}[
-        (grey, opacity)
-    ]
-
-
-def describe(path: Path, error: OSError) -> str:
+def describe(texture: Texture, error: OSError) -> str:
     """Return a sentence about a texture that could not be read."""
-    return f"texture '{path}' cannot be read and is left out: {error}"
+    return f"texture '{texture.path or texture.name}' cannot be read and is left out: {error}"

@@ -1,42 +1,21 @@
 """Mesh files: what is in them, and what is said about those that cannot be used."""
 
-import struct
-
 import numpy as np
 import pytest
 import trimesh
 from body_tools import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mesh_samples import CORNERS, DAE, FACES, binary_stl, text_stl
 from paths import SHARED, needs_shared
 
 from hrp_model.geometry import Mesh
 from hrp_model.measure import area, bounding_box, signed_volume
 from hrp_model.meshfile import read_scene, read_stl
 
-CORNERS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 3)], dtype=float)
-FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
-
 
 def tetrahedron():
     return trimesh.Trimesh(CORNERS, FACES, process=False)
-
-
-def text_stl(corners=CORNERS, word="vertex"):
-    facets = "".join(
-        "facet normal 0 0 0\nouter loop\n"
-        + "".join(f"{word} {' '.join(map(repr, map(float, corners[i])))}\n" for i in face)
-        + "endloop\nendfacet\n"
-        for face in FACES
-    )
-    return f"solid my part\n{facets}endsolid\n".encode()
-
-
-def binary_stl(start=b"", count=None):
-    data = start.ljust(80) + struct.pack("<I", len(FACES) if count is None else count)
-    for face in FACES:
-        data += struct.pack("<12fH", 0, 0, 0, *CORNERS[list(face)].ravel(), 0)
-    return data
 
 
 @pytest.mark.parametrize(
@@ -55,6 +34,27 @@ def test_equal_corners_are_joined_even_with_signed_zeros():
     corners[0] = -0.0
     data = text_stl(corners).replace(b"-0.0", b"0.0", 2)
     assert len(read_stl(data).vertices) == 4
+
+
+def test_corners_are_told_apart_even_where_their_keys_are_equal(monkeypatch):
+    monkeypatch.setattr("hrp_model.meshfile._MIX", np.zeros(2, np.uint64))
+    mesh = read_stl(binary_stl())
+    assert len(mesh.vertices) == 4
+    assert signed_volume(mesh) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        text_stl().replace(b"facet normal 0 0 0", b"facet  normal 0 0 0"),
+        text_stl().replace(b"normal 0 0 0", b"normal nan nan nan"),
+        text_stl().replace(b"\n", b"\r\n"),
+        text_stl() + text_stl(),
+    ],
+    ids=["spaces", "normals that are none", "other line ends", "two solids"],
+)
+def test_a_text_stl_may_be_untidy(data):
+    assert signed_volume(read_stl(data)) == pytest.approx(data.count(b"endsolid"))
 
 
 @pytest.mark.parametrize(
@@ -103,33 +103,6 @@ def test_glb_keeps_nodes_their_places_and_colours(tmp_path, diagnostics):
     np.testing.assert_allclose(shape.T_FG, place)
     np.testing.assert_allclose(shape.material.diffuse, (1, 0, 0.2))
     assert shape.material.transparency == pytest.approx(1.0 - 128 / 255)
-    diagnostics.take("texture-left-out")
-
-
-DAE = """<?xml version="1.0" encoding="utf-8"?>
-<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<asset><unit name="inch" meter="0.0254"/><up_axis>Y_UP</up_axis></asset>
-<library_effects><effect id="e"><profile_COMMON><technique sid="t"><phong>
-<diffuse><color>1 0 0.5 1</color></diffuse><transparency><float>0.75</float></transparency>
-</phong></technique></profile_COMMON></effect></library_effects>
-<library_materials><material id="m" name="red"><instance_effect url="#e"/></material>
-</library_materials>
-<library_geometries><geometry id="g" name="plate"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 2 0 0 2 1 0 0 1 0</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3">
-<param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
-</accessor></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<polylist count="1" material="s"><input semantic="VERTEX" source="#v" offset="0"/>
-<vcount>4</vcount><p>0 1 2 3</p></polylist>
-</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="w"><node id="N1" name="arm">
-<translate>0 0 10</translate>
-<node id="N2"><scale>2 2 2</scale><instance_geometry url="#g"><bind_material><technique_common>
-<instance_material symbol="s" target="#m"/></technique_common></bind_material>
-</instance_geometry></node></node></visual_scene></library_visual_scenes>
-<scene><instance_visual_scene url="#w"/></scene></COLLADA>
-"""
 
 
 def test_collada_keeps_names_units_and_axes(tmp_path, diagnostics):

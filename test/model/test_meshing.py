@@ -6,6 +6,7 @@ import pytest
 from hrp_model.geometry import Attribute, Mesh
 from hrp_model.measure import area, bounding_box, signed_volume
 from hrp_model.meshing import elevation_grid, extrusion, face_set, planar_tex_coords
+from hrp_model.normals import corner_normals
 from hrp_model.triangulate import (
     MAX_CONCAVE_CORNERS,
     oversized_polygon,
@@ -74,11 +75,21 @@ def test_a_large_polygon_that_crosses_itself_is_cut_up_in_reasonable_time():
     assert len(np.unique(triangles)) == len(corners)
 
 
+def test_a_polygon_that_crosses_itself_keeps_its_edges_so_that_the_surface_stays_closed():
+    bow_tie = np.array([(0, 0, 0), (3, 0, 0), (0.5, 1, 0), (2, 1, 0)])
+    triangles, _, _ = polygons_to_triangles(bow_tie, [0, 1, 2, 3])
+    a, b, c = bow_tie[triangles].transpose(1, 0, 2)
+    folded = np.cross(b - a, c - a)[:, 2] / 2.0
+    x, y, _ = bow_tie.T
+    assert folded.sum() == pytest.approx((x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2.0)
+    assert np.abs(folded).sum() == pytest.approx(2.25)  # over the other diagonal it is larger
+
+
 def test_a_polygon_beyond_all_bounds_becomes_a_fan():
     corners = np.random.default_rng(2).normal(size=(50 * MAX_CONCAVE_CORNERS, 3))
     triangles, _, _ = polygons_to_triangles(corners, np.arange(len(corners)))
     assert len(triangles) == len(corners) - 2
-    assert not triangles[:, 0].any()
+    assert (triangles[:, 2] == len(corners) - 1).all()
 
 
 def test_a_polygon_too_large_to_be_cut_is_found_wherever_it_stands():
@@ -89,10 +100,28 @@ def test_a_polygon_too_large_to_be_cut_is_found_wherever_it_stands():
     assert oversized_polygon(np.array([], dtype=np.int32)) == 0
 
 
+def test_a_face_that_is_not_flat_folds_between_its_second_and_last_corner():
+    raised = SQUARE.copy()
+    raised[2, 2] = 1.0
+    triangles, _, _ = polygons_to_triangles(raised, [0, 1, 2, 3, -1])
+    # Half the square stays flat; the other half rises by 1 with the third corner.
+    assert area(Mesh(raised, triangles)) == pytest.approx(0.5 + 0.5 * np.sqrt(3.0))
+
+
+@pytest.mark.parametrize("crease_angle", [0.0, 1.0, 3.0])
+def test_three_points_in_a_line_stay_a_triangle_and_spoil_no_normal(crease_angle):
+    line = np.array([(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0)], dtype=float)
+    mesh = face_set(line, [0, 1, 2, -1, 0, 1, 3, -1], crease_angle=crease_angle)
+    assert mesh.triangles.tolist() == [[0, 1, 2], [0, 1, 3]]
+    normals = corner_normals(mesh)
+    np.testing.assert_allclose(normals[1], [[0, 0, 1]] * 3, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=2), 1.0)
+
+
 def test_the_last_polygon_needs_no_end():
     triangles, positions, polygons = polygons_to_triangles(SQUARE, [0, 1, 2, 3, -1, 0, 1, 2])
-    assert triangles.tolist() == [[0, 1, 2], [0, 2, 3], [0, 1, 2]]
-    assert positions.tolist() == [[0, 1, 2], [0, 2, 3], [5, 6, 7]]
+    assert triangles.tolist() == [[0, 1, 3], [1, 2, 3], [0, 1, 2]]
+    assert positions.tolist() == [[0, 1, 3], [1, 2, 3], [5, 6, 7]]
     assert polygons.tolist() == [0, 0, 1]
 
 
@@ -108,7 +137,7 @@ def test_what_is_given_per_corner_follows_the_corners():
     per_corner = Attribute(values, np.array([0, 1, 2, 3, -1]))
     per_face = Attribute(np.eye(3), np.array([2]))
     mesh = face_set(SQUARE, [0, 1, 2, 3, -1], tex_coords=per_corner, colors=per_face, ccw=False)
-    assert mesh.triangles.tolist() == [[2, 1, 0], [3, 2, 0]]
+    assert mesh.triangles.tolist() == [[3, 1, 0], [3, 2, 1]]
     assert mesh.tex_coords.indices.tolist() == mesh.triangles.tolist()
     assert mesh.colors.indices.tolist() == [[2, 2, 2], [2, 2, 2]]
 
@@ -123,12 +152,33 @@ def test_default_texture_coordinates_run_along_the_largest_sides():
     assert planar_tex_coords(mesh).values.tolist() == [[0, 0], [1, 0], [1, 0.25], [0, 0.25]]
 
 
-@pytest.mark.parametrize("end", [(0, 1, 0), (0, -1, 0), (1, 0, 0), (1, 2, 3), (-1, 0, 1)])
+@pytest.mark.parametrize("end", [(0, 1, 0), (1, 0, 0), (1, 2, 3), (-1, 0, 1)])
 def test_a_straight_spine_gives_a_prism(end):
     mesh = extrusion(SECTION, [(0, 0, 0), end])
     assert signed_volume(mesh) == pytest.approx(4.0 * np.linalg.norm(end))
     assert area(mesh) == pytest.approx(8.0 + 8.0 * np.linalg.norm(end))
     assert len(mesh.vertices) == 8
+
+
+@pytest.mark.parametrize("end_scale", [1.0, 0.5])
+def test_caps_of_a_comb_close_the_prism_exactly(end_scale):
+    teeth, depth = 50, 2.0
+    x = np.repeat(np.arange(2.0 * teeth), 2)[::-1]
+    z = np.tile([0.0, depth, depth, 0.0], teeth)  # four corners a tooth, on a spine 1 wide
+    comb = np.concatenate((np.column_stack((x, z)), [(0, -1), (2 * teeth - 1, -1), (x[0], 0)]))
+    A = teeth * depth + (2 * teeth - 1)
+    scale = [(1, 1), (end_scale, end_scale)]
+    mesh = extrusion(comb, [(0, 0, 0), (0, 3, 0)], scale)
+    sides = extrusion(comb, [(0, 0, 0), (0, 3, 0)], scale, begin_cap=False, end_cap=False)
+    assert area(mesh) - area(sides) == pytest.approx(A * (1.0 + end_scale**2))
+    frustum = A * 3.0 * (1.0 + end_scale + end_scale**2) / 3.0
+    assert abs(signed_volume(mesh)) == pytest.approx(frustum)
+
+
+def test_a_spine_straight_down_reflects_the_section_in_its_point():
+    mesh = extrusion([0, 0, 2, 0, 0, 1, 0, 0], [(0, 7, 0), (0, 5, 0)])
+    np.testing.assert_allclose(bounding_box(mesh), [(-2, 5, -1), (0, 7, 0)], atol=1e-12)
+    assert signed_volume(mesh) == pytest.approx(-2.0)
 
 
 def test_a_spine_along_y_leaves_the_section_as_it_is():

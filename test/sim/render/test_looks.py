@@ -15,8 +15,8 @@ from sim.render.scenes import (
 from hrp_model import Pose
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
 from hrp_model.rigid import rpy_matrix
+from hrp_model.texturing import transformed_coords
 from hrp_sim.render import Pinhole, Renderer
-from hrp_sim.render.textures import transformed_coords
 
 pytestmark = needs_opengl
 BACKGROUND = (20, 40, 60)
@@ -170,6 +170,37 @@ def test_a_texture_lies_upright_and_replaces_the_diffuse_colour(diagnostics, qua
     assert tuple(pixels[20, 44]) == (0, 255, 0)
     assert tuple(pixels[44, 20]) == (0, 0, 255)
     assert tuple(pixels[44, 44]) == (255, 255, 255)
+
+
+def test_pixels_of_the_model_are_drawn_like_a_file(diagnostics, quarters):
+    square_of = {}
+    pixels = np.array(Image.open(quarters))
+    for texture in (Texture(quarters), Texture(image=pixels)):
+        shape = square(Material(texture=texture), half=1.0, tex_coords=UNIT_ST)
+        square_of[texture.path] = picture(diagnostics, shape)
+    np.testing.assert_array_equal(*square_of.values())
+
+
+def test_a_box_shows_the_image_on_the_face_before_the_camera(diagnostics, quarters):
+    """Its -X face: seen from outside, up is +Y and right is +Z (ISO/IEC 14772-1, 6.6)."""
+    # The camera looks along +X with +Z up, so +Y is left: the image lies on its side.
+    box = box_at(
+        (1, 2, 2), (2.5, 0, 0), Material(diffuse=(0.1, 0.1, 0.1), texture=Texture(quarters))
+    )
+    pixels = picture(diagnostics, box)
+    upper_left, upper_right = tuple(pixels[20, 20]), tuple(pixels[20, 44])
+    assert (upper_left, upper_right) == ((0, 255, 0), (255, 255, 255))
+    assert tuple(pixels[44, 20]) == (255, 0, 0)
+
+
+def test_triangles_without_area_are_not_seen(diagnostics):
+    points = np.array([[2, -1, 0], [2, 0, 0], [2, 1, 0], [2, 0, 1]], float)
+    texture = Texture(image=np.full((1, 1, 3), 255, np.uint8))
+    triangles = [[0, 1, 2], [1, 1, 1], [3, 3, 0]]
+    for looks in (Material(), Material(texture=texture)):
+        flat = Mesh(points, triangles, crease_angle=3.0, solid=False)
+        shapes = Shape(flat, material=looks), Shape(Mesh(np.zeros((3, 3)), [[0, 1, 2]]))
+        assert (picture(diagnostics, *shapes) == BACKGROUND).all()
 
 
 def test_a_texture_repeats_or_not_along_each_side(diagnostics, quarters):

@@ -1,0 +1,93 @@
+"""The files beside a mesh file: materials, buffers and pictures that it names."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from .diagnostics import Span
+from .geometry import Texture
+from .reading import Reading
+from .resources import ResourceError, read_file, resolve
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+_PICTURES = re.compile(r"\.(bmp|dds|gif|jpe?g|p[gnp]m|png|tga|tiff?|webp)$", re.IGNORECASE)
+_TAG = "texture"
+
+
+class Companions:
+    """The files that a mesh file names, for a reader of our own or trimesh's loaders.
+
+    The names are references like any other: reported when missing, never fetched from
+    a net, and inside the sandbox if there is one. A picture is not read here but when it
+    is drawn: instead of it a loader gets one that says which texture it stands for.
+    """
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self._folder = path.parent
+        self._reading = reading
+        self._contents: dict[str, bytes] = {}
+        self._textures: list[Texture] = []
+
+    def get(self, name: str) -> bytes:
+        """Return the content of a file; raises OSError when it cannot be had."""
+        if name not in self._contents:
+            self._contents[name] = b""  # so that it is reported once
+            self._contents[name] = self._content(name)
+        if not self._contents[name]:
+            raise FileNotFoundError(name)
+        return self._contents[name]
+
+    __getitem__ = get
+
+    def texture(self, image: Image.Image) -> Texture | None:
+        """Return the texture that a picture from here stands for, or None for any other."""
+        number = image.info.get(_TAG)
+        return None if number is None else self._textures[int(number)]
+
+    def resolved(self, name: str, at: Span | None = None) -> Path | None:
+        """Return the file of this name, None after reporting that there is none.
+
+        A path on the author's own machine counts by its last part.
+
+        Args:
+            name: As written.
+            at: Where; by default, where the mesh file itself was named.
+        """
+        plain = unquote(name)
+        for candidate in dict.fromkeys((name, plain, PureWindowsPath(plain).name)):
+            if self.exists(candidate):
+                name = candidate
+                break
+        return self._reading.resolve(name, at or self._reading.named_at, folder=self._folder)
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is a file of just this name that may be read."""
+        try:
+            resolve(name, self._folder, self._reading.fence)
+        except ResourceError:
+            return False
+        return True
+
+    def _content(self, name: str) -> bytes:
+        if not _PICTURES.search(name):
+            path = self.resolved(name)
+            return b"" if path is None else read_file(path)
+        path = self.resolved(name)
+        return b"" if path is None else self._stand_in(Texture(path))
+
+    def _stand_in(self, texture: Texture) -> bytes:
+        """Return a picture of one pixel that says which texture it stands for."""
+        from PIL import Image, PngImagePlugin  # slow to import, and OBJ files need none of it
+
+        tag = PngImagePlugin.PngInfo()
+        tag.add_text(_TAG, str(len(self._textures)))
+        self._textures.append(texture)
+        stream = io.BytesIO()
+        Image.new("RGB", (1, 1)).save(stream, "PNG", pnginfo=tag)
+        return stream.getvalue()

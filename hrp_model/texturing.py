@@ -1,0 +1,31 @@
+"""Where an image lies on a surface: texture transforms, and coordinates a mesh does not give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import cos, sin
+
+import numpy as np
+
+from .geometry import Mesh, Texture
+from .meshing import planar_tex_coords
+from .rigid import Array
+
+
+def transformed_coords(texture: Texture, st: Array) -> Array:
+    """Return texture coordinates after VRML97's texture transform, shapes (..., 2).
+
+    ISO/IEC 14772-1, 6.49: Tc' = -C x S x R x C x T x Tc; the translation comes first.
+    """
+    center = np.asarray(texture.center)
+    c, s = cos(texture.rotation), sin(texture.rotation)
+    rotated: Array = (st + texture.translation + center) @ np.array([[c, s], [-s, c]])
+    coords: Array = rotated * np.asarray(texture.scale) - center
+    return coords
+
+
+def with_tex_coords(mesh: Mesh) -> Mesh:
+    """Return a mesh that has texture coordinates: its own, else those of its default mapping."""
+    if mesh.tex_coords is not None or not len(mesh.triangles):
+        return mesh
+    return replace(mesh, tex_coords=(mesh.tex_mapping or planar_tex_coords)(mesh))
