@@ -6,6 +6,8 @@ from math import inf
 import numpy as np
 
 from hrp_model.dump import dump_body
+from hrp_model.geometry import Mesh
+from hrp_model.tessellate import shape_mesh
 
 EXACT = 1e-9
 SINGLE = 1e-6  # mesh vertices and colours went through single precision in the reference
@@ -28,7 +30,7 @@ _SIZES = {
     "Mesh": (),
 }
 _LIGHTS = {"PointLight", "SpotLight"}
-_CURVED = {"Sphere", "Cylinder", "Cone", "Capsule"}
+_CURVED = {"Sphere", "Cylinder", "Cone", "Capsule"}  # into how many triangles is a free choice
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Comparison:
 
     def close(self, path, ours, theirs, tolerance=EXACT):
         """Compare numbers; None in ours is unlimited."""
-        ours, theirs = _numbers(ours, path, theirs), np.asarray(theirs, dtype=float)
+        ours, theirs = _numbers(ours, path), np.asarray(theirs, dtype=float)
         if ours.shape != theirs.shape:
             self.differences.append(Difference(path, ours.tolist(), theirs.tolist()))
             return
@@ -66,14 +68,12 @@ class Comparison:
             self.differences.append(Difference(path, ours.tolist(), theirs.tolist()))
 
 
-def _numbers(values, path, theirs):
+def _numbers(values, path):
     if values is None:
-        lower = path.endswith("lower")
-        return np.asarray(-inf if lower else inf)
-    return np.array(
-        [inf if v is None else v for v in values] if isinstance(values, list) else values,
-        dtype=float,
-    )
+        return np.asarray(-inf if path.endswith("lower") else inf)
+    if isinstance(values, list):
+        values = [inf if value is None else value for value in values]
+    return np.array(values, dtype=float)
 
 
 def compare(body, reference):
@@ -82,28 +82,38 @@ def compare(body, reference):
     to = Comparison()
     to.equal("model_name", ours["model_name"], reference["model_name"])
     to.close("mass", ours["mass"], reference["mass"])
+    to.equal("is_root_fixed", body.is_root_fixed, reference["is_root_fixed"])
     links = {link["name"]: link for link in ours["links"]}
     to.equal("link names", sorted(links), sorted(x["name"] for x in reference["links"]))
     to.equal("root", ours["links"][0]["name"], reference["root_link"])
     for theirs in reference["links"]:
         if theirs["name"] in links:
-            _compare_link(to, links[theirs["name"]], theirs)
+            _compare_link(to, links[theirs["name"]], body.link(theirs["name"]), theirs)
     numbered = reference["joints"][: reference["num_joints"]]  # then those without an id
     by_id = [None if j["link_index"] < 0 else j["link"] for j in numbered]
     to.equal("joints", [x and x.name for x in body.joints], by_id)
-    _compare_devices(to, ours["devices"], reference["devices"])
+    switches = [device.on for device in body.devices]
+    _compare_devices(to, ours["devices"], switches, reference["devices"])
     _compare_extra_joints(to, ours["extra_joints"], reference["extra_joints"])
-    names = [link["name"] for link in reference["links"]]
-    pairs = reference["self_collision_filter"]["disabled_link_index_pairs"]
     to.equal(
         "self_collision_disabled",
         ours["self_collision_disabled"],
-        sorted(sorted((names[a], names[b])) for a, b in pairs),
+        sorted(map(sorted, _separated(reference))),
     )
     return to
 
 
-def _compare_link(to, ours, theirs):
+def _separated(reference):
+    """Return the pairs of links that never touch; excluded links touch nothing at all."""
+    rules = reference["self_collision_filter"]
+    names = [link["name"] for link in reference["links"]]
+    numbers = range(len(names))
+    excluded = ((a, b) for a in rules["excluded_links"] for b in numbers if a != b)
+    pairs = [*rules["disabled_link_index_pairs"], *excluded]
+    return {frozenset((names[a], names[b])) for a, b in pairs}
+
+
+def _compare_link(to, ours, link, theirs):
     at = f"links.{theirs['name']}"
     parent = theirs["parent_name"] if theirs["parent"] >= 0 else None
     to.equal(f"{at}.parent", ours["parent"], parent)
@@ -116,27 +126,48 @@ def _compare_link(to, ours, theirs):
         to.close(f"{at}.axis", ours["axis"], theirs["axis"])
         for key in _LIMITS:
             to.close(f"{at}.{key}", ours[key], theirs[key])
-    _compare_shapes(to, f"{at}.visual", ours["visual"], theirs["visual"])
+    to.equal(f"{at}.material", *map(_material, (link.contact_material, theirs["material"])))
+    _compare_shapes(to, f"{at}.visual", ours["visual"], link.visual, theirs["visual"])
     if theirs["collision"] == "same as visual":
         to.equal(f"{at}.collision", ours["collision"], ours["visual"])
     else:
-        _compare_shapes(to, f"{at}.collision", ours["collision"], theirs["collision"])
+        mine = ours["collision"]
+        _compare_shapes(to, f"{at}.collision", mine, link.collision, theirs["collision"])
 
 
-def _compare_shapes(to, at, ours, theirs):
+def _material(name):
+    return "" if name.lower() == "default" else name
+
+
+def _compare_shapes(to, at, ours, shapes, theirs):
     to.equal(f"{at}.num_shapes", ours["num_shapes"], theirs["num_shapes"])
-    if ours["num_shapes"] != theirs["num_shapes"]:
+    others = theirs["shapes"]
+    if ours["num_shapes"] != theirs["num_shapes"]:  # then go on with what has a surface
+        others = [other for other in others if other["area"] > 0.0]
+    if len(others) != ours["num_shapes"] and "shapes_truncated_at" not in theirs:
         return
-    listed = ours["shapes"][: theirs.get("shapes_truncated_at")]
-    for i, (mine, other) in enumerate(zip(listed, theirs["shapes"], strict=True)):
-        _compare_shape(to, f"{at}.{i}", mine, other)
-    if theirs["num_shapes"] and not _CURVED & {s["primitive"] for s in theirs["shapes"]}:
-        for key in ("bbox_min", "bbox_max", "area", "signed_volume"):
-            scale = max(1.0, abs(theirs[key])) if isinstance(theirs[key], float) else 1.0
-            to.close(f"{at}.{key}", ours[key], theirs[key], SINGLE * scale)
+    boxes = []
+    for i, (mine, shape, other) in enumerate(zip(ours["shapes"], shapes, others, strict=False)):
+        boxes.append(_bounding_box(mine, shape))
+        _compare_shape(to, f"{at}.{i}", mine, boxes[-1], other)
+    if boxes and not _CURVED & {other["primitive"] for other in others}:
+        lower, upper = zip(*boxes, strict=True)
+        if ours["num_shapes"] == theirs["num_shapes"] == len(boxes):
+            to.close(f"{at}.bbox_min", np.min(lower, axis=0), theirs["bbox_min"], SINGLE)
+            to.close(f"{at}.bbox_max", np.max(upper, axis=0), theirs["bbox_max"], SINGLE)
+        for key in ("area", "signed_volume"):
+            to.close(f"{at}.{key}", ours[key], theirs[key], SINGLE * max(1.0, abs(theirs[key])))
 
 
-def _compare_shape(to, at, ours, theirs):
+def _bounding_box(ours, shape):
+    """Return the extent of a shape; the reference counts vertices that no face uses."""
+    if not isinstance(shape.geometry, Mesh):
+        return ours["bbox_min"], ours["bbox_max"]
+    vertices = shape_mesh(shape).vertices
+    return vertices.min(axis=0), vertices.max(axis=0)
+
+
+def _compare_shape(to, at, ours, box, theirs):
     to.equal(f"{at}.type", ours["type"], theirs["primitive"])
     if ours["type"] != theirs["primitive"]:
         return
@@ -145,31 +176,57 @@ def _compare_shape(to, at, ours, theirs):
         to.close(f"{at}.{key}", ours[key], theirs[key])
     if ours["type"] not in _CURVED:
         to.equal(f"{at}.triangles", ours["triangles"], theirs["triangles"])
-        for key in ("bbox_min", "bbox_max"):
-            to.close(f"{at}.{key}", ours[key], theirs[key], SINGLE)
+        for key, corner in zip(("bbox_min", "bbox_max"), box, strict=True):
+            to.close(f"{at}.{key}", corner, theirs[key], SINGLE)
         to.close(f"{at}.area", ours["area"], theirs["area"], SINGLE * max(1.0, theirs["area"]))
-    for key in {"diffuse", "specular", "emissive", "transparency"} & theirs.keys():
+    for key in {"diffuse", "specular", "emissive", "ambient", "transparency"} & theirs.keys():
         to.close(f"{at}.{key}", ours["material"][key], theirs[key], SINGLE)
+    to.equal(
+        f"{at}.texture", _file_name(ours["material"]["texture"]), _file_name(theirs.get("texture"))
+    )
 
 
-def _compare_devices(to, ours, theirs):
+def _file_name(path):
+    return path and path.rsplit("/", 1)[-1]
+
+
+def _compare_devices(to, ours, switches, theirs):
     """By class and name: our order is that of the file, theirs goes by class."""
-    mine = {(d["class"], d["name"]): d for d in ours}
-    others = {(d["class"], d["name"]): d for d in theirs}
+    mine = {(d["class"], d["name"]): d | {"on": on} for d, on in zip(ours, switches, strict=True)}
+    others = {_device_key(d, mine): d for d in theirs}
     to.equal("devices", sorted(mine), sorted(others))
     for key in mine.keys() & others.keys():
         at = f"devices.{key[1]}"
-        for word in ("id", "link"):
+        for word in ("name", "id", "link", "on"):
             to.equal(f"{at}.{word}", mine[key][word], others[key][word])
-        for word in ("p_local", "R_local"):
-            to.close(f"{at}.{word}", mine[key][word], others[key][word])
+        params = others[key]["params"]
+        # Our frame of a camera looks along -Z; theirs is the written one, and the turn to ours.
+        R = others[key]["R_local"] @ np.array(params.get("optical_frame_rotation", np.eye(3)))
+        to.close(f"{at}.R_local", mine[key]["R_local"], R)
+        to.close(f"{at}.p_local", mine[key]["p_local"], others[key]["p_local"])
         for word, value in mine[key]["params"].items():
-            other = others[key]["params"].get(word)
-            if word == "image_type":
-                allowed = _IMAGE_TYPES[key[0], other]
-                to.equal(f"{at}.{word}", value if value in allowed else other, value)
-            elif word != "pitch_step" or others[key]["params"]["pitch_samples"] > 1:
-                to.close(f"{at}.{word}", value, other, SINGLE if key[0] in _LIGHTS else EXACT)
+            _compare_param(to, f"{at}.{word}", key[0], value, params)
+
+
+def _device_key(device, mine):
+    """Return class and name; one without a name is found by its place."""
+    if device["name"]:
+        return device["class"], device["name"]
+    for key, other in mine.items():
+        is_alike = all(other[word] == device[word] for word in ("class", "link", "id"))
+        if is_alike and np.allclose(other["p_local"], device["p_local"], rtol=0.0, atol=EXACT):
+            return key
+    return device["class"], ""
+
+
+def _compare_param(to, at, kind, ours, params):
+    word = at.rsplit(".", 1)[-1]
+    theirs = params.get(word)
+    if word == "image_type":
+        agrees = ours in _IMAGE_TYPES[kind, theirs]
+        to.equal(at, ours, ours if agrees else theirs)
+    elif word != "pitch_step" or params["pitch_samples"] > 1:
+        to.close(at, ours, theirs, SINGLE if kind in _LIGHTS else EXACT)
 
 
 def _compare_extra_joints(to, ours, theirs):

@@ -2,7 +2,7 @@
 
 import json
 from functools import lru_cache
-from math import inf
+from math import inf, nan
 
 import numpy as np
 from paths import SHARED
@@ -20,6 +20,8 @@ JOINT_TYPES = {
     "pseudo_continuous_track": JointType.TRACK,
 }
 
+_NUMBERS = {"max": inf, "-max": -inf, "nan": nan}
+
 
 @lru_cache(maxsize=1)
 def index():
@@ -28,8 +30,15 @@ def index():
     return json.loads(path.read_text()) if path.is_file() else []
 
 
+def model_files():
+    """Return the model file of every reference JSON, by its name; none where they are absent."""
+    models = {row["file"]: SHARED / row["model_file"] for row in index()}
+    quirks = sorted((REFERENCE / "quirks").glob("*.json"))
+    return models | {f"quirks/{path.name}": path.with_suffix("") for path in quirks}
+
+
 def load(file):
-    """Return a reference JSON, with unlimited numbers as infinities."""
+    """Return a reference JSON, with unlimited numbers as infinities and "nan" as NaN."""
     return _unlimited(json.loads((REFERENCE / file).read_text()))
 
 
@@ -38,7 +47,7 @@ def _unlimited(value):
         return [_unlimited(v) for v in value]
     if isinstance(value, dict):
         return {k: _unlimited(v) for k, v in value.items()}
-    return {"max": inf, "-max": -inf}.get(value, value) if isinstance(value, str) else value
+    return _NUMBERS.get(value, value) if isinstance(value, str) else value
 
 
 def body_of(reference):

@@ -30,12 +30,13 @@ def _statics(state, reference, pose):
     found = {
         "p": _difference(state.p[order], [link["p"] for link in pose["links"]]),
         "R": _difference(state.R[order], [link["R"] for link in pose["links"]]),
-        "center_of_mass": _difference(state.calc_cm(), pose["center_of_mass"]),
-        "gravity_torque": _difference(
-            state.gravity_torque(reference["gravity"]),
-            _by_joint(state.body, reference, pose["gravity_torque_by_link_index"]),
-        ),
     }
+    if state.body.total_mass > 0.0:
+        torques = _by_joint(state.body, reference, pose["gravity_torque_by_link_index"])
+        found["center_of_mass"] = _difference(state.calc_cm(), pose["center_of_mass"])
+        found["gravity_torque"] = _difference(state.gravity_torque(reference["gravity"]), torques)
+    else:
+        assert np.isnan(pose["center_of_mass"]).all()
     if "mass_matrix" in pose:
         found["mass_matrix"] = _mass_matrix(state, reference, pose["mass_matrix"])
     return found
