@@ -246,6 +246,44 @@ def test_a_texture_that_is_no_picture_is_left_out_aloud(tmp_path, diagnostics):
     assert "textures" not in gltf(only_file(tmp_path / "out", ".glb"))
 
 
+def test_a_texture_on_a_primitive_needs_a_mesh(tmp_path):
+    """How an image lies on a URDF primitive is said nowhere."""
+    pixels = np.array([[[255, 0, 0], [0, 255, 0]]], np.uint8)
+    box = Shape(Box([1, 2, 3]), TURNED, Material(texture=Texture(image=pixels)))
+    body = with_visuals(box)
+    uris = write_meshes(body, tmp_path)
+    read = trimesh.load(only_file(tmp_path, ".glb"), force="mesh", process=False)
+    np.testing.assert_array_equal(read.visual.material.baseColorTexture, pixels)
+    assert len(read.visual.uv) == len(read.vertices) == 24
+    (visual,) = parsed(body_to_urdf(body, uris)).links[0].visuals
+    assert visual.material is None  # a colour might be laid over the image
+    # Without files, the box at least has its size and colour.
+    robot = parsed(body_to_urdf(body))
+    (visual,) = robot.links[0].visuals
+    assert visual.geometry.size == [1, 2, 3]
+    (material,) = robot.materials
+    assert (visual.material.name, material.color.rgba) == (material.name, [0.8, 0.8, 0.8, 1.0])
+
+
+def test_triangles_without_area_do_no_harm(tmp_path):
+    points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0]], float)
+    texture = Texture(image=np.zeros((1, 1, 3), np.uint8))
+    flat = Mesh(points, [[0, 1, 2], [0, 0, 0], [0, 1, 3]], crease_angle=3.0)
+    for shape in (
+        Shape(flat),
+        Shape(flat, material=Material(texture=texture)),
+        Shape(WEDGE, np.diag([1.0, 1.0, 0.0, 1.0])),
+        Shape(Mesh(np.zeros((3, 3)), [[0, 1, 2]]), material=Material(texture=texture)),
+    ):
+        write_meshes(with_visuals(shape), tmp_path)
+    for path in tmp_path.glob("*.glb"):
+        (read,) = trimesh.load(path, process=False).geometry.values()
+        assert np.isfinite(read.vertices).all()
+        np.testing.assert_allclose(np.linalg.norm(read.vertex_normals, axis=1), 1.0, atol=1e-6)
+        uv = getattr(read.visual, "uv", None)
+        assert uv is None or np.isfinite(uv).all()
+
+
 def test_files_may_be_read_by_others(tmp_path):
     mask = os.umask(0o022)
     try:

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Sets up what is missing, then fuzzes the readers: bash scripts/fuzz.sh --all --minutes 60 --jobs 2
+# docs/fuzzing.md says more. What is found stays in build/fuzz; the exit status is 1 then.
+
+set -euo pipefail
+# shellcheck source=scripts/bootstrap.sh
+source "$(dirname "${BASH_SOURCE[0]}")/bootstrap.sh"
+"$VENV/bin/python" -c 'import atheris' 2>/dev/null || pip_install "the fuzzer" 'atheris>=2.3'
+export PYTHONPATH="$PWD/test${PYTHONPATH:+:$PYTHONPATH}" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+exec nice -n 10 "$VENV/bin/python" -m fuzz "$@"
