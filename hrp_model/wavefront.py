@@ -155,7 +155,7 @@ class _File:
         if len(faces.bare):
             message = (
                 f"{len(faces.bare)} faces of '{name}' use normals or texture coordinates"
-                " that do not exist"
+                " that do not exist or are no numbers; they go without"
             )
             self._diagnostics.warn("mismatched-attribute", message, self._face_span(faces.bare[0]))
         if faces.oversized:

@@ -98,7 +98,7 @@ class MeshReader:
                 )
                 self._diagnostics.warn("not-finite", message, node.span)
                 points = np.where(broken[:, None], 0.0, points)
-                inside = np.minimum(index, len(points) - 1)
+                inside = np.clip(index, 0, len(points) - 1)
                 index = np.where((index >= 0) & broken[inside], len(points), index)
         return points, index
 

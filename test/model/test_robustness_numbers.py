@@ -16,6 +16,8 @@ NUMBERS_WRL = {
     "indices of normals": TRIANGLES
     % "normal Normal { vector [ 0 0 1 ] } normalIndex [ 2147483647 -5 9 ] coordIndex [ 0 1 2 -1 ]",
     "no numbers": TRIANGLES.replace("0 1 0 ]", "nan inf -inf ]") % "coordIndex [ 0 1 2 -1 ]",
+    "no numbers and negative indices": TRIANGLES.replace("0 1 0 ]", "nan 0 0 ]")
+    % "coordIndex [ 0 1 2 -2147483648 0 1 2 -7 ]",
     "large points": TRIANGLES.replace("0 1 0 ]", "1e308 -1e308 1e308 ]") % "coordIndex [ 0 1 2 ]",
     "many corners": TRIANGLES % f"coordIndex [ {'0 1 2 ' * 100_000} ]",
     "a large grid": GRID % (10**6, 10**6),

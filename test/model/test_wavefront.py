@@ -98,10 +98,11 @@ def test_normals_and_texture_coordinates_have_indices_of_their_own(tmp_path, dia
 
 
 def test_corners_without_a_normal_get_that_of_their_face(tmp_path, diagnostics):
-    text = SQUARE + "vn 1 0 0\nvn nan 0 0\nf 1//1 2 3//2\nf 1/ 3// 4\n"
+    text = SQUARE + "vn 1 0 0\nvn 0 0 0\nvn 1e999 0 0\nf 1//1 2 3//2\nf 1/ 3// 4//3\n"
     normals = corner_normals(shape(text, tmp_path, diagnostics).geometry)
     assert normals[0].tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
     assert normals[1].tolist() == [[0, 0, 1]] * 3
+    assert diagnostics.take("mismatched-attribute").message.startswith("1 faces")
 
 
 def test_attributes_that_do_not_exist_are_reported_once(tmp_path, diagnostics):
