@@ -23,9 +23,10 @@ def polygons_to_triangles(
     """Cut polygons into triangles that keep their winding.
 
     Convex polygons become fans around their last corner; others lose one ear after
-    another, up to MAX_CONCAVE_CORNERS; larger ones count as convex. Polygons with fewer than
-    three distinct vertices, or with an index that is no row of ``points``, give no triangle;
-    three distinct vertices in a line do give one, without an area.
+    another, up to MAX_CONCAVE_CORNERS; larger ones count as convex. Polygons of fewer than three
+    corners, of four and more with fewer than three distinct ones, or with an index that is no row
+    of ``points`` give no triangle. A triangle stays one whatever its corners, so that numbers of
+    triangles are those of the file; without an area it is neither seen nor touched.
 
     Args:
         points: In [m], shape (n, 3).
@@ -80,10 +81,9 @@ def _extents(indices: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 
 def _are_usable(rows: IntArray, count: int) -> NDArray[np.bool_]:
-    """Tell which polygons have three distinct corners, all among ``count`` points, shape (p,)."""
+    """Tell which polygons of k corners give triangles; ``count`` points exist. Shape (p,)."""
     if rows.shape[1] == 3:
-        a, b, c = rows.T
-        usable: NDArray[np.bool_] = (rows.max(axis=1) < count) & (a != b) & (b != c) & (c != a)
+        usable: NDArray[np.bool_] = rows.max(axis=1) < count
     else:
         ordered = np.sort(rows, axis=1)
         distinct = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)

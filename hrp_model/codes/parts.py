@@ -50,7 +50,7 @@ CODES = {
     "duplicate-joint-name": ("two joints have the same name", "give each joint a name of its own"),
     "duplicate-link": ("two links have the same name", "give each link a name of its own"),
     "duplicate-link-name": ("two links have the same name", "give each link a name of its own"),
-    "empty-mesh": ("a mesh has no face with an area", "remove it, or export the mesh again"),
+    "empty-mesh": ("a mesh has no face of three corners", "remove it, or export the mesh again"),
     "empty-scene": (
         "the file shows nothing and moves nothing",
         "check that this is the model's main file",

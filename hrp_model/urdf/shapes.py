@@ -9,6 +9,7 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
+from ..measure import area
 from ..rigid import Array, Pose
 from ..tessellate import drawn_mesh, shape_mesh, transformed
 
@@ -53,8 +54,8 @@ def needs_mesh(shape: Shape, *, solid: bool) -> bool:
 
 
 def is_empty(shape: Shape) -> bool:
-    """Tell whether there is nothing to see: a mesh without triangles."""
-    return isinstance(shape.geometry, Mesh) and not len(shape.geometry.triangles)
+    """Tell whether there is nothing to see or touch: a mesh without an area."""
+    return isinstance(shape.geometry, Mesh) and area(shape.geometry) == 0.0
 
 
 def mesh_origin(shape: Shape) -> Pose:

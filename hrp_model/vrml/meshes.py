@@ -41,7 +41,7 @@ class MeshReader:
             mesh = reader(node)
             if mesh is None or len(mesh.triangles):
                 return mesh
-            message = f"this {node.type_name} has no face of three different points; it is left out"
+            message = f"this {node.type_name} has no face of three corners; it is left out"
             self._diagnostics.note("empty-mesh", message, node.span)
             return None
         if node.type_name in _UNDRAWN:

@@ -126,10 +126,16 @@ def test_the_last_polygon_needs_no_end():
 
 
 def test_useless_polygons_are_left_out_but_counted():
-    lists = [0, 1, -1, 0, 1, 1, -1, 0, 1, 9, -1, -1, 0, 1, 2, -1]
+    lists = [0, 1, -1, 0, 1, 1, 0, -1, 0, 1, 9, -1, -1, 0, 1, 2, -1]
     triangles, _, polygons = polygons_to_triangles(SQUARE, lists)
     assert triangles.tolist() == [[0, 1, 2]]
     assert polygons.tolist() == [4]
+
+
+def test_a_triangle_without_an_area_is_still_counted():
+    triangles, _, polygons = polygons_to_triangles(SQUARE, [0, 0, 0, -1, 1, 2, 1])
+    assert triangles.tolist() == [[0, 0, 0], [1, 2, 1]]
+    assert polygons.tolist() == [0, 1]
 
 
 def test_what_is_given_per_corner_follows_the_corners():
