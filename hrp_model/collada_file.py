@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
     try:
         data = _without_comments(_checked(read_file(path)))
         document = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError])
-        unit = float(document.assetInfo.unitmeter or 1.0)
         nodes = document.scene.nodes if document.scene else []
         file = _File(path, reading)
+        unit = file.unit(document.assetInfo.unitmeter)
         children = tuple(file.node(node, 0) for node in nodes)
     except (OSError, ValueError):
         raise
@@ -73,6 +74,14 @@ class _File:
         self._count = 0
         self._seen: set[int] = set()
         self.has_shapes = False
+
+    def unit(self, written: Any) -> float:
+        """Return what the file's unit of length is in [m]."""
+        unit = 1.0 if written is None else float(written)
+        if 0.0 < unit < inf:
+            return unit
+        self._warn("wrong-value", f"has a unit of {unit:g} m; metres are used")
+        return 1.0
 
     def node(self, node: Any, depth: int) -> SceneNode:
         self._count += 1
@@ -134,15 +143,15 @@ class _File:
         effect = material.effect
         has_texture = effect.diffuse is not None and not isinstance(effect.diffuse, tuple)
         texture = self._texture(effect.diffuse) if has_texture else None
-        diffuse = _color(effect.diffuse, 1.0 if has_texture else _GREY)
+        diffuse = self._color(effect.diffuse, 1.0 if has_texture else _GREY)
         brightness = sum(diffuse)
-        ambient = sum(_color(effect.ambient, 0.1)) / brightness if brightness > 0.0 else 1.0
-        shininess = effect.shininess if isinstance(effect.shininess, float) else 0.0
+        ambient = sum(self._color(effect.ambient, 0.1)) / brightness if brightness > 0.0 else 1.0
+        shininess = effect.shininess if _is_number(effect.shininess) else 0.0
         return Material(
             name=material.name or "",
             diffuse=diffuse,
-            specular=_color(effect.specular, 0.4),
-            emissive=_color(effect.emission, 0.0),
+            specular=self._color(effect.specular, 0.4),
+            emissive=self._color(effect.emission, 0.0),
             ambient=min(ambient, 1.0),
             shininess=min(max(shininess / 128.0, 0.0), 1.0),
             transparency=_transparency(effect),
@@ -153,11 +162,23 @@ class _File:
         try:
             uri = image_map.sampler.surface.image.path
         except AttributeError:
-            message = f"a texture of '{self._path.name}' is left out: it names no image"
-            self._reading.diagnostics.warn("missing-resource", message, self._reading.named_at)
+            self._warn("missing-resource", "has a texture that names no image; it is left out")
             return None
         path = self._companions.resolved(uri) if uri else None
         return Texture(path) if path else None
+
+    def _color(self, value: Any, default: float) -> Color:
+        if not isinstance(value, tuple) or len(value) < 3:
+            return default, default, default
+        if not all(map(isfinite, value[:3])):
+            self._warn("wrong-value", "has a colour that is no number; the default is used")
+            return default, default, default
+        r, g, b = (min(max(float(c), 0.0), 1.0) for c in value[:3])
+        return r, g, b
+
+    def _warn(self, code: str, message: str) -> None:
+        at = self._reading.named_at
+        self._reading.diagnostics.warn(code, f"'{self._path.name}' {message}", at)
 
 
 def _checked(data: bytes) -> bytes:
@@ -254,11 +275,8 @@ def _ended(index: Any, ends: IntArray) -> IntArray:
     return ended
 
 
-def _color(value: Any, default: float) -> Color:
-    if not isinstance(value, tuple) or len(value) < 3:
-        return default, default, default
-    r, g, b = (min(max(float(c), 0.0), 1.0) for c in value[:3])
-    return r, g, b
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) and isfinite(value)
 
 
 def _transparency(effect: Any) -> float:

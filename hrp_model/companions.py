@@ -32,7 +32,7 @@ class Companions:
         self._folder = path.parent
         self._reading = reading
         self._contents: dict[str, bytes] = {}
-        self._textures: list[Texture] = []
+        self._textures: dict[str, Texture] = {}
 
     def get(self, name: str) -> bytes:
         """Return the content of a file; raises OSError when it cannot be had."""
@@ -47,8 +47,7 @@ class Companions:
 
     def texture(self, image: Image.Image) -> Texture | None:
         """Return the texture that a picture from here stands for, or None for any other."""
-        number = image.info.get(_TAG)
-        return None if number is None else self._textures[int(number)]
+        return self._textures.get(str(image.info.get(_TAG)))
 
     def resolved(self, name: str, at: Span | None = None) -> Path | None:
         """Return the file of this name, None after reporting that there is none.
@@ -75,19 +74,19 @@ class Companions:
         return True
 
     def _content(self, name: str) -> bytes:
-        if not _PICTURES.search(name):
-            path = self.resolved(name)
-            return b"" if path is None else read_file(path)
         path = self.resolved(name)
-        return b"" if path is None else self._stand_in(Texture(path))
+        if path is None:
+            return b""
+        return self._stand_in(Texture(path)) if _PICTURES.search(name) else read_file(path)
 
     def _stand_in(self, texture: Texture) -> bytes:
         """Return a picture of one pixel that says which texture it stands for."""
         from PIL import Image, PngImagePlugin  # slow to import, and OBJ files need none of it
 
+        number = str(len(self._textures))
+        self._textures[number] = texture
         tag = PngImagePlugin.PngInfo()
-        tag.add_text(_TAG, str(len(self._textures)))
-        self._textures.append(texture)
+        tag.add_text(_TAG, number)
         stream = io.BytesIO()
         Image.new("RGB", (1, 1)).save(stream, "PNG", pnginfo=tag)
         return stream.getvalue()

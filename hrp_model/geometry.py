@@ -201,6 +201,10 @@ class Material:
     texture: Texture | None = None
 
 
+# For files of shapes that say nothing of looks.
+GREY = Material(ambient=1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A geometry placed in a frame F, with its looks.

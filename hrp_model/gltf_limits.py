@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import warnings
 from typing import Any
 
-from PIL import Image
-
 from .companions import Companions
+from .images import opened_picture
 from .reading import Reading
 
 # Bytes that a file may take in memory: at least so many, and so many for each of its own.
@@ -88,7 +86,7 @@ def _check_pictures(header: dict[str, Any], buffers: list[bytes], reading: Readi
         try:
             with warnings.catch_warnings():  # of large ones, which count when they are unpacked
                 warnings.simplefilter("ignore")
-                Image.open(io.BytesIO(content)).close()
+                opened_picture(content).close()
         except Exception as error:  # Pillow's plugins raise whatever broken data makes them
             message = f"a picture inside a mesh file is left out: {error}"
             reading.diagnostics.warn("unreadable-texture", message, reading.named_at)

@@ -6,13 +6,15 @@ import io
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from .geometry import ByteArray, Texture
 from .resources import read_file
 
 # A file of a few kilobytes may promise any size; 8192 x 8192 is more than textures have.
 MAX_PIXELS = 2**26
+# What else Pillow opens is no texture, and some of it runs other programs: Ghostscript for EPS.
+_FORMATS = ("BMP", "DDS", "GIF", "JPEG", "PNG", "PPM", "TGA", "TIFF", "WEBP")
 _MODES = ("L", "LA", "RGB", "RGBA")  # of 1 to 4 channels
 
 
@@ -43,6 +45,18 @@ def pixels_of(image: Image.Image) -> ByteArray:
     return np.asarray(image).reshape(image.height, image.width, -1)
 
 
+def opened_picture(data: bytes) -> Image.Image:
+    """Return a picture of one of the usual formats, not decoded yet.
+
+    Raises:
+        OSError, ...: It is none; Pillow's plugins raise whatever broken data makes them.
+    """
+    try:
+        return Image.open(io.BytesIO(data), formats=_FORMATS)
+    except UnidentifiedImageError:  # its message is about our stream
+        raise OSError("it is no picture of a known format") from None
+
+
 def decoded(source: Path | Image.Image) -> Image.Image:
     """Return a picture in one of the modes of ``texture_image``, from a file or as opened.
 
@@ -50,7 +64,9 @@ def decoded(source: Path | Image.Image) -> Image.Image:
         OSError: It cannot be read or decoded, or is too large.
     """
     try:
-        opened = Image.open(io.BytesIO(read_file(source))) if isinstance(source, Path) else source
+        opened = opened_picture(read_file(source)) if isinstance(source, Path) else source
+        if opened.format not in (*_FORMATS, "MPO"):  # JPEG with more than one picture
+            raise OSError("it is no picture of a known format")
         if opened.width * opened.height > MAX_PIXELS:
             raise OSError(f"{opened.width} x {opened.height} pixels are too many")
         return _converted(opened)

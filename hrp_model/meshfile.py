@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import collada_file, wavefront
-from .geometry import IntArray, Material, Mesh, SceneNode, Shape
+from .geometry import GREY, IntArray, Mesh, SceneNode, Shape
 from .reading import Reading
 from .resources import read_file
 from .rigid import Array
@@ -22,8 +22,6 @@ _HEADER = 84
 _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd, bits spread
 _SOLID = re.compile(rb"^[ \t]*(?:end)?solid[^\r\n]*", re.MULTILINE)
 _NUMBERS = b"0123456789+-.e \t\r\n"
-# For files that say nothing of looks.
-_PLAIN = Material(ambient=1.0)
 
 
 def read_scene(path: Path, reading: Reading) -> SceneNode:
@@ -37,7 +35,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         ValueError: It is not what its suffix says, or holds nothing usable.
     """
     if path.suffix.lower() == ".stl":
-        return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=_PLAIN),))
+        return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=GREY),))
     if path.suffix.lower() == ".dae":
         return collada_file.read_collada(path, reading)
     if path.suffix.lower() == ".obj":

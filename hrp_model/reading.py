@@ -5,6 +5,7 @@ Readers never import one another; a file of another format is read through this 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,14 @@ _MOST = {
     "shapes": 300_000,
     "points of extrusions": 2_000_000,
 }
+# What people hand in by mistake, by suffix and by how the text begins.
+_OTHER_KINDS = {
+    ".cnoid": "a project of Choreonoid: name one of the models that it lists",
+    ".sdf": "an SDF file, which Gazebo reads",
+    ".urdf": "a URDF file, which ROS reads as it is",
+    ".xacro": "a xacro file, of which ROS makes URDF",
+}
+_MARKUP = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -47,7 +56,15 @@ def read_source(path: Path, name: str | None = None) -> Source:
 
 
 class TooLargeError(Exception):
-    """Files that stand for more than any model has; the message says of what."""
+    """Files that stand for more than any model has; the message says of what.
+
+    Attributes:
+        at: What made it too much, if one place did.
+    """
+
+    def __init__(self, message: str, at: Span | None = None) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 @dataclass
@@ -73,7 +90,7 @@ class Reading:
     _bodies: dict[Path, Body | None] = field(default_factory=dict)
     _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
     _counts: Counter[str] = field(default_factory=Counter)
-    _is_too_large: bool = False
+    _is_excessive: bool = False
 
     @property
     def named_at(self) -> Span | None:
@@ -110,26 +127,32 @@ class Reading:
             self.diagnostics.warn(code, f"'{uri}' is left out: {reason}", at)
         return None
 
-    def count(self, what: str, amount: int = 1) -> None:
+    def count(self, what: str, amount: int = 1, at: Span | None = None) -> None:
         """Count what the model comes to, over all its files.
 
         Args:
             what: "links", "nodes" (of elements), "shapes" (of meshes and scenes, with
                 their groups, as often as they are used) or "points of extrusions".
             amount: How many more there are.
+            at: Where they come in.
 
         Raises:
             TooLargeError: They are more than any model has.
         """
         self._counts[what] += amount
         if self._counts[what] > _MOST[what]:
-            raise TooLargeError(f"this stands for more than {_MOST[what]} {what}")
+            raise TooLargeError(f"this stands for more than {_MOST[what]} {what}", at)
 
-    def report_excess(self, error: TooLargeError, at: Span) -> None:
-        """Report, once, that the model comes to too much."""
-        if not self._is_too_large:
-            self.diagnostics.error("too-large", str(error), at)
-        self._is_too_large = True
+    def report_excess(self, error: TooLargeError | RecursionError, at: Span) -> None:
+        """Report, once, that the model comes to too much, or nests too deep."""
+        if self._is_excessive:
+            return
+        if isinstance(error, TooLargeError):
+            self.diagnostics.error("too-large", str(error), error.at or at)
+        else:
+            message = "nodes and files stand too deep in one another"
+            self.diagnostics.error("too-deep", message, at)
+        self._is_excessive = True
 
     def exists(self, uri: str, at: Span) -> bool:
         """Whether a reference at ``at`` names a file that may be read; nothing is reported."""
@@ -171,7 +194,7 @@ class Reading:
         """
         scene = self._read_scene(path, at)
         if scene is not None:
-            self.count("shapes", scene.size)
+            self.count("shapes", scene.size, at)
         return scene
 
     def _read_scene(self, path: Path, at: Span) -> SceneNode | None:
@@ -204,10 +227,8 @@ class Reading:
         if path in self._bodies:
             return self._bodies[path]
         reader = self.body_readers.get(path.suffix.lower())
-        if reader is None:
-            known = ", ".join(sorted(self.body_readers))
-            message = f"'{name or path}': models are read from {known} files"
-            self.diagnostics.error("unknown-suffix", message, at)
+        if reader is None or path.is_dir():
+            self._report_other_kind(path, at, f"'{name or path}'")
             return None
         with self.entering(path, at) as entered:
             if not entered:
@@ -218,13 +239,44 @@ class Reading:
                 message = f"cannot read '{name or path}': {error.strerror or error}"
                 self.diagnostics.error("unreadable-file", message, at)
                 return None
+            if message := _other_language(source.text):
+                self.diagnostics.error("not-a-model", message, Span(source, 0, 0))
+                self._bodies[path] = None
+                return None
             try:
                 body = reader(source, self)
-            except TooLargeError as error:
+            except (TooLargeError, RecursionError) as error:
                 self.report_excess(error, Span(source, 0, 0) if at is None else at)
                 body = None
             self._bodies[path] = body
             return body
+
+    def _report_other_kind(self, path: Path, at: Span | None, shown: str) -> None:
+        """Report what no body reader is for."""
+        if path.is_dir():
+            message = f"{shown} is a folder; name a model file in it"
+            self.diagnostics.error("unreadable-file", message, at)
+            return
+        suffix = path.suffix.lower()
+        kind = _OTHER_KINDS.get(suffix)
+        if kind is None and suffix in self.scene_readers:
+            kind = "a shape, no robot: a link of a model can draw it"
+        known = ", ".join(sorted(self.body_readers))
+        what = "" if kind is None else f" is {kind};"
+        message = f"{shown}{what or ':'} models are read from {known} files"
+        self.diagnostics.error("unknown-suffix", message, at)
+
+
+def _other_language(text: str) -> str:
+    """Return what is wrong with a text that is markup, whatever its suffix says, or nothing."""
+    if _MARKUP.match(text) is None:
+        return ""
+    beginning = text[:2000].lower()
+    if "<html" in beginning:
+        return "this is a web page, no model: download the file itself"
+    if "<robot" in beginning:
+        return "this is URDF, which ROS reads as it is"
+    return "this is XML, no model"
 
 
 def _folder(at: Span | None) -> Path:

@@ -17,6 +17,7 @@ PACKAGE = "hrp_ros"
 MAX_FILE_SIZE = 1 << 30
 # A single letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # Where the folders that Choreonoid names by variables lie in its top folder.
 _PLACES = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": ""}
@@ -89,9 +90,10 @@ def resolve(uri: str, folder: Path, fence: Fence | None = None) -> Path:
     """
     try:
         return _existing(uri, folder, fence)
-    except RecursionError:  # not this reference's fault: the reader knows what nests too deep
+    except (RecursionError, ResourceError):  # the first is not this reference's fault
         raise
-    except (OSError, RuntimeError) as error:  # a name too long, a loop of links, "~nobody"
+    # A name too long, a loop of links, "~nobody", a character that no name may have.
+    except (OSError, RuntimeError, ValueError) as error:
         raise ResourceError(f"cannot use '{uri}': {error}") from None
 
 
@@ -152,7 +154,8 @@ def read_file(path: Path) -> bytes:
 
     Raises:
         OSError: It cannot be read, is no ordinary file (reading a pipe or a device may
-            never end), or is larger than ``MAX_FILE_SIZE``.
+            never end), is larger than ``MAX_FILE_SIZE``, or only stands for a file that
+            Git LFS has not fetched.
     """
     status = path.stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
@@ -160,7 +163,11 @@ def read_file(path: Path) -> bytes:
     if status.st_size > MAX_FILE_SIZE:
         size = f"Larger than {MAX_FILE_SIZE / 2**30:g} GiB"
         raise OSError(errno.EFBIG, size, str(path))
-    return path.read_bytes()
+    data = path.read_bytes()
+    if data.startswith(_LFS_POINTER):
+        message = "Only a pointer of Git LFS; 'git lfs pull' fetches the file"
+        raise OSError(errno.ENODATA, message, str(path))
+    return data
 
 
 def named_path(name: str | os.PathLike[str]) -> Path:

@@ -11,12 +11,9 @@ from PIL import Image
 
 from . import images
 from .companions import Companions
-from .geometry import Attribute, Color, IntArray, Material, Texture
+from .geometry import GREY, Attribute, Color, IntArray, Material, Texture
 from .reading import Reading
 from .rigid import Array
-
-# For files that say nothing of looks.
-GREY = Material(diffuse=(0.8, 0.8, 0.8), ambient=1.0)
 
 
 class Looks:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .companions import Companions
 from .diagnostics import Source, Span, did_you_mean
-from .geometry import Attribute, IntArray, Material, Mesh, SceneNode, Shape
+from .geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
 from .normals import unit
 from .reading import Reading
 from .resources import read_file
@@ -24,8 +24,6 @@ from .wavefront_text import ObjText, Statement, parse_obj
 
 _Flags = NDArray[np.bool_]
 
-# Faces without a material.
-_GREY = Material(ambient=1.0)
 _MAX_PARTS = 50_000  # far beyond any model
 _LARGEST = float(np.finfo(np.float32).max)
 _NAMING = (b"o", b"g")
@@ -118,9 +116,9 @@ class _File:
         return parts
 
     def _shape(self, mesh: Mesh, part: _Part) -> Shape:
-        material = _GREY
+        material = GREY
         if part.material is not None:
-            material = self._material(part.material) or _GREY
+            material = self._material(part.material) or GREY
         if mesh.tex_coords is None and material.texture is not None:
             material = replace(material, texture=None)
         if mesh.colors is not None:  # they take the place of the diffuse colour
@@ -139,7 +137,7 @@ class _File:
         if not self._unknown or not self._materials.are_whole:
             return  # what is missing was said
         (name, statement), *others = self._unknown.items()
-        more = f", nor {len(others)} others" if others else ""
+        more = f", nor {len(others)} more" if others else ""
         message = f"no material library has '{name}'{more}; what uses it is grey."
         message += did_you_mean(name, self._materials.names)
         self._diagnostics.warn("unknown-material", message, self._span(statement))

@@ -20,7 +20,7 @@ _WHITE = (1.0, 1.0, 1.0)
 _LINE = re.compile(r"^[^\S\n]*(?P<key>[^\s#]\S*)[^\S\n]*(?P<value>[^\n]*)", re.MULTILINE)
 _LINE_ENDS = re.compile(r"\r(?!\n)")
 # Options of a texture before its name: "-s 2 2 1 -clamp on wood.png".
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _OPTION = re.compile(
     rf"-(?P<key>[ost]|mm)\s+(?P<numbers>{_NUMBER}(?:\s+{_NUMBER}){{0,2}})\s+"
     r"|-(?P<word>[a-z]+)\s+(?P<value>\S+)\s+"
@@ -151,14 +151,15 @@ class Materials:
     def _texture(self, written: str, at: Span) -> Texture | None:
         """Return the texture of a picture's name and the options before it."""
         repeat, scale, offset = True, [1.0, 1.0], [0.0, 0.0]
-        name = written
-        while option := _OPTION.match(name):
-            name = name[option.end() :]
+        at_name = 0
+        while option := _OPTION.match(written, at_name):
+            at_name = option.end()
             if option["key"] in ("s", "o"):
                 numbers = [float(word) for word in option["numbers"].split()]
                 (scale if option["key"] == "s" else offset)[: len(numbers)] = numbers[:2]
             elif option["word"] == "clamp":
                 repeat = option["value"].lower() != "on"
+        name = written[at_name:]
         path = self._companions.resolved(name, at) if name else None
         if path is None:
             return None

@@ -18,6 +18,9 @@ Pairs = set[frozenset[str]]
 # A few words can name more pairs than any memory holds. No published model comes near.
 _MAX_PAIRS = 100_000
 _LEVEL = "disabled_link_chain_level"
+_NEW = "collision_detection_rules"
+_OLD = ("collisionDetection", "collision_detection")
+RULE_KEYS = frozenset((_NEW, *_OLD))
 
 
 @dataclass(frozen=True)
@@ -141,8 +144,8 @@ def self_collision_disabled(
     Without a word about it in the file, the rules of the bodies it includes count; without
     any, links joined to one another do not collide.
     """
-    new = body.sequence("collision_detection_rules")
-    old = body.mapping("collisionDetection", "collision_detection")
+    new = body.sequence(_NEW)
+    old = body.mapping(*_OLD)
     chosen = _Filter(links)
     written = _Written([link.name for link in links], scope)
     rules: Iterable[Rule] = [Rule(_LEVEL, 1)] if included is None else included
@@ -214,8 +217,8 @@ def included_rules(body: Body, rename: Callable[[str], str]) -> list[Rule] | Non
 
     None without a word about it. What is wrong with them was reported with the body itself.
     """
-    new = body.info.get("collision_detection_rules")
-    old = body.info.get("collisionDetection", body.info.get("collision_detection"))
+    new = body.info.get(_NEW)
+    old = next((body.info[key] for key in _OLD if key in body.info), None)
 
     def renamed(value: Any) -> tuple[str, ...]:
         if value == "all":
@@ -240,6 +243,11 @@ def included_rules(body: Body, rename: Callable[[str], str]) -> list[Rule] | Non
         Rule("disabled_links", names=renamed(links)),
         *(Rule("disabled_link_group", names=renamed(group)) for group in members),
     ]
+
+
+def rules_info(rules: Iterable[Rule]) -> dict[str, Any]:
+    """Return rules as the information of a body whose file says them itself."""
+    return {_NEW: [{r.key: r.level if r.key == _LEVEL else list(r.names)} for r in rules]}
 
 
 def _listed(value: Any) -> list[Any]:

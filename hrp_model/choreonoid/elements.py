@@ -90,7 +90,7 @@ def _children(mapping: Mapping, place: _Place) -> None:
 
 def _walk(node: Node, place: _Place) -> None:
     for type_name, mapping in typed_nodes(node, place.scope):
-        place.scope.reading.count("nodes")
+        place.scope.reading.count("nodes", at=mapping.span)
         reader = _NODES.get(type_name)
         if reader is not None:
             reader(mapping, place)

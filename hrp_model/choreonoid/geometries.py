@@ -133,7 +133,7 @@ def _extrusion(mapping: Mapping, scope: Scope) -> Geometry:
             message = f"'{key}' has {len(rows)} entries for {len(spine)} spine points"
             scope.diagnostics.warn("short-list", f"{message}; the last repeats", mapping.at(key))
     # The product of two lists: a short file could fill any memory.
-    scope.reading.count("points of extrusions", len(section) * len(spine))
+    scope.reading.count("points of extrusions", len(section) * len(spine), mapping.span)
     return extrusion(
         section,
         spine,

@@ -143,7 +143,7 @@ def _imported(mapping: Mapping, scope: Scope) -> Mapping:
             scope.diagnostics.error("wrong-type", message, other.span)
             continue
         scope.diagnostics.note("imported", "the imported keys complete this link", other.span)
-        scope.reading.count("nodes", len(other))
+        scope.reading.count("nodes", len(other), other.span)
         mapping = mapping.with_defaults(other)
     return mapping
 

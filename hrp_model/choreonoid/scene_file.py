@@ -14,7 +14,7 @@ from ..yaml_tree import Mapping, Node, parse_document
 from .header import read_angle_unit
 from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
 from .scenes import resource_scene, shapes_of
-from .scope import Scope, finish_open, placement, rotation
+from .scope import Placement, Scope, finish_open, placement, rotation
 
 _FORMATS = ("", "ChoreonoidScene", "choreonoid_scene")
 _READ_KEYS = frozenset(
@@ -23,8 +23,6 @@ _READ_KEYS = frozenset(
 # A scene has nobody to carry devices: a light in it only lights the drawing.
 _LIGHTS = ("PointLight", "SpotLight")
 _GROUPS = ("Group", "Transform")
-# Far beyond any model; scenes that use others twice each get there quickly.
-_MAX_SHAPES = 100_000
 _TYPES = (*_GROUPS, "Shape", "Resource", "Skip", *UNDRAWN, *_LIGHTS)
 
 
@@ -51,15 +49,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         return SceneNode()
     children = _children(scene, Scope(reading, document, angle))
     finish_open(top, _READ_KEYS)
-    if sum(map(_number_of_shapes, children)) > _MAX_SHAPES:
-        message = f"the scene has more than {_MAX_SHAPES} shapes"
-        reading.diagnostics.error("too-large", message, top.at("scene"))
-        return SceneNode()
     return SceneNode(children=children)
-
-
-def _number_of_shapes(scene: SceneNode) -> int:
-    return len(scene.shapes) + sum(map(_number_of_shapes, scene.children))
 
 
 def _children(node: Node, scope: Scope) -> tuple[SceneNode, ...]:
@@ -76,9 +66,10 @@ def _node(type_name: str, mapping: Mapping, scope: Scope) -> SceneNode | None:
     name = mapping.text("name", default="")
     if type_name == "Group":
         return _group(name, mapping, scope, np.eye(4))
-    T = placement(mapping, scope).T
+    own = placement(mapping, scope)
+    T = own.T
     if type_name == "Transform":
-        return _group(name, mapping, scope, _oriented(T, mapping, scope))
+        return _group(name, mapping, scope, _oriented(own, mapping, scope))
     if type_name == "Shape":
         return SceneNode(name, T, shapes_of(mapping, scope, np.eye(4)))
     if type_name == "Resource":
@@ -94,14 +85,13 @@ def _group(name: str, mapping: Mapping, scope: Scope, T: Array) -> SceneNode:
     return SceneNode(name, T, children=children)
 
 
-def _oriented(T: Array, mapping: Mapping, scope: Scope) -> Array:
+def _oriented(own: Placement, mapping: Mapping, scope: Scope) -> Array:
     """Return T R S with the scale along axes turned by ``scale_orientation``, shape (4, 4)."""
     R = rotation(scope, mapping, "scale_orientation", "scaleOrientation")
     if np.array_equal(R, np.eye(3)):
-        return T
-    turned = T.copy()
-    own = rotation(scope, mapping)
-    turned[:3, :3] = own @ R @ (own.T @ T[:3, :3]) @ R.T
+        return own.T
+    turned = own.T.copy()
+    turned[:3, :3] = own.R @ R @ (own.R.T @ own.T[:3, :3]) @ R.T
     return turned
 
 

@@ -8,7 +8,7 @@ from ..body import Body, JointType
 from ..diagnostics import Source, Span
 from ..reading import Reading
 from ..yaml_tree import Mapping, Scalar, parse_document
-from .collision_rules import self_collision_disabled
+from .collision_rules import RULE_KEYS, rules_info, self_collision_disabled
 from .extra_joints import read_extra_joints
 from .header import ANGLE_UNIT, VERSION, read_angle_unit
 from .scope import Scope, finish_open
@@ -63,8 +63,6 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
             at = top.at("links")
             scope.diagnostics.error("no-links", "a model needs at least one link", at)
         return None
-    if tree.overflown:
-        return None
     root = top.get("root_link", "rootLink")
     if not arrange(tree, root if isinstance(root, Scalar) else None, scope):
         return None
@@ -78,7 +76,7 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
         self_collision_disabled=self_collision_disabled(
             top, tree.links, tree.collision_rules, scope
         ),
-        info={**tree.info, **_info(top)},
+        info={**tree.info, **_inherited_rules(top, tree), **_info(top)},
         path=source.path,
     )
     finish_open(top, _READ_KEYS, free=_INFO_KEYS)
@@ -90,6 +88,13 @@ def _info(top: Mapping) -> dict[str, Any]:
     return {key: node.plain_value() for key, (_, node) in entries if key not in _READ_KEYS}
 
 
+def _inherited_rules(top: Mapping, tree: Tree) -> dict[str, Any]:
+    """Return the rules that count for want of own ones, about the links' names in this body."""
+    if tree.collision_rules is None or any(key in top for key in RULE_KEYS):
+        return {}
+    return rules_info(tree.collision_rules)
+
+
 def _report_default_masses(tree: Tree, scope: Scope) -> None:
     """Warn about masses that nobody wrote where they will move."""
     moving: set[str] = set()
@@ -98,8 +103,8 @@ def _report_default_masses(tree: Tree, scope: Scope) -> None:
         if link.joint.type is not JointType.FIXED or link.parent in moving:
             moving.add(link.name)
             if draft.default_mass == "mass":
-                message = f"link '{link.name}' has no mass; it gets 1 kg and 1 kg m2"
+                message = f"link '{link.name}' has no mass; it gets 1 kg and 1 kg m^2"
                 scope.diagnostics.warn("default-mass", message, link.at)
             elif draft.default_mass == "inertia":
-                message = f"link '{link.name}' has a mass but no inertia; it gets 1 kg m2"
+                message = f"link '{link.name}' has a mass but no inertia; it gets 1 kg m^2"
                 scope.diagnostics.warn("default-inertia", message, link.at)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..body import Body, ExtraJoint, JointType, Link
+from ..body import ExtraJoint, JointType, Link
 from ..devices import Device
 from ..diagnostics import did_you_mean
 from ..rigid import Pose
 from ..yaml_tree import Mapping, Node, Scalar, Sequence
-from .collision_rules import Rule, included_rules
+from .collision_rules import RULE_KEYS, Rule, included_rules
 from .links import Draft, finish_link, overlay_root, read_link
 from .nodes import check_type
 from .scope import Scope
@@ -21,8 +22,6 @@ from .scope import Scope
 _INCLUDE_KEYS = (
     "uri", "prefix", "suffix", "device_prefix", "devicePrefix", "joint_id_offset", "jointIdOffset",
 )  # fmt: skip
-# Far beyond any model; bodies that include others twice each get there quickly.
-_MAX_LINKS = 10_000
 _TRACK_KEYS = (
     "numJoints", "num_joints", "joint_offset", "jointOffset", "initialJointAngles",
     "initial_joint_angles",
@@ -36,16 +35,14 @@ class Tree:
     Attributes:
         drafts: In the order of the file; from ``arrange`` on parents come first.
         extra_joints: Of included bodies.
-        info: Of included bodies.
+        info: Of included bodies, but for their rules about collisions.
         collision_rules: Of included bodies; None if they say nothing.
-        overflown: Whether an included body was left out because of its size.
     """
 
     drafts: list[Draft] = field(default_factory=list)
     extra_joints: list[ExtraJoint] = field(default_factory=list)
     info: dict[str, Any] = field(default_factory=dict)
     collision_rules: list[Rule] | None = None
-    overflown: bool = False
 
     _counted: tuple[int, int] = (0, 0)  # so many drafts have so many devices
 
@@ -115,19 +112,18 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     body = scope.reading.read_body(path, at) if path else None
     if body is None:
         return
-    if len(tree.drafts) + len(body.links) > _MAX_LINKS:
-        message = f"with this body the model has more than {_MAX_LINKS} links"
-        scope.diagnostics.error("too-large", message, at)
-        tree.overflown = True
-        return
+    scope.reading.count("links", len(body.links), at)
     prefix, suffix = entry.text("prefix", default=""), entry.text("suffix", default="")
     device_prefix = entry.text("device_prefix", "devicePrefix", default=prefix)
+    devices: defaultdict[str, list[Device]] = defaultdict(list)
+    for device in body.devices:
+        devices[device.link].append(replace(device, name=device_prefix + device.name))
     offset = entry.integer("joint_id_offset", "jointIdOffset", default=0)
 
     def rename(name: str) -> str:
         return f"{prefix}{name}{suffix}"
 
-    drafts = [_included(link, body, entry, rename, device_prefix, offset) for link in body.links]
+    drafts = [_included(link, devices[link.name], entry, rename, offset) for link in body.links]
     root = drafts[0]
     root = replace(root, link=replace(root.link, parent=entry.text("parent", default="") or None))
     drafts[0] = overlay_root(root, scope, _INCLUDE_KEYS, tree.device_count())
@@ -135,7 +131,8 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     for joint in body.extra_joints:
         a, b = joint.links
         tree.extra_joints.append(replace(joint, links=(rename(a), rename(b))))
-    tree.info = {**body.info, **tree.info}
+    told = {key: value for key, value in body.info.items() if key not in RULE_KEYS}
+    tree.info = {**told, **tree.info}
     rules = included_rules(body, rename)
     if rules is not None:
         tree.collision_rules = [*(tree.collision_rules or ()), *rules]
@@ -143,10 +140,9 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
 
 def _included(
     link: Link,
-    body: Body,
+    devices: Iterable[Device],
     entry: Mapping,
     rename: Callable[[str], str],
-    device_prefix: str,
     offset: int,
 ) -> Draft:
     joint_id = None if link.joint.id is None else link.joint.id + offset
@@ -156,12 +152,7 @@ def _included(
         parent=None if link.parent is None else rename(link.parent),
         joint=replace(link.joint, name=rename(link.joint.name), id=joint_id),
     )
-    devices = tuple(
-        replace(device, name=device_prefix + device.name, link=renamed.name)
-        for device in body.devices
-        if device.link == link.name
-    )
-    return Draft(renamed, entry, devices)
+    return Draft(renamed, entry, tuple(replace(device, link=renamed.name) for device in devices))
 
 
 def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:

@@ -30,7 +30,7 @@ def read_body(source: Source, reading: Reading) -> Body | None:
         with np.errstate(over="ignore", invalid="ignore"):
             return BodyBuilder(reading).body(document)
     except (TooLargeError, RecursionError) as error:
-        _report_excess(error, source, reading)
+        reading.report_excess(error, Span(source, 0, 0))
         return None
 
 
@@ -46,14 +46,5 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         with np.errstate(over="ignore", invalid="ignore"):
             return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
     except (TooLargeError, RecursionError) as error:
-        _report_excess(error, source, reading)
+        reading.report_excess(error, Span(source, 0, 0))
         return SceneNode()
-
-
-def _report_excess(error: Exception, source: Source, reading: Reading) -> None:
-    at = Span(source, 0, 0)
-    if isinstance(error, TooLargeError):
-        reading.report_excess(error, at)
-    else:
-        message = "nodes and files stand too deep in one another"
-        reading.diagnostics.error("too-deep", message, at)

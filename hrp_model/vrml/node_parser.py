@@ -30,7 +30,8 @@ class NodeParser(ScalarParser):
         super().__init__(source, diagnostics)
         self.protos: dict[str, Proto] = {}
         self._known = known
-        self._defs: dict[str, tuple[Node, Node]] = {}  # the first and the latest of a name
+        # The first and the latest of a name, and whether they are written differently.
+        self._defs: dict[str, tuple[Node, Node, bool]] = {}
         self._in_body = False
         self._depth = 0
 
@@ -59,8 +60,15 @@ class NodeParser(ScalarParser):
             node.end = lexer.end
             lexer.advance()
         if name:
-            self._defs[name] = (self._defs.get(name, (node,))[0], node)
+            first = self._defs[name][0] if name in self._defs else node
+            self._defs[name] = first, node, self._differ(first, node)
         return node
+
+    def _differ(self, one: Node, other: Node) -> bool:
+        text, length = self._source.text, one.end - one.start
+        if length != other.end - other.start:
+            return True
+        return one is not other and text[one.start : one.end] != text[other.start : other.end]
 
     def _def_name(self) -> str:
         """Take the name after DEF; the current token is then the node's type."""
@@ -80,12 +88,8 @@ class NodeParser(ScalarParser):
         lexer.advance_word()
         span = lexer.span()
         name = self._name("a name after USE")
-        first, latest = self._defs.get(name, (None, None))
-        if first is not None and latest is not None:
-            text = self._source.text
-            if first is latest or text[first.start : first.end] == text[latest.start : latest.end]:
-                first = None
-        return Use(name, latest, first, span)
+        first, latest, differ = self._defs.get(name, (None, None, False))
+        return Use(name, latest, first if differ else None, span)
 
     def _type(self) -> Proto:
         """Return the type that the current token names, and leave it there."""
@@ -201,8 +205,8 @@ class NodeParser(ScalarParser):
             if self._lexer.kind is TokenKind.END or self._at("}"):
                 self._unexpected("a node or ']'")
             start = self._lexer.start
-            try:
-                # The standard wants none of them in a list; Choreonoid reads past them.
+            try:  # not by a method of its own: it would deepen the stack by a third
+                # The standard wants no declaration in a list; Choreonoid reads past them.
                 node = None if self._declaration() else self._node()
             except UnexpectedTokenError as error:
                 self._recover(str(error), start)

@@ -191,7 +191,7 @@ class BodyBuilder:
         """Read a Joint node and all that hangs on it, parents before their children."""
         self._warn_ignored(node, "center", "scale")
         self._walked.add(id(node))
-        self._reading.count("links")
+        self._reading.count("links", at=node.span)
         name = self._unique_name(node)
         joint = self._joints.joint(node, name, is_root=parent is None)
         above = None if parent is None else parent.name

@@ -1,5 +1,6 @@
 """Pictures of every kind become 8-bit ones, or say why not."""
 
+import io
 import struct
 import zlib
 
@@ -7,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from hrp_model.geometry import Texture
-from hrp_model.images import from_pixels, pixels_of, texture_image
+from hrp_model.images import decoded, from_pixels, pixels_of, texture_image
 
 rng = np.random.default_rng(0)
 COLORS = rng.integers(0, 255, (5, 7, 4), dtype=np.uint8)
@@ -88,6 +89,35 @@ def test_what_cannot_be_read_is_an_os_error(content, tmp_path):
         texture_image(Texture(tmp_path / "a.png"))
     with pytest.raises(OSError):  # noqa: PT011
         texture_image(Texture(tmp_path / "absent.png"))
+
+
+EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+def test_no_picture_is_a_program(tmp_path, monkeypatch):
+    def run(*_, **__):
+        raise AssertionError("Pillow gives such files to Ghostscript")
+
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", run)
+    (tmp_path / "a.png").write_bytes(EPS)
+    with pytest.raises(OSError, match="no picture of a known format"):
+        texture_image(Texture(tmp_path / "a.png"))
+    with pytest.raises(OSError, match="no picture of a known format"):
+        decoded(Image.open(io.BytesIO(EPS)))  # as loaders of meshes open what lies inside
+
+
+@pytest.mark.parametrize("kind", ["bmp", "dds", "gif", "jpeg", "png", "ppm", "tga", "tiff", "webp"])
+def test_pictures_of_the_usual_formats_are_read(kind, tmp_path):
+    flat = Image.new("RGB", (8, 8), (255, 0, 255))
+    np.testing.assert_allclose(
+        of_file(tmp_path, flat, f"a.{kind}")[0, 0, :3], (255, 0, 255), atol=3
+    )
+
+
+def test_a_photograph_with_a_second_picture_is_read(tmp_path):
+    photo = Image.new("L", (8, 8), 90)
+    photo.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[photo])
+    assert texture_image(Texture(tmp_path / "a.jpg")).size == (8, 8)
 
 
 @given(

@@ -244,3 +244,23 @@ def test_a_damaged_file_gives_whole_shapes_or_a_warning(tmp_path_factory, file):
         assert bounding_box(mesh) is not None
         for attribute in (mesh.normals, mesh.colors, mesh.tex_coords):
             assert attribute is None or attribute.values[attribute.indices].shape[1] == 3
+
+
+@pytest.mark.parametrize("unit", ["nan", "0", "-1", "inf"])
+def test_without_a_sensible_unit_a_collada_file_is_in_metres(unit, tmp_path, diagnostics):
+    path = tmp_path / "a.dae"
+    path.write_text(DAE.replace('meter="0.0254"', f'meter="{unit}"'))
+    (shape,) = read_scene(path, reading(diagnostics)).flattened()
+    np.testing.assert_array_equal(np.diag(shape.T_FG), [2, 2, 2, 1])
+    assert "metres are used" in diagnostics.take("wrong-value").message
+
+
+def test_a_colour_that_is_no_number_is_the_default_one(tmp_path, diagnostics):
+    path = tmp_path / "a.dae"
+    shininess = "<shininess><float>nan</float></shininess>"
+    text = DAE.replace("1 0 0.5 1</color></diffuse>", f"nan 0 0.5 1</color></diffuse>{shininess}")
+    path.write_text(text)
+    (shape,) = read_scene(path, reading(diagnostics)).flattened()
+    assert shape.material.diffuse == (0.6, 0.6, 0.6)
+    assert shape.material.shininess == 0.0
+    assert "no number" in diagnostics.take("wrong-value").message

@@ -1,5 +1,6 @@
 """Colours and images that mesh files carry or name."""
 
+import io
 import json
 import struct
 import zlib
@@ -10,6 +11,7 @@ import trimesh
 from body_tools import read_link, reading
 from mesh_samples import DAE, obj
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from trimesh.visual.material import PBRMaterial
 
 from hrp_model.geometry import Texture
@@ -62,6 +64,17 @@ def test_an_image_inside_a_glb_becomes_the_texture(tmp_path, diagnostics):
     assert shape.material.texture == Texture(image=PIXELS)
     assert shape.material.diffuse == (1.0, 1.0, 1.0)
     assert_upright(shape.geometry)
+
+
+@pytest.mark.parametrize("word", ["0", "99", "oak"])
+def test_words_in_an_image_do_not_change_what_it_shows(word, tmp_path, diagnostics):
+    words = PngInfo()
+    words.add_text("texture", word)
+    stream = io.BytesIO()
+    picture().save(stream, "PNG", pnginfo=words)
+    image = Image.open(stream)
+    shape = shape_of_glb(square(baseColorTexture=image), tmp_path, diagnostics)
+    assert shape.material.texture == Texture(image=PIXELS)
 
 
 def test_a_factor_of_the_material_colours_the_image(tmp_path, diagnostics):

@@ -67,7 +67,7 @@ def test_folders_above_are_outside_of_a_closed_fence(workspace):
     assert resolve(uri, robot / "meshes", fence) == robot / "meshes/arm.stl"
     (workspace / "loose.stl").touch()
     assert resolve("${PROGRAM_TOP}/loose.stl", robot).name == "loose.stl"
-    with pytest.raises(ResourceError, match="outside the folder of the model|no such file"):
+    with pytest.raises(ResourceError, match=r"outside the folder of the model|no such file"):
         resolve("${PROGRAM_TOP}/loose.stl", robot, fence)
 
 
@@ -88,11 +88,21 @@ def test_folders_above_are_outside_of_a_closed_fence(workspace):
         ("~nobody-of-this-name/arm.stl", "cannot use '~nobody"),
         ("x" * 300, "cannot use 'xxx.*too long"),
         ("a\0b", "no such file"),
+        ("~a\0b", "cannot use"),
+        ("file:~a%00b", "cannot use"),
+        ("a\ud800b", "no such file"),
     ],
 )
 def test_a_reference_without_a_file_says_what_is_missing(workspace, uri, message):
     with pytest.raises(ResourceError, match=message):
         resolve(uri, workspace / "robot")
+
+
+def test_a_name_that_no_file_can_have_is_none_in_a_sandbox_either(workspace):
+    fence = resources.Fence((workspace.resolve(),), closed=True)
+    for uri in ("~a\0b", "a\ud800b"):
+        with pytest.raises(ResourceError, match="cannot use"):
+            resolve(uri, workspace / "robot", fence)
 
 
 def test_a_loop_of_links_is_no_file(workspace):

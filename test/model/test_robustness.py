@@ -139,6 +139,37 @@ def test_inlines_of_two_each_are_refused(tmp_path, start):
     assert read_or_refused(tmp_path / start).kind == "refused"
 
 
+def test_scenes_that_draw_in_two_each_are_refused(tmp_path):
+    for i in range(LEVELS):
+        entries = f"- {{ type: Resource, uri: l{i + 1}.scen }}\n" * 2
+        (tmp_path / f"l{i}.scen").write_text(f"format_version: 2.0\nscene:\n{entries}")
+    (tmp_path / f"l{LEVELS}.scen").write_text(
+        "format_version: 2.0\nscene: { type: Shape, geometry: { type: Sphere } }\n"
+    )
+    assert read_or_refused(write(tmp_path, a_body=shown("l0.scen"))).codes == ["too-large"]
+
+
+CHAINS = {
+    "wrl": WRL + 'Inline {{ url "{}.wrl" }}',
+    "body": BODY
+    + "links: [ {{ name: A }}, {{ type: SubBody, uri: {0}.body, prefix: {0}, parent: A }} ]",
+    "yaml": "modelFile: {}.yaml",
+    "scen": "format_version: 2.0\nscene: {{ type: Resource, uri: {}.scen }}",
+    "nodes": "- {{ type: Resource, uri: {}.yaml }}",
+}
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_an_endless_chain_of_files_is_refused(tmp_path, kind):
+    suffix = kind.replace("nodes", "yaml")
+    for i in range(1000):
+        (tmp_path / f"c{i}.{suffix}").write_text(CHAINS[kind].format(f"c{i + 1}"))
+    path = tmp_path / f"c0.{suffix}"
+    if kind in ("scen", "nodes"):
+        path = write(tmp_path, a_body=shown(path.name))
+    assert read_or_refused(path).codes == ["too-deep"]
+
+
 USES = "".join(
     f"DEF N{i} Group {{ children [ USE N{i - 1}, USE N{i - 1} ] }}\n" for i in range(1, LEVELS)
 )

@@ -103,6 +103,16 @@ def test_companions_of_meshes_must_be_files(tmp_path, name):
     read_or_refused(write(tmp_path, a_body=LINK % nodes))
 
 
+@pytest.mark.parametrize("options", ["-s " + "1" * 200_000, "-s 1 " * 100_000])
+def test_endless_options_of_a_texture_are_passed_over(tmp_path, options):
+    write(
+        tmp_path,
+        m_obj="mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl A\nf 1 2 3\n",
+        m_mtl=f"newmtl A\nmap_Kd {options} no.png\n",
+    )
+    assert outcome(write(tmp_path, a_body=shown("m.obj"))).codes == ["missing-resource"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
 def test_a_file_without_permission_is_refused(tmp_path):
     path = write(tmp_path, a_wrl=WRL)

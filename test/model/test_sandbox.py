@@ -283,3 +283,15 @@ def test_an_open_fence_still_tells_links_from_words(tree):
     assert resolve("link.obj", folder) == out.resolve()
     with pytest.raises(OutsideError, match="is a link to"):
         resolve("link.obj", folder, Fence())
+
+
+@pytest.mark.parametrize("suffix", ["stl", "obj", "dae", "glb", "wrl", "ply"])
+def test_what_git_lfs_has_not_fetched_is_called_so(suffix, tree):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 4567\n"
+    tree.write(f"robot/part.{suffix}", pointer)
+    body, (problem,) = tree.body(f"part.{suffix}")
+    assert body is not None
+    assert problem.message.startswith(f"'part.{suffix}' is left out: Only a pointer of Git LFS; ")
+    tree.write("robot/robot.wrl", pointer)
+    _, (problem,) = tree.load("robot/robot.wrl")
+    assert problem.message.endswith("'git lfs pull' fetches the file")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from body_tools import read_text
 
-from hrp_model.choreonoid import scene_file
 from hrp_model.geometry import Box, Cone, Sphere
 from hrp_model.tessellate import corner_normals, shape_mesh
 
@@ -127,14 +126,6 @@ def test_scenes_that_include_each_other_are_an_error(tmp_path, shapes, diagnosti
     )
     assert shapes("[{type: Resource, uri: b.scen}]") == ()
     assert "part.scen -> b.scen -> part.scen" in diagnostics.take("resource-cycle").message
-
-
-def test_scenes_that_multiply_shapes_are_refused(tmp_path, shapes, diagnostics, monkeypatch):
-    monkeypatch.setattr(scene_file, "_MAX_SHAPES", 3)
-    (tmp_path / "b.scen").write_text(f"format_version: 1.0\nscene: [{BOX}, {BOX}]\n")
-    assert len(shapes("[{type: Resource, uri: b.scen}]")) == 2
-    assert shapes("[{type: Resource, uri: b.scen}, {type: Resource, uri: b.scen}]") == ()
-    diagnostics.take("too-large")
 
 
 def test_lights_and_cameras_of_a_scene_are_left_out_with_a_note(shapes, diagnostics):

@@ -246,6 +246,43 @@ def test_rules_of_an_included_body_count(rules, expected, tmp_path, diagnostics)
     diagnostics.found = [d for d in diagnostics.found if d.code != "unknown-link"]
 
 
+@pytest.mark.parametrize(
+    "rules", ["_rules: [{disabled_link_group: [A, C]}]", ": {exclude_link_groups: [[A, C]],"
+    " exclude_tree_depth: 0}"],
+)  # fmt: skip
+def test_rules_count_through_a_body_between(rules, tmp_path, diagnostics):
+    (tmp_path / "leg.body").write_text(f"{HEADER}collision_detection{rules}{LINKS}")
+    (tmp_path / "half.body").write_text(
+        f"{HEADER}links: [{{name: H}}, {{type: SubBody, uri: leg.body, prefix: l_, parent: H}}]\n"
+    )
+    entries = [f"{{type: SubBody, uri: half.body, prefix: {p}_, parent: T}}" for p in "ab"]
+    body = read_text(f"links: [{{name: T}}, {', '.join(entries)}]", diagnostics, tmp_path)
+    expected = {frozenset((f"{p}_l_A", f"{p}_l_C")) for p in "ab"}
+    assert body.self_collision_disabled == expected
+
+
+def test_own_rules_of_a_body_between_win(tmp_path, diagnostics):
+    (tmp_path / "leg.body").write_text(
+        f"{HEADER}collision_detection_rules: [{{disabled_links: all}}]{LINKS}"
+    )
+    (tmp_path / "half.body").write_text(
+        f"{HEADER}collisionDetection: {{excludeTreeDepth: 0, excludeLinks: [l_A]}}\n"
+        "links: [{type: SubBody, uri: leg.body, prefix: l_}]\n"
+    )
+    text = "links: [{type: SubBody, uri: half.body, suffix: _x}]"
+    body = read_text(text, diagnostics, tmp_path)
+    others = ("R", "B", "C")
+    assert body.self_collision_disabled == {frozenset(("l_A_x", f"l_{o}_x")) for o in others}
+
+
+def test_devices_of_an_included_body_may_have_a_prefix_of_their_own(tmp_path, diagnostics):
+    (tmp_path / "sub.body").write_text(HEADER + SUB.replace("name: SUB", ""))
+    entry = "{type: SubBody, uri: sub.body, parent: R, prefix: L_, suffix: _X, devicePrefix: D_}"
+    body = read_text(f"links: [{{name: R}}, {entry}]", diagnostics, tmp_path)
+    assert [(d.name, d.link) for d in body.devices] == [("D_FS", "L_TIP_X")]
+    assert [link.joint.name for link in body.links[1:]] == ["L_BASE_X", "L_TIP_X"]
+
+
 def test_rules_of_the_file_itself_win_over_those_of_included_bodies(tmp_path, diagnostics):
     rules = "collision_detection_rules: [{disabled_links: all}]"
     (tmp_path / "sub.body").write_text(f"{HEADER}{rules}{LINKS}", encoding="utf-8")
