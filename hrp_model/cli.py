@@ -8,9 +8,9 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree
 
 from rich.console import Console
@@ -28,7 +28,12 @@ from .urdf.meshes import write_meshes
 
 GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
+_MODEL = "a model: .wrl, .body or .yaml file, or its package:// URI"
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+
+
+if TYPE_CHECKING:
+    _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 class UsageError(Exception):
@@ -68,15 +73,65 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hrp-model",
         description="Look at OpenHRP (.wrl) and Choreonoid (.body) robot models.",
-        epilog="exit status: 0 good, 1 problems in the model, 2 wrong use",
+        epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
+        "hrp-model COMMAND --help tells more",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {report.version_number()}".rstrip()
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_check(commands)
 
-    check = commands.add_parser("check", help="report every problem with its place and a hint")
-    check.add_argument("files", nargs="+", metavar="FILE", help="model file")
+    dump = _add_command(commands, "dump", "print the model as JSON (docs/dump-schema.json)", _dump)
+    dump.add_argument("file", metavar="FILE", help=_MODEL)
+    dump.add_argument(
+        "--poses",
+        type=Path,
+        metavar="POSES.json",
+        help='list of {"root_p": [..], "root_R": [[..]..], "q": {joint: value}}; '
+        "adds link poses, centre of mass, mass matrix and gravity torques in each",
+    )
+
+    urdf = _add_command(commands, "urdf", "convert the model to URDF", _urdf)
+    urdf.add_argument("file", metavar="FILE", help=_MODEL)
+    urdf.add_argument("-o", "--output", type=Path, metavar="OUT", help="file; default: stdout")
+    urdf.add_argument(
+        "--mesh-dir",
+        type=Path,
+        metavar="DIR",
+        help="where to write meshes; default: 'meshes' beside OUT, none without OUT",
+    )
+    urdf.add_argument(
+        "--mesh-uri",
+        choices=("package", "file"),
+        default="file",
+        help="how the URDF names them; 'package' needs a package.xml above DIR",
+    )
+
+    tree = _add_command(commands, "tree", "show links, joints and devices as a tree", _tree)
+    tree.add_argument("file", metavar="FILE", help=_MODEL)
+    return parser
+
+
+def _add_check(commands: _Commands) -> None:
+    check = _add_command(
+        commands,
+        "check",
+        "report every problem with its place and a hint",
+        _check,
+        "Problems go to the standard error, a line for each model to the standard output. "
+        "Errors, and warnings with --strict, make the exit status 1.",
+    )
+    check.add_argument("files", nargs="+", metavar="FILE", help=_MODEL)
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
-        "--format", choices=("text", "json", "sarif"), default="text", help="default: text"
+        "--all", action="store_true", help="show all problems of a kind, not only the first few"
+    )
+    check.add_argument(
+        "--format",
+        choices=("text", "json", "sarif"),
+        default="text",
+        help="text for people, the default; json or sarif for programs, with all problems",
     )
     check.add_argument(
         "--sandbox",
@@ -93,40 +148,20 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--list-codes", action=_ListCodes, help="explain every code of a problem, and exit"
     )
-    check.set_defaults(run=_check)
 
-    dump = commands.add_parser("dump", help="print the model as JSON (docs/dump-schema.json)")
-    dump.add_argument("file", metavar="FILE", help="model file")
-    dump.add_argument(
-        "--poses",
-        type=Path,
-        metavar="POSES.json",
-        help='list of {"root_p": [..], "root_R": [[..]..], "q": {joint: value}}; '
-        "adds link poses, centre of mass, mass matrix and gravity torques in each",
-    )
-    dump.set_defaults(run=_dump)
 
-    urdf = commands.add_parser("urdf", help="convert the model to URDF")
-    urdf.add_argument("file", metavar="FILE", help="model file")
-    urdf.add_argument("-o", "--output", type=Path, metavar="OUT", help="file; default: stdout")
-    urdf.add_argument(
-        "--mesh-dir",
-        type=Path,
-        metavar="DIR",
-        help="where to write meshes; default: 'meshes' beside OUT, none without OUT",
+def _add_command(
+    commands: _Commands,
+    name: str,
+    what: str,
+    run: Callable[[argparse.Namespace], int],
+    more: str | None = None,
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=more
     )
-    urdf.add_argument(
-        "--mesh-uri",
-        choices=("package", "file"),
-        default="file",
-        help="how the URDF names them; 'package' needs a package.xml above DIR",
-    )
-    urdf.set_defaults(run=_urdf)
-
-    tree = commands.add_parser("tree", help="show links, joints and devices as a tree")
-    tree.add_argument("file", metavar="FILE", help="model file")
-    tree.set_defaults(run=_tree)
-    return parser
+    command.set_defaults(run=run)
+    return command
 
 
 class _ListCodes(argparse.Action):
@@ -150,7 +185,7 @@ def _check(options: argparse.Namespace) -> int:
         _check_one(name, diagnostics, options)
         checked.append((name, report.by_place(diagnostics.found)))
         if options.format == "text":
-            _print_diagnostics(diagnostics.found, with_notes=True)
+            _print_diagnostics(name, diagnostics.found, with_notes=True, every=options.all)
             print(report.summary(name, diagnostics.found))
     if options.format == "json":
         _print_json(report.json_report(checked))
@@ -200,7 +235,7 @@ def _urdf(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
     finally:
-        _print_diagnostics([d for d in diagnostics.found if d not in reported])
+        _print_diagnostics(options.file, [d for d in diagnostics.found if d not in reported])
     if options.output is None:
         print(text)
     return GOOD
@@ -220,21 +255,22 @@ def _load_and_report(name: str) -> tuple[Body, list[Diagnostic]]:
     try:
         return load_body(name, diagnostics), diagnostics.found
     finally:
-        _print_diagnostics(diagnostics.found)
+        _print_diagnostics(name, diagnostics.found)
 
 
-def _print_diagnostics(found: Iterable[Diagnostic], *, with_notes: bool = False) -> None:
+def _print_diagnostics(
+    name: str, found: Iterable[Diagnostic], *, with_notes: bool = False, every: bool = False
+) -> None:
+    """Print what was found in the model that the user called by a name."""
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    explained: set[str] = set()
-    for diagnostic in report.by_place(found):
-        if with_notes or diagnostic.severity is not Severity.NOTE:
-            text = report.text_report(diagnostic, with_hint=diagnostic.code not in explained)
-            if "\n  hint: " in text:
-                explained.add(diagnostic.code)
-            first, *rest = text.splitlines()
-            console.print(first, style=_STYLES[diagnostic.severity], soft_wrap=True)
-            for line in rest:
-                console.print(line, style="dim", soft_wrap=True)
+    folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
+    shown = [d for d in report.by_place(found) if with_notes or d.severity is not Severity.NOTE]
+    for severity, text in report.text_reports(shown, every=every, folder=folder):
+        first, *rest = text.split("\n")
+        style = "dim" if severity is None else _STYLES[severity]
+        console.print(first, style=style, soft_wrap=True)
+        for line in rest:
+            console.print(line, style="dim", soft_wrap=True)
 
 
 def _print_json(data: Any) -> None:

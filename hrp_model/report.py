@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from rich.cells import cell_len
 
 from .codes import CODES
 from .diagnostics import Diagnostic, Severity, Source, Span
@@ -16,6 +20,9 @@ from .diagnostics import Diagnostic, Severity, Source, Span
 Checked = tuple[str, Iterable[Diagnostic]]
 
 _SHOWN_COLUMNS = 100
+_SHOWN_OF_A_KIND = 5
+# Control and format characters, and separators of lines.
+_STEERING = ("Cc", "Cf", "Zl", "Zp")
 
 
 def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -31,14 +38,77 @@ def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
     ]
 
 
-def text_report(diagnostic: Diagnostic, *, with_hint: bool = True) -> str:
+def fold(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], Counter[str]]:
+    """Return the first few diagnostics of each code, and by code how many are more."""
+    shown, kinds, rest = [], Counter[tuple[str, Severity]](), Counter[str]()
+    for diagnostic in found:
+        kind = diagnostic.code, diagnostic.severity
+        kinds[kind] += 1
+        if kinds[kind] <= _SHOWN_OF_A_KIND:
+            shown.append(diagnostic)
+        else:
+            rest[diagnostic.code] += 1
+    return shown, rest
+
+
+def text_reports(
+    found: Iterable[Diagnostic], *, every: bool = False, folder: Path | None = None
+) -> list[tuple[Severity | None, str]]:
+    """Return what to print of a model: paragraphs from top to bottom, each with its severity.
+
+    What is found twice at the same place is told once, a hint once for each code. The last
+    paragraph may count what is not shown; it has no severity.
+
+    Args:
+        found: Diagnostics in the order of printing.
+        every: Whether to show all of them, and not only the first few of each code.
+        folder: As in ``text_report``.
+    """
+    times = Counter(found)
+    shown, rest = (list(times), Counter()) if every else fold(times)
+    explained: set[str] = set()
+    paragraphs: list[tuple[Severity | None, str]] = []
+    for diagnostic in shown:
+        text = text_report(
+            diagnostic,
+            with_hint=diagnostic.code not in explained,
+            times=times[diagnostic],
+            folder=folder,
+        )
+        if "\n  hint: " in text:
+            explained.add(diagnostic.code)
+        paragraphs.append((diagnostic.severity, text))
+    if rest:
+        more = ", ".join(f"{count} more [{code}]" for code, count in rest.items())
+        paragraphs.append((None, f"and {more}: 'hrp-model check --all' shows them"))
+    return paragraphs
+
+
+def text_report(
+    diagnostic: Diagnostic,
+    *,
+    with_hint: bool = True,
+    times: int = 1,
+    folder: Path | None = None,
+) -> str:
     """Return a diagnostic with the line that it is about and what to do.
 
     Notes ask for nothing, and some messages say themselves what to write.
+
+    Args:
+        diagnostic: What was found.
+        with_hint: Whether to say what to do.
+        times: How often it was found.
+        folder: Files below this one are called by their path from it.
     """
-    lines = [str(diagnostic)]
+    first = str(diagnostic)
+    if diagnostic.at is not None and folder is not None:
+        name = diagnostic.at.source.name
+        if Path(name).is_relative_to(folder):
+            first = str(Path(name).relative_to(folder)) + first.removeprefix(name)
+    lines = [printable(first) + (f" ({times} times)" if times > 1 else "")]
     if diagnostic.at is not None:
-        lines += _excerpt(diagnostic)
+        lines += _excerpt(diagnostic.at)
     helps = diagnostic.severity is not Severity.NOTE and "Did you mean" not in diagnostic.message
     if with_hint and helps and diagnostic.code in CODES:
         lines.append(f"  hint: {CODES[diagnostic.code].hint}")
@@ -69,8 +139,8 @@ def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
     found = [(name, diagnostic) for name, of_model in checked for diagnostic in of_model]
     codes = sorted({diagnostic.code for _, diagnostic in found})
     driver: dict[str, Any] = {"name": "hrp-model", "rules": [_sarif_rule(code) for code in codes]}
-    with suppress(PackageNotFoundError):  # run from a source tree
-        driver["version"] = version("hrp_ros")
+    if number := version_number():
+        driver["version"] = number
     results = [
         {
             "ruleId": diagnostic.code,
@@ -94,6 +164,13 @@ def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
     }
 
 
+def version_number() -> str:
+    """Return the version of the installed package, or nothing in a source tree."""
+    with suppress(PackageNotFoundError):
+        return version("hrp_ros")
+    return ""
+
+
 def code_list() -> str:
     """Return all codes with what they mean and what to do, a paragraph for each."""
     return "\n".join(f"{code}\n    {rule.meaning}\n    {rule.hint}" for code, rule in CODES.items())
@@ -108,21 +185,41 @@ def summary(name: str, found: Iterable[Diagnostic]) -> str:
     return f"{name}: {', '.join(parts) or 'no problems'}"
 
 
-def _excerpt(diagnostic: Diagnostic) -> list[str]:
-    """Return the source line and carets below it, or nothing for a line too long to read."""
-    at = diagnostic.at
-    assert at is not None
+def _excerpt(at: Span) -> list[str]:
+    """Return the source line and carets below it, or nothing where there is no text.
+
+    Of a long line the part around the place is shown.
+    """
     line, column = at.source.line_column(at.start)
     source = at.source.text
-    begin = at.start - (column - 1)
-    end = source.find("\n", at.start)
-    text = source[begin : len(source) if end < 0 else end].rstrip("\r")
-    if not text.strip() or len(text) > _SHOWN_COLUMNS or column > len(text):
+    begin, end = at.start - (column - 1), source.find("\n", at.start)
+    end = len(source) if end < 0 else end
+    left, right = begin, end
+    if end - begin > _SHOWN_COLUMNS:
+        left = max(begin, min(at.start - _SHOWN_COLUMNS // 4, end - _SHOWN_COLUMNS))
+        right = left + _SHOWN_COLUMNS
+    text = printable(source[left:right].rstrip("\r"))
+    before = text[: at.start - left]
+    pointed = text[at.start - left : max(at.end, at.start + 1) - left]
+    if not text.strip() or not pointed:
         return []
-    width = max(1, min(at.end - at.start, len(text) - column + 1))
-    indent = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
+    marks = "... " if left > begin else "", " ..." if right < end else ""
+    indent = "".join("\t" if c == "\t" else " " * cell_len(c) for c in marks[0] + before)
     gutter = f"{line:5} | "
-    return [gutter + text, " " * (len(gutter) - 2) + "| " + indent + "^" * width]
+    return [
+        gutter + marks[0] + text + marks[1],
+        " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, cell_len(pointed)),
+    ]
+
+
+def printable(text: str) -> str:
+    """Return a line without characters that steer a terminal, each replaced by one other."""
+    if text.isprintable():
+        return text
+    line = text.replace("\n", " ")
+    return "".join(
+        "\ufffd" if c != "\t" and unicodedata.category(c) in _STEERING else c for c in line
+    )
 
 
 def _place(diagnostic: Diagnostic) -> dict[str, Any]:

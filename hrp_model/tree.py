@@ -9,11 +9,12 @@ from rich.tree import Tree
 
 from .body import Body, Joint, JointType, Link, Range
 from .devices import Device, GenericDevice
+from .report import printable
 
 
 def body_tree(body: Body) -> Tree:
     """Return the links from the root down, each with its joint, mass and devices."""
-    title = Text.assemble(
+    title = _label(
         (body.name, "bold"),
         f"  {_count(len(body.links), 'link')}, {_count(len(body.moving_links), 'moving joint')}, "
         f"{_count(len(body.devices), 'device')}, {body.total_mass:.6g} kg",
@@ -28,8 +29,14 @@ def body_tree(body: Body) -> Tree:
                 branch.add(_device_label(device))
     for extra in body.extra_joints:
         label = f"{extra.type.value} between {extra.links[0]} and {extra.links[1]}"
-        top.add(Text.assemble(("loop ", "magenta"), label))
+        top.add(_label(("loop ", "magenta"), label))
     return top
+
+
+def _label(*parts: str | tuple[str, str]) -> Text:
+    """Return a text of parts, each plain or with its style."""
+    pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+    return Text.assemble(*((printable(text), style) for text, style in pairs))
 
 
 def _link_label(link: Link) -> Text:
@@ -43,7 +50,7 @@ def _link_label(link: Link) -> Text:
         words.append(f"axis {_axis(joint)}")
     if joint.moves:
         words.append(_range(joint.position, in_degrees=joint.type is JointType.REVOLUTE))
-    return Text.assemble(
+    return _label(
         (link.name, "bold cyan"),
         "  " + " ".join(words),
         (f"  {link.mass:.6g} kg" if link.mass else "", "green"),
@@ -69,7 +76,7 @@ def _range(position: Range, *, in_degrees: bool) -> str:
 def _device_label(device: Device) -> Text:
     kind = device.type_name if isinstance(device, GenericDevice) else type(device).__name__
     number = "" if device.id is None else f" id {device.id}"
-    return Text.assemble((device.name, "yellow"), f"  {kind}{number}")
+    return _label((device.name, "yellow"), f"  {kind}{number}")
 
 
 def _count(number: int, what: str) -> str:

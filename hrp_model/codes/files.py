@@ -137,7 +137,10 @@ CODES = {
         "open it in a viewer and save it again; check that it is complete",
     ),
     "unterminated-string": ("a string has no end", "close it with a quotation mark"),
-    "vrml-1": ("the file is VRML 1.0", "convert it to VRML97 (VRML 2.0)"),
+    "vrml-1": (
+        "the file is VRML 1.0",
+        "export it again from the program that made it, as VRML97",
+    ),
     "wrong-count": (
         "a value has too few or too many numbers",
         "write as many numbers as the message says",
@@ -147,6 +150,7 @@ CODES = {
         "write the kind of value that the message names",
     ),
     "wrong-value": ("a value does not fit its field", "write a value of the field's type"),
+    "x3d": ("the file is X3D", "export it again from the program that made it, as VRML97"),
     "yaml-syntax": (
         "the text is no YAML",
         "look at the place and just before it: indentation, a colon or a quotation mark",

@@ -106,7 +106,10 @@ CODES = {
         "a node beside the robot is no part of it",
         "move it into the Segment of a Joint",
     ),
-    "radian": ("the unit of angles is not known", "write angle_unit: degree or angle_unit: radian"),
+    "radian": (
+        "angles are in radians where the format has degrees only",
+        "write the angles in degrees, or give the file format_version 1.0",
+    ),
     "root-with-parent": ("the root link has a parent", "remove its parent, or name another root"),
     "route": ("a ROUTE has no effect", "remove it"),
     "scaled-mass": (
@@ -190,7 +193,7 @@ CODES = {
         "put its picture in a file and use ImageTexture",
     ),
     "zero-axis": (
-        "an axis has length zero",
-        "write an axis of length 1, or leave the rotation out",
+        "an axis or a direction has length zero",
+        "write one of length 1, or leave the rotation out",
     ),
 }

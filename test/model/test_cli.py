@@ -12,10 +12,9 @@ import pytest
 from paths import ROOT
 
 import hrp_model
-from hrp_model import cli, report
+from hrp_model import cli
 from hrp_model.cli import main
 from hrp_model.codes import CODES
-from hrp_model.diagnostics import Diagnostic, Severity, Source, Span
 
 ARM = """\
 format: ChoreonoidBody
@@ -53,6 +52,7 @@ NEGATIVE_MASS = ARM.replace("    mass: 1.0\n", "    mass: -1.0\n")
 def model(tmp_path):
     def write(text, name="arm.body"):
         path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return str(path)
 
@@ -347,31 +347,16 @@ def test_a_reader_that_leaves_early_is_no_problem(model, tmp_path):
     assert errors.read_text() == ""
 
 
-def test_a_message_points_at_the_text():
-    source = Source("a.body", "links:\n\t- mas: 1\n")
-    found = Diagnostic(Severity.WARNING, "odd-key", "'mas' is not used", Span(source, 10, 13))
-    assert report.text_report(found).splitlines() == [
-        "a.body:2:4: warning: 'mas' is not used [odd-key]",
-        "    2 | \t- mas: 1",
-        "      | \t  ^^^",
-    ]
-
-
-@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\u2028", "\r"])
-def test_only_a_newline_ends_the_line_that_is_shown(separator):
-    source = Source("a.body", f"# {separator}\nlinks:\r\n")
-    found = Diagnostic(Severity.WARNING, "odd-key", "no", Span(source, 4, 9))
-    assert report.text_report(found).splitlines()[1:] == ["    2 | links:", "      | ^^^^^"]
-
-
-def test_a_hint_is_given_where_it_helps():
-    def text(severity, message, **options):
-        return report.text_report(Diagnostic(severity, "unknown-key", message), **options)
-
-    assert CODES["unknown-key"].hint in text(Severity.WARNING, "'mas' is not known")
-    assert "hint" not in text(Severity.NOTE, "'mas' is not known")
-    assert "hint" not in text(Severity.WARNING, "'mas' is not known. Did you mean 'mass'?")
-    assert "hint" not in text(Severity.WARNING, "'mas' is not known", with_hint=False)
+def test_parts_of_a_model_are_named_as_the_model_is(model, tmp_path, capsys, monkeypatch):
+    model(NEGATIVE_MASS, "parts/arm.body")
+    path = model(
+        "format: ChoreonoidBody\nlinks: [{ type: SubBody, uri: parts/arm.body }]\n", "a.body"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "a.body"]) == 1
+    assert "\nparts/arm.body:11:11: error: " in capsys.readouterr().err
+    assert main(["check", path]) == 1
+    assert f"\n{tmp_path / 'parts' / 'arm.body'}:11:11: error: " in capsys.readouterr().err
 
 
 def test_a_hint_is_not_repeated(model, capsys):
@@ -383,10 +368,28 @@ def test_a_hint_is_not_repeated(model, capsys):
     assert err.count(CODES["massless-link"].hint) == 1
 
 
-def test_problems_are_listed_from_top_to_bottom_of_each_file():
-    a, b = Source("a.body", "1\n2\n"), Source("b.body", "1\n2\n")
-    places = [Span(a, 2, 3), Span(b, 2, 3), Span(a, 0, 1), None, Span(b, 0, 1)]
-    found = [Diagnostic(Severity.NOTE, "x", "m", at) for at in places]
-    assert [str(d.at) for d in report.by_place(found)] == [
-        *("a.body:1:1", "a.body:2:1", "b.body:1:1", "b.body:2:1", "None")
-    ]
+MANY = "".join(f", key{chr(97 + i)}zz: 0" for i in range(8))
+
+
+def test_many_problems_of_a_kind_are_folded(model, capsys):
+    path = model(WITHOUT_MASS.replace("height: 0.2", f"height: 0.2{MANY}"))
+    assert main(["check", path]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{path}: 9 warnings\n"
+    assert err.count("warning: ") == 6
+    assert "[massless-link]" in err
+    assert err.splitlines()[-1] == "and 3 more [unknown-key]: 'hrp-model check --all' shows them"
+    assert main(["check", "--all", path]) == 0
+    err = capsys.readouterr().err
+    assert err.count("warning: ") == 9
+    assert "more [" not in err
+    assert main(["check", "--format", "json", path]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 9
+    assert main(["check", "--format", "sarif", path]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert len(run["results"]) == 9
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("hrp-model")

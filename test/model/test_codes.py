@@ -11,8 +11,9 @@ from hrp_model.codes import CODES, bodies, files, parts
 
 PACKAGE = Path(hrp_model.__file__).parent
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
-# Spelled with an f-string: "frame" or "joint", and what they have in common.
-COMPOSED = {"frame-name-collision", "joint-name-collision"}
+# Spelled with an f-string, "frame" or "joint" and what they have in common, or without a
+# hyphen in a table.
+COMPOSED = {"frame-name-collision", "joint-name-collision", "x3d"}
 # Words with a hyphen that are no codes.
 OTHERS = re.compile(r"hrp-model|utf-.*|latin-1|cp932|.*-8859-.*")
 

@@ -1,0 +1,61 @@
+"""Files that are no models, given by mistake: one message that says what they are."""
+
+import pytest
+
+from hrp_model import ModelError, load_body
+from hrp_model.diagnostics import Diagnostics
+
+
+def refusal(path):
+    found = Diagnostics(listener=lambda _: None)
+    with pytest.raises(ModelError):
+        load_body(path, found)
+    [only] = found.found
+    return only
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("arm.urdf", "URDF file, which ROS reads as it is; models are read from .body, .wrl,"),
+        ("arm.XACRO", "a xacro file, of which ROS makes URDF"),
+        ("arm.cnoid", "name one of the models that it lists"),
+        ("arm.dae", "a link of a model can draw it"),
+        ("arm.doc", "arm.doc': models are read from .body, .wrl, .yaml, .yml files"),
+    ],
+)
+def test_files_of_other_kinds_are_called_by_their_kind(name, words, tmp_path):
+    (tmp_path / name).touch()
+    found = refusal(tmp_path / name)
+    assert words in found.message
+    assert found.code == "unknown-suffix"
+
+
+@pytest.mark.parametrize("name", ["robot", "robot.body"])
+def test_a_folder_is_no_model(name, tmp_path):
+    (tmp_path / name).mkdir()
+    assert refusal(tmp_path / name).message.endswith("is a folder; name a model file in it")
+
+
+@pytest.mark.parametrize("suffix", ["wrl", "body", "yaml"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<!DOCTYPE html>\n<html><body>404</body></html>\n", "this is a web page"),
+        ('<?xml version="1.0"?>\n<robot name="a"/>\n', "this is URDF"),
+        ("\n <X3D></X3D>\n", "this is XML"),
+    ],
+)
+def test_markup_is_one_message_whatever_the_suffix(suffix, text, words, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(text, encoding="utf-8")
+    found = refusal(path)
+    assert words in found.message
+    assert found.code == "not-a-model"
+
+
+def test_a_merge_key_at_the_top_is_no_markup(tmp_path):
+    path = tmp_path / "a.body"
+    path.write_text("<<: { format: ChoreonoidBody }\nlinks: [ { name: A } ]\n", encoding="utf-8")
+    found = Diagnostics(listener=lambda _: None)
+    assert [link.name for link in load_body(path, found).links] == ["A"]
