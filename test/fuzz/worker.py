@@ -24,6 +24,8 @@ from hrp_model import ModelError
 CPU_SECONDS = 10.0
 MEMORY_MIB = 512
 _MAX_LENGTH = 20_000  # [B]
+# libFuzzer itself grows by some 15 kB an input; a new process begins before that meets our bound.
+_RUNS = 30_000
 _WALL_SECONDS = 120  # for what hangs where Python cannot be interrupted
 
 
@@ -91,7 +93,8 @@ def _fuzz(worker: Worker, target: Target, base: Path, seconds: int) -> None:
     words.write_text("".join(f'"{word.decode()}"\n' for word in target.words()), encoding="utf-8")
     options = (
         f"-max_total_time={seconds} -max_len={_MAX_LENGTH} -timeout={_WALL_SECONDS} "
-        f"-rss_limit_mb=0 -report_slow_units={_WALL_SECONDS} -print_final_stats=1 -dict={words} "
+        f"-runs={_RUNS} -rss_limit_mb=0 -report_slow_units={_WALL_SECONDS} "
+        f"-print_final_stats=1 -dict={words} "
         f"-artifact_prefix={base / 'findings' / target.name}- {corpus} {start}"
     )
     mutator = Mutator(target, lambda data, size: atheris.Mutate(data, size))
