@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from paths import MODELS
+from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
@@ -18,6 +18,17 @@ pytestmark = pytest.mark.ros
 
 NODE = ["-m", "hrp_sim.node", "--ros-args", "-p"]
 
+# Run by Python when it starts: reading a file waits for somebody to write to a pipe.
+_READ_FOR_EVER = """
+from hrp_model import resources
+
+def read_file(path):
+    with open({pipe!r}) as pipe:
+        return pipe.read().encode()
+
+resources.read_file = read_file
+"""
+
 
 @pytest.mark.parametrize(
     ("arguments", "status"),
@@ -28,11 +39,15 @@ NODE = ["-m", "hrp_sim.node", "--ros-args", "-p"]
     ],
     ids=["sim_node", "run --ros", "run"],
 )
-def test_ctrl_c_while_the_world_is_read_ends_it_cleanly(arguments, status, tmp_path):
-    world, log = tmp_path / "world.yaml", tmp_path / "log.txt"
-    os.mkfifo(world)
+def test_ctrl_c_while_the_world_is_read_ends_it_cleanly(arguments, status, tmp_path, monkeypatch):
+    world, log, pipe = (tmp_path / name for name in ("world.yaml", "log.txt", "pipe"))
+    world.write_text("bodies: []")
+    os.mkfifo(pipe)
+    (tmp_path / "sitecustomize.py").write_text(_READ_FOR_EVER.format(pipe=str(pipe)))
+    places = (str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, places)))
     # A pipe opens when the other side opens it, too, which then waits for the text.
-    with running(arguments(str(world)), log) as process, world.open("w"):
+    with running(arguments(str(world)), log) as process, pipe.open("w"):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         ended = process.wait(PATIENCE)
