@@ -58,8 +58,8 @@ def device_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
     last = {device.name: device for device in body.devices}
     for name, count in Counter(device.name for device in body.devices).items():
         if count > 1:
-            links = ", ".join(d.link for d in body.devices if d.name == name)
-            message = f"{count} devices are named '{name}', on links {links}"
+            links = dict.fromkeys(d.link for d in body.devices if d.name == name)
+            message = f"{count} devices are named '{name}', on {', '.join(links)}"
             at = place_of_device(body, last[name])
             diagnostics.warn("duplicate-device-name", message, at)
 

@@ -17,9 +17,11 @@ from .common import first_few
 
 # The radius of gyration over that of a solid box around the shape. No mass inside the box
 # exceeds sqrt(3), where it sits in the corners; most links lie between 0.6 and 1.2, rough
-# guesses and links drawn in part between 0.05 and 3. Millimetres for metres, grams for
+# guesses and links drawn in part between 0.05 and 10. Millimetres for metres, grams for
 # kilograms or centimetres squared shift it by 30 at least.
-_LEAST_GYRATION, _GREATEST_GYRATION = 0.05, 3.0
+_LEAST_GYRATION, _GREATEST_GYRATION = 0.05, 10.0
+_GREATEST_OF_IDENTITY = 3.0  # nobody guesses just that
+_NO_GYRATION = 1e-6  # below, the inertia is as good as none, which another rule tells
 # How far outside the box, in diagonals of it, a centre of mass still passes: motors and
 # covers are often not drawn.
 _GREATEST_OFFSET = 1.0
@@ -84,13 +86,17 @@ def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
         if not 0.0 < diagonal < inf or link.mass <= 0.0 or not isfinite(trace):
             continue
         suited = sqrt(max(6.0 * trace / link.mass, 0.0))
-        if suited > 0.0 and not _LEAST_GYRATION <= suited / diagonal <= _GREATEST_GYRATION:
-            if np.array_equal(link.inertia, np.eye(3)):
+        ratio = suited / diagonal
+        is_identity = np.array_equal(link.inertia, np.eye(3))
+        greatest = _GREATEST_OF_IDENTITY if is_identity else _GREATEST_GYRATION
+        if ratio > _NO_GYRATION and not _LEAST_GYRATION <= ratio <= greatest:
+            if is_identity:
                 unsuited.append(link)
             else:
                 message = (
-                    f"the inertia of link '{link.name}' would suit a body {suited:.3g} m "
-                    f"across, but its shape is {diagonal:.3g} m across"
+                    f"the inertia of link '{link.name}' is {ratio * ratio:.3g} times that of its "
+                    f"shape filled evenly: it would suit a body {suited:.3g} m across, "
+                    f"not {diagonal:.3g} m"
                 )
                 diagnostics.warn("inertia-out-of-proportion", message, link.at)
         if outside > _GREATEST_OFFSET * diagonal:

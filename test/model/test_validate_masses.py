@@ -90,10 +90,11 @@ def test_every_kind_of_shape_tells_mistakes_of_units(shape):
 
 
 def test_a_message_tells_both_sizes_where_the_link_is(diagnostics):
-    validate(Body(name="b", links=(link(BOX, inertia=np.eye(3) * 0.5),)), diagnostics)
+    validate(Body(name="b", links=(link(BOX, inertia=np.eye(3) * 2.0),)), diagnostics)
     found = diagnostics.take("inertia-out-of-proportion")
     assert found.at is AT
-    assert "'ARM' would suit a body 2.12 m across, but its shape is 0.374 m across" in found.message
+    assert "'ARM' is 128 times that of its shape" in found.message
+    assert "would suit a body 4.24 m across, not 0.374 m" in found.message
 
 
 def test_the_identity_matrix_is_a_placeholder_told_once(diagnostics):

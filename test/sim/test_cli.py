@@ -80,7 +80,6 @@ def test_a_trace_holds_the_motion_from_the_start(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("parent", "joint_type", "mass", "inertia", "place", "words"),
     [
-        ("BASE", "rotat", "1", "1,0,0,1,0,1", "6:44", "joint_type 'rotat' is unknown"),
         ("BASES", "revolute", "1", "1,0,0,1,0,1", "6:26", "the parent 'BASES' of link 'ARM'"),
         ("BASE", "revolute", "0", "1,0,0,1,0,1", "6:13", "its mass must be positive, not 0 kg"),
         ("BASE", "revolute", "-1", "1,0,0,1,0,1", "6:13", "mass"),
