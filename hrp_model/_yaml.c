@@ -1,20 +1,31 @@
-/* The events of libyaml as tuples, and whole lists of numbers as one event. See yaml_events.py. */
+/* The events of libyaml, with what is plain put together to nodes. See yaml_events.py. */
 #include "_numbers.h"
 
 #include <math.h>
+#include <structmember.h>
 #include <yaml.h>
 
 /* As in yaml_events.py. */
-enum { SCALAR, NUMBERS, ALIAS, LIST, MAPPING, CLOSE, DOCUMENT };
+enum { ANCHOR, ALIAS, LIST, MAPPING, ENTRIES, CLOSE, DOCUMENT };
+
+/* The slots of a node for a scalar. */
+enum { TEXT, PLAIN, CONTEXT, START, END, SLOTS };
+static const char *const slot_names[SLOTS] = {"text", "plain", "_context", "start", "_end"};
 
 typedef struct {
     PyObject_HEAD
-    PyObject *text;  /* keeps alive what the parser reads */
-    PyObject *error; /* makes the exception for a syntax error */
+    PyObject *text;          /* keeps alive what the parser reads */
+    PyObject *error;         /* makes the exception for a syntax error */
+    PyObject *context;       /* what all nodes share */
+    PyTypeObject *scalar;    /* the class of scalars */
+    PyObject *sequence;      /* the class of lists */
+    Py_ssize_t slots[SLOTS]; /* where the slots of a scalar lie */
     Py_ssize_t shift;
     yaml_parser_t parser;
+    PyObject *next;     /* what the next call returns, or NULL */
     yaml_event_t ahead; /* an event read already, if its type is not YAML_NO_EVENT */
-    int lists;          /* whether offsets fit those of NUMBERS */
+    int named;          /* whether its anchor was told */
+    int lists;          /* whether offsets fit those of numbers */
     int ready, failed, done;
 } Events;
 
@@ -42,31 +53,42 @@ static int read_event(Events *self, yaml_event_t *event)
     return !self->failed;
 }
 
-static PyObject *text_or_none(const yaml_char_t *text)
+static PyObject *text_of(const yaml_char_t *text)
 {
-    return text ? PyUnicode_FromString((const char *)text) : Py_NewRef(Py_None);
+    return PyUnicode_FromString((const char *)text);
 }
 
-/* Return (kind, start, end, content, anchor, plain); takes the reference to `content`. */
-static PyObject *event_tuple(Events *self, int kind, size_t start, size_t end, PyObject *content,
-                             const yaml_char_t *anchor, int plain)
+/* Return (kind, start, end, content); takes the reference to `content`. */
+static PyObject *event_tuple(const Events *self, int kind, size_t start, size_t end,
+                             PyObject *content)
 {
-    PyObject *name = content ? text_or_none(anchor) : NULL;
-    if (!name) {
-        Py_XDECREF(content);
+    if (!content)
         return NULL;
-    }
-    return Py_BuildValue("(innNNO)", kind, (Py_ssize_t)start + self->shift,
-                         (Py_ssize_t)end + self->shift, content, name,
-                         plain ? Py_True : Py_False);
+    return Py_BuildValue("(innN)", kind, (Py_ssize_t)start + self->shift,
+                         (Py_ssize_t)end + self->shift, content);
 }
 
-static PyObject *scalar_tuple(Events *self, const yaml_event_t *event)
+/* Return a scalar as its class would make it, but without a call of Python code for each. */
+static PyObject *scalar_node(const Events *self, const yaml_event_t *event)
 {
-    PyObject *text = PyUnicode_DecodeUTF8((const char *)event->data.scalar.value,
-                                          (Py_ssize_t)event->data.scalar.length, "strict");
-    return event_tuple(self, SCALAR, event->start_mark.index, event->end_mark.index, text,
-                       event->data.scalar.anchor, event->data.scalar.plain_implicit);
+    PyObject *node = self->scalar->tp_alloc(self->scalar, 0);
+    if (!node)
+        return NULL;
+    PyObject *values[SLOTS];
+    values[TEXT] = PyUnicode_DecodeUTF8((const char *)event->data.scalar.value,
+                                        (Py_ssize_t)event->data.scalar.length, "strict");
+    values[PLAIN] = PyBool_FromLong(event->data.scalar.plain_implicit);
+    values[CONTEXT] = Py_NewRef(self->context);
+    values[START] = PyLong_FromSsize_t((Py_ssize_t)event->start_mark.index + self->shift);
+    values[END] = PyLong_FromSsize_t((Py_ssize_t)event->end_mark.index + self->shift);
+    int complete = 1;
+    for (int i = 0; i < SLOTS; i++) {
+        *(PyObject **)((char *)node + self->slots[i]) = values[i];
+        complete = complete && values[i];
+    }
+    if (!complete)
+        Py_CLEAR(node);
+    return node;
 }
 
 /* Add a scalar to a list of numbers: 1 if it is one without an anchor, 0 if not, -1 with an
@@ -92,12 +114,27 @@ static int add_number(Events *self, const yaml_event_t *event, Buffer *values, B
     return 1;
 }
 
-/* Take the numbers that a list begins with. If they are all it holds it becomes one event,
- * else what follows them comes with the next calls. */
-static PyObject *list_tuple(Events *self, const yaml_event_t *list)
+static const yaml_char_t *anchor_of(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return event->data.scalar.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return event->data.sequence_start.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return event->data.mapping_start.anchor;
+    default:
+        return NULL;
+    }
+}
+
+/* Take the numbers that a list begins with. If they are all it holds it becomes a node, else
+ * what follows them comes with the next calls. */
+static PyObject *list_object(Events *self, const yaml_event_t *list)
 {
     Buffer values = {NULL, 0}, starts = {NULL, 0};
-    PyObject *result = NULL, *content = NULL, *first = NULL;
+    PyObject *result = NULL, *first = NULL, *numbers = NULL;
+    size_t start = list->start_mark.index;
     int added = self->lists;
     while (added > 0) {
         if (!read_event(self, &self->ahead))
@@ -106,52 +143,112 @@ static PyObject *list_tuple(Events *self, const yaml_event_t *list)
         if (added > 0)
             yaml_event_delete(&self->ahead);
     }
-    if (added < 0)
+    if (added < 0 || !(first = buffer_finish(&starts)))
         goto end;
-    size_t list_end = list->end_mark.index;
-    int kind = LIST;
-    if (!(first = buffer_finish(&starts)))
+    if (self->ahead.type != YAML_SEQUENCE_END_EVENT) {
+        result = event_tuple(self, LIST, start, list->end_mark.index, Py_NewRef(first));
         goto end;
-    if (self->ahead.type == YAML_SEQUENCE_END_EVENT) {
-        kind = NUMBERS;
-        list_end = self->ahead.end_mark.index;
-        yaml_event_delete(&self->ahead);
-        PyObject *numbers = buffer_finish(&values);
-        content = numbers ? Py_BuildValue("(NO)", numbers, first) : NULL;
-    } else
-        content = Py_NewRef(first);
-    result = event_tuple(self, kind, list->start_mark.index, list_end, content,
-                         list->data.sequence_start.anchor, 0);
+    }
+    if ((numbers = buffer_finish(&values)))
+        result = PyObject_CallFunction(self->sequence, "OnnOOO", self->context,
+                                       (Py_ssize_t)start + self->shift,
+                                       (Py_ssize_t)self->ahead.end_mark.index + self->shift,
+                                       Py_None, numbers, first);
+    yaml_event_delete(&self->ahead);
 end:
     Py_XDECREF(first);
+    Py_XDECREF(numbers);
     buffer_drop(&values);
     buffer_drop(&starts);
     return result;
 }
 
-static PyObject *tuple_of(Events *self, const yaml_event_t *event)
+/* Return a node for the event read ahead if it is a scalar or a list of numbers, both without
+ * an anchor. NULL without an exception if not: it, or `next`, then comes with the next call. */
+static PyObject *plain_node(Events *self)
+{
+    if (!read_event(self, &self->ahead) || anchor_of(&self->ahead))
+        return NULL;
+    int is_list = self->ahead.type == YAML_SEQUENCE_START_EVENT;
+    if (!is_list && self->ahead.type != YAML_SCALAR_EVENT)
+        return NULL;
+    yaml_event_t event = self->ahead;
+    memset(&self->ahead, 0, sizeof self->ahead);
+    PyObject *node = is_list ? list_object(self, &event) : scalar_node(self, &event);
+    yaml_event_delete(&event);
+    if (node && PyTuple_CheckExact(node)) {
+        self->next = node;
+        return NULL;
+    }
+    return node;
+}
+
+/* Take the entries that a mapping begins with, as long as they are plain: scalars with a scalar
+ * or a list of numbers each. What follows them comes with the next calls. */
+static PyObject *mapping_tuple(Events *self, const yaml_event_t *mapping)
+{
+    PyObject *entries = PyDict_New(), *key = NULL, *value = NULL, *result = NULL;
+    Py_ssize_t lists = 0;
+    while (entries && (key = plain_node(self))) {
+        if (!Py_IS_TYPE(key, self->scalar)) { /* no key is a list */
+            self->next = key;
+            key = NULL;
+            break;
+        }
+        PyObject *text = *(PyObject **)((char *)key + self->slots[TEXT]);
+        int special = PyUnicode_CompareWithASCIIString(text, "<<") == 0;
+        if (special || PyDict_Contains(entries, text) || !(value = plain_node(self)))
+            break;
+        lists += !Py_IS_TYPE(value, self->scalar);
+        PyObject *entry = PyTuple_Pack(2, key, value);
+        if (entry)
+            PyDict_SetItem(entries, text, entry);
+        Py_XDECREF(entry);
+        Py_CLEAR(value);
+        Py_CLEAR(key);
+        if (PyErr_Occurred())
+            break;
+    }
+    if (!PyErr_Occurred()) {
+        int whole = !key && !self->next && self->ahead.type == YAML_MAPPING_END_EVENT;
+        const yaml_event_t *last = whole ? &self->ahead : mapping;
+        PyObject *content = Py_BuildValue("(OOn)", entries, key ? key : Py_None, lists);
+        result = event_tuple(self, whole ? ENTRIES : MAPPING, mapping->start_mark.index,
+                             last->end_mark.index, content);
+        if (whole)
+            yaml_event_delete(&self->ahead);
+    }
+    Py_XDECREF(entries);
+    Py_XDECREF(key);
+    return result;
+}
+
+static PyObject *object_of(Events *self, const yaml_event_t *event)
 {
     size_t start = event->start_mark.index, end = event->end_mark.index;
     switch (event->type) {
     case YAML_SCALAR_EVENT:
-        return scalar_tuple(self, event);
+        return scalar_node(self, event);
     case YAML_SEQUENCE_START_EVENT:
-        return list_tuple(self, event);
+        return list_object(self, event);
     case YAML_MAPPING_START_EVENT:
-        return event_tuple(self, MAPPING, start, end, Py_NewRef(Py_None),
-                           event->data.mapping_start.anchor, 0);
+        return mapping_tuple(self, event);
     case YAML_ALIAS_EVENT:
-        return event_tuple(self, ALIAS, start, end, text_or_none(event->data.alias.anchor), NULL,
-                           0);
+        return event_tuple(self, ALIAS, start, end, text_of(event->data.alias.anchor));
     case YAML_DOCUMENT_START_EVENT:
-        return event_tuple(self, DOCUMENT, start, end, Py_NewRef(Py_None), NULL, 0);
+        return event_tuple(self, DOCUMENT, start, end, Py_NewRef(Py_None));
     default:
-        return event_tuple(self, CLOSE, start, end, Py_NewRef(Py_None), NULL, 0);
+        return event_tuple(self, CLOSE, start, end, Py_NewRef(Py_None));
     }
 }
 
 static PyObject *events_next(Events *self)
 {
+    if (self->next) {
+        PyObject *next = self->next;
+        self->next = NULL;
+        return next;
+    }
     while (!self->done) {
         if (self->failed) {
             self->done = 1;
@@ -161,11 +258,18 @@ static PyObject *events_next(Events *self)
         memset(&self->ahead, 0, sizeof self->ahead);
         if (event.type == YAML_NO_EVENT && !read_event(self, &event))
             continue;
+        const yaml_char_t *anchor = self->named ? NULL : anchor_of(&event);
+        self->named = anchor != NULL;
+        if (anchor) { /* what it names comes next */
+            self->ahead = event;
+            return event_tuple(self, ANCHOR, event.start_mark.index, event.end_mark.index,
+                               text_of(anchor));
+        }
         PyObject *result = NULL;
         int skipped = event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_END_EVENT;
         self->done = event.type == YAML_STREAM_END_EVENT || event.type == YAML_NO_EVENT;
         if (!skipped && !self->done)
-            result = tuple_of(self, &event);
+            result = object_of(self, &event);
         yaml_event_delete(&event);
         if (!skipped)
             return result;
@@ -173,12 +277,30 @@ static PyObject *events_next(Events *self)
     return NULL;
 }
 
+/* Return where a slot of a class lies in its objects; -1 with an exception set. */
+static Py_ssize_t slot_offset(PyTypeObject *type, const char *name)
+{
+    PyObject *slot = PyObject_GetAttrString((PyObject *)type, name);
+    if (!slot)
+        return -1;
+    Py_ssize_t offset = -1;
+    PyMemberDef *member =
+        Py_IS_TYPE(slot, &PyMemberDescr_Type) ? ((PyMemberDescrObject *)slot)->d_member : NULL;
+    if (member && member->type == T_OBJECT_EX)
+        offset = member->offset;
+    else
+        PyErr_Format(PyExc_TypeError, "'%s' is no slot", name);
+    Py_DECREF(slot);
+    return offset;
+}
+
 static PyObject *events_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"text", "shift", "error", NULL};
-    PyObject *text, *error;
+    static char *names[] = {"text", "shift", "error", "context", "scalar", "sequence", NULL};
+    PyObject *text, *error, *context, *scalar, *sequence;
     Py_ssize_t shift, length;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UnO", names, &text, &shift, &error))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UnOOO!O", names, &text, &shift, &error,
+                                     &context, &PyType_Type, &scalar, &sequence))
         return NULL;
 #if PY_VERSION_HEX < 0x030C0000
     if (PyUnicode_READY(text) < 0)
@@ -188,6 +310,15 @@ static PyObject *events_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (!self)
         return NULL;
     self->error = Py_NewRef(error);
+    self->context = Py_NewRef(context);
+    self->scalar = (PyTypeObject *)Py_NewRef(scalar);
+    self->sequence = Py_NewRef(sequence);
+    for (int i = 0; i < SLOTS; i++) {
+        if ((self->slots[i] = slot_offset(self->scalar, slot_names[i])) < 0) {
+            Py_DECREF(self);
+            return NULL;
+        }
+    }
     const char *data;
     if (PyUnicode_IS_ASCII(text)) { /* its own bytes are UTF-8 */
         self->text = Py_NewRef(text);
@@ -221,12 +352,16 @@ static void events_dealloc(Events *self)
         yaml_parser_delete(&self->parser);
     Py_XDECREF(self->text);
     Py_XDECREF(self->error);
+    Py_XDECREF(self->context);
+    Py_XDECREF(self->scalar);
+    Py_XDECREF(self->sequence);
+    Py_XDECREF(self->next);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
 static PyType_Slot events_slots[] = {
-    {Py_tp_doc, "Events(text, shift, error): the events of a YAML text, one tuple each."},
+    {Py_tp_doc, "Events(text, shift, error, context, scalar, sequence): events of a YAML text."},
     {Py_tp_new, events_new},
     {Py_tp_dealloc, events_dealloc},
     {Py_tp_iter, PyObject_SelfIter},
@@ -254,7 +389,7 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, add_type}, {0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "hrp_model._yaml",
-    .m_doc = "Events of libyaml, as plain tuples.",
+    .m_doc = "Events of libyaml.",
     .m_slots = slots,
 };
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from .yaml_events import Event
+from .yaml_nodes import Context, Scalar, Sequence
 
 class Events:
     def __new__(
@@ -10,6 +11,9 @@ class Events:
         text: str,
         shift: int,
         error: Callable[[str | None, str | None, int, int], Exception],
+        context: Context,
+        scalar: type[Scalar],
+        sequence: type[Sequence],
     ) -> Events: ...
     def __iter__(self) -> Events: ...
     def __next__(self) -> Event: ...

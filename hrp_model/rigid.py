@@ -29,14 +29,12 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     Raises:
         ValueError: The shape differs.
     """
-    if isinstance(value, np.ndarray) and value.dtype == _FLOAT64:
-        array = value if _never_changes(value) else value.copy()
-    else:
-        array = np.array(value, dtype=np.float64, order="C")
-    array.setflags(write=False)
-    if array.shape != shape:
-        raise ValueError(f"{what} must have shape {shape}, got {array.shape}")
-    return array
+    if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or not _never_changes(value):
+        value = np.array(value, dtype=np.float64, order="C")
+        value.setflags(write=False)
+    if value.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, got {value.shape}")
+    return value
 
 
 def _never_changes(array: Array) -> bool:

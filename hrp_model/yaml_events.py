@@ -1,8 +1,8 @@
 """YAML text to events: what begins and ends where.
 
 libyaml is asked by an extension of our own where that was built, else by PyYAML, whose
-events cost several times as much. Both give the same events, but for one: only the
-extension gives a list of plain numbers as a whole.
+events cost several times as much. Only the extension gives a list of plain numbers, and
+what of a mapping is plain, as a whole.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from .yaml_nodes import Context, Scalar, Sequence
+
 try:
     from . import _yaml as fast
 except ImportError:  # it was not built
@@ -19,17 +21,16 @@ except ImportError:  # it was not built
 
 
 # What an event is, and what its content is.
-SCALAR = 0  # its text
-NUMBERS = 1  # a list of plain numbers: their float64 values, and where they start, as uint32
-ALIAS = 2  # the anchor it names
-LIST = 3  # the beginning of one: where the plain numbers it begins with start, as uint32
-MAPPING = 4  # the beginning of one
+ANCHOR = 0  # the name of the node that comes next
+ALIAS = 1  # the anchor it names
+LIST = 2  # the beginning of one: where the plain numbers it begins with start, as uint32
+MAPPING = 3  # the beginning of one: entries, a key whose value comes next or None, count of lists
+ENTRIES = 4  # a whole mapping: its entries, None, and how many of them are lists
 CLOSE = 5  # the end of the innermost list or mapping
 DOCUMENT = 6  # the beginning of one
 
-# One of the above, first character, end, content, anchor, and whether a scalar is plain:
-# neither quoted nor tagged.
-Event = tuple[int, int, int, Any, "str | None", bool]
+# A scalar, a list of plain numbers, or: one of the above, first character, end, content.
+Event = Scalar | Sequence | tuple[int, int, int, Any]
 
 
 class YamlSyntaxError(Exception):
@@ -46,35 +47,41 @@ class YamlSyntaxError(Exception):
         self.character = character
 
 
-def events(text: str, shift: int) -> Iterable[Event]:
+def events(text: str, shift: int, context: Context) -> Iterable[Event]:
     """Yield the events of a text, with ``shift`` added to every offset.
 
     Offsets count characters. Iterating raises YamlSyntaxError.
     """
-    return _events(text, shift) if fast is None else fast.Events(text, shift, _syntax_error)
+    return (
+        _events(text, shift, context)
+        if fast is None
+        else fast.Events(text, shift, _syntax_error, context, Scalar, Sequence)
+    )
 
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CLOSING = (yaml.SequenceEndEvent, yaml.MappingEndEvent)
 
 
-def _events(text: str, shift: int) -> Iterator[Event]:
+def _events(text: str, shift: int, context: Context) -> Iterator[Event]:
     try:
         loader = _Loader(text.encode("utf-8", "replace").decode("utf-8"))
         while (event := loader.get_event()) is not None:
             start, end = event.start_mark.index + shift, event.end_mark.index + shift
+            if isinstance(event, yaml.AliasEvent):
+                yield (ALIAS, start, end, event.anchor)
+            elif getattr(event, "anchor", None) is not None:
+                yield (ANCHOR, start, end, event.anchor)
             if isinstance(event, yaml.ScalarEvent):
-                yield (SCALAR, start, end, event.value, event.anchor, event.implicit[0])
+                yield Scalar(event.value, event.implicit[0], context, start, end)
             elif isinstance(event, yaml.SequenceStartEvent):
-                yield (LIST, start, end, b"", event.anchor, False)
+                yield (LIST, start, end, b"")
             elif isinstance(event, yaml.MappingStartEvent):
-                yield (MAPPING, start, end, None, event.anchor, False)
+                yield (MAPPING, start, end, ({}, None, 0))
             elif isinstance(event, _CLOSING):
-                yield (CLOSE, start, end, None, None, False)
-            elif isinstance(event, yaml.AliasEvent):
-                yield (ALIAS, start, end, event.anchor, None, False)
+                yield (CLOSE, start, end, None)
             elif isinstance(event, yaml.DocumentStartEvent):
-                yield (DOCUMENT, start, end, None, None, False)
+                yield (DOCUMENT, start, end, None)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         offset = mark.index + shift if mark else 0

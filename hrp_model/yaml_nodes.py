@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from collections.abc import Mapping as AbstractMapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from .diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all
 from .rigid import Array
-from .yaml_scalars import NUMBER, Context, Scalar, plain_number
+from .yaml_scalars import NULLS, NUMBER, Context, Scalar, plain_number
 
 __all__ = ["Context", "Mapping", "Node", "Scalar", "Sequence"]
 
 _T = TypeVar("_T")
 
 
+@final
 class Sequence:
     """A list.
 
     Args:
         context: What the nodes of its file share.
         start: Where it begins.
-        values: Of a list of plain numbers, all of them as float64; else None.
-        starts: Where the plain numbers it begins with start in the file, as uint32.
+        end: Where it ends.
+        items: The nodes in it; None for a list of plain numbers.
+        values: Of such a list, as float64.
+        starts: Where they start in the file, as uint32.
     """
 
     __slots__ = (
@@ -33,16 +36,23 @@ class Sequence:
     )
 
     def __init__(
-        self, context: Context, start: int, values: bytes | None = None, starts: bytes = b""
+        self,
+        context: Context,
+        start: int,
+        end: int,
+        items: list[Node] | None,
+        values: bytes = b"",
+        starts: bytes = b"",
     ) -> None:
         self.depth = 1
         self.weight = 1
         self._context = context
-        self._start = self._end = start
+        self._start = start
+        self._end = end
         self._starts = starts
-        self._items: list[Node] | None = None
+        self._items = items
         self._plain: list[Any] | None = None
-        self._numbers: Array | None = None if values is None else np.frombuffer(values)
+        self._numbers: Array | None = np.frombuffer(values) if items is None else None
 
     @property
     def described(self) -> str:
@@ -53,7 +63,7 @@ class Sequence:
     def items(self) -> list[Node]:
         """The nodes in it."""
         if self._items is None:
-            self._items = [self._number_at(start) for start in memoryview(self._starts).cast("I")]
+            self._items = number_nodes(self._context, self._starts)
         return self._items
 
     @property
@@ -70,10 +80,6 @@ class Sequence:
     def is_nested(self) -> bool:
         """Whether it begins with another list."""
         return self._numbers is None and bool(self.items) and type(self.items[0]) is Sequence
-
-    def close(self, end: int) -> None:
-        """Set where the list ends; for the parser."""
-        self._end = end
 
     @property
     def span(self) -> Span:
@@ -105,12 +111,8 @@ class Sequence:
             self._plain = [item.plain_value() for item in self.items]
         return self._plain
 
-    def _number_at(self, start: int) -> Scalar:
-        match = NUMBER.match(self._context.source.text, start)
-        assert match is not None  # libyaml and we took it for one
-        return Scalar(match[0], True, self._context, start, match.end())
 
-
+@final
 class Mapping:
     """Keys with values, which remembers the keys that were asked for.
 
@@ -121,19 +123,17 @@ class Mapping:
 
     __slots__ = ("_asked", "_context", "_end", "_entries", "_plain", "_start", "depth", "weight")
 
-    def __init__(self, context: Context, start: int) -> None:
+    def __init__(
+        self, context: Context, start: int, end: int, entries: dict[str, tuple[Scalar, Node]]
+    ) -> None:
         self.depth = 1
         self.weight = 1
-        self._entries: dict[str, tuple[Scalar, Node]] = {}
+        self._entries = entries
         self._asked: set[str] = set()
         self._plain: dict[str, Any] | None = None
         self._context = context
-        self._start = self._end = start
-
-    def close(self, end: int, entries: dict[str, tuple[Scalar, Node]]) -> None:
-        """Set what the mapping holds and where it ends; for the parser."""
+        self._start = start
         self._end = end
-        self._entries = entries
 
     @property
     def span(self) -> Span:
@@ -167,8 +167,8 @@ class Mapping:
 
     def with_defaults(self, other: Mapping) -> Mapping:
         """Return this mapping with the entries of another for the keys it lacks."""
-        merged = Mapping(self._context, self._start)
-        merged.close(self._end, {**other._entries, **self._entries})
+        entries = {**other._entries, **self._entries}
+        merged = Mapping(self._context, self._start, self._end, entries)
         merged.depth, merged.weight = self.depth, self.weight
         merged._asked = set(self._asked)
         return merged
@@ -180,24 +180,12 @@ class Mapping:
 
     def get(self, *spellings: str) -> Node | None:
         """Return the value under the first spelling present; warn when there are more."""
-        self._asked.update(spellings)
-        found = None
-        for spelling in spellings:
-            entry = self._entries.get(spelling)
-            if entry is None:
-                continue
-            if found is None:
-                found = entry
-            elif entry[0].start not in self._context.reported:
-                self._context.reported.add(entry[0].start)
-                message = f"'{spelling}' is ignored: '{found[0].text}' says the same and wins"
-                self.diagnostics.warn("two-spellings", message, entry[0].span)
-        return None if found is None else found[1]
+        return self._get(spellings)
 
     def present(self, *spellings: str) -> Node | None:
         """Return what ``get`` returns; but warn of a key with nothing after it, and return None."""
-        node = self.get(*spellings)
-        if not isinstance(node, Scalar) or not node.is_null:
+        node = self._get(spellings)
+        if type(node) is not Scalar or not node.is_null:
             return node
         self._report_empty(node, spellings)
         return None
@@ -211,7 +199,7 @@ class Mapping:
 
     def number(self, *spellings: str, default: _T) -> float | _T:
         """Return a finite number."""
-        node = self.get(*spellings)
+        node = self._get(spellings)
         if node is None:
             return default
         value = self._filled(node, spellings, "a number")
@@ -220,7 +208,7 @@ class Mapping:
 
     def integer(self, *spellings: str, default: _T) -> int | _T:
         """Return a whole number; a fraction is reported and cut off."""
-        node = self.get(*spellings)
+        node = self._get(spellings)
         if node is None:
             return default
         value = self._filled(node, spellings, "a whole number")
@@ -234,7 +222,7 @@ class Mapping:
 
     def boolean(self, *spellings: str, default: _T) -> bool | _T:
         """Return a truth value."""
-        node = self.get(*spellings)
+        node = self._get(spellings)
         if node is None:
             return default
         value = self._filled(node, spellings, "true or false")
@@ -243,17 +231,19 @@ class Mapping:
 
     def text(self, *spellings: str, default: _T) -> str | _T:
         """Return a scalar's text."""
-        node = self.get(*spellings)
+        node = self._get(spellings)
         if node is None:
             return default
-        value = self._scalar(node, "text")
-        return default if value is None else value.text
+        if type(node) is Scalar:
+            return node.text
+        _complain(node, "text")
+        return default
 
     def choice(
         self, *spellings: str, choices: dict[str, _T], default: _T, code: str = "unknown-word"
     ) -> _T:
         """Return what a word stands for; an unknown word is an error with this code."""
-        node = self.get(*spellings)
+        node = self._get(spellings)
         if node is None:
             return default
         value = self._filled(node, spellings, "a word")
@@ -268,11 +258,9 @@ class Mapping:
 
     def numbers(self, *spellings: str, count: int | None, default: _T) -> Array | _T:
         """Return a list of ``count`` finite numbers (any count if None), shape (count,)."""
-        node = self._present(spellings)
-        if node is None:
-            return default
-        if not isinstance(node, Sequence):
-            _complain(node, "a list of numbers")
+        node = self._get(spellings)
+        if type(node) is not Sequence:
+            _refuse(node, "a list of numbers")
             return default
         array = node.numbers()
         if array is None:
@@ -285,18 +273,18 @@ class Mapping:
 
     def mapping(self, *spellings: str) -> Mapping | None:
         """Return a mapping, or None."""
-        node = self._present(spellings)
-        if node is None or isinstance(node, Mapping):
+        node = self._get(spellings)
+        if type(node) is Mapping:
             return node
-        _complain(node, "a mapping (key: value)")
+        _refuse(node, "a mapping (key: value)")
         return None
 
     def sequence(self, *spellings: str) -> Sequence | None:
         """Return a list, or None."""
-        node = self._present(spellings)
-        if node is None or isinstance(node, Sequence):
+        node = self._get(spellings)
+        if type(node) is Sequence:
             return node
-        _complain(node, "a list")
+        _refuse(node, "a list")
         return None
 
     def plain_value(self) -> dict[str, Any]:
@@ -310,8 +298,15 @@ class Mapping:
         """Count every key as asked for: the mapping is left out as a whole."""
         self._asked.update(self._entries)
 
+    @property
+    def all_asked(self) -> bool:
+        """Whether there is no key that nobody asked for."""
+        return self._asked.issuperset(self._entries)
+
     def finish(self, ignore: Collection[str] = ()) -> None:
         """Warn about every key that nobody asked for, but for those in ``ignore``."""
+        if self.all_asked:  # as of most mappings
+            return
         for name, (key, _) in self._entries.items():
             if name in self._asked or name in ignore or key.start in self._context.reported:
                 continue
@@ -320,30 +315,56 @@ class Mapping:
             message = f"'{name}' is not known here and not used.{hint}"
             self.diagnostics.warn("unknown-key", message, key.span)
 
-    def _present(self, spellings: tuple[str, ...]) -> Node | None:
-        node = self.get(*spellings)
-        return None if isinstance(node, Scalar) and node.is_null else node
+    def _get(self, spellings: tuple[str, ...]) -> Node | None:
+        entries = self._entries
+        self._asked.update(spellings)
+        for found in spellings:
+            if found in entries:
+                if len(spellings) > 1:
+                    self._report_others(found, spellings)
+                return entries[found][1]
+        return None
+
+    def _report_others(self, found: str, spellings: tuple[str, ...]) -> None:
+        """Warn when a key is there in a second spelling."""
+        for other in spellings:
+            if other != found and other in self._entries:
+                key = self._entries[other][0]
+                if key.start not in self._context.reported:
+                    self._context.reported.add(key.start)
+                    message = f"'{other}' is ignored: '{found}' says the same and wins"
+                    self.diagnostics.warn("two-spellings", message, key.span)
 
     def _filled(self, node: Node, spellings: tuple[str, ...], what: str) -> Scalar | None:
         """Return a scalar; warn of a key with nothing after it, which says nothing."""
-        value = self._scalar(node, what)
-        if value is not None and value.is_null:
-            self._report_empty(value, spellings)
+        if type(node) is not Scalar:
+            _complain(node, what)
             return None
-        return value
+        if node.text in NULLS and node.is_null:
+            self._report_empty(node, spellings)
+            return None
+        return node
 
     def _report_empty(self, node: Scalar, spellings: tuple[str, ...]) -> None:
         key = next(s for s in spellings if s in self._entries)
         self.diagnostics.warn("empty-value", f"'{key}' has no value; it is left out", node.span)
 
-    def _scalar(self, node: Node, what: str) -> Scalar | None:
-        if isinstance(node, Scalar):
-            return node
-        _complain(node, what)
-        return None
-
 
 Node = Scalar | Sequence | Mapping
+
+
+def number_nodes(context: Context, starts: bytes) -> list[Node]:
+    """Return nodes for plain numbers that start at ``starts``, uint32, in a file."""
+    text = context.source.text
+    matches = (NUMBER.match(text, start) for start in memoryview(starts).cast("I"))
+    # libyaml and we took each for a number.
+    return [Scalar(m[0], True, context, m.start(), m.end()) for m in matches if m]
+
+
+def _refuse(node: Node | None, needed: str) -> None:
+    """Report a value that is not what its reader needs; to say nothing is fine."""
+    if node is not None and not (isinstance(node, Scalar) and node.is_null):
+        _complain(node, needed)
 
 
 def _complain(node: Node, needed: str) -> None:

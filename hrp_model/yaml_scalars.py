@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import Any
+from typing import Any, final
 
 from .diagnostics import Diagnostics, Source, Span
 
@@ -23,6 +23,7 @@ _WORDS = {
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False),
     **dict.fromkeys(("off", "Off", "OFF"), False),
 }
+NULLS = frozenset(("", "~", "null"))
 _PLAIN_WORDS = {"true": True, "True": True, "false": False, "False": False}
 
 
@@ -42,6 +43,7 @@ class Context:
     reported: set[int] = field(default_factory=set)
 
 
+@final
 class Scalar:
     """A single value, still text.
 
@@ -73,7 +75,7 @@ class Scalar:
     @property
     def is_null(self) -> bool:
         """Whether nothing was written, as after ``key:``."""
-        return self.plain and self.text in ("", "~", "null")
+        return self.plain and self.text in NULLS
 
     def number(self) -> float | None:
         """Return the finite number the text begins with, or None after reporting an error."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from .collector import paused_collector
 from .diagnostics import Diagnostics, Source, Span
-from .yaml_events import ALIAS, CLOSE, LIST, MAPPING, NUMBERS, SCALAR, YamlSyntaxError, events
-from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence
+from .yaml_events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
+from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
 
@@ -80,24 +80,36 @@ class _UnusableError(Exception):
 
 
 class _Open:
-    """A list or mapping under construction.
+    """A list or mapping under construction, or the whole document, a list of one.
 
     Attributes:
-        node: What will be handed on when it is complete.
+        start: Where it begins.
         anchor: Its name for aliases.
+        items: The nodes of a list.
+        entries: A mapping's own entries so far; None for a list.
         key: A key of a mapping that waits for its value.
-        entries: The mapping's own entries so far.
-        merged: What its merge keys name, in their order.
+        merged: What a mapping's merge keys name, in their order.
+        weight, depth: Of what it holds so far.
     """
 
-    __slots__ = ("anchor", "entries", "key", "merged", "node")
+    __slots__ = ("anchor", "depth", "entries", "items", "key", "merged", "start", "weight")
 
-    def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
-        self.node = node
+    def __init__(self, start: int, anchor: str | None) -> None:
+        self.start = start
         self.anchor = anchor
+        self.items: list[Node] = []
+        self.entries: _Entries | None = None
         self.key: Node | None = None
-        self.entries: _Entries = {}
         self.merged: list[Mapping] = []
+        self.weight = 1
+        self.depth = 1
+
+    def measure(self, node: Node) -> None:
+        """Count a node in that it holds now."""
+        if not isinstance(node, Scalar):
+            self.weight += node.weight
+            if self.depth <= node.depth:
+                self.depth = 1 + node.depth
 
 
 class _Builder:
@@ -113,53 +125,49 @@ class _Builder:
         self._context = Context(source, diagnostics)
         # A byte order mark is a character of the text but none to libyaml.
         self._shift = 1 if source.text.startswith("\ufeff") else 0
-        self._stack: list[_Open] = []
+        self._stack = [_Open(0, None)]
         self._merged = 0
 
     def build(self) -> Node | None:
         """Return the root of the first document."""
-        context, stack = self._context, self._stack
-        root: Node | None = None
-        documents = 0
-        for kind, start, end, content, anchor, plain in events(
-            self._source.text[self._shift :], self._shift
-        ):
-            node: Node
-            if kind == SCALAR:
-                node = Scalar(content, plain, context, start, end)
-            elif kind == NUMBERS:
-                node = Sequence(context, start, *content)
-                node.close(end)
-            elif kind == ALIAS:
-                node = self._aliased(content, Span(self._source, start, end))
-            elif kind == LIST:
-                self._open(Sequence(context, start, None, content), anchor)
-                continue
-            elif kind == MAPPING:
-                self._open(Mapping(context, start), anchor)
-                continue
-            elif kind == CLOSE:
-                node, anchor = self._close(end)
+        root = top = self._stack[0]
+        anchor: str | None = None
+        node: Node
+        for event in events(self._source.text[self._shift :], self._shift, self._context):
+            if not isinstance(event, tuple):
+                node = event
             else:
-                documents += 1
-                if documents > 1:
-                    self._report_more(start)
-                    break
-                continue
+                kind, start, end, content = event
+                if kind == MAPPING:
+                    top, anchor = self._open(start, anchor), None
+                    top.entries, top.key, lists = content
+                    top.weight, top.depth = 1 + lists, 2 if lists else 1
+                    continue
+                if kind == LIST:
+                    top, anchor = self._open(start, anchor), None
+                    top.items = number_nodes(self._context, content) if content else []
+                    continue
+                if kind == ANCHOR:
+                    anchor = content
+                    continue
+                if kind == DOCUMENT:
+                    if root.items:
+                        self._report_more(start)
+                        break
+                    continue
+                if kind == ENTRIES:
+                    node = Mapping(self._context, start, end, content[0])
+                    node.weight, node.depth = 1 + content[2], 2 if content[2] else 1
+                elif kind == CLOSE:
+                    node, anchor = self._close(end)
+                    top = self._stack[-1]
+                else:
+                    node = self._aliased(content, Span(self._source, start, end))
             if anchor is not None:
                 self._name(anchor, node)
-            if not stack:
-                root = node
-                continue
-            top = stack[-1]
-            if type(top.node) is Sequence:
-                top.node.items.append(node)
-            elif top.key is None:
-                top.key = node
-            else:
-                self._put(top, top.key, node)
-                top.key = None
-        return root
+                anchor = None
+            self._add(top, node)
+        return root.items[0] if root.items else None
 
     def place_of(self, error: YamlSyntaxError) -> Span:
         """Return the character at which a text shows to be no YAML."""
@@ -174,26 +182,53 @@ class _Builder:
         at = Span(self._source, offset, min(offset + 1, len(self._source.text)))
         self._diagnostics.warn("more-documents", message, at)
 
-    def _open(self, node: Sequence | Mapping, anchor: str | None) -> None:
-        if len(self._stack) >= _MAX_DEPTH:
-            raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
-        self._stack.append(_Open(node, anchor))
+    def _open(self, start: int, anchor: str | None) -> _Open:
+        if len(self._stack) > _MAX_DEPTH:
+            at = Span(self._source, start, start)
+            raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", at)
+        opened = _Open(start, anchor)
+        self._stack.append(opened)
+        return opened
+
+    def _add(self, top: _Open, node: Node) -> None:
+        """Add a node to what is open: an item, a key, or the value of the last key."""
+        entries, key = top.entries, top.key
+        if entries is None:
+            top.items.append(node)
+        elif key is None:
+            top.key = node
+            return
+        else:
+            top.key = None
+            if type(key) is not Scalar or key.text in entries or key.text == "<<":
+                self._put(top, entries, key, node)
+                return
+            entries[key.text] = (key, node)
+        if type(node) is not Scalar:
+            top.measure(node)
 
     def _close(self, end: int) -> tuple[Sequence | Mapping, str | None]:
-        """Return the innermost list or mapping, complete, and its anchor."""
+        """Return the innermost list or mapping, complete, and its anchor.
+
+        What following every alias in it would visit, and how deep it would go, is bounded.
+        """
         opened = self._stack.pop()
-        node = opened.node
-        if isinstance(node, Mapping):
+        node: Sequence | Mapping
+        if opened.entries is None:
+            node = Sequence(self._context, opened.start, end, opened.items)
+        else:
             for other in opened.merged:
                 self._count_merged(other)
                 for key, entry in other.entries().items():
-                    opened.entries.setdefault(key, entry)
-            node.close(end, opened.entries)
-            children = [c for _, c in opened.entries.values() if not isinstance(c, Scalar)]
-            self._measure(node, children)
-        else:
-            node.close(end)
-            self._measure(node, [c for c in node.items if not isinstance(c, Scalar)])
+                    if key not in opened.entries:
+                        opened.entries[key] = entry
+                        opened.measure(entry[1])
+            node = Mapping(self._context, opened.start, end, opened.entries)
+        node.weight, node.depth = opened.weight, opened.depth
+        if node.weight > _MAX_WEIGHT:
+            raise _UnusableError("alias-bomb", "the aliases repeat each other too often", node.span)
+        if node.depth > _MAX_DEPTH:
+            raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
         return node, opened.anchor
 
     def _count_merged(self, other: Mapping) -> None:
@@ -203,27 +238,19 @@ class _Builder:
             message = "merge keys repeat this mapping too often"
             raise _UnusableError("alias-bomb", message, other.span)
 
-    def _measure(self, node: Sequence | Mapping, children: list[Sequence | Mapping]) -> None:
-        """Bound what following every alias would visit, and how deep it would go."""
-        for child in children:
-            node.weight += child.weight
-            node.depth = max(node.depth, 1 + child.depth)
-        if node.weight > _MAX_WEIGHT:
-            raise _UnusableError("alias-bomb", "the aliases repeat each other too often", node.span)
-        if node.depth > _MAX_DEPTH:
-            raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
-
-    def _put(self, top: _Open, key: Node, value: Node) -> None:
+    def _put(self, top: _Open, entries: _Entries, key: Node, value: Node) -> None:
+        """Put an entry into a mapping if it is none as any other."""
         if not isinstance(key, Scalar):
             self._diagnostics.error("bad-key", "a key must be a single value", key.span)
         elif key.text == "<<" and key.plain:
             self._merge(top, value)
         else:
-            if key.text in top.entries:
-                line, _ = self._source.line_column(top.entries[key.text][0].span.start)
+            if key.text in entries:
+                line, _ = self._source.line_column(entries[key.text][0].span.start)
                 message = f"'{key.text}' replaces the one in line {line} of the same mapping"
                 self._diagnostics.warn("duplicate-key", message, key.span)
-            top.entries[key.text] = (key, value)
+            entries[key.text] = (key, value)
+            top.measure(value)
 
     def _merge(self, top: _Open, value: Node) -> None:
         """Note the mappings of a merge key. An earlier one wins over a later one."""

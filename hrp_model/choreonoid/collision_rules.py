@@ -8,7 +8,7 @@ from itertools import chain, combinations, product
 from math import isfinite
 from typing import Any
 
-from ..body import Body, JointType, Link, link_pair
+from ..body import Body, JointType, Link
 from ..diagnostics import did_you_mean
 from ..yaml_tree import Mapping, Node, Scalar, Sequence
 from .scope import Scope
@@ -17,6 +17,7 @@ Pairs = set[frozenset[str]]
 
 # A few words can name more pairs than any memory holds. No published model comes near.
 _MAX_PAIRS = 100_000
+_MAX_STEPS = 10 * _MAX_PAIRS
 _LEVEL = "disabled_link_chain_level"
 _NEW = "collision_detection_rules"
 _OLD = ("collisionDetection", "collision_detection")
@@ -70,7 +71,7 @@ class _Filter:
                 edge = [n for e in edge for n in self._neighbours[e] if n not in near]
                 if not edge:
                     break
-                self._disable((name, other) for other in edge)
+                self._disable(product((name,), edge))
                 near.update(edge)
 
     def exclude(self, names: Iterable[str]) -> None:
@@ -107,16 +108,16 @@ class _Filter:
         self._disable(chain(combinations(inside, 2), product(inside, others)))
 
     def _disable(self, pairs: Iterable[tuple[str, str]]) -> None:
-        for a, b in pairs:
-            self._take_steps(1)
-            if len(self.disabled) >= _MAX_PAIRS:
+        for pair in map(frozenset, pairs):  # as by link_pair
+            self._steps += 1
+            if self._steps > _MAX_STEPS or len(self.disabled) >= _MAX_PAIRS:
                 raise _TooManyPairsError
-            self.disabled.add(link_pair(a, b))
+            self.disabled.add(pair)
 
     def _take_steps(self, count: int) -> None:
         """Bound the time that rules after rules can take."""
         self._steps += count
-        if self._steps > 10 * _MAX_PAIRS:
+        if self._steps > _MAX_STEPS:
             raise _TooManyPairsError
 
     def apply(self, rule: Rule) -> None:

@@ -65,7 +65,9 @@ class _Place:
     def inside(self, mapping: Mapping) -> _Place:
         """Return the place within a node, below its own translation, rotation and scale."""
         moved = placement(mapping, self.scope)
-        return self if moved is UNMOVED else replace(self, at=self.at @ moved)
+        if moved is UNMOVED:
+            return self
+        return _Place(self.contents, self.scope, self.at @ moved, self.use)
 
     def add(self, shapes: tuple[Shape, ...]) -> None:
         placed = [shape.moved(self.at.T) for shape in shapes]

@@ -31,31 +31,31 @@ _MAX_ID = 9999
 _TYPE = ("joint_type", "jointType")
 _AXIS = ("joint_axis", "jointAxis")
 _ACTUATION = ("actuation_mode", "actuationMode")
+_ANGLE = ("joint_angle", "jointAngle")
+_DISPLACEMENT = ("joint_displacement", "jointDisplacement")
+_MOTOR = (
+    "gear_ratio", "gearRatio", "rotor_inertia", "rotorInertia", "joint_axis_inertia",
+    "torque_const", "torqueConst",
+)  # fmt: skip
 
 
-def read_joint(mapping: Mapping, scope: Scope, base: Joint) -> Joint:
+def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
     """Read the joint keys of a link.
 
     Args:
         mapping: The link.
         scope: Its file.
         base: What holds for keys that are absent; only ranges and rotor inertia begin anew.
+        name: Of the joint.
     """
     kind = _type(mapping, base.type)
     unit = scope.angle if kind is JointType.REVOLUTE else 1.0
-    angle = mapping.number("joint_angle", "jointAngle", default=None)
-    initial = base.initial if angle is None else angle * scope.angle
-    displacement = mapping.number("joint_displacement", "jointDisplacement", default=None)
-    if displacement is not None:
-        initial = displacement * unit
-        _note_unit(mapping, displacement, unit)
-    gear = mapping.number("gear_ratio", "gearRatio", default=1.0)
-    rotor = mapping.number("rotor_inertia", "rotorInertia", default=0.0)
-    inertia = mapping.number("joint_axis_inertia", default=gear * gear * rotor)
+    initial = _initial(mapping, scope, unit, base.initial)
+    inertia, gear, rotor, torque_const = _motor(mapping, base.torque_const)
     effort = _range(mapping, scope, 1.0, "max_joint_effort", "maxJointEffort")
     return Joint(
         type=kind,
-        name=base.name,
+        name=name,
         id=_id(mapping, base.id),
         axis=_axis(mapping, scope, kind, base.axis),
         initial=initial,
@@ -65,8 +65,30 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint) -> Joint:
         equivalent_rotor_inertia=inertia,
         gear_ratio=gear,
         rotor_inertia=rotor,
-        torque_const=mapping.number("torque_const", "torqueConst", default=base.torque_const),
+        torque_const=torque_const,
     )
+
+
+def _initial(mapping: Mapping, scope: Scope, unit: float, default: float) -> float:
+    """Read where the joint stands at the start, in [rad] or [m]."""
+    if mapping.lacks(*_ANGLE, *_DISPLACEMENT):  # as of most joints
+        return default
+    angle = mapping.number(*_ANGLE, default=None)
+    displacement = mapping.number(*_DISPLACEMENT, default=None)
+    if displacement is not None:
+        _note_unit(mapping, displacement, unit)
+        return displacement * unit
+    return default if angle is None else angle * scope.angle
+
+
+def _motor(mapping: Mapping, torque_const: float) -> tuple[float, float, float, float]:
+    """Read the rotor inertia as the joint feels it, gear ratio, rotor inertia, torque constant."""
+    if mapping.lacks(*_MOTOR):  # as of most joints
+        return 0.0, 1.0, 0.0, torque_const
+    gear = mapping.number("gear_ratio", "gearRatio", default=1.0)
+    rotor = mapping.number("rotor_inertia", "rotorInertia", default=0.0)
+    inertia = mapping.number("joint_axis_inertia", default=gear * gear * rotor)
+    return inertia, gear, rotor, mapping.number("torque_const", "torqueConst", default=torque_const)
 
 
 def _id(mapping: Mapping, default: int | None) -> int | None:
@@ -87,6 +109,8 @@ def _type(mapping: Mapping, default: JointType) -> JointType:
         message += " and DOES NOT MOVE." if default is JointType.FIXED else "."
         message += did_you_mean_or_all(written, JOINT_TYPES)
         mapping.diagnostics.warn("unknown-joint-type", message, mapping.at(*_TYPE))
+    if mapping.lacks(*_ACTUATION):
+        return kind
     mode = word(mapping, *_ACTUATION, choices=_ACTUATION_MODES, default="")
     return JointType.TRACK if mode == "surface" else kind
 

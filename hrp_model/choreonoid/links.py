@@ -18,6 +18,7 @@ from .masses import read_mass
 from .scope import Scope, finish_open, rotation, translation, words
 
 _UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
+_FIXED = Joint(type=JointType.FIXED, name="")
 _MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
 # Keys of a link that an included body does not take over.
 _KEPT_BY_BODY = ("name", "joint_name", "import", *_MASS_KEYS)
@@ -58,7 +59,6 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
     entries = mapping.entries()
     mass_keys = [k for k in _MASS_KEYS if k in entries and not _is_empty(entries[k][1])]
     contents = read_elements(mapping, scope)
-    joint = Joint(type=JointType.FIXED, name=mapping.text("joint_name", default="") or name)
     if contents.rigid_bodies:
         mass = _whole([read_mass(mapping, MassProperties()), *contents.rigid_bodies])
         default_mass = ""
@@ -69,7 +69,7 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
     link = Link(
         name=name,
         parent=mapping.text("parent", default="") or None,
-        joint=read_joint(mapping, scope, joint),
+        joint=read_joint(mapping, scope, _FIXED, mapping.text("joint_name", default="") or name),
         X_PL=Pose(rotation(scope, mapping), translation(mapping)),
         mass=mass.mass,
         center_of_mass=mass.center_of_mass,
@@ -103,7 +103,7 @@ def overlay_root(draft: Draft, scope: Scope, own: tuple[str, ...], device_count:
     same = link.collision is link.visual and not contents.distinguished
     overlaid = replace(
         link,
-        joint=read_joint(mapping, scope, link.joint),
+        joint=read_joint(mapping, scope, link.joint, link.joint.name),
         X_PL=Pose(R, p),
         visual=visual,
         collision=visual if same else collision,
@@ -126,7 +126,7 @@ def link_info(mapping: Mapping, own: tuple[str, ...] = ()) -> dict[str, object]:
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
     """Warn about keys that look like misspelt ones of a link's, or of the entry's ``own``."""
-    finish_open(mapping, _READ_KEYS.union(own))
+    finish_open(mapping, _READ_KEYS.union(own) if own else _READ_KEYS)
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:

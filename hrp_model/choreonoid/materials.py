@@ -21,13 +21,14 @@ def read_appearance(owner: Mapping, scope: Scope) -> Material | None:
 
     Wrong values are warnings: nobody refuses a robot for its colour.
     """
-    with scope.diagnostics.forgiving("wrong-type", "wrong-count", "zero-axis"):
-        mapping = owner.mapping("appearance")
-        if not mapping:
-            return None
-        if id(mapping) not in scope.cache:
-            scope.cache[id(mapping)] = _appearance(mapping, scope)
-    material: Material = scope.cache[id(mapping)]
+    written = owner.get("appearance")
+    if written is not None and id(written) not in scope.cache:
+        with scope.diagnostics.forgiving("wrong-type", "wrong-count", "zero-axis"):
+            mapping = owner.mapping("appearance")
+            if not mapping:
+                return None
+            scope.cache[id(written)] = _appearance(mapping, scope)
+    material: Material | None = scope.cache.get(id(written))
     return material
 
 
@@ -61,7 +62,10 @@ def _material(mapping: Mapping) -> Material:
 
 
 def _color(mapping: Mapping, default: Color, *spellings: str) -> Color:
-    r, g, b = mapping.numbers(*spellings, count=3, default=np.array(default)).tolist()
+    numbers = mapping.numbers(*spellings, count=3, default=None)
+    if numbers is None:
+        return default
+    r, g, b = numbers.tolist()
     return r, g, b
 
 

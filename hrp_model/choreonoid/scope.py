@@ -85,6 +85,8 @@ class Scope:
         for document in documents[self._collected :]:
             self._anchored.update(map(id, document.anchors.values()))
         self._collected = len(documents)
+        if mapping.all_asked:  # as of most
+            return
         kept = [
             name
             for name, (key, value) in mapping.entries().items()
@@ -233,7 +235,7 @@ def finish_open(mapping: Mapping, known: frozenset[str], free: Collection[str] =
 
     Any other key may hold anchors, or information for whoever knows it: the format allows it.
     """
-    others = {key for key in mapping.entries() if key not in known and not _misspelt(key, known)}
+    others = {key for key in mapping.entries().keys() - known if not _misspelt(key, known)}
     mapping.finish(ignore=others.union(free))
 
 

@@ -83,11 +83,13 @@ def angles_are_in_radians(body: Body, diagnostics: Diagnostics) -> None:
     degrees show in most of a robot's joints at once: numbers between one turn and 360
     that are whole fives, or that differ from joint to joint as those of limbs do.
     """
-    limited = [link for link in body.moving_links if _has_angle(link)]
-    doubtful = [link for link in limited if 2.0 * pi + 1e-3 < _extent(link) <= _MOST_DEGREES]
-    if not doubtful or 2 * len(doubtful) <= len(limited):
+    hinges = [link for link in body.moving_links if link.joint.type is JointType.REVOLUTE]
+    limited = [(link, extent) for link in hinges if (extent := _extent(link)) > 0.0]
+    beyond = [(link, x) for link, x in limited if 2.0 * pi + 1e-3 < x <= _MOST_DEGREES]
+    if not beyond or 2 * len(beyond) <= len(limited):
         return
-    extents = {round(_extent(link), 6) for link in doubtful}
+    doubtful = [link for link, _ in beyond]
+    extents = {round(extent, 6) for _, extent in beyond}
     whole_fives = all(_in_whole_fives(link) for link in doubtful)
     if (whole_fives and extents not in _PLACEHOLDERS) or len(extents) >= 3:
         ranges = [f"'{x.joint.name}' {_range_text(x.joint.position)}" for x in doubtful]
@@ -122,12 +124,8 @@ def _angles(link: Link) -> list[float]:
     return [x for x in (*link.joint.position, link.joint.initial) if isfinite(x)]
 
 
-def _has_angle(link: Link) -> bool:
-    return link.joint.type is JointType.REVOLUTE and _extent(link) > 0.0
-
-
 def _extent(link: Link) -> float:
-    return max((abs(x) for x in _angles(link)), default=0.0)
+    return max(map(abs, _angles(link)), default=0.0)
 
 
 def _in_whole_fives(link: Link) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, compress
 from math import inf, isfinite, sqrt
 
 import numpy as np
@@ -26,6 +26,7 @@ _NO_GYRATION = 1e-6  # below, the inertia is as good as none, which another rule
 # covers are often not drawn.
 _GREATEST_OFFSET = 1.0
 _ORIGIN = (0.0, 0.0, 0.0)
+_IDENTITY = np.eye(3).tolist()
 _MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
 
@@ -48,10 +49,11 @@ def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
     other two. Links that move on nothing need no inertia.
     """
     heavy = [] if body.is_static else [link for link in body.links if link.mass > 0.0]
-    heavy = [link for link in heavy if np.isfinite(link.inertia).all()]
+    inertias = np.array([link.inertia for link in heavy]).reshape(-1, 3, 3)
+    finite = np.isfinite(inertias).all(axis=(1, 2))
+    heavy, inertias = list(compress(heavy, finite.tolist())), inertias[finite]
     if not heavy:
         return
-    inertias = np.array([link.inertia for link in heavy])
     scales = np.abs(inertias).max(axis=(1, 2))
     # Of their own size, or the largest numbers would be too large for the algorithm.
     sized = inertias / np.where(scales > 0.0, scales, 1.0)[:, None, None] / 2.0
@@ -87,7 +89,7 @@ def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
             continue
         suited = sqrt(max(6.0 * trace / link.mass, 0.0))
         ratio = suited / diagonal
-        is_identity = np.array_equal(link.inertia, np.eye(3))
+        is_identity = link.inertia.tolist() == _IDENTITY
         greatest = _GREATEST_OF_IDENTITY if is_identity else _GREATEST_GYRATION
         if ratio > _NO_GYRATION and not _LEAST_GYRATION <= ratio <= greatest:
             if is_identity:

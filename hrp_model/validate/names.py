@@ -22,7 +22,9 @@ def frames_have_names_of_their_own(body: Body, diagnostics: Diagnostics) -> None
     """
     links = {link.name for link in body.links}
     devices = {d.name: d for d in reversed(body.devices) if d.link in links}
-    body_frames(replace(body, devices=tuple(reversed(devices.values()))), diagnostics)
+    if len(devices) < len(body.devices):
+        body = replace(body, devices=tuple(reversed(devices.values())))
+    body_frames(body, diagnostics)
 
 
 def topics_have_names_of_their_own(body: Body, diagnostics: Diagnostics) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from itertools import chain
 from math import isnan
 from typing import Any
@@ -28,7 +27,7 @@ def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
             message = f"a shape of link '{link.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, link.at)
     for device in body.devices:
-        if not all(_is_sound(getattr(device, f.name)) for f in fields(device)):
+        if not all(map(_is_sound, vars(device).values())):
             message = f"device '{device.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, place_of_device(body, device))
 

@@ -93,7 +93,7 @@ def test_a_message_tells_both_sizes_where_the_link_is(diagnostics):
     validate(Body(name="b", links=(link(BOX, inertia=np.eye(3) * 2.0),)), diagnostics)
     found = diagnostics.take("inertia-out-of-proportion")
     assert found.at is AT
-    assert "'ARM' is 128 times that of its shape" in found.message
+    assert "'ARM' is 129 times that of its shape" in found.message
     assert "would suit a body 4.24 m across, not 0.374 m" in found.message
 
 
