@@ -338,6 +338,13 @@ def test_both_parsers_read_a_file_alike(path):
 @example("\ufeff[é, 1, 😀, 2]")
 @example("\ufeffa: \ufeff")
 @example("a: \ud800 [1]")
+@example("{a: 1, b: [1, 2], c: {d: x}}")
+@example("{a: 1, b: [1, x], c: 2}")
+@example("{a: 1, [1, 2]: 3, [x]: 4, b: 5}")
+@example("a: 1\na: 2\nb: [3]\n'<<': 4\n<<: {a: 5, c: [6]}\nd: 7")
+@example("a: &a 1\nb: *a\n&c c: &d [1]\n&e {f: 1}: 2")
+@example("{a: 1, b: [2], c: ")
+@example("{a: 1, b: [2], c: @")
 def test_both_parsers_read_any_text_alike(text):
     assert_same_with_both_parsers(text)
 
