@@ -38,9 +38,10 @@ def read_geometry(mapping: Mapping, scope: Scope) -> Geometry | None:
 
     The same node gives the same object.
     """
-    if id(mapping) not in scope.cache:
-        scope.cache[id(mapping)] = _geometry(mapping, scope)
-    geometry: Geometry | None = scope.cache[id(mapping)]
+    key = "geometry", id(mapping)
+    if key not in scope.cache:
+        scope.cache[key] = _geometry(mapping, scope)
+    geometry: Geometry | None = scope.cache[key]
     return geometry
 
 

@@ -22,13 +22,14 @@ def read_appearance(owner: Mapping, scope: Scope) -> Material | None:
     Wrong values are warnings: nobody refuses a robot for its colour.
     """
     written = owner.get("appearance")
-    if written is not None and id(written) not in scope.cache:
+    key = "appearance", id(written)
+    if written is not None and key not in scope.cache:
         with scope.diagnostics.forgiving("wrong-type", "wrong-count", "zero-axis"):
             mapping = owner.mapping("appearance")
             if not mapping:
                 return None
-            scope.cache[id(written)] = _appearance(mapping, scope)
-    material: Material | None = scope.cache.get(id(written))
+            scope.cache[key] = _appearance(mapping, scope)
+    material: Material | None = scope.cache.get(key)
     return material
 
 

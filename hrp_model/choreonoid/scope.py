@@ -31,7 +31,7 @@ class Scope:
         reading: The run of reading it belongs to.
         document: The file's own nodes and anchors.
         angle: Radians in one unit of the file's angles.
-        cache: Results by the node that gave them: an alias stands for one object.
+        cache: Results by what was asked of which node (its id): an alias stands for one object.
         libraries: Files of nodes that were read so far.
         opened: How often such a file was used.
     """
@@ -39,7 +39,7 @@ class Scope:
     reading: Reading
     document: Document
     angle: float
-    cache: dict[int, Any] = field(default_factory=dict)
+    cache: dict[tuple[str, int], Any] = field(default_factory=dict)
     libraries: dict[Path, Document] = field(default_factory=dict)
     opened: int = 0
     _picks: dict[str, set[str]] = field(default_factory=dict)

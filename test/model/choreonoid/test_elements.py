@@ -366,3 +366,9 @@ def test_nodes_of_the_scene_alone_are_left_out_with_a_note(diagnostics):
 def test_what_is_no_element_is_an_error(elements, code, diagnostics):
     link_of(elements, diagnostics)
     assert diagnostics.take(code).severity.value == "error"
+
+
+def test_an_appearance_is_no_geometry_wherever_an_alias_puts_it(diagnostics):
+    shape = "{ type: Shape, appearance: &a { material: {} }, geometry: *a }"
+    assert not link_of(f"[ {shape} ]", diagnostics).visual
+    diagnostics.take("missing-key")
