@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from .diagnostics import Span
 from .geometry import Texture
 from .reading import Reading
-from .resources import ResourceError, read_file, resolve
+from .resources import read_file
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -67,11 +67,7 @@ class Companions:
 
     def exists(self, name: str) -> bool:
         """Tell whether there is a file of just this name that may be read."""
-        try:
-            resolve(name, self._folder, self._reading.fence)
-        except ResourceError:
-            return False
-        return True
+        return self._reading.exists(name, folder=self._folder)
 
     def _content(self, name: str) -> bytes:
         path = self.resolved(name)

@@ -154,10 +154,10 @@ class Reading:
             self.diagnostics.error("too-deep", message, at)
         self._is_excessive = True
 
-    def exists(self, uri: str, at: Span) -> bool:
-        """Whether a reference at ``at`` names a file that may be read; nothing is reported."""
+    def exists(self, uri: str, at: Span | None = None, *, folder: Path | None = None) -> bool:
+        """Whether a reference names a file that may be read, as in ``resolve``; nothing is told."""
         try:
-            resources.resolve(uri, _folder(at), self.fence)
+            resources.resolve(uri, _folder(at) if folder is None else folder, self.fence)
         except resources.ResourceError:
             return False
         return True
