@@ -8,6 +8,13 @@ PACKAGE = "hrp_ros"
 ROOT = Path(__file__).parent
 C_FLAGS = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Werror=implicit"]
 
+VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
+    "pin>=2.6",  # pinocchio
+    "yourdfpy>=0.0.52",
+    "mujoco>=3.1,<4",
+]
+DECOMPOSE = ["coacd>=1.0"]  # convex parts of collision meshes
+
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
     """Return data_files entries that copy a folder, subfolders included, to share/."""
@@ -82,9 +89,22 @@ setup(
         "rich>=12.0",  # tables and progress in the terminal
     ],
     extras_require={
+        "verify": VERIFY,
+        "decompose": DECOMPOSE,
         "test": [
+            *VERIFY,
+            *DECOMPOSE,
             "pytest>=7",
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
+            "embreex",  # a second, independent way to draw, for the pictures of URDFs
+            "colcon-ros",  # builds the description packages that we write
+            "colcon-cmake",
+            "colcon-defaults",
+            "colcon-library-path",
+            "colcon-output",
+            "colcon-parallel-executor",
+            "colcon-python-setup-py",
+            "colcon-recursive-crawl",
             "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
             "hypothesis>=6",
             "jsonschema>=4",  # the dump against docs/dump-schema.json
