@@ -35,11 +35,20 @@ def _statics(state, reference, pose):
         torques = _by_joint(state.body, reference, pose["gravity_torque_by_link_index"])
         found["center_of_mass"] = _difference(state.calc_cm(), pose["center_of_mass"])
         found["gravity_torque"] = _difference(state.gravity_torque(reference["gravity"]), torques)
+        found["gravity_wrench"] = _gravity_wrench(state, reference, pose)
     else:
         assert np.isnan(pose["center_of_mass"]).all()
     if "mass_matrix" in pose:
         found["mass_matrix"] = _mass_matrix(state, reference, pose["mass_matrix"])
     return found
+
+
+def _gravity_wrench(state, reference, pose):
+    """At rest, on a root that rises with the acceleration of gravity."""
+    state.dv[0] = [0.0, 0.0, reference["gravity"]]
+    wrench = np.concatenate(state.calc_inverse_dynamics())
+    state.dv[0] = 0.0
+    return _difference(wrench, pose["gravity_root_wrench_world_origin"])
 
 
 def _mass_matrix(state, reference, theirs):
@@ -66,11 +75,14 @@ def _motion(state, reference, moving):
     force, moment = state.calc_inverse_dynamics()
     order = _link_order(body, reference)
     efforts = _by_joint(body, reference, moving["inverse_dynamics_u_by_link_index"])
+    P, L = state.calc_total_momentum()
     return {
         "v": _difference(state.v[order], [link["v"] for link in moving["links"]]),
         "w": _difference(state.w[order], [link["w"] for link in moving["links"]]),
         "root_wrench": _difference([*force, *moment], moving["root_wrench_world_origin"]),
         "u": _difference(state.u, efforts),
+        "P": _difference(P, moving["total_momentum_P"]),
+        "L": _difference(L, moving["total_momentum_L_about_origin"]),
     }
 
 

@@ -1,5 +1,9 @@
 """Kinematics and dynamics of a Body, in numpy arrays over all its links."""
 
+from .inverse_kinematics import IkResult
+from .joint_path import JointPath
+from .link_state import LinkState
+from .sensor import Sensor, SensorType
 from .state import BodyState
 
-__all__ = ["BodyState"]
+__all__ = ["BodyState", "IkResult", "JointPath", "LinkState", "Sensor", "SensorType"]

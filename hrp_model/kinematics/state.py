@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .spatial import cross, force_cross, motion_cross, spatial_inertia
+from . import dynamics
+from .arrays import Arrays
+from .homogeneous import skews
+from .joint_path import JointPath
+from .link_state import LinkState
+from .lookup import joint_link, link_index, sensor_device
+from .momentum import momentum_jacobian, total_momentum
+from .sensor import Sensor, SensorType, sensors_by_id
+from .state_arrays import StateArrays
 from .tree import Tree
 
 if TYPE_CHECKING:
@@ -14,65 +24,156 @@ if TYPE_CHECKING:
     from ..rigid import Array
 
 STANDARD_GRAVITY = 9.80665
+# Postures of a batch whose dynamics are computed at a time: their matrices fit the cache.
+_PART = 64
 
 
-class BodyState:
-    """Where a Body is and how it moves.
+class BodyState(StateArrays):
+    """Where a Body is and how it moves: hrp::Body, for one posture or for many at once.
 
-    Joint vectors have one element per moving link, in the order of
-    ``body.moving_links``. Link arrays have one row per link, in the order of
-    ``body.links``; row 0, the root, is input, the others are computed. All vectors are
-    in world axes. The arrays are written in place: they may be kept as views.
+    Joint vectors ``q, dq, ddq, u`` have one element per moving link, in the order of
+    ``body.moving_links``. Link arrays ``p, R, v, w, dv, dw`` have one row per link, in the
+    order of ``body.links``; row 0, the root, is input, the others are computed. All vectors
+    are in world axes. What is written into the arrays counts: they may be kept as views.
+
+    To assign an array of shape (m, n) to ``q`` makes a batch of m postures: all arrays and
+    results then have a leading axis of length m. As the number of postures changes the arrays
+    are new ones, and what was not assigned is everywhere as it was in the first posture.
 
     The root's motion is given, so a joint of its own has no effect. Any other joint that is
     neither revolute nor prismatic holds its link still.
 
+    Args:
+        body: The model.
+        fix_root: Whether the root is fixed to the world, so that matrices have no rows and
+            columns for it; None for what the model says.
+        batch: Number of postures; None for one, without a leading axis.
+
     Attributes:
         body: The model.
-        q, dq, ddq: Joint positions in [rad] or [m] and their derivatives, shape (n,).
-        u: Joint torques in [N m] or forces in [N], shape (n,).
-        p, R: Positions in [m], shape (k, 3), and rotations, shape (k, 3, 3), of the links.
-        v, w: Velocities of the links' origins in [m/s] and angular velocities in [rad/s],
-            shape (k, 3).
-        dv, dw: Accelerations of the links' origins in [m/s^2] and angular accelerations in
-            [rad/s^2], shape (k, 3).
+        fix_root: Whether the root is fixed to the world.
+
+    Raises:
+        ValueError: ``batch`` is less than one.
     """
 
-    def __init__(self, body: Body) -> None:
-        self.body = body
+    def __init__(
+        self, body: Body, *, fix_root: bool | None = None, batch: int | None = None
+    ) -> None:
+        super().__init__(body, batch)
+        self.fix_root = body.is_root_fixed if fix_root is None else fix_root
         self._tree = Tree.of(body)
-        joints, links = len(body.moving_links), len(body.links)
-        self.q = np.array([link.joint.initial for link in body.moving_links], dtype=np.float64)
-        self.dq, self.ddq, self.u = np.zeros((3, joints))
-        self.p, self.v, self.w, self.dv, self.dw = np.zeros((5, links, 3))
-        self.R = np.tile(np.eye(3), (links, 1, 1))
-        self.p[0] = body.root.X_PL.p
-        self.R[0] = body.root.X_PL.R
         self.calc_forward_kinematics()
+
+    # Its parts.
+
+    @property
+    def num_joints(self) -> int:
+        """Greatest joint id plus one, as hrp::Body counts: the ids that ``joint`` may know."""
+        return len(self.body.joints)
+
+    @property
+    def num_links(self) -> int:
+        """Number of links, k."""
+        return len(self.body.links)
+
+    @property
+    def root_link(self) -> LinkState:
+        """The root, whose motion is input."""
+        return self.link(0)
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of the links' masses in [kg]."""
+        return self._tree.total_mass
+
+    def joint(self, joint_id: int) -> LinkState:
+        """Return the link whose joint has this id; of equal ids the first link's.
+
+        Raises:
+            IndexError: No joint has it; the message tells which ids there are.
+        """
+        return self.link(joint_link(self.body, joint_id).name)
+
+    def link(self, which: int | str | LinkState) -> LinkState:
+        """Return a link by its place in ``body.links`` or its name.
+
+        Raises:
+            IndexError: There is no such place.
+            KeyError: There is no such name; the message tells a similar one.
+        """
+        if isinstance(which, LinkState):
+            which = which.index
+        place = link_index(self.body, which)
+        joint = int(self._tree.link_joints[place])
+        return LinkState(self, place, joint if joint >= 0 else None)
+
+    def sensor(self, sensor_type: SensorType | int, sensor_id: int) -> Sensor:
+        """Return the sensor of a type that has this id; of equal ids the first one.
+
+        An IMU counts as a rate gyro and as an acceleration sensor, after those proper.
+
+        Raises:
+            ValueError: There is no such type.
+            IndexError: No sensor has that id; the message tells which ids there are.
+        """
+        kind = SensorType(sensor_type)
+        return Sensor(self, sensor_device(self.body, kind, sensor_id), kind)
+
+    def num_sensors(self, sensor_type: SensorType | int) -> int:
+        """Return the greatest id of the sensors of a type plus one, as hrp::Body counts."""
+        return max(sensors_by_id(self.body, SensorType(sensor_type)), default=-1) + 1
+
+    def joint_path(self, base: int | str | LinkState, target: int | str | LinkState) -> JointPath:
+        """Return the joints between two links: hrp::Body::getJointPath.
+
+        Raises:
+            IndexError, KeyError: There is no such link.
+        """
+        return JointPath(self, self.link(base), self.link(target))
+
+    # Kinematics.
 
     def calc_forward_kinematics(self, velocity: bool = False, acceleration: bool = False) -> None:
         """Compute ``p`` and ``R`` of every link from ``q`` and the root's.
 
         Args:
-            velocity: Also compute ``v`` and ``w`` from ``dq`` and the root's.
-            acceleration: Also compute ``dv`` and ``dw`` from ``ddq`` and the root's, and the
-                velocities, which they depend on.
+            velocity: Also compute ``v`` and ``w``, and so ``vo``, from ``dq`` and the root's.
+            acceleration: Also compute ``dv`` and ``dw``, and so ``dvo``, from ``ddq`` and the
+                root's, and the velocities, which they depend on.
         """
-        p, R = self._tree.poses(self.q, self.p[0], self.R[0])
-        self.p[1:], self.R[1:] = p[1:], R[1:]
-        if velocity or acceleration:
-            self._calc_velocities(acceleration)
+        a, tree = self._arrays, self._tree
+        if self.batch is None:
+            T = tree.poses(a.q, a.p[0], a.R[0])
+            a.p[1:], a.R[1:] = T[1:, :3, 3], T[1:, :3, :3]
+        else:
+            tree.fill_poses(a.q, a.p, a.R)
+        if not (velocity or acceleration):
+            return
+        for _, part in self._parts():
+            T = dynamics.link_frames(part)
+            G = dynamics.joint_motions(tree, T)
+            if not acceleration:
+                dynamics.write_velocities(part, T, dynamics.velocities(tree, part, G))
+                continue
+            found = dynamics.motions(tree, part, G)
+            dynamics.write_velocities(part, T, found.velocity)
+            dynamics.write_accelerations(part, T, found)
+
+    def calc_total_mass(self) -> float:
+        """Return the sum of the links' masses in [kg]."""
+        return self._tree.total_mass
 
     def calc_cm(self) -> Array:
-        """Return the centre of mass in the world, in [m], shape (3,), at ``p`` and ``R``.
+        """Return the centre of mass in the world in [m] at ``p`` and ``R``, shape (3,) or (m, 3).
 
         Raises:
             ValueError: The body has no mass.
         """
-        total = self._tree.mass.sum()
-        if total == 0.0:
-            raise ValueError(f"body '{self.body.name}' has no mass, so no centre of mass")
-        return np.asarray(self._tree.mass @ self._centers() / total)
+        self._need_mass()
+        return self._computed(lambda a: dynamics.center_of_mass(self._tree, a))
+
+    # Dynamics.
 
     def calc_mass_matrix(self) -> Array:
         """Return the joint-space inertia matrix at ``p`` and ``R``, by composite rigid bodies.
@@ -81,89 +182,130 @@ class BodyState:
             With a free root, shape (6 + n, 6 + n): rows and columns are the root's linear
             acceleration, its angular acceleration about the root's origin, both in world
             axes, then the joints. With a fixed root, shape (n, n). Equivalent rotor
-            inertias are on the diagonal.
+            inertias are on the diagonal. A batch has a leading axis.
         """
-        tree = self._tree
-        n = len(self.q)
-        s = self._screws()
-        inertias = self._spatial_inertias().reshape(-1, 36)
-        composite = (tree.supports.T @ inertias).reshape(n, 6, 6)
-        forces = (composite @ s[:, :, None])[:, :, 0]
-        # The later of two joints on one branch carries everything that both move.
-        below = tree.supports[tree.joint_links]
-        lower = below * (forces @ s.T)
-        M = lower + lower.T
-        M[np.diag_indices(n)] = np.einsum("ij,ij->i", forces, s) + tree.rotor_inertia
-        if self.body.is_root_fixed:
-            return M
-        swap = [3, 4, 5, 0, 1, 2]
-        whole = inertias.sum(axis=0).reshape(6, 6)
-        return np.block([[whole[swap][:, swap], forces[:, swap].T], [forces[:, swap], M]])
+        first = 6 if self.fix_root else 0
 
-    def calc_inverse_dynamics(self) -> tuple[Array, Array]:
+        def matrix(a: Arrays) -> Array:
+            T = dynamics.link_frames(a)
+            P = dynamics.pseudo_inertias(self._tree, T)
+            M = dynamics.mass_matrix(self._tree, P, dynamics.joint_motions(self._tree, T))
+            return M[..., first:, first:]
+
+        return self._computed(matrix)
+
+    def calc_inverse_dynamics(self, link: int | str | LinkState = 0) -> tuple[Array, Array]:
         """Compute ``u`` from ``q``, ``dq``, ``ddq`` and the root's motion, and every link's motion.
 
-        Gravity is felt by accelerating the root upwards: add 9.80665 to ``dv[0, 2]``.
+        Gravity is felt by accelerating the root upwards: add 9.80665 to ``root_link.dv[2]``. A
+        joint's ``u`` also accelerates its rotor, by ``Jm2 * ddq``.
+
+        Args:
+            link: Whose branch to support; the root by default.
 
         Returns:
-            Force in [N] and moment about the world's origin in [N m] that the world has to
-            apply to the root, each of shape (3,).
+            Force in [N] and moment about the world's origin in [N m] that carry this link and
+            all beyond it: for the root, what the world has to apply. Each of shape (3,) or
+            (m, 3).
+
+        Raises:
+            IndexError, KeyError: There is no such link.
         """
-        self.calc_forward_kinematics(acceleration=True)
-        tree = self._tree
-        r = self.p - self.p[0]
-        # The reference point is at rest where the root's origin is now, hence dv - w x v.
-        motion = np.concatenate([self.w, self.v - cross(self.w, r)], axis=1)
-        rate = self.dv - cross(self.dw, r) - cross(self.w, self.v)
-        acceleration = np.concatenate([self.dw, rate], axis=1)
-        inertias = self._spatial_inertias()
-        momentum = (inertias @ motion[:, :, None])[:, :, 0]
-        forces = (inertias @ acceleration[:, :, None])[:, :, 0] + force_cross(motion, momentum)
-        carried = tree.supports.T @ forces
-        self.u[:] = np.einsum("ij,ij->i", self._screws(), carried) + tree.rotor_inertia * self.ddq
-        moment, force = np.split(forces.sum(axis=0), 2)
-        return force, moment + np.cross(self.p[0], force)
+        tree, branch = self._tree, self._tree.branch(self.link(link).index)
+        self.calc_forward_kinematics()
+
+        def wrench(a: Arrays) -> Array:
+            T = dynamics.link_frames(a)
+            G = dynamics.joint_motions(tree, T)
+            found = dynamics.motions(tree, a, G)
+            dynamics.write_velocities(a, T, found.velocity)
+            dynamics.write_accelerations(a, T, found)
+            forces = found.acceleration @ dynamics.pseudo_inertias(tree, T)
+            a.u[...] = dynamics.joint_efforts(tree, G, forces) + tree.rotor_inertia * a.ddq
+            return dynamics.wrench_at_origin(a, forces[..., branch, :, :])
+
+        both = self._computed(wrench)
+        return both[..., :3], both[..., 3:]
 
     def gravity_torque(self, gravity: float = STANDARD_GRAVITY) -> Array:
-        """Return the joint torques that hold the body still at ``p`` and ``R``, shape (n,).
+        """Return the joint torques that hold the body still at ``p`` and ``R``, shape as ``q``.
 
         Args:
             gravity: Along -Z of the world, in [m/s^2].
         """
-        weight = np.zeros((len(self.p), 6))
-        weight[:, 5] = self._tree.mass * gravity
-        weight[:, :3] = cross(self._centers() - self.p[0], weight[:, 3:])
-        return np.asarray(np.einsum("ij,ij->i", self._screws(), self._tree.supports.T @ weight))
+        return self._computed(lambda a: dynamics.gravity_efforts(self._tree, a, gravity))
 
-    def _centers(self) -> Array:
-        """Return the links' centres of mass in the world, shape (k, 3)."""
-        return self.p + (self.R @ self._tree.center_of_mass[:, :, None])[:, :, 0]
+    # Momentum.
 
-    def _spatial_inertias(self) -> Array:
-        inertia = self.R @ self._tree.inertia @ self.R.transpose(0, 2, 1)
-        return spatial_inertia(self._tree.mass, self._centers() - self.p[0], inertia)
+    def calc_total_momentum(self, about: ArrayLike = (0.0, 0.0, 0.0)) -> tuple[Array, Array]:
+        """Return the momentum at ``p``, ``R``, ``dq`` and the root's ``v`` and ``w``.
 
-    def _screws(self) -> Array:
-        """Return each joint's unit motion at the root's origin, shape (n, 6)."""
-        tree = self._tree
-        axes = (self.R[tree.joint_links] @ tree.axes[:, :, None])[:, :, 0]
-        turning = tree.revolute * axes
-        moment = cross(self.p[tree.joint_links] - self.p[0], turning)
-        return np.concatenate([turning, moment + axes - turning], axis=1)
+        Args:
+            about: Point of the world, in [m], that the angular momentum is about, shape (3,) or
+                (m, 3). Its origin by default, as in hrp::Body.
 
-    def _calc_velocities(self, acceleration: bool) -> None:
-        """Sum the joints' motions along the branches, at the root's present origin."""
-        tree = self._tree
-        r = self.p[1:] - self.p[0]
-        s = self._screws()
-        root = np.concatenate([self.w[0], self.v[0]])
-        motion = root + tree.supports @ (s * self.dq[:, None])
-        self.w[1:] = motion[1:, :3]
-        self.v[1:] = motion[1:, 3:] + cross(motion[1:, :3], r)
-        if not acceleration:
+        Returns:
+            Linear momentum in [kg m/s] and angular momentum in [kg m^2/s], (3,) or (m, 3) each.
+        """
+        both = self._computed(lambda a: total_momentum(self._tree, a))
+        P, L = both[..., :3], both[..., 3:]
+        arm = skews(self.p[..., 0, :] - np.asarray(about, dtype=np.float64))
+        return P, L + (arm @ P[..., None])[..., 0]
+
+    def calc_cm_jacobian(self, base: int | str | LinkState | None = None) -> Array:
+        """Return the Jacobian of the centre of mass in the world at ``p`` and ``R``.
+
+        Args:
+            base: The link that stands still, for instance on the ground; by default the
+                root if it is fixed, else none.
+
+        Returns:
+            Shape (3, n): columns are the joints, of ``dq``. If no link stands still, shape
+            (3, n + 6): then the root's ``v``, then its ``w``. A batch has a leading axis.
+
+        Raises:
+            ValueError: The body has no mass.
+            IndexError, KeyError: There is no such link.
+        """
+        self._need_mass()
+        return self._momentum_jacobian(base)[..., :3, :] / self.total_mass
+
+    def calc_angular_momentum_jacobian(self, base: int | str | LinkState | None = None) -> Array:
+        """Return the Jacobian of the angular momentum about the centre of mass.
+
+        In [kg m^2/s] per unit of ``dq``, ``v`` and ``w``; rotors do not count. Arguments, shape
+        and errors as of ``calc_cm_jacobian``; a body without mass is none.
+        """
+        return self._momentum_jacobian(base)[..., 3:, :]
+
+    def _momentum_jacobian(self, base: int | str | LinkState | None) -> Array:
+        if base is None and self.fix_root:
+            base = 0
+        still = None if base is None else self.link(base).index
+        return self._computed(lambda a: momentum_jacobian(self._tree, a, still))
+
+    def _need_mass(self) -> None:
+        if self.total_mass == 0.0:
+            raise ValueError(f"body '{self.body.name}' has no mass, so no centre of mass")
+
+    def _parts(self) -> Iterator[tuple[slice, Arrays]]:
+        """Yield the postures, in parts if they are many."""
+        if self.batch is None:
+            yield slice(None), self._arrays
             return
-        turn = motion_cross(motion[tree.joint_links], s) * self.dq[:, None]
-        root = np.concatenate([self.dw[0], self.dv[0] - np.cross(self.w[0], self.v[0])])
-        rate = root + tree.supports @ (s * self.ddq[:, None] + turn)
-        self.dw[1:] = rate[1:, :3]
-        self.dv[1:] = rate[1:, 3:] + cross(rate[1:, :3], r) + cross(self.w[1:], self.v[1:])
+        for start in range(0, self.batch, _PART):
+            chosen = slice(start, start + _PART)
+            yield chosen, self._arrays.part(chosen)
+
+    def _computed(self, compute: Callable[[Arrays], Array]) -> Array:
+        """Return what a function computes of all postures."""
+        if self.batch is None:
+            return compute(self._arrays)
+        found: Array | None = None
+        for chosen, part in self._parts():
+            values = compute(part)
+            if found is None:
+                found = np.empty((self.batch, *values.shape[1:]))
+            found[chosen] = values
+        assert found is not None, "a batch has at least one posture"
+        return found

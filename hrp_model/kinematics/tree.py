@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..body import JointType
 from ..rigid import Array, skew
+from .sweep import Step, fill_poses, steps_of
 
 if TYPE_CHECKING:
     from ..body import Body, Link
@@ -23,54 +25,65 @@ class Tree:
 
     Attributes:
         joint_links: Link that each joint moves, shape (n,).
-        axes: Unit axis of each joint, in its link's frame, shape (n, 3).
-        revolute: 1.0 for a revolute joint, 0.0 for a prismatic one, shape (n, 1).
+        link_joints: Joint that moves each link in its parent, or -1, shape (k,).
+        axes: What turns and what slides with each joint, as two columns in its link's frame:
+            (axis, 0) for a revolute joint, (0, axis) for a prismatic one, shape (n, 3, 2).
+        revolute: Whether each joint is revolute, shape (n,).
         supports: 1.0 where the link (row) moves with the joint (column), shape (k, n).
+        below: 1.0 where the joint (column) lies between the root and the joint (row), 0.5 on
+            the diagonal, shape (n, n).
         mass: In [kg], shape (k,).
-        center_of_mass: In the link's frame, in [m], shape (k, 3).
-        inertia: About the centre of mass, link axes, in [kg m^2], shape (k, 3, 3).
+        total_mass: In [kg].
+        pseudo_inertia: Integral of x x^T dm over each link, with the homogeneous coordinates
+            x = (position, 1) in the link's frame, shape (k, 4, 4).
         rotor_inertia: Equivalent rotor inertia of each joint, shape (n,).
-        at_zero: Pose of each link in its parent at q = 0, shape (k, 4, 4).
+        at_zero: Pose of each link in its parent at q = 0, links in ``order``, shape (k, 4, 4).
         motion: What sin q, 1 - cos q and q each add to that, shape (n, 3, 16).
-        rounds: See ``poses``.
+        order: Links by their depth in the tree, shape (k,).
+        place: Where each link is in ``order``, shape (k,).
+        rounds: See ``poses``: first row, and the rows above all from that one on.
+        steps: See ``sweep``.
+        parents: Of each link; -1 for the root.
     """
 
     joint_links: Indices
+    link_joints: Indices
     axes: Array
-    revolute: Array
+    revolute: NDArray[np.bool_]
     supports: Array
+    below: Array
     mass: Array
-    center_of_mass: Array
-    inertia: Array
+    total_mass: float
+    pseudo_inertia: Array
     rotor_inertia: Array
     at_zero: Array
     motion: Array
-    rounds: tuple[tuple[Indices, Indices], ...]
+    order: Indices
+    place: Indices
+    rounds: tuple[tuple[int, Indices], ...]
+    steps: tuple[Step, ...]
+    parents: tuple[int, ...]
 
     @staticmethod
     def of(body: Body) -> Tree:
-        """Gather the constants of a body."""
-        moving = body.moving_links
-        links = body.links
-        joint_links = np.array([body.link_index(x.name) for x in moving], dtype=np.intp)
-        return Tree(
-            joint_links=joint_links,
-            axes=np.array([x.joint.axis for x in moving]).reshape(-1, 3),
-            revolute=np.array(
-                [[1.0 if x.joint.type is JointType.REVOLUTE else 0.0] for x in moving]
-            ).reshape(-1, 1),
-            supports=_supports(body.parent_indices, joint_links),
-            mass=np.array([x.mass for x in links]),
-            center_of_mass=np.array([x.center_of_mass for x in links]),
-            inertia=np.array([x.inertia for x in links]),
-            rotor_inertia=np.array([x.joint.equivalent_rotor_inertia for x in moving]),
-            at_zero=np.array([x.X_PL.matrix() for x in links]),
-            motion=np.array([_motion(x) for x in moving]).reshape(-1, 3, 16),
-            rounds=_rounds(body.parent_indices),
-        )
+        """Return the constants of a body, gathered at the first call."""
+        found = _TREES.get(body)
+        if found is None:
+            found = _TREES[body] = _gather(body)
+        return found
 
-    def poses(self, q: Array, root_p: Array, root_R: Array) -> tuple[Array, Array]:
-        """Return the positions (k, 3) and rotations (k, 3, 3) of all links in the world.
+    def branch(self, link: int) -> slice | Indices:
+        """Return a link and all links beyond it."""
+        if link == 0:
+            return slice(None)
+        inside = [link]
+        for i in range(link + 1, len(self.parents)):
+            if self.parents[i] in inside:
+                inside.append(i)
+        return np.array(inside, dtype=np.intp)
+
+    def poses(self, q: Array, root_p: Array, root_R: Array) -> Array:
+        """Return the homogeneous matrices of all links in the world, shape (k, 4, 4).
 
         T_child = T_parent Trans(b) Rot(Rb) J(q). The products along the branches are
         formed by doubling: after round r each matrix spans 2^r links, so a tree of
@@ -80,11 +93,65 @@ class Tree:
         T[0, :3, :3] = root_R
         T[0, :3, 3] = root_p
         half = np.sin(0.5 * q)
-        terms = np.stack([np.sin(q), 2.0 * half * half, q], axis=-1)[:, None, :]
-        T[self.joint_links] += (terms @ self.motion).reshape(-1, 4, 4)
-        for rows, above in self.rounds:
-            T[rows] = T[above] @ T[rows]
-        return T[:, :3, 3], T[:, :3, :3]
+        terms = np.array([np.sin(q), 2.0 * half * half, q]).T[:, None, :]
+        T[self.place[self.joint_links]] += (terms @ self.motion).reshape(-1, 4, 4)
+        for start, above in self.rounds:
+            T[start:] = T.take(above, axis=0) @ T[start:]
+        return T.take(self.place, axis=0)
+
+    def fill_poses(self, q: Array, p: Array, R: Array) -> None:
+        """Compute the poses of all links but the root in m postures.
+
+        Args:
+            q: Joint positions, shape (m, n).
+            p: Positions, shape (m, k, 3); the root's are given. Fastest if m is innermost
+                in memory.
+            R: Rotations, shape (m, k, 3, 3), likewise.
+        """
+        fill_poses(self.steps, q, p.transpose(1, 2, 0), R.transpose(1, 3, 2, 0))
+
+
+_TREES: WeakKeyDictionary[Body, Tree] = WeakKeyDictionary()
+
+
+def _gather(body: Body) -> Tree:
+    moving, links = body.moving_links, body.links
+    joint_links = np.array([body.link_index(x.name) for x in moving], dtype=np.intp)
+    link_joints = np.full(len(links), -1, dtype=np.intp)
+    link_joints[joint_links] = np.arange(len(moving))
+    supports = _supports(body.parent_indices, joint_links)
+    mass = np.array([x.mass for x in links])
+    depth = _depths(body.parent_indices)
+    order = np.argsort(depth, kind="stable")
+    place = np.argsort(order)
+    at_zero = np.array([x.X_PL.matrix() for x in links])
+    return Tree(
+        joint_links=joint_links,
+        link_joints=link_joints,
+        axes=np.array([_axes(x) for x in moving]).reshape(-1, 3, 2),
+        revolute=np.array([x.joint.type is JointType.REVOLUTE for x in moving], dtype=bool),
+        supports=supports,
+        below=supports[joint_links] - 0.5 * np.diag(supports[joint_links, range(len(moving))]),
+        mass=mass,
+        total_mass=float(mass.sum()),
+        pseudo_inertia=np.array([_pseudo_inertia(x) for x in links]),
+        rotor_inertia=np.array([x.joint.equivalent_rotor_inertia for x in moving]),
+        at_zero=at_zero[order],
+        motion=np.array([_motion(x) for x in moving]).reshape(-1, 3, 16),
+        order=order,
+        place=place,
+        rounds=_rounds(body.parent_indices, order, place),
+        steps=steps_of(body),
+        parents=body.parent_indices,
+    )
+
+
+def _axes(link: Link) -> Array:
+    column = 0 if link.joint.type is JointType.REVOLUTE else 1
+    axes = np.zeros((3, 2))
+    if link.parent is not None:  # the root's motion is given, not caused by its joint
+        axes[:, column] = link.joint.axis
+    return axes
 
 
 def _motion(link: Link) -> Array:
@@ -101,6 +168,15 @@ def _motion(link: Link) -> Array:
     return terms.reshape(3, 16)
 
 
+def _pseudo_inertia(link: Link) -> Array:
+    """Return the second moments of a link's mass: those about the centre are tr(I)/2 E - I."""
+    x = np.append(link.center_of_mass, 1.0)
+    moments = link.mass * np.outer(x, x)
+    inertia = (link.inertia + link.inertia.T) / 2.0
+    moments[:3, :3] += np.trace(inertia) / 2.0 * np.eye(3) - inertia
+    return moments
+
+
 def _supports(parents: tuple[int, ...], joint_links: Indices) -> Array:
     on_path = np.eye(len(parents))
     for link, parent in enumerate(parents[1:], start=1):
@@ -109,13 +185,23 @@ def _supports(parents: tuple[int, ...], joint_links: Indices) -> Array:
     return on_path[:, joint_links]
 
 
-def _rounds(parents: tuple[int, ...]) -> tuple[tuple[Indices, Indices], ...]:
+def _depths(parents: tuple[int, ...]) -> Indices:
+    depth = np.zeros(len(parents), dtype=np.intp)
+    for link, parent in enumerate(parents[1:], start=1):
+        depth[link] = depth[parent] + 1
+    return depth
+
+
+def _rounds(
+    parents: tuple[int, ...], order: Indices, place: Indices
+) -> tuple[tuple[int, Indices], ...]:
     """Return, for each doubling, the links that have one above their span, and that one."""
-    above = np.array(parents, dtype=np.intp)
-    rounds: list[tuple[Indices, Indices]] = []
+    above = np.array([-1 if parents[x] < 0 else place[parents[x]] for x in order], dtype=np.intp)
+    rounds: list[tuple[int, Indices]] = []
     while True:
         rows = np.flatnonzero(above >= 0)
         if not len(rows):
             return tuple(rounds)
-        rounds.append((rows, above[rows]))
+        # The deeper a link, the longer it has one above: those rows are the last ones.
+        rounds.append((int(rows[0]), above[rows]))
         above = np.where(above >= 0, above[above], -1)

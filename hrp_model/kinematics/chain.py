@@ -1,0 +1,94 @@
+"""A joint path as a chain of its own: the base stands still, every joint moves the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..body import Body, Joint, JointType, Link
+from ..rigid import Array, Pose
+from .homogeneous import skews
+from .tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def links_between(parents: Sequence[int], base: int, target: int) -> tuple[list[int], list[int]]:
+    """Return the links whose joints lie between two links, from base to target.
+
+    Returns:
+        Those above the base, crossed upwards, and those above the target, crossed downwards.
+    """
+    up, down = _to_root(parents, base), _to_root(parents, target)
+    while up and down and up[-1] == down[-1]:
+        up.pop()
+        down.pop()
+    return up, down[::-1]
+
+
+def _to_root(parents: Sequence[int], link: int) -> list[int]:
+    path = []
+    while parents[link] >= 0:
+        path.append(link)
+        link = parents[link]
+    return path
+
+
+class Chain:
+    """The constants of a chain from a base to a target; n joints in its order.
+
+    A joint that is crossed from its link to the parent moves the target against its axis.
+
+    Args:
+        body: The model.
+        up: Links whose joints are crossed upwards.
+        down: Links whose joints are crossed downwards, after those.
+    """
+
+    def __init__(self, body: Body, up: list[int], down: list[int]) -> None:
+        links = [Link(name="base", parent=None, joint=Joint(type=JointType.FIXED, name="base"))]
+        pose = Pose()
+        for index in [*up, *down]:
+            link, upward = body.links[index], index in up
+            pose = pose if upward else pose @ link.X_PL
+            if link.joint.moves:
+                joint = Joint(
+                    type=link.joint.type,
+                    name=link.name,
+                    id=len(links),
+                    axis=-link.joint.axis if upward else link.joint.axis,
+                )
+                parent = links[-1].name
+                links.append(Link(name=f"{index}", parent=parent, joint=joint, X_PL=pose))
+                pose = Pose()
+            pose = pose @ link.X_PL.inverse() if upward else pose
+        fixed = Joint(type=JointType.FIXED, name="target")
+        links.append(Link(name="target", parent=links[-1].name, joint=fixed, X_PL=pose))
+        self._tree = Tree.of(Body(name="chain", links=tuple(links)))
+
+    def poses(self, q: Array, base_p: Array, base_R: Array) -> Array:
+        """Return the frames of base, joints and target in the world, shape (n + 2, 4, 4)."""
+        return self._tree.poses(q, base_p, base_R)
+
+    def jacobian(self, T: Array) -> Array:
+        """Return the target's linear and angular velocity per joint velocity, shape (6, n)."""
+        arms = T[-1, :3, 3] - T[1:-1, :3, 3]
+        axes = T[1:-1, :3, :3] @ self._tree.axes
+        return columns(axes[..., 0], axes[..., 1], arms)
+
+
+def columns(turns: Array, slides: Array, arms: Array) -> Array:
+    """Return Jacobian columns of joints that turn about and slide along axes of the world.
+
+    Args:
+        turns: Axes of revolute joints, zero for others, shape (..., n, 3).
+        slides: Axes of prismatic joints, zero for others, shape (..., n, 3).
+        arms: From the joints to the point that moves, shape (..., n, 3).
+
+    Returns:
+        Linear rows, then angular rows, shape (..., 6, n).
+    """
+    linear = slides + (skews(turns) @ arms[..., None])[..., 0]
+    return np.concatenate([linear, turns], axis=-1).swapaxes(-1, -2)

@@ -1,0 +1,146 @@
+"""Velocities, momentum and forces of a Body whose poses are known.
+
+The matrices are those of ``homogeneous``, in world axes at the root's present origin, which
+counts as a point at rest. Postures may fill any number of leading axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..rigid import Array
+from .homogeneous import UNIT_MOTIONS, angular, combined, frames, moments, motion, rows, skews
+
+if TYPE_CHECKING:
+    from .arrays import Arrays
+    from .tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """How the links move.
+
+    Attributes:
+        velocity: Motion V of each link, shape (..., k, 4, 4).
+        acceleration: dV/dt + V V: what takes a point's coordinates to its acceleration.
+    """
+
+    velocity: Array
+    acceleration: Array
+
+
+def link_frames(a: Arrays) -> Array:
+    """Return the poses of the links from the root's origin, shape (..., k, 4, 4)."""
+    return frames(a.R, a.p - a.p[..., :1, :])
+
+
+def joint_motions(tree: Tree, T: Array) -> Array:
+    """Return the unit motion of each joint, shape (..., n, 4, 4)."""
+    T = T.take(tree.joint_links, axis=-3)
+    axes = T[..., :3, :3] @ tree.axes
+    G = np.zeros(T.shape)
+    G[..., :3, :3] = turn = skews(axes[..., 0])
+    G[..., :3, 3] = axes[..., 1] - (turn @ T[..., :3, 3:])[..., 0]
+    return G
+
+
+def velocities(tree: Tree, a: Arrays, G: Array) -> Array:
+    """Return the motions of all links: the root's and those of the joints above, summed."""
+    root = motion(a.v[..., 0, :], a.w[..., 0, :])
+    return root[..., None, :, :] + combined(tree.supports, G * a.dq[..., None, None])
+
+
+def motions(tree: Tree, a: Arrays, G: Array) -> Motions:
+    """Return velocities and accelerations of all links.
+
+    A joint's motion G is carried along by its link, so that dG/dt = V G - G V.
+    """
+    V = velocities(tree, a, G)
+    turning = V[..., 0, :3, :3] @ a.v[..., 0, :, None]
+    root = motion(a.dv[..., 0, :] - turning[..., 0], a.dw[..., 0, :])
+    carrier, moving = V.take(tree.joint_links, axis=-3), G * a.dq[..., None, None]
+    rates = carrier @ moving - moving @ carrier + G * a.ddq[..., None, None]
+    A = root[..., None, :, :] + combined(tree.supports, rates)
+    return Motions(V, A + V @ V)
+
+
+def write_velocities(a: Arrays, T: Array, V: Array) -> None:
+    """Fill in v and w of all links but the root."""
+    a.v[..., 1:, :] = (V[..., 1:, :, :] @ T[..., 1:, :, 3:])[..., :3, 0]
+    a.w[..., 1:, :] = angular(V[..., 1:, :, :])
+
+
+def write_accelerations(a: Arrays, T: Array, found: Motions) -> None:
+    """Fill in dv and dw of all links but the root."""
+    D = found.acceleration[..., 1:, :, :]
+    a.dv[..., 1:, :] = (D @ T[..., 1:, :, 3:])[..., :3, 0]
+    a.dw[..., 1:, :] = angular(D)  # V V adds only a symmetric matrix, w w^T - w.w E
+
+
+def pseudo_inertias(tree: Tree, T: Array) -> Array:
+    """Return the links' pseudo-inertias in world axes, shape (..., k, 4, 4)."""
+    return T @ tree.pseudo_inertia @ T.swapaxes(-1, -2)
+
+
+def center_of_mass(tree: Tree, a: Arrays) -> Array:
+    """Return the centre of mass in the world, shape (..., 3)."""
+    from_root = first_moments(tree, a).sum(axis=-2) / tree.total_mass
+    return np.asarray(a.p[..., 0, :] + from_root)
+
+
+def first_moments(tree: Tree, a: Arrays) -> Array:
+    """Return the links' first moments of mass about the root's origin, shape (..., k, 3)."""
+    local = tree.pseudo_inertia[:, :3, 3:]
+    return (a.R @ local)[..., 0] + tree.mass[:, None] * (a.p - a.p[..., :1, :])
+
+
+def joint_efforts(tree: Tree, G: Array, forces: Array) -> Array:
+    """Return the joint torques that apply forces to the links, shape (..., n)."""
+    carried = combined(tree.supports.T, forces)
+    return np.asarray(np.einsum("...i,...i", rows(G), rows(carried)))
+
+
+def gravity_efforts(tree: Tree, a: Arrays, gravity: float) -> Array:
+    """Return the joint torques that hold the links against gravity, shape (..., n)."""
+    lift = np.zeros((*a.p.shape[:-1], 4, 4))
+    lift[..., 2, :3] = gravity * first_moments(tree, a)
+    lift[..., 2, 3] = gravity * tree.mass
+    return joint_efforts(tree, joint_motions(tree, link_frames(a)), lift)
+
+
+def wrench_at_origin(a: Arrays, forces: Array) -> Array:
+    """Return the sum of forces as force and moment about the world's origin, shape (..., 6)."""
+    wrench = moments(forces.sum(axis=-3))
+    arm = skews(a.p[..., 0, :])
+    wrench[..., 3:] += (arm @ wrench[..., :3, None])[..., 0]
+    return wrench
+
+
+def carried_momenta(tree: Tree, P: Array, G: Array) -> Array:
+    """Return the momenta of what moves when the root or one joint does at unit velocity.
+
+    Returns:
+        Shape (..., 6 + n, 4, 4): root linear, root angular, joints.
+    """
+    whole = UNIT_MOTIONS @ P.sum(axis=-3)[..., None, :, :]
+    return np.concatenate([whole, G @ combined(tree.supports.T, P)], axis=-3)
+
+
+def mass_matrix(tree: Tree, P: Array, G: Array) -> Array:
+    """Return the inertia matrix by composite rigid bodies, shape (..., 6 + n, 6 + n)."""
+    momenta = carried_momenta(tree, P, G)
+    n = len(tree.joint_links)
+    M = np.empty((*momenta.shape[:-3], 6 + n, 6 + n))
+    M[..., :6] = columns = moments(momenta)
+    root = columns[..., :6, :]
+    M[..., :6, :6] = (root + root.swapaxes(-1, -2)) / 2.0  # symmetric to the last digit
+    M[..., :6, 6:] = columns[..., 6:, :].swapaxes(-1, -2)
+    # The later of two joints on one branch carries everything that both move.
+    lower = tree.below * (rows(momenta[..., 6:, :, :]) @ rows(G).swapaxes(-1, -2))
+    M[..., 6:, 6:] = lower + lower.swapaxes(-1, -2)
+    joints = np.arange(6, 6 + n)
+    M[..., joints, joints] += tree.rotor_inertia
+    return M

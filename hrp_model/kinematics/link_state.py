@@ -1,0 +1,314 @@
+"""hrp::Link: one link of a BodyState, and the joint above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..body import JointType
+from ..rigid import ZERO_3, Array
+from .sensor import Sensor, sensor_types
+from .spatial import cross
+
+if TYPE_CHECKING:
+    from ..body import Link
+    from .state import BodyState
+
+Values = float | Array
+
+
+class LinkState:
+    """A view of one link: it holds no numbers, but reads and writes those of its BodyState.
+
+    With a batch of m postures what changes with the posture has a leading axis of length m.
+    Only the root's motion can be assigned; that of the others is computed.
+
+    Attributes:
+        body: The BodyState, which has the functions of hrp::Body.
+        index: Row in the link arrays and place in ``Body.links``.
+        model: The link as the model describes it, with its shapes and the joint's motor.
+        joint: Place of the joint in ``q``; None for a link without one.
+    """
+
+    __slots__ = ("body", "index", "joint", "model")
+
+    def __init__(self, body: BodyState, index: int, joint: int | None) -> None:
+        self.body = body
+        self.index = index
+        self.joint = joint
+        self.model: Link = body.body.links[index]
+
+    @property
+    def name(self) -> str:
+        """Name of the link; by the formats' custom also that of its joint."""
+        return self.model.name
+
+    @property
+    def parent(self) -> LinkState | None:
+        """The link above; None for the root."""
+        return None if self.model.parent is None else self.body.link(self.model.parent)
+
+    @property
+    def child(self) -> LinkState | None:
+        """The first link below, whose ``sibling`` is the next one."""
+        return self._first_below(self.index, 0)
+
+    @property
+    def sibling(self) -> LinkState | None:
+        """The next link with the same parent."""
+        parents = self.body.body.parent_indices
+        return self._first_below(parents[self.index], self.index + 1) if self.index else None
+
+    @property
+    def sensors(self) -> tuple[Sensor, ...]:
+        """The sensors on this link, in the order of the file."""
+        return tuple(
+            Sensor(self.body, device, kind)
+            for device in self.body.body.devices
+            for kind in sensor_types(device)
+            if device.link == self.name
+        )
+
+    # The joint.
+
+    @property
+    def q(self) -> Values:
+        """Joint position in [rad] or [m]; 0 for a link without one.
+
+        Raises:
+            ValueError: One is assigned to a link without one.
+        """
+        return self._value(self.body.q)
+
+    @q.setter
+    def q(self, value: ArrayLike) -> None:
+        self._set("q", self.body.q, value)
+
+    @property
+    def dq(self) -> Values:
+        """Joint velocity in [rad/s] or [m/s], as ``q``."""
+        return self._value(self.body.dq)
+
+    @dq.setter
+    def dq(self, value: ArrayLike) -> None:
+        self._set("dq", self.body.dq, value)
+
+    @property
+    def ddq(self) -> Values:
+        """Joint acceleration in [rad/s^2] or [m/s^2], as ``q``."""
+        return self._value(self.body.ddq)
+
+    @ddq.setter
+    def ddq(self, value: ArrayLike) -> None:
+        self._set("ddq", self.body.ddq, value)
+
+    @property
+    def u(self) -> Values:
+        """Joint torque in [N m] or force in [N], as ``q``."""
+        return self._value(self.body.u)
+
+    @u.setter
+    def u(self, value: ArrayLike) -> None:
+        self._set("u", self.body.u, value)
+
+    @property
+    def joint_type(self) -> JointType:
+        """Kind of the joint."""
+        return self.model.joint.type
+
+    @property
+    def joint_id(self) -> int:
+        """Number of the joint in the model; -1 for none."""
+        return -1 if self.model.joint.id is None else self.model.joint.id
+
+    @property
+    def a(self) -> Array:
+        """Axis of a revolute joint in the link's frame, shape (3,); zero for another one."""
+        return self.model.joint.axis if self.joint_type is JointType.REVOLUTE else ZERO_3
+
+    @property
+    def d(self) -> Array:
+        """Direction of a prismatic joint in the link's frame, shape (3,); zero for another."""
+        return self.model.joint.axis if self.joint_type is JointType.PRISMATIC else ZERO_3
+
+    @property
+    def llimit(self) -> float:
+        """Least joint position in [rad] or [m]; -inf for none."""
+        return self.model.joint.position.lower
+
+    @property
+    def ulimit(self) -> float:
+        """Greatest joint position in [rad] or [m]; inf for none."""
+        return self.model.joint.position.upper
+
+    @property
+    def lvlimit(self) -> float:
+        """Least joint velocity in [rad/s] or [m/s]; -inf for none."""
+        return self.model.joint.velocity.lower
+
+    @property
+    def uvlimit(self) -> float:
+        """Greatest joint velocity in [rad/s] or [m/s]; inf for none."""
+        return self.model.joint.velocity.upper
+
+    @property
+    def Jm2(self) -> float:  # noqa: N802
+        """Equivalent rotor inertia in [kg m^2] or [kg]."""
+        return self.model.joint.equivalent_rotor_inertia
+
+    # The body fixed to the joint.
+
+    @property
+    def b(self) -> Array:
+        """Position of the origin in the parent's frame at q = 0, in [m], shape (3,)."""
+        return self.model.X_PL.p
+
+    @property
+    def Rb(self) -> Array:  # noqa: N802
+        """Rotation in the parent's frame at q = 0, shape (3, 3)."""
+        return self.model.X_PL.R
+
+    @property
+    def c(self) -> Array:
+        """Centre of mass in the link's frame in [m], shape (3,)."""
+        return self.model.center_of_mass
+
+    @property
+    def wc(self) -> Array:
+        """Centre of mass in the world in [m], shape (3,) or (m, 3)."""
+        return self.R @ self.c + self.p
+
+    @property
+    def m(self) -> float:
+        """Mass in [kg]."""
+        return self.model.mass
+
+    @property
+    def I(self) -> Array:  # noqa: E743, N802
+        """Inertia about the centre of mass, in the link's axes, in [kg m^2], shape (3, 3)."""
+        return self.model.inertia
+
+    # The motion in world axes; only the root's can be assigned.
+
+    @property
+    def p(self) -> Array:
+        """Position of the origin in [m], shape (3,) or (m, 3).
+
+        Raises:
+            AttributeError: It is assigned to another link than the root.
+        """
+        return self.body.p[..., self.index, :]
+
+    @p.setter
+    def p(self, value: ArrayLike) -> None:
+        self._set_root("p", self.body.p[..., 0, :], value)
+
+    @property
+    def R(self) -> Array:  # noqa: N802
+        """Rotation, shape (3, 3) or (m, 3, 3); see ``p``."""
+        return self.body.R[..., self.index, :, :]
+
+    @R.setter
+    def R(self, value: ArrayLike) -> None:  # noqa: N802
+        self._set_root("R", self.body.R[..., 0, :, :], value)
+
+    @property
+    def v(self) -> Array:
+        """Velocity of the origin in [m/s], shape (3,) or (m, 3); see ``p``."""
+        return self.body.v[..., self.index, :]
+
+    @v.setter
+    def v(self, value: ArrayLike) -> None:
+        self._set_root("v", self.body.v[..., 0, :], value)
+
+    @property
+    def w(self) -> Array:
+        """Angular velocity in [rad/s], shape (3,) or (m, 3); see ``p``."""
+        return self.body.w[..., self.index, :]
+
+    @w.setter
+    def w(self, value: ArrayLike) -> None:
+        self._set_root("w", self.body.w[..., 0, :], value)
+
+    @property
+    def dv(self) -> Array:
+        """Acceleration of the origin in [m/s^2], shape (3,) or (m, 3); see ``p``."""
+        return self.body.dv[..., self.index, :]
+
+    @dv.setter
+    def dv(self, value: ArrayLike) -> None:
+        self._set_root("dv", self.body.dv[..., 0, :], value)
+
+    @property
+    def dw(self) -> Array:
+        """Angular acceleration in [rad/s^2], shape (3,) or (m, 3); see ``p``."""
+        return self.body.dw[..., self.index, :]
+
+    @dw.setter
+    def dw(self, value: ArrayLike) -> None:
+        self._set_root("dw", self.body.dw[..., 0, :], value)
+
+    @property
+    def vo(self) -> Array:
+        """Velocity of the link's point at the world's origin: v - w x p, in [m/s].
+
+        Assigned to the root it gives ``v``, with the present ``p`` and ``w``.
+        """
+        return self.v - cross(self.w, self.p)
+
+    @vo.setter
+    def vo(self, value: ArrayLike) -> None:
+        velocity = np.asarray(value, dtype=np.float64) + cross(self.w, self.p)
+        self._set_root("vo", self.body.v[..., 0, :], velocity)
+
+    @property
+    def dvo(self) -> Array:
+        """Time derivative of ``vo``: dv - dw x p - w x v, in [m/s^2].
+
+        Assigned to the root it gives ``dv``, with the present ``p``, ``v``, ``w`` and ``dw``.
+        """
+        return self.dv - cross(self.dw, self.p) - cross(self.w, self.v)
+
+    @dvo.setter
+    def dvo(self, value: ArrayLike) -> None:
+        rate = np.asarray(value, dtype=np.float64)
+        rate = rate + cross(self.dw, self.p) + cross(self.w, self.v)
+        self._set_root("dvo", self.body.dv[..., 0, :], rate)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinkState):
+            return NotImplemented
+        return self.body is other.body and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.body), self.index))
+
+    def __repr__(self) -> str:
+        return f"<LinkState '{self.name}' of '{self.body.body.name}'>"
+
+    def _first_below(self, parent: int, start: int) -> LinkState | None:
+        parents = self.body.body.parent_indices
+        found = (i for i in range(start, len(parents)) if parents[i] == parent)
+        index = next(found, None)
+        return None if index is None else self.body.link(index)
+
+    def _value(self, vector: Array) -> Values:
+        if self.joint is None:
+            return 0.0
+        return vector[..., self.joint] if vector.ndim == 2 else float(vector[self.joint])
+
+    def _set(self, name: str, vector: Array, value: ArrayLike) -> None:
+        if self.joint is None:
+            kind = self.joint_type.value
+            raise ValueError(f"link '{self.name}' has no {name}: its joint is {kind}")
+        vector[..., self.joint] = value
+
+    def _set_root(self, name: str, array: Array, value: ArrayLike) -> None:
+        if self.index:
+            root = self.body.body.root.name
+            raise AttributeError(
+                f"{name} of link '{self.name}' is computed from the root's; assign that of '{root}'"
+            )
+        array[...] = value

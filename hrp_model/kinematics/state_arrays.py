@@ -1,0 +1,148 @@
+"""The numbers that say where a Body is and how it moves, with checks on what is assigned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..rigid import Array
+from .arrays import Arrays
+from .spatial import cross
+
+if TYPE_CHECKING:
+    from ..body import Body
+
+
+class StateArrays:
+    """Joint vectors and link arrays of a Body; BodyState describes them.
+
+    Args:
+        body: The model.
+        batch: Number of postures; None for one, without a leading axis.
+    """
+
+    def __init__(self, body: Body, batch: int | None) -> None:
+        self.body = body
+        self._arrays = self._allocate(batch)
+        self._arrays.q[...] = [link.joint.initial for link in body.moving_links]
+        self._arrays.p[..., 0, :] = body.root.X_PL.p
+        self._arrays.R[..., 0, :, :] = body.root.X_PL.R
+
+    @property
+    def batch(self) -> int | None:
+        """Number of postures; None for one, without a leading axis."""
+        return len(self._arrays.q) if self._arrays.q.ndim == 2 else None
+
+    @property
+    def q(self) -> Array:
+        """Joint positions in [rad] or [m], shape (n,) or (m, n).
+
+        What is assigned is written in place as long as the number of postures stays the same.
+
+        Raises:
+            ValueError: What is assigned has another shape, or an element is not finite.
+        """
+        return self._arrays.q
+
+    @q.setter
+    def q(self, value: ArrayLike) -> None:
+        values, joints = np.asarray(value, dtype=np.float64), len(self.body.moving_links)
+        if values.ndim > 2 or (values.ndim and values.shape[-1] != joints):
+            shapes = f"({joints},) or (postures, {joints})"
+            raise ValueError(f"q must have shape {shapes}, got {values.shape}")
+        self._finite("q", values)
+        batch = len(values) if values.ndim == 2 else None
+        if values.ndim and batch != self.batch:
+            old = self._arrays if self.batch is None else self._arrays.part(slice(1))
+            self._arrays = self._allocate(batch)
+            self._arrays.assign(old if batch is not None else old.first())
+        self._arrays.q[...] = values
+
+    @property
+    def dq(self) -> Array:
+        """Joint velocities in [rad/s] or [m/s], shape and errors as of ``q``."""
+        return self._arrays.dq
+
+    @dq.setter
+    def dq(self, value: ArrayLike) -> None:
+        self._arrays.dq[...] = self._fitting("dq", value)
+
+    @property
+    def ddq(self) -> Array:
+        """Joint accelerations in [rad/s^2] or [m/s^2], shape and errors as of ``q``."""
+        return self._arrays.ddq
+
+    @ddq.setter
+    def ddq(self, value: ArrayLike) -> None:
+        self._arrays.ddq[...] = self._fitting("ddq", value)
+
+    @property
+    def u(self) -> Array:
+        """Joint torques in [N m] or forces in [N], shape and errors as of ``q``."""
+        return self._arrays.u
+
+    @u.setter
+    def u(self, value: ArrayLike) -> None:
+        self._arrays.u[...] = self._fitting("u", value)
+
+    @property
+    def p(self) -> Array:
+        """Positions of the links' origins in [m], shape (k, 3) or (m, k, 3)."""
+        return self._arrays.p
+
+    @property
+    def R(self) -> Array:  # noqa: N802
+        """Rotations of the links, shape (k, 3, 3) or (m, k, 3, 3)."""
+        return self._arrays.R
+
+    @property
+    def v(self) -> Array:
+        """Velocities of the links' origins in [m/s], shape as of ``p``."""
+        return self._arrays.v
+
+    @property
+    def w(self) -> Array:
+        """Angular velocities of the links in [rad/s], shape as of ``p``."""
+        return self._arrays.w
+
+    @property
+    def dv(self) -> Array:
+        """Accelerations of the links' origins in [m/s^2], shape as of ``p``."""
+        return self._arrays.dv
+
+    @property
+    def dw(self) -> Array:
+        """Angular accelerations of the links in [rad/s^2], shape as of ``p``."""
+        return self._arrays.dw
+
+    @property
+    def vo(self) -> Array:
+        """Velocity of each link's point at the world's origin, v - w x p, in [m/s]; a copy."""
+        return self.v - cross(self.w, self.p)
+
+    @property
+    def dvo(self) -> Array:
+        """Time derivative of ``vo``, dv - dw x p - w x v, in [m/s^2]; a copy."""
+        return self.dv - cross(self.dw, self.p) - cross(self.w, self.v)
+
+    def _allocate(self, batch: int | None) -> Arrays:
+        if batch is not None and batch < 1:
+            raise ValueError(f"a batch has at least one posture, got {batch}")
+        return Arrays.zeros(len(self.body.moving_links), len(self.body.links), batch)
+
+    def _fitting(self, name: str, value: ArrayLike) -> Array:
+        """Return finite numbers: one for all joints, one each, or one each per posture."""
+        values, shape = np.asarray(value, dtype=np.float64), self._arrays.q.shape
+        if values.shape not in ((), shape[-1:], shape):
+            raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
+        return self._finite(name, values)
+
+    def _finite(self, name: str, values: Array) -> Array:
+        if np.isfinite(values).all():
+            return values
+        where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        link = f" of '{self.body.moving_links[where[-1]].name}'" if where else ""
+        posture = f" in posture {where[0]}" if len(where) == 2 else ""
+        raise ValueError(f"{name}{link}{posture} is {values[where]}, which is not finite")

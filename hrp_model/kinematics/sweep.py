@@ -1,0 +1,211 @@
+"""Poses of all links in many postures: one link after the other, all postures at once.
+
+A column of a child's rotation is a sum of few columns of its parent's: one if its frame is
+only permuted, two if a joint turns it about a principal axis. Those sums are formed here, for
+a stretch of postures at a time that fits the processor's cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..body import JointType
+from ..rigid import Array
+
+if TYPE_CHECKING:
+    from ..body import Body, Link
+
+# Postures per stretch: many, so that numpy's calls cost little, but in the cache.
+STRETCH = 4096
+_LINE = 8  # numbers in a cache line
+# What adds up to a vector: columns of a rotation, each with its factor.
+Terms = tuple[tuple[int, float], ...]
+Columns = tuple[Terms, Terms, Terms]
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a link's pose follows from its parent's.
+
+    Attributes:
+        parent: Row of the parent.
+        joint: Position of the joint in q; None if the link does not move in its parent.
+        offset: Terms of the position at q = 0.
+        slide: Terms of the direction in which q moves the link; none for a revolute joint.
+        before: Terms of the columns of a rotation to form first; none for the identity.
+        axis: Column that a revolute joint turns about, and 1.0 or -1.0; None for no turn.
+        after: Terms of the columns of a rotation to form last; none for the identity.
+    """
+
+    parent: int
+    joint: int | None
+    offset: Terms
+    slide: Terms
+    before: Columns | tuple[()]
+    axis: tuple[int, float] | None
+    after: Columns | tuple[()]
+
+
+def steps_of(body: Body) -> tuple[Step, ...]:
+    """Return the steps to all links but the root, parents first."""
+    joints = {link.name: i for i, link in enumerate(body.moving_links)}
+    return tuple(
+        _step(link, parent, joints.get(link.name))
+        for link, parent in zip(body.links[1:], body.parent_indices[1:], strict=True)
+    )
+
+
+def fill_poses(steps: Sequence[Step], q: Array, p: Array, columns: Array) -> None:
+    """Compute the poses of all links but the root.
+
+    Args:
+        steps: Of the body.
+        q: Joint positions, shape (m, n).
+        p: Positions of the links, shape (k, 3, m); row 0, the root's, is given.
+        columns: Columns of the links' rotations, shape (k, 3, 3, m); row 0 is given.
+    """
+    count = -(-len(q) // STRETCH)
+    most = -(-len(q) // count)
+    scratch, joints = aligned((8, 3, most)), aligned((4, q.shape[1], most))
+    with _unbuffered():
+        for start in range(0, len(q), most):
+            part = slice(start, start + most)
+            size = slice(len(q[part]))
+            np.multiply(q[part].T, 0.5, out=joints[0, :, size])
+            _fill(steps, joints[..., size], p[..., part], columns[..., part], scratch[..., size])
+
+
+@contextmanager
+def _unbuffered() -> Iterator[None]:
+    """Keep numpy from copying rows into a buffer first, as it does where many fit into it."""
+    before = np.setbufsize(16)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
+
+
+def aligned(shape: tuple[int, ...]) -> Array:
+    """Return zeros whose last axis is contiguous and always begins with a cache line.
+
+    Vector instructions are twice as fast there. The number of lines between two beginnings is
+    odd, so that they do not compete for the same places in the cache.
+    """
+    row = (-(-shape[-1] // _LINE) | 1) * _LINE
+    count = math.prod(shape[:-1]) * row
+    memory = np.zeros(count + _LINE)
+    start = -(memory.ctypes.data // memory.itemsize) % _LINE
+    return memory[start : start + count].reshape(*shape[:-1], row)[..., : shape[-1]]
+
+
+def _fill(steps: Sequence[Step], joints: Array, p: Array, columns: Array, scratch: Array) -> None:
+    """Compute the poses of one stretch; ``joints[0]`` holds half the joint positions."""
+    half_angle, cos, sin, minus_sin = joints
+    # Both by the tangent of the half angle: numpy has that one vectorised.
+    np.tan(half_angle, out=sin)
+    np.add(np.multiply(sin, sin, out=cos), 1.0, out=cos)
+    np.divide(2.0, cos, out=cos)
+    np.multiply(sin, cos, out=sin)
+    np.subtract(cos, 1.0, out=cos)
+    np.negative(sin, out=minus_sin)
+    sines = joints[2:, :, None].swapaxes(0, 1)
+    pair, first, second = scratch[:2], scratch[2:5], scratch[5:]
+    for row, step in enumerate(steps, start=1):
+        source, target = columns[step.parent], columns[row]
+        start, place = p[step.parent], p[row]
+        for column, length in step.offset:
+            start = np.add(start, np.multiply(source[column], length, out=pair[0]), out=place)
+        for column, length in step.slide:
+            reach = 2.0 * length * half_angle[step.joint]
+            start = np.add(start, np.multiply(source[column], reach, out=pair[0]), out=place)
+        if start is not place:
+            np.copyto(place, start)
+        if step.before:
+            into = first if step.axis else target
+            _combine(step.before, source, into, pair[0])
+            source = into
+        elif not step.axis:
+            np.copyto(target, source)
+        if step.axis:
+            turned = second if step.after else target
+            _turn(step.axis, source, turned, (cos[step.joint], sines[step.joint]), pair)
+            if step.after:
+                _combine(step.after, second, target, pair[0])
+
+
+def _turn(
+    axis: tuple[int, float], source: Array, target: Array, cos_sin: tuple[Array, Array], pair: Array
+) -> None:
+    """Turn a frame about one of its axes: columns i, j become c i + s j, c j - s i."""
+    still, direction = axis
+    cos, sin = cos_sin
+    turning, exchanged = _TURNING[still]
+    out = target[turning]
+    np.copyto(target[still], source[still])
+    np.multiply(source[turning], cos, out=out)
+    np.multiply(source[exchanged], sin if direction > 0.0 else sin[::-1], out=pair)
+    np.add(out, pair, out=out)
+
+
+# The columns i, j that a turn about one of the axes mixes, and j, i.
+_TURNING = (
+    (slice(1, 3), slice(2, 0, -1)),
+    (slice(2, None, -2), slice(0, 3, 2)),
+    (slice(0, 2), slice(1, None, -1)),
+)
+
+
+def _combine(terms: Columns, source: Array, target: Array, temporary: Array) -> None:
+    """Write the sums that ``terms`` tell to form of the columns of ``source``."""
+    for out, ((column, factor), *more) in zip(target, terms, strict=True):
+        np.multiply(source[column], factor, out=out)
+        for another, weight in more:
+            np.add(out, np.multiply(source[another], weight, out=temporary), out=out)
+
+
+def _step(link: Link, parent: int, joint: int | None) -> Step:
+    before, slide, axis, after = link.X_PL.R, np.zeros(3), None, np.eye(3)
+    if joint is not None and link.joint.type is JointType.PRISMATIC:
+        slide = before @ link.joint.axis
+    elif joint is not None and link.joint.axis.any():
+        still = int(np.abs(link.joint.axis).argmax())
+        if np.count_nonzero(link.joint.axis) == 1:
+            axis = (still, float(link.joint.axis[still]))
+        else:
+            axis, to_axis = (2, 1.0), _from_z(link.joint.axis)
+            before, after = before @ to_axis, to_axis.T
+    return Step(
+        parent=parent,
+        joint=joint,
+        offset=_terms(link.X_PL.p),
+        slide=_terms(slide),
+        before=_columns(before),
+        axis=axis,
+        after=_columns(after),
+    )
+
+
+def _from_z(axis: Array) -> Array:
+    """Return a rotation that takes Z to a unit vector, shape (3, 3)."""
+    other = np.zeros(3)
+    other[np.abs(axis).argmin()] = 1.0
+    y = np.cross(axis, other)
+    y /= np.linalg.norm(y)
+    return np.column_stack([np.cross(y, axis), y, axis])
+
+
+def _columns(R: Array) -> Columns | tuple[()]:
+    if np.array_equal(R, np.eye(3)):
+        return ()
+    x, y, z = (_terms(R[:, i]) for i in range(3))
+    return x, y, z
+
+
+def _terms(vector: Array) -> Terms:
+    return tuple((i, float(x)) for i, x in enumerate(vector) if x != 0.0)
