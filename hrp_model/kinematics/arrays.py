@@ -41,6 +41,7 @@ class Arrays:
         else:
             p = aligned((links, 3, batch)).transpose(2, 0, 1)
             R = aligned((links, 3, 3, batch)).transpose(3, 0, 2, 1)
+            p[...], R[...] = 0.0, 0.0
         return Arrays(q, dq, ddq, u, p, R, v, w, dv, dw)
 
     def part(self, chosen: slice) -> Arrays:

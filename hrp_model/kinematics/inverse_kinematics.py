@@ -88,20 +88,20 @@ def solve(problem: Problem, q: Array, restarts: int) -> IkResult:
     """Return joint positions that reach the goal, near ``q`` if there are any.
 
     An attempt that gets stuck, at a limit, stretched out or in a local minimum, is followed
-    by others that start from positions strewn about ``q``, each further than the last one.
-    Always the same ones, so that equal questions have equal answers.
+    by others that start from random positions within the joints' ranges, of an endless range
+    up to half a turn away. Always the same ones, so that equal questions have equal answers.
     """
     rng = np.random.default_rng(0)
-    spans = np.minimum(problem.upper - problem.lower, 2.0 * np.pi)
     start = np.clip(q, problem.lower, problem.upper)
+    spans = np.minimum(problem.upper - problem.lower, 2.0 * np.pi)
+    least = np.clip(start - spans / 2.0, problem.lower, problem.upper - spans)
     best = _attempt(problem, start)
     steps = best.iterations
-    for attempt in range(restarts):
+    for _ in range(restarts):
         if best.converged or not len(q):
             break
-        spread = spans * (attempt + 1) / restarts
-        strewn = start + spread * rng.uniform(-0.5, 0.5, len(q))
-        found = _attempt(problem, np.clip(strewn, problem.lower, problem.upper))
+        anywhere = least + spans * rng.random(len(q))
+        found = _attempt(problem, np.clip(anywhere, problem.lower, problem.upper))
         steps += found.iterations
         if found.converged or _total(found) < _total(best):
             best = found

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..rigid import Array, is_rotation
+from ..rigid import Array
 from .chain import Chain, columns, links_between
+from .checks import finite, rotations
 from .inverse_kinematics import Goal, IkResult, Problem, solve
 from .spatial import cross
 
 if TYPE_CHECKING:
     from .link_state import LinkState
     from .state import BodyState
-
-_NOWHERE = (0.0, 0.0, 0.0)
 
 
 class JointPath:
@@ -68,18 +67,24 @@ class JointPath:
         """Return whether the i-th joint is crossed downwards; raises IndexError as ``joint``."""
         return self.joint(i).joint is not None and bool(self.signs[i] > 0.0)
 
-    def calc_jacobian(self, local_p: ArrayLike = _NOWHERE) -> Array:
+    def calc_jacobian(self, local_p: ArrayLike | None = None) -> Array:
         """Return the Jacobian of the target's motion, seen from the base, at ``p`` and ``R``.
 
         Args:
-            local_p: The point whose velocity is meant, in the target's frame, in [m], shape (3,).
+            local_p: The point whose velocity is meant, in the target's frame, in [m], shape (3,);
+                None for the frame's origin.
 
         Returns:
             Shape (6, n), of a batch (m, 6, n): linear velocity, then angular velocity, in world
             axes; columns are the joints of the path.
+
+        Raises:
+            ValueError: ``local_p`` is not three finite numbers.
         """
         state = self.body
-        point = self.end_link.R @ np.asarray(local_p, dtype=np.float64) + self.end_link.p
+        point = self.end_link.p
+        if local_p is not None:
+            point = point + self.end_link.R @ finite("local_p", local_p, (3,))
         axes = state.R[..., self._links, :, :] @ self._axes
         arms = point[..., None, :] - state.p[..., self._links, :]
         return columns(axes[..., 0], axes[..., 1], arms)
@@ -103,20 +108,20 @@ class JointPath:
         self._check_root()
         state, base, root = self.body, self.base_link, self.body.root_link
         p, R, v, w, dv, dw = (x.copy() for x in (base.p, base.R, base.v, base.w, base.dv, base.dw))
-        root.p, root.R = 0.0, np.eye(3)  # so that no rounding of the root's pose adds up
+        root.p[...], root.R[...] = 0.0, np.eye(3)  # so that no rounding of the root's pose adds up
         state.calc_forward_kinematics()
-        root.R = R @ base.R.swapaxes(-1, -2)
-        root.p = p - (root.R @ base.p[..., None])[..., 0]
+        root.R[...] = R @ base.R.swapaxes(-1, -2)
+        root.p[...] = p - (root.R @ base.p[..., None])[..., 0]
         state.calc_forward_kinematics(velocity, acceleration)
         if velocity or acceleration:
             turn = w - base.w
-            root.v += v - base.v + cross(turn, root.p - p)
-            root.w += turn
+            root.v[...] += v - base.v + cross(turn, root.p - p)
+            root.w[...] += turn
             state.calc_forward_kinematics(velocity, acceleration)
         if acceleration:
             turn = dw - base.dw
-            root.dv += dv - base.dv + cross(turn, root.p - p)
-            root.dw += turn
+            root.dv[...] += dv - base.dv + cross(turn, root.p - p)
+            root.dw[...] += turn
             state.calc_forward_kinematics(velocity, acceleration)
 
     def calc_inverse_kinematics(
@@ -140,8 +145,9 @@ class JointPath:
             limits: Whether to stay within the joints' ranges.
             tolerance: Largest distance in [m] and largest angle in [rad] that count as reached.
             max_iterations: Steps of one attempt.
-            restarts: Further attempts, from positions further and further from the present
-                ones, if the first one gets stuck; 0 to stay on the present branch.
+            restarts: Further attempts, from random positions within the ranges, if the first
+                one gets stuck; 0 to stay on the present branch. Where no solution is found
+                all of them are made, which takes their time.
 
         Returns:
             True in conditions if the pose was reached; with the errors left.
@@ -170,6 +176,10 @@ class JointPath:
             self.calc_forward_kinematics()
         return found
 
+    def __repr__(self) -> str:
+        base, target = self.base_link.name, self.end_link.name
+        return f"<JointPath from '{base}' to '{target}': {self.num_joints} joints>"
+
     @cached_property
     def _chain(self) -> Chain:
         return Chain(self.body.body, self._up, self._down)
@@ -195,12 +205,5 @@ class JointPath:
 
 
 def _goal(p: ArrayLike, R: ArrayLike | None, tolerance: float) -> Goal:
-    position = np.asarray(p, dtype=np.float64)
-    if position.shape != (3,) or not np.isfinite(position).all():
-        raise ValueError(f"p must be three finite numbers, got {position}")
-    if R is None:
-        return Goal(position, None, tolerance)
-    rotation = np.asarray(R, dtype=np.float64)
-    if rotation.shape != (3, 3) or not is_rotation(rotation):
-        raise ValueError("R must be a rotation matrix of shape (3, 3)")
-    return Goal(position, rotation, tolerance)
+    rotation = None if R is None else rotations("R", R, (3, 3))
+    return Goal(finite("p", p, (3,)), rotation, tolerance)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..body import JointType
 from ..rigid import ZERO_3, Array
+from .checks import finite, rotations
 from .sensor import Sensor, sensor_types
 from .spatial import cross
 
@@ -78,7 +78,8 @@ class LinkState:
         """Joint position in [rad] or [m]; 0 for a link without one.
 
         Raises:
-            ValueError: One is assigned to a link without one.
+            ValueError: One is assigned to a link without one, or it is not finite, or of
+                another shape: one number for all postures, or one each.
         """
         return self._value(self.body.q)
 
@@ -198,6 +199,8 @@ class LinkState:
 
         Raises:
             AttributeError: It is assigned to another link than the root.
+            ValueError: What is assigned is not finite or of another shape: one number, (3,)
+                or (m, 3).
         """
         return self.body.p[..., self.index, :]
 
@@ -207,12 +210,18 @@ class LinkState:
 
     @property
     def R(self) -> Array:  # noqa: N802
-        """Rotation, shape (3, 3) or (m, 3, 3); see ``p``."""
+        """Rotation, shape (3, 3) or (m, 3, 3).
+
+        Raises:
+            AttributeError: It is assigned to another link than the root.
+            ValueError: What is assigned is no rotation, to 1e-6, or of another shape.
+        """
         return self.body.R[..., self.index, :, :]
 
     @R.setter
     def R(self, value: ArrayLike) -> None:  # noqa: N802
-        self._set_root("R", self.body.R[..., 0, :, :], value)
+        R = self.body.R[..., 0, :, :]
+        R[...] = rotations(self._of_root("R"), value, (3, 3), R.shape)
 
     @property
     def v(self) -> Array:
@@ -260,8 +269,9 @@ class LinkState:
 
     @vo.setter
     def vo(self, value: ArrayLike) -> None:
-        velocity = np.asarray(value, dtype=np.float64) + cross(self.w, self.p)
-        self._set_root("vo", self.body.v[..., 0, :], velocity)
+        v = self.body.v[..., 0, :]
+        self._set_root("vo", v, value)
+        v += cross(self.w, self.p)
 
     @property
     def dvo(self) -> Array:
@@ -273,9 +283,9 @@ class LinkState:
 
     @dvo.setter
     def dvo(self, value: ArrayLike) -> None:
-        rate = np.asarray(value, dtype=np.float64)
-        rate = rate + cross(self.dw, self.p) + cross(self.w, self.v)
-        self._set_root("dvo", self.body.dv[..., 0, :], rate)
+        dv = self.body.dv[..., 0, :]
+        self._set_root("dvo", dv, value)
+        dv += cross(self.dw, self.p) + cross(self.w, self.v)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinkState):
@@ -303,12 +313,17 @@ class LinkState:
         if self.joint is None:
             kind = self.joint_type.value
             raise ValueError(f"link '{self.name}' has no {name}: its joint is {kind}")
-        vector[..., self.joint] = value
+        what = f"{name} of '{self.name}'"
+        vector[..., self.joint] = finite(what, value, (), vector.shape[:-1])
 
     def _set_root(self, name: str, array: Array, value: ArrayLike) -> None:
+        array[...] = finite(self._of_root(name), value, (), (3,), array.shape)
+
+    def _of_root(self, name: str) -> str:
+        """Return what is to be assigned, for messages, if this is the root."""
         if self.index:
             root = self.body.body.root.name
             raise AttributeError(
                 f"{name} of link '{self.name}' is computed from the root's; assign that of '{root}'"
             )
-        array[...] = value
+        return f"{name} of '{self.name}'"

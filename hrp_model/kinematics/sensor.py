@@ -36,6 +36,15 @@ class SensorType(IntEnum):
     RANGE = 8
 
 
+def known_type(which: SensorType | int | str) -> SensorType:
+    """Return a type of sensors by its name or number; raises ValueError."""
+    try:
+        return SensorType[which] if isinstance(which, str) else SensorType(which)
+    except (KeyError, ValueError):
+        known = ", ".join(f"{kind.name} ({kind.value})" for kind in SensorType)
+        raise ValueError(f"there is no sensor type {which!r}; they are {known}") from None
+
+
 _BY_CLASS: dict[type[Device], tuple[SensorType, ...]] = {
     ForceSensor: (SensorType.FORCE,),
     RateGyroSensor: (SensorType.RATE_GYRO,),

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..body import Body
 from . import dynamics
 from .arrays import Arrays
+from .checks import finite
 from .homogeneous import skews
 from .joint_path import JointPath
 from .link_state import LinkState
 from .lookup import joint_link, link_index, sensor_device
 from .momentum import momentum_jacobian, total_momentum
-from .sensor import Sensor, SensorType, sensors_by_id
+from .sensor import Sensor, SensorType, known_type, sensors_by_id
 from .state_arrays import StateArrays
 from .tree import Tree
 
 if TYPE_CHECKING:
-    from ..body import Body
     from ..rigid import Array
 
 STANDARD_GRAVITY = 9.80665
@@ -54,23 +55,47 @@ class BodyState(StateArrays):
         fix_root: Whether the root is fixed to the world.
 
     Raises:
+        TypeError: ``body`` is no Body.
         ValueError: ``batch`` is less than one.
     """
+
+    __slots__ = ("_tree", "fix_root")
 
     def __init__(
         self, body: Body, *, fix_root: bool | None = None, batch: int | None = None
     ) -> None:
+        if not isinstance(body, Body):
+            raise TypeError(f"a Body is needed, got {body!r}; load_body reads one from a file")
         super().__init__(body, batch)
         self.fix_root = body.is_root_fixed if fix_root is None else fix_root
         self._tree = Tree.of(body)
         self.calc_forward_kinematics()
 
+    def __repr__(self) -> str:
+        many = "" if self.batch is None else f", {self.batch} postures"
+        return f"<BodyState of '{self.name}': {self.num_links} links, n = {len(self.joints)}{many}>"
+
     # Its parts.
 
     @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.body.name
+
+    @property
     def num_joints(self) -> int:
-        """Greatest joint id plus one, as hrp::Body counts: the ids that ``joint`` may know."""
-        return len(self.body.joints)
+        """Number of joints that have an id; ``joints`` are those that move, with an id or not."""
+        return sum(link.joint.id is not None for link in self.body.links)
+
+    @property
+    def joints(self) -> tuple[LinkState, ...]:
+        """The links whose joints move them, in the order of ``q``: those with an id come first."""
+        return tuple(self.link(link.name) for link in self.body.moving_links)
+
+    @property
+    def links(self) -> tuple[LinkState, ...]:
+        """All links, in the order of ``body.links``: parents before children."""
+        return tuple(self.link(i) for i in range(self.num_links))
 
     @property
     def num_links(self) -> int:
@@ -92,6 +117,7 @@ class BodyState(StateArrays):
 
         Raises:
             IndexError: No joint has it; the message tells which ids there are.
+            TypeError: It is no number.
         """
         return self.link(joint_link(self.body, joint_id).name)
 
@@ -101,28 +127,40 @@ class BodyState(StateArrays):
         Raises:
             IndexError: There is no such place.
             KeyError: There is no such name; the message tells a similar one.
+            ValueError: It is a link of another body.
+            TypeError: It is none of these.
         """
         if isinstance(which, LinkState):
+            if which.body.body is not self.body:
+                raise ValueError(f"{which!r} is a link of another body than {self!r}")
             which = which.index
         place = link_index(self.body, which)
         joint = int(self._tree.link_joints[place])
         return LinkState(self, place, joint if joint >= 0 else None)
 
-    def sensor(self, sensor_type: SensorType | int, sensor_id: int) -> Sensor:
+    def sensor(self, sensor_type: SensorType | int | str, sensor_id: int) -> Sensor:
         """Return the sensor of a type that has this id; of equal ids the first one.
 
         An IMU counts as a rate gyro and as an acceleration sensor, after those proper.
 
+        Args:
+            sensor_type: The type or its name or number: SensorType.FORCE, "FORCE" or 1.
+            sensor_id: Number among the sensors of that type.
+
         Raises:
-            ValueError: There is no such type.
+            ValueError: There is no such type; the message tells which there are.
             IndexError: No sensor has that id; the message tells which ids there are.
         """
-        kind = SensorType(sensor_type)
+        kind = known_type(sensor_type)
         return Sensor(self, sensor_device(self.body, kind, sensor_id), kind)
 
-    def num_sensors(self, sensor_type: SensorType | int) -> int:
-        """Return the greatest id of the sensors of a type plus one, as hrp::Body counts."""
-        return max(sensors_by_id(self.body, SensorType(sensor_type)), default=-1) + 1
+    def num_sensors(self, sensor_type: SensorType | int | str) -> int:
+        """Return the greatest id of the sensors of a type plus one, as hrp::Body counts.
+
+        Raises:
+            ValueError: There is no such type.
+        """
+        return max(sensors_by_id(self.body, known_type(sensor_type)), default=-1) + 1
 
     def joint_path(self, base: int | str | LinkState, target: int | str | LinkState) -> JointPath:
         """Return the joints between two links: hrp::Body::getJointPath.
@@ -246,10 +284,15 @@ class BodyState(StateArrays):
 
         Returns:
             Linear momentum in [kg m/s] and angular momentum in [kg m^2/s], (3,) or (m, 3) each.
+
+        Raises:
+            ValueError: ``about`` is not finite or of another shape.
         """
+        origin = self.p[..., 0, :]
+        point = finite("about", about, (3,), origin.shape)
         both = self._computed(lambda a: total_momentum(self._tree, a))
         P, L = both[..., :3], both[..., 3:]
-        arm = skews(self.p[..., 0, :] - np.asarray(about, dtype=np.float64))
+        arm = skews(origin - point)
         return P, L + (arm @ P[..., None])[..., 0]
 
     def calc_cm_jacobian(self, base: int | str | LinkState | None = None) -> Array:

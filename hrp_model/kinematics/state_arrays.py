@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..rigid import Array
 from .arrays import Arrays
+from .checks import numbers
 from .spatial import cross
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class StateArrays:
         body: The model.
         batch: Number of postures; None for one, without a leading axis.
     """
+
+    __slots__ = ("__weakref__", "_arrays", "body")
 
     def __init__(self, body: Body, batch: int | None) -> None:
         self.body = body
@@ -48,7 +51,7 @@ class StateArrays:
 
     @q.setter
     def q(self, value: ArrayLike) -> None:
-        values, joints = np.asarray(value, dtype=np.float64), len(self.body.moving_links)
+        values, joints = numbers("q", value), len(self.body.moving_links)
         if values.ndim > 2 or (values.ndim and values.shape[-1] != joints):
             shapes = f"({joints},) or (postures, {joints})"
             raise ValueError(f"q must have shape {shapes}, got {values.shape}")
@@ -134,7 +137,7 @@ class StateArrays:
 
     def _fitting(self, name: str, value: ArrayLike) -> Array:
         """Return finite numbers: one for all joints, one each, or one each per posture."""
-        values, shape = np.asarray(value, dtype=np.float64), self._arrays.q.shape
+        values, shape = numbers(name, value), self._arrays.q.shape
         if values.shape not in ((), shape[-1:], shape):
             raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
         return self._finite(name, values)

@@ -21,8 +21,9 @@ from ..rigid import Array
 if TYPE_CHECKING:
     from ..body import Body, Link
 
-# Postures per stretch: many, so that numpy's calls cost little, but in the cache.
-STRETCH = 4096
+# Postures per stretch: many, so that numpy's calls cost little, but a link and its parent, and
+# what is computed between them, stay in the cache.
+STRETCH = 5120
 _LINE = 8  # numbers in a cache line
 # What adds up to a vector: columns of a rotation, each with its factor.
 Terms = tuple[tuple[int, float], ...]
@@ -71,14 +72,14 @@ def fill_poses(steps: Sequence[Step], q: Array, p: Array, columns: Array) -> Non
         columns: Columns of the links' rotations, shape (k, 3, 3, m); row 0 is given.
     """
     count = -(-len(q) // STRETCH)
-    most = -(-len(q) // count)
-    scratch, joints = aligned((8, 3, most)), aligned((4, q.shape[1], most))
+    most = -(-len(q) // (count * _LINE)) * _LINE  # so that each begins with a cache line
+    half_angles, scratch = aligned((q.shape[1], most)), aligned((8, 3, most))
     with _unbuffered():
         for start in range(0, len(q), most):
             part = slice(start, start + most)
             size = slice(len(q[part]))
-            np.multiply(q[part].T, 0.5, out=joints[0, :, size])
-            _fill(steps, joints[..., size], p[..., part], columns[..., part], scratch[..., size])
+            np.multiply(q[part].T, 0.5, out=half_angles[:, size])
+            _fill(steps, half_angles[:, size], p[..., part], columns[..., part], scratch[..., size])
 
 
 @contextmanager
@@ -92,73 +93,77 @@ def _unbuffered() -> Iterator[None]:
 
 
 def aligned(shape: tuple[int, ...]) -> Array:
-    """Return zeros whose last axis is contiguous and always begins with a cache line.
+    """Return memory whose last axis is contiguous and always begins with a cache line.
 
     Vector instructions are twice as fast there. The number of lines between two beginnings is
-    odd, so that they do not compete for the same places in the cache.
+    odd, so that they do not compete for the same places in the cache. Nothing is written yet.
     """
     row = (-(-shape[-1] // _LINE) | 1) * _LINE
     count = math.prod(shape[:-1]) * row
-    memory = np.zeros(count + _LINE)
+    memory = np.empty(count + _LINE)
     start = -(memory.ctypes.data // memory.itemsize) % _LINE
     return memory[start : start + count].reshape(*shape[:-1], row)[..., : shape[-1]]
 
 
-def _fill(steps: Sequence[Step], joints: Array, p: Array, columns: Array, scratch: Array) -> None:
-    """Compute the poses of one stretch; ``joints[0]`` holds half the joint positions."""
-    half_angle, cos, sin, minus_sin = joints
-    # Both by the tangent of the half angle: numpy has that one vectorised.
-    np.tan(half_angle, out=sin)
-    np.add(np.multiply(sin, sin, out=cos), 1.0, out=cos)
-    np.divide(2.0, cos, out=cos)
-    np.multiply(sin, cos, out=sin)
-    np.subtract(cos, 1.0, out=cos)
-    np.negative(sin, out=minus_sin)
-    sines = joints[2:, :, None].swapaxes(0, 1)
-    pair, first, second = scratch[:2], scratch[2:5], scratch[5:]
+def _fill(
+    steps: Sequence[Step], half_angles: Array, p: Array, columns: Array, scratch: Array
+) -> None:
+    """Compute the poses of one stretch; ``half_angles`` are half the joint positions, (n, m)."""
+    first, second, temporary, (cos, sin, _) = scratch[:3], scratch[3:6], scratch[6], scratch[7]
     for row, step in enumerate(steps, start=1):
         source, target = columns[step.parent], columns[row]
         start, place = p[step.parent], p[row]
         for column, length in step.offset:
-            start = np.add(start, np.multiply(source[column], length, out=pair[0]), out=place)
+            reach = np.multiply(source[column], length, out=temporary)
+            start = np.add(start, reach, out=place)
         for column, length in step.slide:
-            reach = 2.0 * length * half_angle[step.joint]
-            start = np.add(start, np.multiply(source[column], reach, out=pair[0]), out=place)
+            reach = np.multiply(source[column], half_angles[step.joint], out=temporary)
+            reach *= 2.0 * length
+            start = np.add(start, reach, out=place)
         if start is not place:
             np.copyto(place, start)
         if step.before:
             into = first if step.axis else target
-            _combine(step.before, source, into, pair[0])
+            _combine(step.before, source, into, temporary)
             source = into
         elif not step.axis:
             np.copyto(target, source)
         if step.axis:
+            _cos_sin(half_angles[step.joint], cos, sin)
             turned = second if step.after else target
-            _turn(step.axis, source, turned, (cos[step.joint], sines[step.joint]), pair)
+            _turn(step.axis, source, turned, (cos, sin), temporary)
             if step.after:
-                _combine(step.after, second, target, pair[0])
+                _combine(step.after, second, target, temporary)
+
+
+def _cos_sin(half_angle: Array, cos: Array, sin: Array) -> None:
+    """Compute both by the tangent of the half angle: numpy has that one vectorised."""
+    np.tan(half_angle, out=sin)
+    np.multiply(sin, sin, out=cos)
+    np.add(cos, 1.0, out=cos)
+    np.divide(2.0, cos, out=cos)
+    np.multiply(sin, cos, out=sin)
+    np.subtract(cos, 1.0, out=cos)
 
 
 def _turn(
-    axis: tuple[int, float], source: Array, target: Array, cos_sin: tuple[Array, Array], pair: Array
+    axis: tuple[int, float],
+    source: Array,
+    target: Array,
+    cos_sin: tuple[Array, Array],
+    temporary: Array,
 ) -> None:
     """Turn a frame about one of its axes: columns i, j become c i + s j, c j - s i."""
     still, direction = axis
+    i, j = (still + 1) % 3, (still + 2) % 3
+    if direction < 0.0:
+        i, j = j, i
     cos, sin = cos_sin
-    turning, exchanged = _TURNING[still]
-    out = target[turning]
     np.copyto(target[still], source[still])
-    np.multiply(source[turning], cos, out=out)
-    np.multiply(source[exchanged], sin if direction > 0.0 else sin[::-1], out=pair)
-    np.add(out, pair, out=out)
-
-
-# The columns i, j that a turn about one of the axes mixes, and j, i.
-_TURNING = (
-    (slice(1, 3), slice(2, 0, -1)),
-    (slice(2, None, -2), slice(0, 3, 2)),
-    (slice(0, 2), slice(1, None, -1)),
-)
+    out = np.multiply(source[i], cos, out=target[i])
+    np.add(out, np.multiply(source[j], sin, out=temporary), out=out)
+    out = np.multiply(source[j], cos, out=target[j])
+    np.subtract(out, np.multiply(source[i], sin, out=temporary), out=out)
 
 
 def _combine(terms: Columns, source: Array, target: Array, temporary: Array) -> None:

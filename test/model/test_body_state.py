@@ -67,8 +67,12 @@ def robot():
 
 def test_counts(robot):
     assert robot.num_links == 6
-    assert robot.num_joints == 8  # greatest id + 1, with gaps
+    assert robot.num_joints == 4  # those with an id
+    assert robot.name == "robot"
     assert [x.name for x in robot.body.moving_links] == ["RAIL", "ARM", "TWIN"]
+    assert [x.name for x in robot.joints] == ["RAIL", "ARM", "TWIN"]
+    assert [x.joint for x in robot.joints] == [0, 1, 2]
+    assert [x.name for x in robot.links] == ["TRUNK", "ARM", "RAIL", "HAND", "TRACK", "TWIN"]
     assert robot.total_mass == robot.calc_total_mass() == 12.0
 
 
@@ -197,7 +201,7 @@ def test_sensors_by_type_and_id(robot):
         SensorType.FORCE,
         "HAND",
     )
-    assert robot.sensor(1, 0).name == "F0"
+    assert robot.sensor(1, 0).name == robot.sensor("FORCE", 0).name == "F0"
     assert robot.sensor(SensorType.RATE_GYRO, 0).name == "gyro"  # goes before the IMU
     assert robot.sensor(SensorType.ACCELERATION, 0).name == "imu"
     assert robot.sensor(SensorType.VISION, 0).device is robot.body.devices[6]
@@ -211,6 +215,7 @@ def test_sensors_are_counted_by_their_ids(robot):
         "FORCE": 2, "RATE_GYRO": 1, "ACCELERATION": 1, "PRESSURE": 1, "PHOTO_INTERRUPTER": 0,
         "VISION": 1, "TORQUE": 0, "RANGE": 3,
     }  # fmt: skip
+    assert robot.num_sensors("RANGE") == 3
 
 
 def test_a_sensor_that_is_not_there(robot):
@@ -218,8 +223,11 @@ def test_a_sensor_that_is_not_there(robot):
         robot.sensor(SensorType.FORCE, 2)
     with pytest.raises(IndexError, match="no TORQUE sensor has a number"):
         robot.sensor(SensorType.TORQUE, 0)
-    with pytest.raises(ValueError, match="0 is not a valid SensorType"):
-        robot.sensor(0, 0)
+    for absent in (0, "FORCES", 1.5):
+        with pytest.raises(ValueError, match=r"no sensor type .*; they are FORCE \(1\), RATE_GYRO"):
+            robot.sensor(absent, 0)
+        with pytest.raises(ValueError, match="no sensor type"):
+            robot.num_sensors(absent)
 
 
 def test_the_sensors_of_a_link(robot):

@@ -260,6 +260,41 @@ def test_a_position_alone():
     assert not path.calc_inverse_kinematics([0.7, 0.1, 1.0])
 
 
+def limited_arm(seed):
+    """Six oblique joints with ranges of 4 rad, and a pose that they can reach."""
+    rng = np.random.default_rng(seed)
+    links = [Link(name="ROOT", parent=None, joint=Joint(type=FIXED, name="ROOT"))]
+    for i in range(6):
+        axis, least = rng.normal(size=3), rng.uniform(-3.5, -0.5)
+        axis /= np.linalg.norm(axis)
+        joint = Joint(type=TURN, name=f"J{i}", axis=axis, position=Range(least, least + 4.0))
+        pose = Pose(rpy_matrix(*rng.normal(size=3)), rng.normal(size=3) * 0.2)
+        links.append(Link(name=f"J{i}", parent=links[-1].name, joint=joint, X_PL=pose))
+    state = BodyState(Body(name="arm", links=tuple(links)))
+    lower, upper = np.array([(x.llimit, x.ulimit) for x in state.joints]).T
+    goal, start = rng.uniform(lower, upper, (2, 6))
+    state.q = goal
+    state.calc_forward_kinematics()
+    p, R = state.p[-1].copy(), state.R[-1].copy()
+    state.q = start
+    state.calc_forward_kinematics()
+    return state, p, R, (lower, upper)
+
+
+def test_nearly_every_pose_within_the_limits_is_found():
+    reached = 0
+    for seed in range(40):
+        state, p, R, (lower, upper) = limited_arm(seed)
+        found = state.joint_path("ROOT", "J5").calc_inverse_kinematics(p, R)
+        assert (lower <= found.q).all()
+        assert (found.q <= upper).all()
+        if found:
+            np.testing.assert_allclose(state.p[-1], p, atol=2e-8)
+            np.testing.assert_allclose(state.R[-1], R, atol=2e-8)
+            reached += 1
+    assert reached >= 38
+
+
 def test_equal_questions_have_equal_answers():
     answers = []
     for _ in range(2):
@@ -308,11 +343,11 @@ def test_a_path_without_joints_can_only_stay():
 @pytest.mark.parametrize(
     ("p", "R", "said"),
     [
-        ([1, 2], np.eye(3), "p must be three finite numbers"),
-        ([1, 2, np.nan], np.eye(3), "p must be three finite numbers"),
-        ([1, 2, 3], np.eye(4), "R must be a rotation matrix"),
-        ([1, 2, 3], 2 * np.eye(3), "R must be a rotation matrix"),
-        ([1, 2, 3], np.diag([1, 1, -1]), "R must be a rotation matrix"),
+        ([1, 2], np.eye(3), r"p must have shape \(3,\), got shape \(2,\)"),
+        ([1, 2, np.nan], np.eye(3), r"p\[2\] is nan, which is not finite"),
+        ([1, 2, 3], np.eye(4), r"R must have shape \(3, 3\), got shape \(4, 4\)"),
+        ([1, 2, 3], 2 * np.eye(3), "R must be a rotation"),
+        ([1, 2, 3], np.diag([1, 1, -1]), "R must be a rotation"),
     ],
 )
 def test_a_goal_that_is_no_pose_is_refused(p, R, said):

@@ -16,7 +16,7 @@ COUNT = 11
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """So that a few postures are computed in several stretches, the last one incomplete."""
-    monkeypatch.setattr(sweep, "STRETCH", 4)
+    monkeypatch.setattr(sweep, "STRETCH", 8)
     monkeypatch.setattr(state, "_PART", 3)
 
 
