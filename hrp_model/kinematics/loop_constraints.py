@@ -1,0 +1,204 @@
+"""What extra joints demand of a posture: a residual that is zero where they hold, and its slope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..body import Body, ExtraJoint, ExtraJointType
+from ..rigid import Array, Pose, unit_vector
+from .loop_rows import NUM_ROWS, Indices, RelativeRows
+from .state import BodyState
+
+HUGE = 1e9  # what no mechanism has, in [m], [rad] or without unit
+
+# Rows of a relative pose that each type holds at zero: the position of B's point along t1, t2
+# and the axis, then three entries of the relative rotation; see ``LoopConstraints``.
+_ROWS = {
+    ExtraJointType.BALL: (0, 1, 2),
+    ExtraJointType.XY: (0, 1),
+    ExtraJointType.Z: (2,),
+    ExtraJointType.PISTON: (0, 1, 3, 4),
+    ExtraJointType.HINGE: (0, 1, 2, 3, 4),
+    ExtraJointType.FIXED: (0, 1, 2, 3, 4, 5),
+}
+
+
+class LoopConstraints:
+    """Extra joints of a body as equations in the joints that move them.
+
+    In frame C of an extra joint, whose axes are t1, t2 and the joint's axis, the rows are the
+    position p of B's point seen from A's, in [m], and the entries (t1, axis), (t2, axis) and
+    (t1, t2) of the rotation between the two ends, which are sines of small angles in [rad];
+    of these six each type has those that it holds.
+
+    Where the model turns neither of the two joint frames, it gives two points and an axis, and
+    the links stand in its initial posture as the joint wants them turned: that is also how a
+    simulation makes such a joint. Else the joint frames say it.
+
+    Attributes:
+        extra_joints: The constraints.
+        joints: Which elements of the body's joint vector change any of them, shape (m,).
+        ends: Pose of each extra joint's frame J in link A, and in link B when it holds.
+        axes: The axis of each, expressed in J.
+        initial: Positions of ``joints`` in the model's initial posture, shape (m,).
+        rows: Number of equations of each extra joint.
+        lengths: Which of all rows are in [m], shape (r,).
+
+    Args:
+        body: The model.
+        extra_joints: Some of its extra joints; by default all.
+
+    Raises:
+        KeyError: An extra joint names a link that is none.
+        ValueError: A number is not finite, or larger than any mechanism, or an axis is zero.
+    """
+
+    def __init__(self, body: Body, extra_joints: Sequence[ExtraJoint] | None = None) -> None:
+        self.extra_joints = tuple(body.extra_joints if extra_joints is None else extra_joints)
+        chains = _chains(body, self.extra_joints)
+        _check(chains, self.extra_joints)
+        self._state = BodyState(chains)
+        self._state.p[0], self._state.R[0] = np.zeros(3), np.eye(3)
+        self._state.calc_forward_kinematics()
+        self._a, self._b = (
+            np.array([chains.link_index(x.links[end]) for x in self.extra_joints], dtype=np.intp)
+            for end in (0, 1)
+        )
+        self.ends = self._ends()
+        self.axes = tuple(x.X_AJ.R.T @ _unit_axis(x) for x in self.extra_joints)
+        signs = np.array([_signs(chains, x) for x in self.extra_joints])
+        signs = signs.reshape(len(self.extra_joints), len(chains.moving_links))
+        used = np.flatnonzero(signs.any(axis=0))
+        place = {link.name: i for i, link in enumerate(body.moving_links)}
+        names = [chains.moving_links[i].name for i in used]
+        self.joints: Indices = np.array([place[name] for name in names], dtype=np.intp)
+        self.initial = self._state.q[used]
+        self.rows = tuple(len(_ROWS[x.type]) for x in self.extra_joints)
+        rows = np.array(
+            [NUM_ROWS * i + row for i, x in enumerate(self.extra_joints) for row in _ROWS[x.type]],
+            dtype=np.intp,
+        )
+        self.lengths = rows % NUM_ROWS < 3
+        self._free = np.array(
+            [[r not in _ROWS[x.type] for r in (5, 5, 4)] for x in self.extra_joints], dtype=bool
+        ).reshape(-1, 3)
+        self._relative = RelativeRows(chains, self._pairs(), used, signs[:, used], rows)
+
+    def residual(self, q: Array) -> Array:
+        """Return the residual alone, shape (r,); see ``evaluate``."""
+        return self._relative.residual(self._relative.matrices(q))
+
+    def evaluate(self, q: Array) -> tuple[Array, Array, Array]:
+        """Return the residual, its Jacobian, and what ``upright`` judges.
+
+        Args:
+            q: Positions of ``joints`` in [rad] or [m], shape (m,).
+
+        Returns:
+            Of the first two the shapes are (r,) and (r, m), with the rows of one extra joint
+            after the other.
+        """
+        return self._relative.evaluate(q)
+
+    def sums(self) -> Array:
+        """Return what adds up rows of lengths, then of angles, by extra joint, (2, joints, r)."""
+        owner = np.repeat(np.arange(len(self.rows)), self.rows)
+        own = owner == np.arange(len(self.rows))[:, None]
+        return np.array([own & self.lengths, own & ~self.lengths], dtype=np.float64)
+
+    def check(self, q: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the residual, shape (r,), and whether each extra joint is upright."""
+        matrices = self._relative.matrices(q)
+        return self._relative.residual(matrices), self.upright(matrices)
+
+    def upright(self, matrices: Array) -> NDArray[np.bool_]:
+        """Return whether each extra joint is the right way round.
+
+        Where an axis points backwards the residual is zero as well.
+
+        Args:
+            matrices: From ``evaluate``.
+        """
+        return np.asarray(((self._relative.diagonals(matrices) > 0.0) | self._free).all(axis=1))
+
+    def _pairs(self) -> list[tuple[int, int, Pose, Pose]]:
+        """Return the links of each extra joint and its frame C in them."""
+        in_J = [Pose(_basis(axis)) for axis in self.axes]
+        places = zip(self._a, self._b, strict=True)
+        return [
+            (int(a), int(b), X_AJ @ X_JC, X_BJ @ X_JC)
+            for (a, b), (X_AJ, X_BJ), X_JC in zip(places, self.ends, in_J, strict=True)
+        ]
+
+    def _ends(self) -> list[tuple[Pose, Pose]]:
+        R = self._state.R
+        made = []
+        for x, a, b in zip(self.extra_joints, self._a, self._b, strict=True):
+            turned = not all(np.array_equal(X.R, np.eye(3)) for X in (x.X_AJ, x.X_BJ))
+            made.append((x.X_AJ, x.X_BJ if turned else Pose(R[b].T @ R[a], x.X_BJ.p)))
+        return made
+
+
+def loop_joints(body: Body, extra: ExtraJoint) -> list[int]:
+    """Return the joints round the loop that an extra joint closes, as elements of q."""
+    return [i for i, sign in enumerate(_signs(body, extra)) if sign]
+
+
+def _signs(body: Body, extra: ExtraJoint) -> list[float]:
+    """Return 1, -1 or 0 for each joint: it moves end B away from A, A from B, or neither."""
+    carrying_a, carrying_b = (_ancestors(body, name) for name in extra.links)
+    return [float(x.name in carrying_b) - float(x.name in carrying_a) for x in body.moving_links]
+
+
+def _ancestors(body: Body, name: str) -> set[str]:
+    """Return a link and those above it, but not the root, whose joint moves all alike."""
+    found: set[str] = set()
+    link = body.link(name)
+    while link.parent is not None:
+        found.add(link.name)
+        link = body.link(link.parent)
+    return found
+
+
+def loop_name(joint: ExtraJoint) -> str:
+    """Return what a loop is called in messages: its name, or its two links."""
+    return joint.name or " - ".join(joint.links)
+
+
+def _unit_axis(joint: ExtraJoint) -> Array:
+    axis = unit_vector(joint.axis)
+    if axis is None:
+        raise ValueError(f"extra joint '{loop_name(joint)}' has a zero axis")
+    return axis
+
+
+def _check(chains: Body, extra_joints: Sequence[ExtraJoint]) -> None:
+    for joint in extra_joints:
+        ends = (joint.X_AJ.R, joint.X_BJ.R, joint.X_AJ.p, joint.X_BJ.p, joint.axis)
+        if not all((np.abs(x) < HUGE).all() for x in ends):
+            raise ValueError(f"extra joint '{loop_name(joint)}' has numbers beyond all sense")
+    for link in chains.links[1:]:
+        numbers = (link.X_PL.R, link.X_PL.p, link.joint.axis, np.array(link.joint.initial))
+        if not all((np.abs(x) < HUGE).all() for x in numbers):
+            raise ValueError(f"link '{link.name}' in a closed loop has numbers beyond all sense")
+
+
+def _basis(axis: Array) -> Array:
+    """Return the rotation R_JC, whose columns are t1, t2 and the axis."""
+    t1 = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
+    t1 /= np.linalg.norm(t1)
+    return np.array([t1, np.cross(axis, t1), axis]).T
+
+
+def _chains(body: Body, extra_joints: Sequence[ExtraJoint]) -> Body:
+    """Return the part of a body between its root and the ends of extra joints.
+
+    The fewer links, the faster; where the root is does not matter, as both ends move with it.
+    """
+    kept = {body.root.name}.union(
+        *(_ancestors(body, name) for joint in extra_joints for name in joint.links)
+    )
+    return Body(name=body.name, links=tuple(link for link in body.links if link.name in kept))

@@ -1,0 +1,14 @@
+"""Closed loops: closing them, and the joints that follow others because of them."""
+
+from .loop_closure import LoopClosure, LoopError, Miss
+from .loop_mimic import Mimic, loop_closures, loop_groups, mimic_joints
+
+__all__ = [
+    "LoopClosure",
+    "LoopError",
+    "Mimic",
+    "Miss",
+    "loop_closures",
+    "loop_groups",
+    "mimic_joints",
+]

@@ -1,0 +1,177 @@
+"""What is told of joints round loops, where it is little, noisy or contradictory."""
+
+from dataclasses import replace
+from math import cos, hypot, pi, sin
+
+import numpy as np
+import pytest
+from loop_bodies import (
+    PLANAR,
+    REVOLUTE,
+    X,
+    Y,
+    at,
+    base,
+    drawn_slider_crank,
+    four_bar,
+    link,
+    scissor_lift,
+    slider_crank,
+    slider_position,
+    tie,
+    tilted,
+)
+
+from hrp_model.body import Body
+from hrp_model.closed_loops import ClosedLoops
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.frames import body_frames
+from hrp_model.kinematics.loops import LoopClosure
+
+GRASHOF = (0.2, 0.5, 0.4, 0.5)
+
+
+def loops(body):
+    return ClosedLoops(body, body_frames(body, Diagnostics()))
+
+
+def rod_ends(positions, crank, rod):
+    """Return where crank and rod put the pin of the slider."""
+    a, b = positions["CRANK"], positions["CRANK"] + positions["ROD"]
+    return crank * cos(a) + rod * cos(b), crank * sin(a) + rod * sin(b)
+
+
+@pytest.mark.parametrize("kind", PLANAR)
+@pytest.mark.parametrize("angle", [0.3, 1.5, 3.0])
+def test_a_slider_crank_drawn_in_line_follows_its_slider(kind, angle):
+    body = tilted(slider_crank(kind=kind), Y, 0.4)
+    positions, problems, residual = loops(body).complete({"SLIDER": slider_position(angle)})
+    assert problems == ()
+    assert max(residual) < 1e-10
+    assert abs(positions["CRANK"]) == pytest.approx(angle, abs=1e-9)
+
+
+@pytest.mark.parametrize("drawn", [0.0, 1e-9, 1e-6, 1e-5, 1e-3, pi - 1e-6, pi])
+@pytest.mark.parametrize(("crank", "rod"), [(0.2, 0.5), (20.0, 50.0), (0.002, 0.005)])
+def test_a_preferred_joint_leads_however_the_model_is_drawn(drawn, crank, rod):
+    body = drawn_slider_crank(drawn, crank, rod)
+    for name in ("CRANK", "ROD", "SLIDER"):
+        closure = LoopClosure(body, prefer=[name])
+        assert [body.moving_links[i].name for i in closure.independent] == [name]
+    slider = crank * cos(1.0) + np.sqrt(rod**2 - (crank * sin(1.0)) ** 2)
+    positions, problems, _ = loops(body).complete({"SLIDER": slider})
+    assert problems == ()
+    np.testing.assert_allclose(rod_ends(positions, crank, rod), (slider, 0.0), atol=1e-9 * rod)
+    assert abs(np.arctan2(sin(positions["CRANK"]), cos(positions["CRANK"]))) == pytest.approx(1.0)
+
+
+def test_a_preferred_joint_leads_where_the_drawing_shows_another_way_of_moving():
+    """Folded flat, crank and rod of equal length turn together, and the slider stays."""
+    body = drawn_slider_crank(pi, 0.3, 0.3)
+    closure = LoopClosure(body, prefer=["SLIDER"])
+    assert [body.moving_links[i].name for i in closure.independent] == ["SLIDER"]
+    positions, problems, _ = loops(body).complete({"SLIDER": 0.4})
+    assert problems == ()
+    np.testing.assert_allclose(rod_ends(positions, 0.3, 0.3), (0.4, 0.0), atol=1e-9)
+
+
+def test_positions_that_agree_leave_no_residual():
+    angle = 0.7
+    everything = {"CRANK": angle, "SLIDER": slider_position(angle)}
+    everything["ROD"] = loops(slider_crank()).complete({"CRANK": angle}).positions["ROD"]
+    found = loops(slider_crank()).complete(everything)
+    assert found.problems == ()
+    assert max(found.residual) < 1e-12
+
+
+@pytest.mark.parametrize("more", [{}, {"ROD": 0.1}])
+def test_positions_that_contradict_each_other_are_told(more):
+    told = {"CRANK": 0.5, "SLIDER": slider_position(0.5) + 0.123}
+    if more:
+        told["ROD"] = loops(slider_crank()).complete({"CRANK": 0.5}).positions["ROD"]
+    found = loops(slider_crank()).complete(told)
+    assert found.positions.items() >= told.items()
+    [sentence] = found.problems
+    names = "CRANK = 0.5 rad, ROD = -0.693 rad, SLIDER" if more else "CRANK = 0.5 rad, SLIDER"
+    assert sentence == (
+        f"the loop 'tie' is open by 123 mm at {names} = 0.08924 m, which it does not allow"
+    )
+    assert found.residual.length == pytest.approx(0.123)
+
+
+def test_a_residual_is_the_distance_between_the_ends():
+    a, b, c, d = GRASHOF
+    body = four_bar(*GRASHOF)
+    closed = loops(body).complete({"CRANK": 1.2}).positions
+    told = closed | {"ROCKER": closed["ROCKER"] + 0.2}
+    tip = np.array([d + c * cos(told["ROCKER"]), c * sin(told["ROCKER"])])
+    angle = told["CRANK"] + told["COUPLER"]
+    end = [a * cos(1.2) + b * cos(angle), a * sin(1.2) + b * sin(angle)]
+    residual = loops(body).complete(told).residual
+    assert residual.length == pytest.approx(hypot(*(tip - end)), abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0])
+def test_noise_of_encoders_is_no_contradiction(size):
+    body = drawn_slider_crank(0.3, 0.2 * size, 0.5 * size)
+    some, random = loops(body), np.random.default_rng(4)
+    for angle in np.linspace(0.3, 3.0, 30):
+        crank, slider = 0.2 * size, some.complete({"CRANK": angle}).positions["SLIDER"]
+        told = {
+            "CRANK": angle + random.uniform(-4e-3, 4e-3),
+            "SLIDER": slider + random.uniform(-4e-3, 4e-3) * crank,
+        }
+        found = some.complete(told)
+        assert found.problems == ()
+        assert 0.0 < found.residual.length < 2e-3 * size
+        told["SLIDER"] += 0.1 * crank
+        assert some.complete(told).problems
+
+
+def test_noise_at_a_dead_centre_is_no_contradiction():
+    crank = loops(slider_crank())
+    positions, problems, residual = crank.complete({"SLIDER": 1e-5})
+    assert problems == ()
+    assert positions["CRANK"] == pytest.approx(0.0, abs=1e-2)
+    assert residual.length == pytest.approx(1e-5, rel=1e-3)
+    assert len(crank.complete({"SLIDER": 0.02}).problems) == 1
+
+
+def test_what_no_joint_can_change_is_no_residual():
+    body = four_bar(*GRASHOF)
+    aside = replace(body.extra_joints[0], X_AJ=at(GRASHOF[1], z=0.04))
+    found = loops(replace(body, extra_joints=(aside,))).complete({"CRANK": 1.3})
+    assert found.problems == ()
+    assert max(found.residual) < 1e-10
+
+
+def test_joints_that_a_loop_holds_still_cannot_be_told_otherwise():
+    """Three bars make a triangle, which nothing moves."""
+    links = (
+        base(),
+        link("A", "BASE", REVOLUTE, id=0, initial=pi / 3),
+        link("B", "BASE", REVOLUTE, X_PL=at(1.0), initial=2 * pi / 3),
+    )
+    body = Body(name="rigid", links=links, extra_joints=(tie("A", "B", at(1.0), at(1.0)),))
+    rigid = loops(body)
+    assert rigid.complete({"A": pi / 3}).problems == ()
+    [sentence] = rigid.complete({"A": 1.5}).problems
+    assert sentence.endswith(" at A = 1.5 rad, which it does not allow")
+
+
+def test_an_axis_that_points_backwards_is_half_a_turn_off():
+    links = (base(), link("A", "BASE", REVOLUTE, X), link("B", "BASE", REVOLUTE, X))
+    body = Body(name="pair", links=links, extra_joints=(tie("A", "B", at(), at()),))
+    found = loops(body).complete({"A": 0.0, "B": pi})
+    assert found.residual.angle == pi
+    assert len(found.problems) == 1
+
+
+def test_a_problem_stays_while_other_joints_are_told():
+    lift = scissor_lift()
+    body = replace(lift, links=(*lift.links, link("HEAD", "B2", REVOLUTE)))
+    some = loops(body)
+    assert some.complete({"SLIDER": 1.5}).problems
+    assert some.complete({"HEAD": 0.1}).problems
+    assert not some.complete({"SLIDER": 0.8}).problems
+    assert not some.complete({"HEAD": 0.2}).problems
