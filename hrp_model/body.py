@@ -62,6 +62,8 @@ class Joint:
         effort: Range of the joint torque or force, in [N m] or [N].
         equivalent_rotor_inertia: Gear ratio squared times rotor inertia, in [kg m^2] or [kg].
         gear_ratio, rotor_inertia, torque_const: Of the motor, as far as the model says.
+        damping: Viscous friction at the joint, in [N m s/rad] or [N s/m].
+        friction: Coulomb friction at the joint, in [N m] or [N].
     """
 
     type: JointType
@@ -76,6 +78,8 @@ class Joint:
     gear_ratio: float = 1.0
     rotor_inertia: float = 0.0
     torque_const: float = 1.0
+    damping: float = 0.0
+    friction: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))
@@ -84,6 +88,11 @@ class Joint:
     def moves(self) -> bool:
         """Whether the joint has one coordinate q that moves its link."""
         return self.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the link never moves relative to its parent; of a track only the surface does."""
+        return self.type in (JointType.FIXED, JointType.TRACK)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

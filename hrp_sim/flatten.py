@@ -125,7 +125,7 @@ def _group(body: Body, fixed: bool, watched: set[str]) -> tuple[IntArray, list[l
     members: list[list[int]] = []
     for i, link in enumerate(body.links):
         parent = body.parent_indices[i]
-        rigid = link.joint.type in (JointType.FIXED, JointType.TRACK)
+        rigid = link.joint.is_fixed
         if parent < 0 and fixed:
             continue
         if parent >= 0 and rigid and link.name not in watched:

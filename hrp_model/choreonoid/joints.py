@@ -33,6 +33,7 @@ _AXIS = ("joint_axis", "jointAxis")
 _ACTUATION = ("actuation_mode", "actuationMode")
 _ANGLE = ("joint_angle", "jointAngle")
 _DISPLACEMENT = ("joint_displacement", "jointDisplacement")
+_VISCOSITY, _FRICTION = "jointViscosity", "jointFriction"
 _MOTOR = (
     "gear_ratio", "gearRatio", "rotor_inertia", "rotorInertia", "joint_axis_inertia",
     "torque_const", "torqueConst",
@@ -66,6 +67,8 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
         gear_ratio=gear,
         rotor_inertia=rotor,
         torque_const=torque_const,
+        damping=_resistance(mapping, _VISCOSITY, base.damping),
+        friction=_resistance(mapping, _FRICTION, base.friction),
     )
 
 
@@ -89,6 +92,17 @@ def _motor(mapping: Mapping, torque_const: float) -> tuple[float, float, float, 
     rotor = mapping.number("rotor_inertia", "rotorInertia", default=0.0)
     inertia = mapping.number("joint_axis_inertia", default=gear * gear * rotor)
     return inertia, gear, rotor, mapping.number("torque_const", "torqueConst", default=torque_const)
+
+
+def _resistance(mapping: Mapping, key: str, default: float) -> float:
+    """Read how a joint resists its motion, at the joint: SI units, never an angle unit."""
+    if mapping.lacks(key):  # as of most joints
+        return default
+    value = mapping.number(key, default=default)
+    if value < 0.0:
+        message = f"{key} is {value:g}: a joint does not push itself; it counts as 0"
+        mapping.diagnostics.warn("negative-resistance", message, mapping.at(key))
+    return max(value, 0.0)
 
 
 def _id(mapping: Mapping, default: int | None) -> int | None:

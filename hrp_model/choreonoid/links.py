@@ -28,10 +28,12 @@ _READ_KEYS = words(
     joint_id jointId joint_angle jointAngle joint_displacement jointDisplacement joint_range
     jointRange max_joint_velocity maxJointVelocity joint_velocity_range jointVelocityRange
     max_joint_effort maxJointEffort rotor_inertia rotorInertia gear_ratio gearRatio
-    joint_axis_inertia torque_const torqueConst mass center_of_mass centerOfMass inertia
-    material import elements
+    joint_axis_inertia torque_const torqueConst jointViscosity jointFriction mass center_of_mass
+    centerOfMass inertia material import elements
     """
 )
+# Of plugins for physics, beside those that are read: no slips of the pen.
+_OTHERS_KEYS = ("jointStaticFriction", "jointStiffness")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,9 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
         default_mass = ""
     else:
         mass = _without_rest(read_mass(mapping, _UNIT))
-        default_mass = "" if "inertia" in mass_keys else "inertia" if mass_keys else "mass"
+        default_mass = "inertia" if mass_keys else "mass"
+        if "inertia" in mass_keys or mass.mass == 0.0:
+            default_mass = ""
     visual = tuple(contents.visual)
     link = Link(
         name=name,
@@ -126,7 +130,7 @@ def link_info(mapping: Mapping, own: tuple[str, ...] = ()) -> dict[str, object]:
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
     """Warn about keys that look like misspelt ones of a link's, or of the entry's ``own``."""
-    finish_open(mapping, _READ_KEYS.union(own) if own else _READ_KEYS)
+    finish_open(mapping, _READ_KEYS.union(own) if own else _READ_KEYS, _OTHERS_KEYS)
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:

@@ -19,6 +19,10 @@ CODES = {
         "the ids of devices of one kind have a gap",
         "number the devices of each kind 0, 1, 2, ... without leaving one out",
     ),
+    "dropped-by-gazebo": (
+        "Gazebo leaves out a link without mass, and all that hangs on it",
+        "give the link a mass, or join it by a fixed joint to one that has a mass",
+    ),
     "duplicate-device-id": (
         "two devices of one kind have the same id",
         "number the devices of each kind 0, 1, 2 and so forth",
@@ -40,13 +44,17 @@ CODES = {
         "a field of view is impossible",
         "write the full angle, in the unit of the file: above 0, below 180 degrees",
     ),
+    "flat-collision-shape": (
+        "a collision shape has no thickness",
+        "a flat mesh is made up to 1 mm thick: model its thickness if that matters",
+    ),
     "frame-name-collision": (
         "two links or devices would have the same frame",
         "give every link and device a name of its own",
     ),
     "illegal-name": (
         "a name has characters that URDF or TF cannot carry",
-        'use printable characters, and no "/" in front',
+        'use printable characters, no "/" in front, and no blank in front or at the end',
     ),
     "image-size": ("an image has an impossible size", "write width and height in pixels"),
     "inertia-not-positive": (
@@ -62,7 +70,10 @@ CODES = {
         "check the units (kg m^2), and that it is about the centre of mass",
     ),
     "initial-out-of-range": ("a joint starts outside its range", "write a start within the range"),
-    "inverted-limits": ("limits are the wrong way round", "write the lower limit first"),
+    "initial-overlap": (
+        "links overlap in the initial posture, though no joint connects them",
+        "the SRDF turns off collisions between them; if those are real, change the posture",
+    ),
     "inverted-range": ("a range is the wrong way round", "write the lower limit first"),
     "joint-id-gap": (
         "the joint ids have a gap",
@@ -80,6 +91,18 @@ CODES = {
         "the beam of a light is impossible",
         "write an angle from 0 to 180 degrees, in the unit of the file",
     ),
+    "joint-named-like-link": (
+        "joints have the names of links",
+        "use --frame-prefix, or --link-naming segment for a model with named Segments",
+    ),
+    "loop-gap": (
+        "the two ends of a closed loop do not meet",
+        "check where the extra joint is on each of its links, its axis, and the initial posture",
+    ),
+    "lopsided-limits": (
+        "a velocity or effort has different limits in its two directions",
+        "URDF takes the larger for both: write -limit to limit if that is not meant",
+    ),
     "mass-outside-shape": (
         "a centre of mass lies far outside its shape",
         "write it in m, relative to the origin of its own link",
@@ -94,6 +117,18 @@ CODES = {
         "a link has mass but no inertia",
         "a simulation needs the inertia of everything that it turns",
     ),
+    "no-segment": (
+        "a link has no named Segment, which its name was to come from",
+        "put its shapes in a Segment with a name, or use --link-naming joint",
+    ),
+    "no-virtual-joint": (
+        "the root is fixed away from the world's origin, which an SRDF cannot say",
+        "put the root at the origin, or publish the transform from the world to it",
+    ),
+    "not-decomposed": (
+        "a mesh could not be split into convex parts, and its hull is used",
+        "simplify the mesh or split it in the model, or use --collision convex",
+    ),
     "not-finite": (
         "a number is not finite",
         "write a number; leave a limit out where there is none",
@@ -102,9 +137,17 @@ CODES = {
         "a velocity or effort cannot change its sign",
         "write the range as -limit to limit",
     ),
+    "nothing-to-control": (
+        "controllers have no joint to command",
+        "give the joints that have motors a joint id, or leave <ros2_control> out",
+    ),
     "open-loops": (
         "closed loops are left open",
-        "URDF knows trees only; the simulation closes the loops",
+        "URDF knows trees only; with -o the loops are written to loops.yaml beside it",
+    ),
+    "reserved-name": (
+        "a frame has the name of a simulator's own",
+        "give it another name, or use --frame-prefix",
     ),
     "scan-range": (
         "the angle that a scan covers is impossible",
@@ -126,13 +169,25 @@ CODES = {
         "a rate is impossible",
         "write how often the sensor measures in a second: above 0, up to 10000",
     ),
+    "several-segments": (
+        "a link has several Segments to be named after",
+        "leave one named Segment in each link, or use --link-naming joint",
+    ),
     "shape-without-mesh": (
         "shapes have no mesh file",
         "hrp-model urdf writes mesh files with -o or --mesh-dir",
+    ),
+    "still-track": (
+        "a continuous track becomes a fixed joint",
+        "URDF knows no tracks: describe them to the simulator, or model wheels",
     ),
     "topic-name-collision": (
         "two sensors would have the same topic",
         'rename one: topics hold letters, digits and "_" only',
     ),
     "unknown-link": ("a link does not exist", "check the spelling of the link's name"),
+    "unsound-constraint": (
+        "an extra joint does not close a loop, and is left out",
+        "give it two links that exist, finite positions, and an axis that is not zero",
+    ),
 }

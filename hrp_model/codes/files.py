@@ -29,9 +29,17 @@ CODES = {
     "duplicate-proto": ("two PROTOs have the same name", "remove one of the two, or rename it"),
     "empty-file": ("the file holds nothing", "check that the file was saved and copied completely"),
     "empty-value": ("a key has no value", "write a value, or leave the key out"),
+    "incomplete-file": (
+        "a file of the description package that was changed by hand lacks what is needed now",
+        "add what the message names",
+    ),
     "internal-error": (
         "reading the file failed in an unforeseen way",
         "this is a defect of hrp-model; please report it with the file",
+    ),
+    "kept-file": (
+        "a file that goes with the URDF was changed by hand, and is kept",
+        "move it away to have a new one written, and bring the changes in there",
     ),
     "link-outside": (
         "a symbolic link leads out of the model's folder",

@@ -91,6 +91,10 @@ CODES = {
         "a Joint stands in a Transform that moves it",
         "write the place into the Joint's own translation and rotation",
     ),
+    "negative-resistance": (
+        "a friction or damping is negative, and counts as zero",
+        "write zero or more: friction in N m (or N), damping in N m s/rad (or N s/m)",
+    ),
     "nested-humanoid": ("a robot stands inside a robot", "join their Joints into one tree"),
     "no-format": (
         "a camera does not say what it delivers",

@@ -35,6 +35,20 @@ def test_joint_types(key, word, kind, diagnostics):
     assert joint(f"{key}: {word}", diagnostics).type is kind
 
 
+def test_friction_is_in_units_of_the_joint_whatever_angles_are_in(diagnostics):
+    keys = "joint_type: revolute, jointViscosity: 2.2, jointFriction: 4.32, jointStiffness: 0"
+    keys += ", jointStaticFriction: 4.92"
+    read = joint(keys, diagnostics)
+    assert (read.damping, read.friction) == (2.2, 4.32)
+    assert joint("joint_type: revolute", diagnostics).damping == 0.0
+
+
+def test_a_joint_does_not_push_itself(diagnostics):
+    read = joint("joint_type: revolute, jointViscosity: -2.2, jointFriction: 1", diagnostics)
+    assert (read.damping, read.friction) == (0.0, 1.0)
+    assert "jointViscosity" in diagnostics.take("negative-resistance").message
+
+
 def test_a_joint_without_type_is_fixed(diagnostics):
     assert joint("joint_id: 3", diagnostics).type is JointType.FIXED
 
@@ -203,6 +217,12 @@ def test_default_masses_are_reported_where_they_move(diagnostics):
     assert read_text(text, diagnostics).total_mass == 3.0
     assert "'R'" in diagnostics.take("default-mass").message
     assert "'A'" in diagnostics.take("default-inertia").message
+
+
+def test_a_mass_of_zero_wants_no_inertia(diagnostics):
+    links = "{name: R, mass: 1}, {name: A, parent: R, joint_type: revolute, mass: 0}"
+    body = read_text(f"links: [{links}]", diagnostics)
+    assert not body.links[1].inertia.any()
 
 
 def test_an_inertia_may_be_its_upper_triangle(diagnostics):
