@@ -13,7 +13,10 @@ VERIFY = [  # independent readers of URDF, for hrp-model urdf --verify
     "yourdfpy>=0.0.52",
     "mujoco>=3.1,<4",
 ]
-DECOMPOSE = ["coacd>=1.0"]  # convex parts of collision meshes
+DECOMPOSE = [  # other collision shapes than the model's: convex hulls, convex parts
+    "scipy>=1.8",
+    "vhacdx>=0.1",
+]
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
@@ -40,6 +43,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "hrp_model": ["*.pyi"],
+        "hrp_model.urdf.templates": ["*.in"],
         "hrp_model.vrml": ["*.wrl"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*/CMakeLists.txt", "*/package.xml", "*/*/*"],
         "hrp_sim.ode": ["*.pyi"],
@@ -82,7 +86,7 @@ setup(
         "numpy>=1.21",  # every array
         "PyYAML>=5.4",  # .body and world files where our extension for libyaml was not built
         "urdf-parser-py>=0.0.4",  # builds and serialises the URDF
-        "trimesh>=3.10",  # STL, OBJ, glTF in; GLB and STL out
+        "trimesh>=3.10",  # COLLADA, glTF and PLY
         "pycollada>=0.7",  # COLLADA for trimesh
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL
@@ -94,6 +98,7 @@ setup(
         "test": [
             *VERIFY,
             *DECOMPOSE,
+            "coacd>=1.0",  # what cuts meshes into parts where vhacdx is missing
             "pytest>=7",
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
@@ -119,8 +124,8 @@ setup(
         "console_scripts": [
             "hrp-model = hrp_model.cli:main",
             "hrp-sim = hrp_sim.cli:main",
-            "model_node = hrp_model.node:main",
-            "sim_node = hrp_sim.node:main",
+            "model_node = hrp_model.entry:model_node",
+            "sim_node = hrp_sim.entry:sim_node",
         ],
     },
     zip_safe=False,

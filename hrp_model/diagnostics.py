@@ -174,6 +174,11 @@ class Diagnostics:
             raise ModelError(errors)
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number and what it counts: "1 link", "2 links", "no links"."""
+    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for a near miss, else nothing.
 

@@ -85,4 +85,7 @@ def _converted(image: Image.Image) -> Image.Image:
         return from_pixels(np.clip(values * (255.0 / top), 0, 255).astype(np.uint8)[:, :, None])
     grey = image.mode in ("1", "L", "LA", "La")
     mode = {(True, False): "L", (True, True): "LA", (False, False): "RGB", (False, True): "RGBA"}
-    return image.convert(mode[grey, opacity])
+    converted = image.convert(mode[grey, opacity])
+    if opacity and np.asarray(converted)[:, :, -1].min() == 255:  # nothing shines through
+        return converted.convert(mode[grey, False])
+    return converted

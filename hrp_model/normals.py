@@ -48,7 +48,7 @@ def _generated_normals(mesh: Mesh) -> Array:
         mesh.triangles.ravel()[order],
         flat.reshape(-1, 3)[order],
         weights.ravel()[order],
-        cos(min(mesh.crease_angle, pi)),
+        min(mesh.crease_angle, pi),
     )
     normals = np.empty_like(smooth)
     normals[order] = smooth
@@ -60,16 +60,30 @@ def _filled(vectors: Array, default: Array) -> Array:
     return np.where(np.any(vectors != 0.0, axis=-1, keepdims=True), vectors, default)
 
 
-def _blend(vertices: IntArray, normals: Array, weights: Array, least_cosine: float) -> Array:
-    """Sum the normals of corners, sorted by vertex, over neighbours within the crease angle.
+def _blend(vertices: IntArray, normals: Array, weights: Array, crease_angle: float) -> Array:
+    """Sum the normals of corners, sorted by vertex, over neighbours within the crease angle."""
+    weighted = normals * weights[:, None]
+    starts = np.flatnonzero(np.diff(vertices, prepend=-1))
+    counts = np.diff(starts, append=len(vertices))
+    sums = np.add.reduceat(weighted, starts)
+    total = np.repeat(sums, counts, axis=0)
+    # Normals within half the angle of one direction lie within the angle of one another.
+    cosines = np.einsum("ki,ki->k", normals, np.repeat(unit(sums), counts, axis=0))
+    smooth = np.minimum.reduceat(cosines, starts) >= cos(crease_angle / 2.0)
+    rest = np.flatnonzero(~np.repeat(smooth, counts))
+    total[rest] = _pairwise(vertices[rest], normals[rest], weighted[rest], cos(crease_angle))
+    return unit(total)
+
+
+def _pairwise(vertices: IntArray, normals: Array, weighted: Array, least_cosine: float) -> Array:
+    """Return the sums of ``_blend`` by comparing every two corners of a vertex.
 
     Corner i is paired with i + 1, i + 2, ... of the same vertex, so that memory does not
     grow with the number of faces that meet in a point.
     """
-    weighted = normals * weights[:, None]
     total = weighted.copy()
     distance = 1
-    first = np.arange(len(vertices) - 1)
+    first = np.arange(max(0, len(vertices) - 1))
     first = first[vertices[first] == vertices[first + 1]]
     while len(first):
         cosine = np.einsum("ki,ki->k", normals[first], normals[first + distance])
@@ -79,4 +93,4 @@ def _blend(vertices: IntArray, normals: Array, weights: Array, least_cosine: flo
         distance += 1
         first = first[first + distance < len(vertices)]
         first = first[vertices[first] == vertices[first + distance]]
-    return unit(total)
+    return total

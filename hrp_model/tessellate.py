@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from .geometry import (
 )
 from .lathe import each_corner, revolved
 from .normals import corner_normals, unit
-from .rigid import Array
+from .rigid import Array, Pose
 from .texturing import with_tex_coords
 
 __all__ = [
@@ -25,12 +26,17 @@ __all__ = [
     "corner_normals",
     "drawn_mesh",
     "mesh_of",
+    "mesh_origin",
+    "placed_mesh",
+    "placed_mesh_key",
     "shape_mesh",
     "solid_mesh",
     "transformed",
 ]
 
 DIVISIONS = 20
+# What a matrix may differ from a rotation so that angles still say it to 1e-9.
+_TURN = 1e-9
 
 # Corner 4x + 2y + z of a box, where x, y, z are 0 at the lower and 1 at the upper end.
 _BOX_QUADS = np.array(
@@ -94,6 +100,31 @@ def drawn_mesh(shape: Shape, divisions: int = DIVISIONS, *, solid: bool = False)
     if solid:
         return solid_mesh(shape.geometry, divisions)
     return mesh_of(shape.geometry, divisions, textured=shape.material.texture is not None)
+
+
+def placed_mesh(shape: Shape, *, solid: bool = False) -> Mesh:
+    """Return a shape as triangles relative to ``mesh_origin``, its scale worked in.
+
+    So equal parts of a robot, such as its left and right wheel, are equal meshes.
+    """
+    parts = shape.rigid_parts(_TURN)
+    if parts is None:
+        return shape_mesh(shape, solid=solid)
+    mesh = drawn_mesh(shape, solid=solid)
+    scale = parts[1]
+    return mesh if np.all(scale == 1.0) else transformed(mesh, np.diag([*scale, 1.0]))
+
+
+def placed_mesh_key(shape: Shape) -> tuple[Hashable, ...]:
+    """Return what ``placed_mesh`` depends on, besides a texture."""
+    parts = shape.rigid_parts(_TURN)
+    return shape.geometry, (shape.T_FG if parts is None else parts[1]).tobytes()
+
+
+def mesh_origin(shape: Shape) -> Pose:
+    """Return the pose in F at which the mesh of ``placed_mesh`` stands."""
+    parts = shape.rigid_parts(_TURN)
+    return Pose() if parts is None else parts[0]
 
 
 def transformed(mesh: Mesh, T_FG: Array) -> Mesh:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urdf_parser_py import urdf
 
-from ..frames import legal_name
+from ..frames import legal_name, unique_name
 from ..geometry import Material, Mesh, Shape
 
 Rgba = tuple[float, float, float, float]
@@ -40,10 +40,7 @@ class Materials:
         rgba = rgba_of(material)
         key = (material.name, rgba)
         if key not in self._names:
-            base = legal_name(material.name, default="material")
-            name, number = base, 2
-            while name in self._colors:
-                name, number = f"{base}_{number}", number + 1
+            name = unique_name(legal_name(material.name, default="material"), self._colors)
             self._names[key] = name
             self._colors[name] = rgba
         return self._names[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isclose
 from typing import TypeAlias
 
@@ -10,13 +11,16 @@ from urdf_parser_py import urdf
 
 from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
 from ..measure import area
-from ..rigid import Array, Pose
-from ..tessellate import drawn_mesh, shape_mesh, transformed
+from ..rigid import Pose
+from ..tessellate import mesh_origin
+
+__all__ = ["UrdfGeometry", "is_empty", "mesh_origin", "needs_mesh", "primitive"]
 
 UrdfGeometry: TypeAlias = "urdf.Box | urdf.Sphere | urdf.Cylinder | urdf.Mesh"
 
 # A cylinder lies along Y in a Body and along Z in URDF: +90 degrees about X.
 _Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+_MIRROR = np.diag([-1.0, 1.0, 1.0, 1.0])
 _SAME_SCALE = 1e-6
 
 
@@ -24,13 +28,17 @@ def primitive(shape: Shape) -> tuple[Pose, UrdfGeometry] | None:
     """Return a shape as a URDF primitive with its origin in F, or None if it is none of them.
 
     URDF knows box, sphere and cylinder. Scales that keep the form are taken up by the
-    sizes; mirrored, sheared and oval ones need a mesh.
+    sizes; sheared and oval ones need a mesh.
     """
+    geometry = shape.geometry
+    if not isinstance(geometry, Box | Sphere | Cylinder):
+        return None
+    if np.linalg.det(shape.T_FG) < 0.0:  # all three are their own mirror images
+        shape = replace(shape, T_FG=shape.T_FG @ _MIRROR)
     parts = shape.rigid_parts()
     if parts is None:
         return None
     pose, scale = parts
-    geometry = shape.geometry
     if isinstance(geometry, Box):
         return pose, urdf.Box(size=(geometry.size * scale).tolist())
     x, y, z = scale.tolist()
@@ -56,21 +64,3 @@ def needs_mesh(shape: Shape, *, solid: bool) -> bool:
 def is_empty(shape: Shape) -> bool:
     """Tell whether there is nothing to see or touch: a mesh without an area."""
     return isinstance(shape.geometry, Mesh) and area(shape.geometry) == 0.0
-
-
-def mesh_origin(shape: Shape) -> Pose:
-    """Return the pose in F at which the mesh of ``placed_mesh`` stands."""
-    parts = shape.rigid_parts()
-    return Pose() if parts is None else parts[0]
-
-
-def placed_mesh(shape: Shape, *, solid: bool) -> Mesh:
-    """Return the shape as triangles relative to ``mesh_origin``, its scale worked in.
-
-    So equal parts of a robot, such as its left and right wheel, are equal meshes.
-    """
-    parts = shape.rigid_parts()
-    if parts is None:
-        return shape_mesh(shape, solid=solid)
-    T: Array = np.diag([*parts[1], 1.0])
-    return transformed(drawn_mesh(shape, solid=solid), T)

@@ -17,7 +17,7 @@ def pytest_terminal_summary(terminalreporter, config):
         return
     table = [("what", "time", "speed", "against", "ratio"), *rows]
     widths = [max(len(row[i]) for row in table) for i in range(5)]
-    terminalreporter.section("speed of the readers")
+    terminalreporter.section("speed")
     for row in table:
         cells = (
             text.ljust(w) if i in (0, 3) else text.rjust(w)

@@ -1,17 +1,20 @@
 """Mesh files: another program reads the same shape, in the same place, with the same looks."""
 
-import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
-from PIL import Image
+from glb_tools import WEDGE, binary, gltf, only_file
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from urdf_tools import file_of, origin_matrix, parsed, with_visuals
 
+from hrp_model import joining
 from hrp_model.geometry import (
-    Attribute,
     Box,
     Capsule,
     Cone,
@@ -22,17 +25,15 @@ from hrp_model.geometry import (
     Sphere,
     Texture,
 )
+from hrp_model.joining import unique_rows
+from hrp_model.normals import corner_normals
 from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.tessellate import shape_mesh
 from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.meshes import write_meshes
+from hrp_model.urdf.meshes import UpAxis, write_meshes
 
 TURNED = Pose(rpy_matrix(0.4, -1.1, 2.2), [0.5, -2.0, 1.5]).matrix()
 SHEARED = np.array([[1.0, 0.6, 0, 1], [0, 2, 0, 2], [0, 0, 3, 3], [0, 0, 0, 1]])
-# No two edges alike, so that a mirrored or turned mesh shows.
-WEDGE = Mesh(
-    [[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
-)
 SHAPES = {
     "cone": Shape(Cone(0.5, 1.2), TURNED),
     "capsule": Shape(Capsule(0.2, 0.7), TURNED),
@@ -47,28 +48,6 @@ def loaded(element):
     """Return the mesh of a URDF element as trimesh reads it, in the frame of its link."""
     mesh = trimesh.load(file_of(element.geometry.filename), force="mesh")
     return mesh.apply_transform(origin_matrix(element.origin))
-
-
-def gltf(path):
-    """Return the JSON part of a GLB file."""
-    data = path.read_bytes()
-    assert data[:4] == b"glTF"
-    return json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
-
-
-def vertex_bytes(path, attribute):
-    """Return an attribute of four bytes of each vertex of a GLB file's only mesh."""
-    data, tree = path.read_bytes(), gltf(path)
-    accessor = tree["accessors"][tree["meshes"][0]["primitives"][0]["attributes"][attribute]]
-    view = tree["bufferViews"][accessor["bufferView"]]
-    start = 20 + int.from_bytes(data[12:16], "little") + 8 + view.get("byteOffset", 0)
-    start += accessor.get("byteOffset", 0)
-    return [data[start + 4 * i :][:4] for i in range(accessor["count"])]
-
-
-def only_file(folder, suffix):
-    (path,) = folder.glob(f"*{suffix}")
-    return path
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -148,123 +127,6 @@ def test_a_file_in_place_of_the_folder_is_an_os_error(tmp_path):
         write_meshes(with_visuals(SHAPES["cone"]), tmp_path / "file")
 
 
-# Looks
-
-
-def test_the_material_of_a_mesh_is_exact(tmp_path):
-    material = Material(
-        "glass", diffuse=(0.1, 0.2, 0.3), emissive=(0.4, 0.5, 0.6), transparency=0.3, shininess=0.5
-    )
-    write_meshes(with_visuals(Shape(WEDGE, material=material)), tmp_path)
-    (look,) = gltf(only_file(tmp_path, ".glb"))["materials"]
-    assert look["name"] == "glass"
-    assert look["pbrMetallicRoughness"]["baseColorFactor"] == pytest.approx([0.1, 0.2, 0.3, 0.7])
-    assert look["emissiveFactor"] == pytest.approx([0.4, 0.5, 0.6])
-    assert look["alphaMode"] == "BLEND"
-    assert look["doubleSided"] is False
-
-
-def test_a_mesh_seen_from_both_sides_says_so(tmp_path):
-    sheet = Mesh(WEDGE.vertices, WEDGE.triangles, solid=False)
-    write_meshes(with_visuals(Shape(sheet)), tmp_path)
-    assert gltf(only_file(tmp_path, ".glb"))["materials"][0]["doubleSided"] is True
-
-
-def test_colours_of_vertices_replace_the_diffuse_colour(tmp_path):
-    colors = Attribute(np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), np.array([[0, 1, 2]] * 4))
-    mesh = Mesh(WEDGE.vertices, WEDGE.triangles, colors=colors)
-    body = with_visuals(Shape(mesh, material=Material(diffuse=(0.1, 0.1, 0.1))))
-    robot = parsed(body_to_urdf(body, write_meshes(body, tmp_path)))
-    path = only_file(tmp_path, ".glb")
-    assert gltf(path)["materials"][0]["pbrMetallicRoughness"]["baseColorFactor"] == [1, 1, 1, 1]
-    assert set(vertex_bytes(path, "COLOR_0")) == {b"\xff\0\0\xff", b"\0\xff\0\xff", b"\0\0\xff\xff"}
-    assert robot.links[0].visual.material is None  # a URDF colour could be laid over them
-
-
-def test_edges_sharper_than_the_crease_angle_stay_sharp(tmp_path):
-    for angle, count in ((0.0, 12), (4.0, 4)):
-        mesh = Mesh(WEDGE.vertices, WEDGE.triangles, crease_angle=angle)
-        write_meshes(with_visuals(Shape(mesh)), tmp_path / str(angle))
-        read = trimesh.load(only_file(tmp_path / str(angle), ".glb"), force="mesh", process=False)
-        assert len(read.vertices) == count
-
-
-def textured(path, tmp_path, **texture):
-    uv = Attribute(np.array([[0, 0], [1, 0], [0, 1.0]]), np.array([[0, 1, 2]] * 4))
-    mesh = Mesh(WEDGE.vertices, WEDGE.triangles, tex_coords=uv)
-    return Shape(mesh, material=Material(diffuse=(0.5, 0.5, 0.5), texture=Texture(path, **texture)))
-
-
-def picture(tmp_path, mode="RGB", color=(10, 20, 30)):
-    path = tmp_path / "picture.png"
-    image = Image.new(mode, (4, 2), color)
-    image.save(path)
-    return path
-
-
-def test_a_texture_is_packed_into_the_mesh(tmp_path):
-    shape = textured(picture(tmp_path), tmp_path, repeat=(False, True))
-    write_meshes(with_visuals(shape), tmp_path / "out")
-    path = only_file(tmp_path / "out", ".glb")
-    tree = gltf(path)
-    assert tree["samplers"] == [{"wrapS": 33071, "wrapT": 10497}]
-    assert tree["materials"][0]["pbrMetallicRoughness"]["baseColorFactor"] == [1, 1, 1, 1]
-    read = trimesh.load(path, force="mesh", process=False)
-    image = read.visual.material.baseColorTexture
-    assert image.size == (4, 2)
-    assert image.convert("RGB").getpixel((0, 0)) == (10, 20, 30)
-    assert {tuple(uv) for uv in read.visual.uv.tolist()} == {(0, 0), (1, 0), (0, 1)}
-
-
-def test_a_grey_texture_is_multiplied_with_the_colour(tmp_path):
-    write_meshes(with_visuals(textured(picture(tmp_path, "L", 99), tmp_path)), tmp_path / "out")
-    look = gltf(only_file(tmp_path / "out", ".glb"))["materials"][0]
-    assert look["pbrMetallicRoughness"]["baseColorFactor"] == [0.5, 0.5, 0.5, 1]
-
-
-def test_the_texture_transform_is_worked_into_the_coordinates(tmp_path):
-    transform = {
-        "center": (0.5, 0.5),
-        "rotation": np.pi / 2,
-        "scale": (2.0, 3.0),
-        "translation": (0.1, 0.2),
-    }
-    write_meshes(with_visuals(textured(picture(tmp_path), tmp_path, **transform)), tmp_path / "out")
-    read = trimesh.load(only_file(tmp_path / "out", ".glb"), force="mesh", process=False)
-    # (u, v): moved to (u + .6, v + .7), turned to (-v - .7, u + .6), scaled, moved back.
-    expected = {(2 * (-v - 0.7) - 0.5, 3 * (u + 0.6) - 0.5) for u, v in ((0, 0), (1, 0), (0, 1))}
-    seen = {tuple(np.round(uv, 5)) for uv in read.visual.uv.tolist()}
-    assert seen == {tuple(np.round(uv, 5)) for uv in expected}
-
-
-def test_a_texture_that_is_no_picture_is_left_out_aloud(tmp_path, diagnostics):
-    path = tmp_path / "broken.png"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n nonsense")
-    body = with_visuals(textured(path, tmp_path))
-    write_meshes(body, tmp_path / "out", diagnostics=diagnostics)
-    assert "broken.png" in diagnostics.take("unreadable-texture").message
-    assert "textures" not in gltf(only_file(tmp_path / "out", ".glb"))
-
-
-def test_a_texture_on_a_primitive_needs_a_mesh(tmp_path):
-    """How an image lies on a URDF primitive is said nowhere."""
-    pixels = np.array([[[255, 0, 0], [0, 255, 0]]], np.uint8)
-    box = Shape(Box([1, 2, 3]), TURNED, Material(texture=Texture(image=pixels)))
-    body = with_visuals(box)
-    uris = write_meshes(body, tmp_path)
-    read = trimesh.load(only_file(tmp_path, ".glb"), force="mesh", process=False)
-    np.testing.assert_array_equal(read.visual.material.baseColorTexture, pixels)
-    assert len(read.visual.uv) == len(read.vertices) == 24
-    (visual,) = parsed(body_to_urdf(body, uris)).links[0].visuals
-    assert visual.material is None  # a colour might be laid over the image
-    # Without files, the box at least has its size and colour.
-    robot = parsed(body_to_urdf(body))
-    (visual,) = robot.links[0].visuals
-    assert visual.geometry.size == [1, 2, 3]
-    (material,) = robot.materials
-    assert (visual.material.name, material.color.rgba) == (material.name, [0.8, 0.8, 0.8, 1.0])
-
-
 def test_triangles_without_area_do_no_harm(tmp_path):
     points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0]], float)
     texture = Texture(image=np.zeros((1, 1, 3), np.uint8))
@@ -282,6 +144,149 @@ def test_triangles_without_area_do_no_harm(tmp_path):
         np.testing.assert_allclose(np.linalg.norm(read.vertex_normals, axis=1), 1.0, atol=1e-6)
         uv = getattr(read.visual, "uv", None)
         assert uv is None or np.isfinite(uv).all()
+
+
+def test_triangles_without_area_or_place_are_left_out(tmp_path):
+    points = [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, np.inf], [1, 1e-50, 0]]
+    mesh = Mesh(points, [[0, 1, 2], [0, 0, 3], [0, 1, 3], [0, 1, 4], [0, 1, 5]])
+    shape = Shape(mesh)
+    write_meshes(with_visuals(shape, collision=[shape]), tmp_path)
+    for path in tmp_path.iterdir():
+        read = trimesh.load(path, force="mesh", process=False)
+        np.testing.assert_array_equal(read.triangles, [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]])
+    line = Shape(Mesh(points, [[0, 1, 2], [0, 1, 5]]))
+    assert not write_meshes(with_visuals(line, collision=[line]), tmp_path / "line").visual
+    assert not list((tmp_path / "line").iterdir())
+
+
+def random_mesh(seed):
+    """Return a closed, bumpy mesh whose vertices have more digits than files."""
+    rng = np.random.default_rng(seed)
+    ball = trimesh.creation.icosphere(subdivisions=2)
+    bumps = ball.vertices * rng.uniform(0.8, 1.2, (len(ball.vertices), 1))
+    return Mesh(bumps * rng.uniform(0.01, 10.0, 3), ball.faces, crease_angle=rng.uniform(0, 3))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_triangle_arrives_in_single_precision(seed, tmp_path):
+    mesh = random_mesh(seed)
+    shape = Shape(mesh)
+    write_meshes(with_visuals(shape, collision=[shape]), tmp_path)
+    expected = mesh.vertices.astype(np.float32)[mesh.triangles]
+    for path in tmp_path.iterdir():
+        read = trimesh.load(path, force="mesh", process=False)
+        np.testing.assert_array_equal(read.triangles.astype(np.float32), expected)
+    (read,) = trimesh.load(only_file(tmp_path, ".glb"), process=False).geometry.values()
+    normals = read.vertex_normals[read.faces]
+    np.testing.assert_allclose(normals, corner_normals(mesh), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_a_glb_keeps_the_rules_of_gltf(shape, tmp_path):
+    """What the validator of Khronos checks of the kinds of data that we write."""
+    write_meshes(with_visuals(shape), tmp_path)
+    path = only_file(tmp_path, ".glb")
+    data, tree = path.read_bytes(), gltf(path)
+    json_length = int.from_bytes(data[12:16], "little")
+    binary_length = int.from_bytes(data[20 + json_length :][:4], "little")
+    assert int.from_bytes(data[4:8], "little") == 2
+    assert int.from_bytes(data[8:12], "little") == len(data) == 28 + json_length + binary_length
+    assert data[16:20] == b"JSON"
+    assert data[24 + json_length :][:4] == b"BIN\0"
+    assert json_length % 4 == binary_length % 4 == 0
+    assert binary_length - 3 <= tree["buffers"][0]["byteLength"] <= binary_length
+    sizes = {5121: 1, 5123: 2, 5125: 4, 5126: 4}
+    widths = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+    for accessor in tree["accessors"]:
+        view = tree["bufferViews"][accessor["bufferView"]]
+        size = sizes[accessor["componentType"]] * widths[accessor["type"]] * accessor["count"]
+        assert view["byteLength"] == size
+        assert view["byteOffset"] % 4 == 0
+    (primitive,) = tree["meshes"][0]["primitives"]
+    read = {n: tree["accessors"][i] for n, i in primitive["attributes"].items()}
+    assert len({accessor["count"] for accessor in read.values()}) == 1
+    position = read["POSITION"]
+    view = tree["bufferViews"][position["bufferView"]]
+    points = np.frombuffer(binary(path, view), "<f4").reshape(-1, 3)
+    assert position["min"] == points.min(axis=0).tolist()
+    assert position["max"] == points.max(axis=0).tolist()
+    indices = tree["accessors"][primitive["indices"]]
+    kind = {5123: "<u2", 5125: "<u4"}[indices["componentType"]]
+    numbers = np.frombuffer(binary(path, tree["bufferViews"][indices["bufferView"]]), kind)
+    assert sorted(set(numbers.tolist())) == list(range(position["count"]))
+
+
+def test_a_mesh_of_many_vertices_has_long_indices(tmp_path):
+    ball = trimesh.creation.icosphere(subdivisions=7)
+    mesh = Mesh(ball.vertices, ball.faces, crease_angle=3.0)
+    write_meshes(with_visuals(Shape(mesh)), tmp_path)
+    read = trimesh.load(only_file(tmp_path, ".glb"), force="mesh", process=False)
+    assert 65536 < len(read.vertices) < 1.02 * len(ball.vertices)
+    np.testing.assert_allclose(read.triangles, ball.triangles, atol=1e-7)
+
+
+def test_y_up_is_turned_back_by_readers_that_hold_to_gltf(tmp_path):
+    shape = SHAPES["wedge"]
+    plain, turned = (tmp_path / name for name in ("z", "y"))
+    uri = write_meshes(with_visuals(shape), plain).visual[shape]
+    assert write_meshes(with_visuals(shape), turned, up=UpAxis.Y).visual[shape] != uri
+    as_is, y_up = (
+        trimesh.load(only_file(folder, ".glb"), force="mesh", process=False)
+        for folder in (plain, turned)
+    )
+    back = trimesh.transformations.rotation_matrix(np.pi / 2, [1, 0, 0])
+    y_up.apply_transform(back)
+    np.testing.assert_allclose(y_up.triangles, as_is.triangles, atol=1e-7)
+    np.testing.assert_allclose(y_up.vertex_normals, as_is.vertex_normals, atol=1e-7)
+
+
+def test_a_mirrored_primitive_is_its_own_image(tmp_path):
+    mirror = TURNED @ np.diag([1.0, -1.0, 1.0, 1.0])
+    shapes = [Shape(g, mirror) for g in (Box([1, 2, 3]), Sphere(0.5), Cylinder(0.2, 1.0))]
+    body = with_visuals(*shapes)
+    uris = write_meshes(body, tmp_path)
+    assert not uris.visual
+    for shape, visual in zip(shapes, parsed(body_to_urdf(body)).links[0].visuals, strict=True):
+        corners = shape_mesh(shape, 64).vertices
+        T = origin_matrix(visual.origin)
+        assert np.linalg.det(T) == pytest.approx(1.0)
+        inside = (corners - T[:3, 3]) @ T[:3, :3]
+        geometry = visual.geometry
+        if isinstance(shape.geometry, Box):
+            half = np.array(geometry.size) / 2
+        elif isinstance(shape.geometry, Sphere):
+            half = np.full(3, geometry.radius)
+        else:
+            half = np.array([geometry.radius, geometry.radius, geometry.length / 2])
+        np.testing.assert_allclose(np.abs(inside).max(axis=0), half, rtol=1e-2)
+
+
+def test_a_link_of_any_name_has_files(tmp_path):
+    for name in ("x" * 300, "../up", "腕", "-rf"):
+        body = with_visuals(SHAPES["cone"])
+        body = replace(body, links=(replace(body.root, name=name),))
+        (uri,) = write_meshes(body, tmp_path / "meshes").visual.values()
+        assert Path(file_of(uri)).parent == tmp_path / "meshes"
+    assert [p.name for p in tmp_path.iterdir()] == ["meshes"]
+
+
+@given(
+    arrays(np.float32, st.tuples(st.integers(0, 30), st.integers(1, 4)), elements=st.integers(0, 3))
+)
+def test_equal_rows_are_joined_in_order_of_first_use(rows):
+    check_joined(rows)
+
+
+def test_rows_are_told_apart_when_their_hashes_are_equal(monkeypatch):
+    monkeypatch.setattr(joining, "_hashes", lambda words: np.zeros(len(words), np.uint64))
+    check_joined(np.random.default_rng(1).integers(0, 3, (50, 3)).astype(np.float32))
+
+
+def check_joined(rows):
+    different, index = unique_rows(rows)
+    np.testing.assert_array_equal(different[index], rows)
+    expected = list(dict.fromkeys(map(tuple, rows.tolist())))
+    assert list(map(tuple, different.tolist())) == expected
 
 
 def test_files_may_be_read_by_others(tmp_path):
