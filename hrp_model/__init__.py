@@ -1,5 +1,7 @@
 """Robot models: read OpenHRP and Choreonoid files, compute with them, write URDF."""
 
+from typing import TYPE_CHECKING
+
 from .body import (
     Body,
     ExtraJoint,
@@ -13,7 +15,9 @@ from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
 from .kinematics import BodyState
 from .load import load_body
 from .rigid import Pose
-from .urdf import body_to_urdf
+
+if TYPE_CHECKING:
+    from .urdf import body_to_urdf
 
 __all__ = [
     "Body",
@@ -32,3 +36,12 @@ __all__ = [
     "body_to_urdf",
     "load_body",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the writer of URDFs when it is asked for: who only reads models need not wait."""
+    if name != "body_to_urdf":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .urdf import body_to_urdf
+
+    return body_to_urdf

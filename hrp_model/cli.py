@@ -1,43 +1,40 @@
-"""The ``hrp-model`` command: check, dump, urdf, tree."""
+"""The ``hrp-model`` command: check, dump, tree; ``cli_urdf`` has urdf."""
 
 from __future__ import annotations
 
 import argparse
 import io
 import json
-import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from xml.etree import ElementTree
 
 from rich.console import Console
 
-from . import report
-from .body import Body
-from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
+from . import cli_urdf, report
+from .cli_tools import (
+    CHECK_ALL,
+    GOOD,
+    INTERRUPTED,
+    MODEL,
+    PROBLEMS,
+    WRONG_USE,
+    UsageError,
+    discard_output,
+    load_and_report,
+    print_diagnostics,
+    standard_output,
+)
+from .diagnostics import Diagnostics, ModelError, Severity
 from .dump import dump_body
-from .files import write_whole
 from .load import load_body
 from .postures import PostureError, read_postures
 from .tree import body_tree
-from .urdf import body_to_urdf
-from .urdf.meshes import write_meshes
-
-GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-
-_MODEL = "a model: .wrl, .body or .yaml file, or its package:// URI"
-_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
-
 
 if TYPE_CHECKING:
     _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
-
-
-class UsageError(Exception):
-    """The command was used wrongly; the message says how."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,7 +49,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(argv)
         status: int = options.run(options)
-        sys.stdout.flush()
         return status
     except SystemExit as stop:  # argparse has printed its message or its help
         return stop.code if isinstance(stop.code, int) else GOOD
@@ -62,8 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"hrp-model: error: {error}", file=sys.stderr)
         return WRONG_USE
     except BrokenPipeError:
-        # The reader of our output has seen enough; Python must not complain at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()  # whose reader has seen enough
         return GOOD
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -83,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands)
 
     dump = _add_command(commands, "dump", "print the model as JSON (docs/dump-schema.json)", _dump)
-    dump.add_argument("file", metavar="FILE", help=_MODEL)
+    dump.add_argument("file", metavar="FILE", help=MODEL)
     dump.add_argument(
         "--poses",
         type=Path,
@@ -92,24 +87,13 @@ def _parser() -> argparse.ArgumentParser:
         "adds link poses, centre of mass, mass matrix and gravity torques in each",
     )
 
-    urdf = _add_command(commands, "urdf", "convert the model to URDF", _urdf)
-    urdf.add_argument("file", metavar="FILE", help=_MODEL)
-    urdf.add_argument("-o", "--output", type=Path, metavar="OUT", help="file; default: stdout")
-    urdf.add_argument(
-        "--mesh-dir",
-        type=Path,
-        metavar="DIR",
-        help="where to write meshes; default: 'meshes' beside OUT, none without OUT",
+    urdf = _add_command(
+        commands, "urdf", "convert the model to URDF", cli_urdf.run, cli_urdf.EPILOG
     )
-    urdf.add_argument(
-        "--mesh-uri",
-        choices=("package", "file"),
-        default="file",
-        help="how the URDF names them; 'package' needs a package.xml above DIR",
-    )
+    cli_urdf.add_arguments(urdf)
 
     tree = _add_command(commands, "tree", "show links, joints and devices as a tree", _tree)
-    tree.add_argument("file", metavar="FILE", help=_MODEL)
+    tree.add_argument("file", metavar="FILE", help=MODEL)
     return parser
 
 
@@ -122,7 +106,7 @@ def _add_check(commands: _Commands) -> None:
         "Problems go to the standard error, a line for each model to the standard output. "
         "Errors, and warnings with --strict, make the exit status 1.",
     )
-    check.add_argument("files", nargs="+", metavar="FILE", help=_MODEL)
+    check.add_argument("files", nargs="+", metavar="FILE", help=MODEL)
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
         "--all", action="store_true", help="show all problems of a kind, not only the first few"
@@ -185,8 +169,11 @@ def _check(options: argparse.Namespace) -> int:
         _check_one(name, diagnostics, options)
         checked.append((name, report.by_place(diagnostics.found)))
         if options.format == "text":
-            _print_diagnostics(name, diagnostics.found, with_notes=True, every=options.all)
-            print(report.summary(name, diagnostics.found))
+            print_diagnostics(
+                name, diagnostics.found, with_notes=True, every=options.all, advice=CHECK_ALL
+            )
+            with standard_output():
+                print(report.summary(name, diagnostics.found))
     if options.format == "json":
         _print_json(report.json_report(checked))
     elif options.format == "sarif":
@@ -210,7 +197,7 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 def _dump(options: argparse.Namespace) -> int:
     postures = None if options.poses is None else read_postures(options.poses)
-    body, _ = _load_and_report(options.file)
+    body, _ = load_and_report(options.file)
     try:
         _print_json(dump_body(body, postures))
     except KeyError as error:
@@ -218,77 +205,19 @@ def _dump(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _urdf(options: argparse.Namespace) -> int:
-    folder = options.mesh_dir
-    if folder is None and options.output is not None:
-        folder = options.output.parent / "meshes"
-    base_uri = None
-    if folder is not None and options.mesh_uri == "package":
-        base_uri = _package_uri(folder.resolve())
-    body, reported = _load_and_report(options.file)
-    diagnostics = Diagnostics(listener=lambda _: None)
-    try:
-        uris = None if folder is None else write_meshes(body, folder, base_uri, diagnostics)
-        text = body_to_urdf(body, uris, diagnostics)
-        if options.output is not None:
-            write_whole(options.output, (text + "\n").encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
-    finally:
-        _print_diagnostics(options.file, [d for d in diagnostics.found if d not in reported])
-    if options.output is None:
-        print(text)
-    return GOOD
-
-
 def _tree(options: argparse.Namespace) -> int:
-    body, _ = _load_and_report(options.file)
+    body, _ = load_and_report(options.file)
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 1000  # a file is not folded
-    console.print(body_tree(body))
+    with standard_output():
+        console.print(body_tree(body))
     return GOOD
 
 
-def _load_and_report(name: str) -> tuple[Body, list[Diagnostic]]:
-    diagnostics = Diagnostics(listener=lambda _: None)
-    try:
-        return load_body(name, diagnostics), diagnostics.found
-    finally:
-        _print_diagnostics(name, diagnostics.found)
-
-
-def _print_diagnostics(
-    name: str, found: Iterable[Diagnostic], *, with_notes: bool = False, every: bool = False
-) -> None:
-    """Print what was found in the model that the user called by a name."""
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
-    shown = [d for d in report.by_place(found) if with_notes or d.severity is not Severity.NOTE]
-    for severity, text in report.text_reports(shown, every=every, folder=folder):
-        first, *rest = text.split("\n")
-        style = "dim" if severity is None else _STYLES[severity]
-        console.print(first, style=style, soft_wrap=True)
-        for line in rest:
-            console.print(line, style="dim", soft_wrap=True)
-
-
 def _print_json(data: Any) -> None:
-    print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
-
-
-def _package_uri(folder: Path) -> str:
-    """Return the package:// URI of a folder that lies in a ROS package's source."""
-    for package in (folder, *folder.parents):
-        manifest = package / "package.xml"
-        if manifest.is_file():
-            try:
-                name = (ElementTree.parse(manifest).findtext("name") or "").strip()
-            except (OSError, ElementTree.ParseError) as error:
-                raise UsageError(f"cannot read {manifest}: {error}") from None
-            inside = folder.relative_to(package).as_posix()
-            return f"package://{name}" + ("" if inside == "." else f"/{inside}")
-    raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")
+    with standard_output():
+        print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 if __name__ == "__main__":

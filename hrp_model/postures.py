@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .rigid import Array, frozen_array, is_rotation
+from .body import Body
+from .frames import joint_pose
+from .rigid import Array, Pose, frozen_array, is_rotation
 
 
 class PostureError(ValueError):
@@ -30,6 +32,15 @@ class Posture:
     q: Mapping[str, float] = field(default_factory=dict)
     root_p: Array | None = None
     root_R: Array | None = None
+
+
+def initial_poses(body: Body) -> dict[str, Pose]:
+    """Return X_WL of each link in the model's own initial posture, by name."""
+    poses = {body.root.name: body.root.X_PL}
+    for link in body.links[1:]:
+        assert link.parent is not None
+        poses[link.name] = poses[link.parent] @ joint_pose(link, link.joint.initial)
+    return poses
 
 
 def read_postures(path: Path) -> list[Posture]:

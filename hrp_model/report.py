@@ -14,7 +14,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from .codes import CODES
-from .diagnostics import Diagnostic, Severity, Source, Span
+from .diagnostics import Diagnostic, Severity, Source, Span, counted
 
 # A model, as the user named it, and what was found in it.
 Checked = tuple[str, Iterable[Diagnostic]]
@@ -52,7 +52,11 @@ def fold(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], Counter[str]]:
 
 
 def text_reports(
-    found: Iterable[Diagnostic], *, every: bool = False, folder: Path | None = None
+    found: Iterable[Diagnostic],
+    *,
+    every: bool = False,
+    folder: Path | None = None,
+    advice: str = "",
 ) -> list[tuple[Severity | None, str]]:
     """Return what to print of a model: paragraphs from top to bottom, each with its severity.
 
@@ -63,6 +67,7 @@ def text_reports(
         found: Diagnostics in the order of printing.
         every: Whether to show all of them, and not only the first few of each code.
         folder: As in ``text_report``.
+        advice: How to see those that are only counted.
     """
     times = Counter(found)
     shown, rest = (list(times), Counter()) if every else fold(times)
@@ -80,7 +85,7 @@ def text_reports(
         paragraphs.append((diagnostic.severity, text))
     if rest:
         more = ", ".join(f"{count} more [{code}]" for code, count in rest.items())
-        paragraphs.append((None, f"and {more}: 'hrp-model check --all' shows them"))
+        paragraphs.append((None, f"and {more}: {advice}" if advice else f"and {more}"))
     return paragraphs
 
 
@@ -181,7 +186,7 @@ def summary(name: str, found: Iterable[Diagnostic]) -> str:
     counts = dict.fromkeys((Severity.ERROR, Severity.WARNING, Severity.NOTE), 0)
     for diagnostic in found:
         counts[diagnostic.severity] += 1
-    parts = [f"{n} {s.value}{'s' if n > 1 else ''}" for s, n in counts.items() if n]
+    parts = [counted(n, s.value) for s, n in counts.items() if n]
     return f"{name}: {', '.join(parts) or 'no problems'}"
 
 

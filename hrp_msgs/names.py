@@ -6,12 +6,17 @@ import re
 from collections.abc import Iterable
 
 ROBOT_DESCRIPTION = "robot_description"
+ROBOT_DESCRIPTION_SEMANTIC = "robot_description_semantic"
 JOINT_STATES = "joint_states"
 JOINT_COMMANDS = "joint_commands"
 TF = "/tf"
 TF_STATIC = "/tf_static"
 CLOCK = "/clock"
+DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
+# What ros2_control's hardware of topics reads and says; the broadcaster has joint_states then.
+HARDWARE_STATES = "robot_joint_states"
+HARDWARE_COMMANDS = "robot_joint_command"
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
@@ -71,3 +76,8 @@ def scan_topic(token: str, *, only_one: bool) -> str:
 def image_topics(token: str) -> tuple[str, str]:
     """Return the topics of a colour camera: (image, camera_info)."""
     return f"{token}/image_raw", f"{token}/camera_info"
+
+
+def depth_topics(token: str) -> tuple[str, str, str]:
+    """Return the topics of a depth camera: (image, camera_info, points)."""
+    return f"{token}/depth/image_rect_raw", f"{token}/depth/camera_info", f"{token}/depth/points"

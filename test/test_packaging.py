@@ -28,6 +28,16 @@ LIBRARIES = {
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "yaml": ("PyYAML", "python3-yaml"),
 }
+# Tools that do more when these are there: the name on PyPI, and the extra that brings it.
+OPTIONAL = {
+    "mujoco": ("mujoco", "verify"),
+    "pinocchio": ("pin", "verify"),
+    "yourdfpy": ("yourdfpy", "verify"),
+}
+# Import names that differ from those on PyPI.
+TEST_NAMES = {name: distribution for name, (distribution, _) in OPTIONAL.items()}
+# No rosdep key brings these; the tests that use them skip without them.
+PYPI_ONLY = {*OPTIONAL, "coacd", "embreex"}
 
 
 class Wheel:
@@ -44,10 +54,20 @@ class Wheel:
         (found,) = (f for f in self.files if f.endswith(f".dist-info/{name}"))
         return self.files[found]
 
+    def extra(self, name: str) -> set[str]:
+        """Return what an extra requires."""
+        pattern = rf"extra == ['\"]{name}['\"]"
+        lines = self.metadata.get_all("Requires-Dist")
+        return {_distribution(line) for line in lines if re.search(pattern, line)}
+
     def shared(self) -> dict[str, bytes]:
         """Return what goes to share/hrp_ros, by its path there."""
         place = ".data/data/share/hrp_ros/"
         return {name.split(place)[1]: c for name, c in self.files.items() if place in name}
+
+
+def _distribution(requirement: str) -> str:
+    return normal(re.split(r"[^\w.-]", requirement)[0])
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +216,7 @@ def test_ros_tools_accept_package_xml(path):
 
 def test_pip_installs_what_is_imported_and_no_more(wheel):
     required = {
-        normal(re.split(r"[^\w.-]", line)[0])
+        _distribution(line)
         for line in wheel.metadata.get_all("Requires-Dist")
         if "extra ==" not in line
     }
@@ -204,8 +224,15 @@ def test_pip_installs_what_is_imported_and_no_more(wheel):
     assert required == {normal(LIBRARIES[name][0]) for name in used}
 
 
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_an_extra_brings_what_is_used_if_present(wheel, name):
+    distribution, extra = OPTIONAL[name]
+    assert name in imports("hrp_model")
+    assert distribution in wheel.extra(extra)
+
+
 def test_rosdep_installs_what_is_imported_and_no_more(manifest):
-    names = set.union(*map(imports, (*PACKAGES, "launch")))
+    names = set.union(*map(imports, (*PACKAGES, "launch"))) - OPTIONAL.keys()
     # What is not known as a library is a ROS package, and its key is its name.
     keys = {LIBRARIES[name][1] if name in LIBRARIES else name for name in names} - {None}
     # Linked by the extensions; started by launch files.
@@ -215,16 +242,12 @@ def test_rosdep_installs_what_is_imported_and_no_more(manifest):
 
 
 def test_what_tests_import_is_declared(wheel, manifest):
-    extra = {
-        normal(re.split(r"[^\w.-]", line)[0])
-        for line in wheel.metadata.get_all("Requires-Dist")
-        if re.search(r"extra == ['\"]test['\"]", line)
-    }
+    extra = wheel.extra("test")
     local = {p.stem for p in (ROOT / "test").rglob("*.py")} | {"sim", "fuzz"}
     local.add("atheris")  # no test needs it; scripts/fuzz.sh installs it
     ros = texts(manifest, "exec_depend", "depend")
     used = imports("test") - local - LIBRARIES.keys() - ros
     assert used
-    assert {normal(name) for name in used} - extra == set()
-    keys = {f"python3-{normal(name)}" for name in used}
+    assert {normal(TEST_NAMES.get(name, name)) for name in used} - extra == set()
+    keys = {f"python3-{normal(name)}" for name in used - PYPI_ONLY}
     assert keys - texts(manifest, "test_depend") == set()

@@ -1,9 +1,12 @@
 """Bodies made in code, and a reader of URDF kinematics that knows only URDF."""
 
+import shutil
+import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+import pytest
 from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 
@@ -11,6 +14,10 @@ from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.devices import Camera, ForceSensor, RangeSensor
 from hrp_model.geometry import Box, Cylinder, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
+
+needs_check_urdf = pytest.mark.skipif(
+    not shutil.which("check_urdf"), reason="liburdfdom-tools is not installed"
+)
 
 
 def random_pose(rng):
@@ -61,6 +68,22 @@ def random_body(seed, count=12):
         ForceSensor(name="FORCE", link="LINK0", X_LS=random_pose(rng)),
     )
     return Body(name="random", links=tuple(links), devices=devices)
+
+
+def chain(*names, segments=(), **root):
+    """Return a body of links in a row, each named like the joint above it."""
+    links = []
+    for i, name in enumerate(names):
+        links.append(
+            Link(
+                name=name,
+                parent=links[-1].name if links else None,
+                joint=Joint(type=JointType.REVOLUTE if links else JointType.FIXED, name=name),
+                info={"segments": segments[i]} if i < len(segments) else {},
+                **(root if i == 0 else {}),
+            )
+        )
+    return Body(name="chain", links=tuple(links))
 
 
 def wheel(**joint):
@@ -137,3 +160,13 @@ def parsed(text):
         return urdf.Robot.from_xml_string(text.encode())
     finally:
         core.on_error = quiet
+
+
+def check_urdf(text, folder):
+    """Return what ROS's own parser complains about."""
+    file = folder / "robot.urdf"
+    file.write_text(text, encoding="utf-8")
+    done = subprocess.run(["check_urdf", file], capture_output=True, check=False)
+    out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+    complained = done.returncode or err or "Error" in out or "Warning" in out
+    return f"{done.returncode}: {out}{err}" if complained else ""

@@ -1,5 +1,31 @@
-"""Body to URDF."""
+"""Body to URDF, and everything that belongs to one: the door to this package."""
 
+from ..collision_shapes import CollisionShapes
+from .controllers import controllers_yaml
+from .convert import Conversion, convert
+from .glb import UpAxis
+from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions
+from .package import Package, write_package
+from .srdf import body_to_srdf
 from .to_urdf import MeshUris, body_to_urdf
+from .verify import Report, verify
 
-__all__ = ["MeshUris", "body_to_urdf"]
+__all__ = [
+    "Base",
+    "CollisionShapes",
+    "CommandInterface",
+    "Conversion",
+    "Hardware",
+    "LinkNaming",
+    "MeshUris",
+    "Package",
+    "Report",
+    "UpAxis",
+    "UrdfOptions",
+    "body_to_srdf",
+    "body_to_urdf",
+    "controllers_yaml",
+    "convert",
+    "verify",
+    "write_package",
+]

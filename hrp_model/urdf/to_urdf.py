@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import copysign, isinf
 from xml.etree import ElementTree
 
 from urdf_parser_py import urdf
 
-from ..body import Body, Joint, JointType, Link, Range
-from ..diagnostics import Diagnostics
-from ..frames import BodyFrames, Frame, body_frames, legal_name
+from ..body import Body, Link
+from ..diagnostics import Diagnostics, counted
+from ..frames import BodyFrames, body_frames, legal_name
 from ..geometry import Shape
-from ..rigid import Pose, matrix_rpy
+from ..kinematics.loops import mimic_joints
+from ..rigid import Pose
+from . import gazebo, mujoco, mujoco_compiler, ros2_control, transmissions
+from .gazebo_checks import tell_what_gazebo_refuses
+from .joints import UNLIMITED, frame_joints, joint_elements, origin
 from .materials import Materials
+from .mend import mended
+from .options import UrdfOptions
+from .reserved_names import tell_reserved_names
 from .shapes import UrdfGeometry, is_empty, mesh_origin, primitive
 
-# URDF wants a finite number where the model has no limit; no real joint comes near it.
-UNLIMITED = 1e6
-
-_FIXED = (JointType.FIXED, JointType.TRACK)
+__all__ = ["UNLIMITED", "MeshUris", "body_to_urdf"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,55 +40,82 @@ class MeshUris:
 
 
 def body_to_urdf(
-    body: Body, mesh_uris: MeshUris | None = None, diagnostics: Diagnostics | None = None
+    body: Body,
+    mesh_uris: MeshUris | None = None,
+    diagnostics: Diagnostics | None = None,
+    options: UrdfOptions | None = None,
 ) -> str:
     """Return a body as URDF: links, joints, and a frame for each device.
 
-    Numbers are written with all their digits. Not in a URDF, because it has no words for
-    them: the root's pose in the world, initial positions, constraints that close loops.
+    Numbers are written with all their digits, in the order of the model: equal bodies give
+    equal text. Not in a URDF, because it has no words for them: the root's pose in the world,
+    initial positions, and constraints that close loops, but where they make one joint follow
+    another. What a URDF cannot hold, such as inverted limits, is mended with a warning.
 
     Args:
         body: The robot.
         mesh_uris: Where its meshes were written. Without them a shape that is no
             primitive is left out, with a warning.
         diagnostics: Where warnings go; by default they are logged.
+        options: How frames are called, and what goes in besides the plain robot.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
+    options = UrdfOptions() if options is None else options
+    body = mended(body, diagnostics)
+    frames = body_frames(body, diagnostics, options)
+    if body.extra_joints:
+        message = f"{len(body.extra_joints)} constraints close loops; URDF cannot say that"
+        diagnostics.warn("open-loops", message, body.root.at)
+    return urdf_text(body, frames, mesh_uris, diagnostics, options)
+
+
+def urdf_text(
+    body: Body,
+    frames: BodyFrames,
+    mesh_uris: MeshUris | None,
+    diagnostics: Diagnostics,
+    options: UrdfOptions,
+) -> str:
+    """Return the URDF of a mended body whose frames have names; says nothing of loops."""
     uris = MeshUris() if mesh_uris is None else mesh_uris
-    frames = body_frames(body, diagnostics)
     materials = Materials()
     links = [_link(link, frames, uris, materials) for link in body.links]
     robot = urdf.Robot(name=legal_name(body.name, default="robot"))
     for material in materials.elements():
         robot.add_aggregate("material", material)
-    for link in links:
+    for frame in frames.base:
+        robot.add_link(urdf.Link(name=frame.parent))
+    for link in (*links, *(urdf.Link(name=frame.name) for frame in frames.fixed)):
         robot.add_link(link)
-    taken = set(frames.joints.values())
-    for model_link in body.links[1:]:
-        robot.add_joint(_joint(model_link, frames, diagnostics))
-    for frame in frames.fixed:
-        robot.add_link(urdf.Link(name=frame.name))
-        robot.add_joint(_frame_joint(frame, taken))
-    _tell_what_is_left_out(body, uris, diagnostics)
-    return _text(robot)
+    for joint in joint_elements(body, frames, mimic_joints(body), diagnostics):
+        robot.add_joint(joint)
+    for joint in frame_joints(frames):
+        robot.add_joint(joint)
+    _tell_what_has_no_mesh(body, uris, diagnostics)
+    tell_what_gazebo_refuses(body, frames, options, diagnostics)
+    ros2_control.tell_what_is_not_controlled(body, options, diagnostics)
+    tell_reserved_names(body, frames, options, diagnostics)
+    root = robot.to_xml()
+    for block in (mujoco_compiler, ros2_control, mujoco, transmissions, gazebo):
+        root.extend(block.elements(body, frames, options))
+    return _text(root)
 
 
 def _link(link: Link, frames: BodyFrames, uris: MeshUris, materials: Materials) -> urdf.Link:
     element = urdf.Link(name=frames.links[link.name])
-    if link.mass > 0.0:
+    if link.mass > 0.0 or link.inertia.any():
         element.inertial = _inertial(link)
     for shape in link.visual:
         placed = _placed(shape, uris.visual)
         if placed is not None:
-            origin, geometry = placed
+            pose, geometry = placed
             material = materials.reference(shape, as_mesh=isinstance(geometry, urdf.Mesh))
-            visual = urdf.Visual(geometry, material, _origin(origin))
-            element.add_aggregate("visual", visual)
+            element.add_aggregate("visual", urdf.Visual(geometry, material, origin(pose)))
     for shape in link.collision:
         placed = _placed(shape, uris.collision)
         if placed is not None:
-            origin, geometry = placed
-            element.add_aggregate("collision", urdf.Collision(geometry, _origin(origin)))
+            pose, geometry = placed
+            element.add_aggregate("collision", urdf.Collision(geometry, origin(pose)))
     return element
 
 
@@ -99,74 +129,10 @@ def _placed(shape: Shape, uris: Mapping[Shape, str]) -> tuple[Pose, UrdfGeometry
 def _inertial(link: Link) -> urdf.Inertial:
     I = link.inertia.tolist()  # noqa: E741 - its name in every textbook
     inertia = urdf.Inertia(I[0][0], I[0][1], I[0][2], I[1][1], I[1][2], I[2][2])
-    return urdf.Inertial(float(link.mass), inertia, _origin(Pose(p=link.center_of_mass)))
+    return urdf.Inertial(float(link.mass), inertia, origin(Pose(p=link.center_of_mass)))
 
 
-def _origin(pose: Pose) -> urdf.Pose:
-    # Adding zero turns -0.0 into 0.0.
-    xyz = [x + 0.0 for x in pose.p.tolist()]
-    return urdf.Pose(xyz=xyz, rpy=[float(a) + 0.0 for a in matrix_rpy(pose.R)])
-
-
-def _joint(link: Link, frames: BodyFrames, diagnostics: Diagnostics) -> urdf.Joint:
-    assert link.parent is not None
-    element = urdf.Joint(
-        name=frames.joints[link.name],
-        parent=frames.links[link.parent],
-        child=frames.links[link.name],
-        joint_type=_joint_type(link.joint),
-        origin=_origin(link.X_PL),
-    )
-    if link.joint.moves:
-        element.axis = [x + 0.0 for x in link.joint.axis.tolist()]
-        element.limit = _limit(link, diagnostics)
-    return element
-
-
-def _joint_type(joint: Joint) -> str:
-    if joint.type in _FIXED:
-        return "fixed"
-    if joint.type is JointType.FREE:
-        return "floating"
-    if joint.type is JointType.PRISMATIC:
-        return "prismatic"
-    return "continuous" if all(map(isinf, joint.position)) else "revolute"
-
-
-def _limit(link: Link, diagnostics: Diagnostics) -> urdf.JointLimit:
-    joint = link.joint
-    lower, upper = (_finite(end) for end in joint.position)
-    if lower > upper:
-        message = f"joint '{joint.name}' has limits {lower:g} .. {upper:g}; the URDF swaps them"
-        diagnostics.warn("inverted-limits", message, link.at)
-        lower, upper = upper, lower
-    return urdf.JointLimit(
-        effort=_magnitude(joint.effort),
-        velocity=_magnitude(joint.velocity),
-        lower=lower,
-        upper=upper,
-    )
-
-
-def _magnitude(limits: Range) -> float:
-    """Return the one number URDF has for a range: the largest magnitude inside it."""
-    return max(abs(_finite(end)) for end in limits)
-
-
-def _finite(end: float) -> float:
-    return copysign(UNLIMITED, end) if isinf(end) else float(end)
-
-
-def _frame_joint(frame: Frame, taken: set[str]) -> urdf.Joint:
-    name, number = f"{frame.name}_joint", 2
-    while name in taken:
-        name, number = f"{frame.name}_joint_{number}", number + 1
-    taken.add(name)
-    origin = _origin(frame.pose)
-    return urdf.Joint(name, frame.parent, frame.name, "fixed", origin=origin)
-
-
-def _tell_what_is_left_out(body: Body, uris: MeshUris, diagnostics: Diagnostics) -> None:
+def _tell_what_has_no_mesh(body: Body, uris: MeshUris, diagnostics: Diagnostics) -> None:
     for link in body.links:
         shapes = {
             *(s for s in link.visual if _placed(s, uris.visual) is None),
@@ -174,17 +140,15 @@ def _tell_what_is_left_out(body: Body, uris: MeshUris, diagnostics: Diagnostics)
         }
         count = sum(not is_empty(shape) for shape in shapes)
         if count:
-            message = f"{count} shapes of link '{link.name}' have no mesh file: left out"
+            has = "has" if count == 1 else "have"
+            shapes_text = f"{counted(count, 'shape')} of link '{link.name}'"
+            message = f"{shapes_text} {has} no mesh file: left out"
             diagnostics.warn("shape-without-mesh", message, link.at)
-    if body.extra_joints:
-        message = f"{len(body.extra_joints)} constraints close loops; URDF cannot say that"
-        diagnostics.warn("open-loops", message, body.root.at)
 
 
-def _text(robot: urdf.Robot) -> str:
+def _text(root: ElementTree.Element) -> str:
     """Serialise; numbers come out as ``repr`` writes them, exactly."""
-    root = robot.to_xml()
-    for joint in root.iter("joint"):
+    for joint in root.iterfind("joint"):
         if joint.get("type") == "continuous":  # urdf_parser_py would write limits of 0
             for limit in joint.iter("limit"):
                 limit.attrib.pop("lower", None)

@@ -8,9 +8,8 @@ from itertools import chain
 from math import inf
 from typing import TypeVar
 
-import numpy as np
-
 from hrp_model import Diagnostics, JointType, devices
+from hrp_model.instruments import inertial_units
 from hrp_model.rigid import Array, frozen_array
 
 from ..render import Pinhole, Renderer, RendererUnavailable
@@ -29,9 +28,6 @@ ODOMETRY = "odometry"
 # Rates of the sensors to which a model gives none, in [Hz].
 IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
 ODOMETRY_RATE = 100.0
-
-# Origins closer than this [m], and rotations with no greater difference, are the same pose.
-SAME_POSE = 1e-9
 
 _D = TypeVar("_D", bound=devices.Device)
 _IMAGE = devices.ImageType
@@ -110,18 +106,8 @@ class _Maker:
 
     def imus(self) -> Iterator[Sensor]:
         """Yield gyros, accelerometers, and those of them that belong together as one."""
-        accelerometers = list(self._on(devices.AccelerationSensor))
-        for imu in self._on(devices.Imu):
-            yield self._imu(imu, imu.max_angular_velocity, imu.max_acceleration)
-        for gyro in self._on(devices.RateGyroSensor):
-            partner = next((a for a in accelerometers if _same_place(a, gyro)), None)
-            if partner is None:
-                yield self._imu(gyro, gyro.max_angular_velocity, None)
-            else:
-                accelerometers.remove(partner)
-                yield self._imu(gyro, gyro.max_angular_velocity, partner.max_acceleration)
-        for accelerometer in accelerometers:
-            yield self._imu(accelerometer, None, accelerometer.max_acceleration)
+        for unit in inertial_units(self.simulated.body):
+            yield self._imu(unit.device, unit.max_angular_velocity, unit.max_acceleration)
 
     def force_sensors(self) -> Iterator[Sensor]:
         """Yield the force sensors; one with no joint above it reads zero."""
@@ -220,14 +206,6 @@ class _Maker:
 
     def _about(self, device: devices.Device, what: str) -> str:
         return f"'{device.name}' of body '{self.simulated.name}' {what}"
-
-
-def _same_place(a: devices.Device, b: devices.Device) -> bool:
-    return (
-        a.link == b.link
-        and float(np.abs(a.X_LS.p - b.X_LS.p).max()) <= SAME_POSE
-        and float(np.abs(a.X_LS.R - b.X_LS.R).max()) <= SAME_POSE
-    )
 
 
 def _lens(camera: devices.Camera) -> Pinhole:

@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 from paths import ROOT
 
 import hrp_model
@@ -16,45 +16,11 @@ from hrp_model import cli
 from hrp_model.cli import main
 from hrp_model.codes import CODES
 
-ARM = """\
-format: ChoreonoidBody
-format_version: 2.0
-angle_unit: degree
-name: arm
-root_link: BASE
-links:
-  - name: BASE
-    joint_type: fixed
-    mass: 2.0
-    inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ]
-  - name: ARM
-    parent: BASE
-    translation: [ 0, 0, 0.5 ]
-    joint_type: revolute
-    joint_id: 0
-    joint_axis: [ 0, 1, 0 ]
-    joint_range: [ -90, 90 ]
-    mass: 1.0
-    center_of_mass: [ 0.1, 0, 0 ]
-    inertia: [ 0.005, 0, 0, 0, 0.005, 0, 0, 0, 0.005 ]
-    elements:
-      - type: Shape
-        geometry: { type: Cone, radius: 0.1, height: 0.2 }
-      - type: ForceSensor
-        name: wrist
-        id: 0
-"""
-WITHOUT_MASS = ARM.replace("    mass: 1.0\n", "    mass: 0.0\n")
-NEGATIVE_MASS = ARM.replace("    mass: 1.0\n", "    mass: -1.0\n")
-
 
 @pytest.fixture
 def model(tmp_path):
     def write(text, name="arm.body"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return str(path)
+        return write_model(tmp_path, text, name)
 
     return write
 
@@ -252,57 +218,6 @@ def test_tree_shows_links_joints_and_devices(model, capsys):
     assert lines[1] == "BASE  fixed  2 kg"
     assert lines[2] == "ARM  revolute id 0 axis y [-90°, 90°]  1 kg"
     assert lines[3] == "wrist  ForceSensor id 0"
-
-
-def test_urdf_goes_to_stdout_or_beside_its_meshes(model, tmp_path, capsys):
-    path = model(ARM)
-    out = tmp_path / "out" / "arm.urdf"
-    assert main(["urdf", path, "-o", str(out)]) == 0
-    assert capsys.readouterr().out == ""
-    robot = ElementTree.parse(out).getroot()
-    assert robot.get("name") == "arm"
-    meshes = [m.get("filename") for m in robot.iter("mesh")]
-    assert meshes
-    assert all(uri.startswith((out.parent / "meshes").as_uri()) for uri in meshes)
-    assert sorted(p.name for p in out.parent.iterdir()) == ["arm.urdf", "meshes"]
-    assert main(["urdf", path]) == 0
-    assert ElementTree.fromstring(capsys.readouterr().out).get("name") == "arm"
-
-
-def test_urdf_names_meshes_by_the_package_around_them(model, tmp_path, capsys):
-    path = model(ARM)
-    meshes = tmp_path / "my_robot" / "parts" / "meshes"
-    assert main(["urdf", path, "--mesh-dir", str(meshes), "--mesh-uri", "package"]) == 2
-    assert "no package.xml in or above" in capsys.readouterr().err
-    (tmp_path / "my_robot").mkdir(exist_ok=True)
-    manifest = "<package format='3'><name>my_robot</name></package>"
-    (tmp_path / "my_robot" / "package.xml").write_text(manifest)
-    assert main(["urdf", path, "--mesh-dir", str(meshes), "--mesh-uri", "package"]) == 0
-    robot = ElementTree.fromstring(capsys.readouterr().out)
-    uris = [m.get("filename") for m in robot.iter("mesh")]
-    assert uris
-    assert all(uri.startswith("package://my_robot/parts/meshes/") for uri in uris)
-
-
-def test_urdf_says_once_what_both_reading_and_writing_find(model, capsys):
-    same_names = ARM.replace("name: wrist", "name: ARM")
-    assert main(["urdf", model(same_names)]) == 0
-    assert capsys.readouterr().err.count("[frame-name-collision]") == 1
-
-
-def test_urdf_that_cannot_be_written_is_one_message(model, tmp_path, capsys):
-    (tmp_path / "file").write_text("in the way")
-    assert main(["urdf", model(ARM), "-o", str(tmp_path / "file" / "arm.urdf")]) == 2
-    err = capsys.readouterr().err
-    assert "cannot write" in err
-    assert len(err.splitlines()) == 1
-
-
-def test_a_folder_in_the_way_is_called_by_its_own_name(model, tmp_path, capsys):
-    (tmp_path / "arm.urdf").mkdir()
-    assert main(["urdf", model(ARM), "-o", str(tmp_path / "arm.urdf")]) == 2
-    expected = f"hrp-model: error: cannot write {tmp_path / 'arm.urdf'}: Is a directory\n"
-    assert capsys.readouterr().err == expected
 
 
 @pytest.mark.parametrize("command", ["check", "dump", "urdf", "tree"])

@@ -1,13 +1,13 @@
 """URDF: the same robot as the body, in the words of URDF."""
 
 import math
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
 from urdf_tools import (
     body_poses,
+    check_urdf,
+    needs_check_urdf,
     origin_matrix,
     parsed,
     random_body,
@@ -41,6 +41,7 @@ def scaled(*factors):
 def test_links_stand_where_the_body_puts_them(seed, diagnostics):
     body = random_body(seed)
     robot = parsed(body_to_urdf(body, diagnostics=diagnostics))
+    diagnostics.take("still-track")
     rng = np.random.default_rng(seed + 100)
     for _ in range(5):
         q = {link.joint.name: rng.uniform(-3, 3) for link in body.links}
@@ -62,6 +63,7 @@ def test_a_pitch_near_a_right_angle_loses_no_digits(off, diagnostics):
 def test_masses_and_inertias_are_exact(seed, diagnostics):
     body = random_body(seed)
     robot = parsed(body_to_urdf(body, diagnostics=diagnostics))
+    diagnostics.take("still-track")
     for link in body.links:
         inertial = robot.link_map[link.name].inertial
         assert inertial.mass == link.mass
@@ -79,6 +81,7 @@ def test_a_link_without_mass_has_no_inertial(diagnostics):
 def test_joints_keep_their_names_types_and_axes(diagnostics):
     body = random_body(1)
     robot = parsed(body_to_urdf(body, diagnostics=diagnostics))
+    diagnostics.take("still-track")
     expected = {
         "revolute": "revolute",
         "prismatic": "prismatic",
@@ -94,9 +97,23 @@ def test_joints_keep_their_names_types_and_axes(diagnostics):
 
 
 def test_limits_are_the_models(diagnostics):
-    limits = {"position": Range(-0.3, 1.1), "velocity": Range(-4, 5), "effort": Range(-9, 9)}
+    limits = {"position": Range(-0.3, 1.1), "velocity": Range(-5, 5), "effort": Range(-9, 9)}
     limit = joint_of(wheel(**limits), diagnostics).limit
     assert (limit.lower, limit.upper, limit.velocity, limit.effort) == (-0.3, 1.1, 5.0, 9.0)
+
+
+def test_limits_that_differ_from_end_to_end_become_the_larger_one_aloud(diagnostics):
+    limits = {"velocity": Range(-4, 5), "effort": Range(-9, 3)}
+    limit = joint_of(wheel(**limits), diagnostics).limit
+    assert (limit.velocity, limit.effort) == (5.0, 9.0)
+    told = [diagnostics.take("lopsided-limits").message for _ in range(2)]
+    assert ["velocity" in message for message in told].count(True) == 1
+
+
+def test_friction_at_a_joint_is_its_dynamics(diagnostics):
+    dynamics = joint_of(wheel(damping=2.25, friction=0.1), diagnostics).dynamics
+    assert (dynamics.damping, dynamics.friction) == (2.25, 0.1)
+    assert joint_of(wheel(), diagnostics).dynamics is None
 
 
 def test_a_turning_joint_without_limits_is_continuous(diagnostics):
@@ -118,7 +135,7 @@ def test_a_missing_limit_is_a_large_finite_number(kind, diagnostics):
 def test_inverted_limits_come_out_in_order(diagnostics):
     limit = joint_of(wheel(position=Range(0.5, -0.2)), diagnostics).limit
     assert (limit.lower, limit.upper) == (-0.2, 0.5)
-    assert "AXLE" in diagnostics.take("inverted-limits").message
+    assert "AXLE" in diagnostics.take("inverted-range").message
 
 
 def test_a_link_that_floats_inside_the_body_is_floating(diagnostics):
@@ -237,9 +254,10 @@ def test_a_device_named_like_a_link_gets_a_name_of_its_own(diagnostics):
 
 def test_two_devices_that_are_one_instrument_share_a_frame(diagnostics):
     pose = Pose(p=[1, 2, 3])
+    almost = Pose(p=[1, 2, 3 + 1e-12])
     devices = (
         RateGyroSensor(name="IMU", link="WHEEL", X_LS=pose),
-        AccelerationSensor(name="IMU", link="WHEEL", X_LS=pose),
+        AccelerationSensor(name="IMU", link="WHEEL", X_LS=almost),
     )
     body = Body(name="b", links=wheel().links, devices=devices)
     frames = body_frames(body, diagnostics)
@@ -269,14 +287,8 @@ def test_equal_joint_names_are_told_apart(diagnostics):
     diagnostics.take("joint-name-collision")
 
 
-@pytest.mark.skipif(not shutil.which("check_urdf"), reason="liburdfdom-tools is not installed")
+@needs_check_urdf
 @pytest.mark.parametrize("seed", SEEDS)
 def test_check_urdf_accepts_it_without_a_word_of_complaint(seed, tmp_path):
-    file = tmp_path / "random.urdf"
-    body = random_body(seed)
-    file.write_text(body_to_urdf(body, diagnostics=Diagnostics(strict=True)), encoding="utf-8")
-    done = subprocess.run(["check_urdf", file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "root Link: BASE" in done.stdout
-    assert not done.stderr
-    assert all(word not in done.stdout for word in ("Error", "Warning"))
+    text = body_to_urdf(random_body(seed), diagnostics=Diagnostics(strict=True))
+    assert check_urdf(text, tmp_path) == ""

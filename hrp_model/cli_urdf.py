@@ -1,0 +1,278 @@
+"""``hrp-model urdf``: a model as URDF, with everything that belongs to it."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+
+from .actuation import controlled_joints
+from .body import Body
+from .cli_progress import progress
+from .cli_tools import (
+    GOOD,
+    PROBLEMS,
+    UsageError,
+    load_and_report,
+    print_diagnostics,
+    standard_output,
+    tell,
+)
+from .cli_urdf_options import (
+    EPILOG,
+    add_arguments,
+    controllers_file,
+    mesh_folder,
+    refuse_contradictions,
+    urdf_options,
+)
+from .collision_shapes import CollisionShapes, MissingLibraryError
+from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
+from .files import is_special, staged_folder, write_all
+from .urdf.controllers import controllers_yaml
+from .urdf.convert import LOOPS_FILE, Conversion, convert
+from .urdf.glb import UpAxis
+from .urdf.options import UrdfOptions
+from .urdf.package import Package, write_package
+from .urdf.srdf import body_to_srdf
+
+__all__ = ["EPILOG", "add_arguments", "run"]
+
+_SPLITTING = "splitting meshes into convex parts"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Convert; return the exit status."""
+    refuse_contradictions(options)
+    body, reported = load_and_report(options.file, strict=options.strict)
+    diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+    try:
+        with _told(options.file, diagnostics, reported):
+            if options.package is not None:
+                return _package(body, options, diagnostics)
+            if options.verify and options.output is None:
+                with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
+                    there = {**vars(options), "output": Path(folder) / "robot.urdf"}
+                    return _files(body, argparse.Namespace(**there), diagnostics)
+            return _files(body, options, diagnostics)
+    except MissingLibraryError as error:
+        raise UsageError(str(error)) from None
+
+
+@contextmanager
+def _told(name: str, diagnostics: Diagnostics, reported: list[Diagnostic]) -> Iterator[None]:
+    """Print in the end what was found anew."""
+    try:
+        yield
+    finally:
+        print_diagnostics(name, _summed([d for d in diagnostics.found if d not in reported]))
+
+
+def _summed(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Tell in one sentence that no meshes are written, however many links that is about."""
+    left_out = [d for d in found if d.code == "shape-without-mesh"]
+    if len(left_out) < 2:
+        return found
+    message = f"{len(left_out)} links have shapes that need a mesh file: left out"
+    summary = Diagnostic(left_out[0].severity, left_out[0].code, message)
+    return [d for d in found if d not in left_out] + [summary]
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Tell of a file that cannot be written as of a wrong use.
+
+    Raises:
+        UsageError: It names the file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:  # it is not about a file
+            raise UsageError(error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
+
+
+def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
+    """Write the URDF and what lies beside it, all or nothing."""
+    output: Path | None = options.output
+    wanted = urdf_options(options)
+    folder = mesh_folder(options)
+    former = _named_meshes(output)
+    if folder is None:
+        conversion = _convert(body, None, None, options, wanted, diagnostics)
+        with _writing():
+            write_all(_texts(conversion, options, wanted, diagnostics))
+    else:
+        uri = folder.resolve().as_uri()
+        if options.mesh_uri == "package":
+            uri = _package_uri(folder.resolve())
+        with _writing(), staged_folder(folder) as staged:
+            conversion = _convert(body, staged, uri, options, wanted, diagnostics)
+            write_all(_texts(conversion, options, wanted, diagnostics))
+        _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
+    if output is None:
+        with standard_output():
+            print(conversion.urdf)
+    elif options.verify:
+        return _verify(conversion.body, output, options, wanted, options.srdf)
+    return GOOD
+
+
+def _convert(
+    body: Body,
+    folder: Path | None,
+    uri: str | None,
+    options: argparse.Namespace,
+    wanted: UrdfOptions,
+    diagnostics: Diagnostics,
+) -> Conversion:
+    with progress(_SPLITTING) as tell_progress:
+        return convert(
+            body,
+            folder,
+            mesh_uri=uri,
+            final_folder=mesh_folder(options),
+            glb_up=UpAxis(options.glb_up),
+            collision=CollisionShapes(options.collision),
+            options=wanted,
+            diagnostics=diagnostics,
+            progress=tell_progress,
+        )
+
+
+def _texts(
+    conversion: Conversion,
+    options: argparse.Namespace,
+    wanted: UrdfOptions,
+    diagnostics: Diagnostics,
+) -> dict[Path, bytes]:
+    """Return the files to write besides meshes, by their paths.
+
+    Raises:
+        ModelError: There are errors; with --strict each warning is one.
+    """
+    texts: dict[Path, str] = {}
+    body, frames = conversion.body, conversion.frames
+    if options.output is not None:
+        texts[options.output] = conversion.urdf
+    if conversion.loops is not None and options.output is not None:
+        texts[options.output.parent / LOOPS_FILE] = conversion.loops
+    elif conversion.loops is not None:
+        message = f"constraints close loops, which URDF cannot say: -o puts them in {LOOPS_FILE}"
+        diagnostics.warn("open-loops", message, body.root.at)
+    if options.srdf is not None:
+        texts[options.srdf] = body_to_srdf(body, frames, diagnostics)
+    controllers = controllers_file(options)
+    if controllers is not None and controlled_joints(body):
+        text = controllers_yaml(body, frames, wanted)
+        if options.controllers is not None or not _differs(controllers, text):
+            texts[controllers] = text
+        else:  # gains in it may have been tuned with much work
+            message = f"{controllers} is not what would be written, and is kept; --controllers OUT"
+            diagnostics.warn("kept-file", f"{message} names another, or the same to replace it")
+    diagnostics.raise_errors()
+    return {path: _content(text) for path, text in texts.items()}
+
+
+def _content(text: str) -> bytes:
+    return f"{text.rstrip()}\n".encode()
+
+
+def _differs(path: Path, text: str) -> bool:
+    """Tell whether there is a file with another text."""
+    return path.is_file() and path.read_bytes() != _content(text)
+
+
+def _named_meshes(urdf: Path | None) -> set[str]:
+    """Return the files that a former URDF takes its meshes from, if it can be read."""
+    if urdf is None or is_special(urdf):
+        return set()
+    try:
+        return _mesh_names(urdf.read_text(encoding="utf-8"))
+    except (OSError, ValueError, ElementTree.ParseError):
+        return set()
+
+
+def _mesh_names(urdf: str) -> set[str]:
+    meshes = ElementTree.fromstring(urdf.encode()).iter("mesh")
+    return {mesh.get("filename", "").rpartition("/")[2] for mesh in meshes}
+
+
+def _tell_of_leftovers(names: set[str], folder: Path) -> None:
+    """Tell of meshes that are there for a former URDF; another one may still need them."""
+    count = sum((folder / name).is_file() for name in names if name)
+    if count:
+        has = "is" if count == 1 else "are"
+        tell(f"{folder}: {counted(count, 'mesh file')} of the former URDF {has} not used any more")
+
+
+def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
+    """Write a description package."""
+    wanted = urdf_options(options)
+    try:
+        with _writing(), progress(_SPLITTING) as tell_progress:
+            package = write_package(
+                body,
+                options.package,
+                options=wanted,
+                collision=CollisionShapes(options.collision),
+                glb_up=UpAxis(options.glb_up),
+                diagnostics=diagnostics,
+                progress=tell_progress,
+            )
+    except ModelError:
+        raise
+    except ValueError as error:  # no name for a package can be made
+        raise UsageError(f"--package {options.package}: {error}") from None
+    _tell_of_removed(package)
+    if options.verify:
+        return _verify(package.body, package.urdf, options, wanted, package.srdf)
+    return GOOD
+
+
+def _tell_of_removed(package: Package) -> None:
+    meshes = [path for path in package.removed if path.startswith("meshes/")]
+    parts = [path for path in package.removed if path not in meshes]
+    if meshes:
+        parts.append(counted(len(meshes), "mesh file"))
+    if parts:
+        tell(f"removed from {package.folder}: {', '.join(parts)}")
+
+
+def _verify(
+    body: Body,
+    urdf: Path,
+    options: argparse.Namespace,
+    wanted: UrdfOptions,
+    srdf: Path | None,
+) -> int:
+    """Print how far the URDF, with an SRDF, is from the body; return the exit status."""
+    from .urdf.verify import verify  # its independent readers take long to load
+
+    found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 100  # of a file
+    with standard_output():
+        console.print(found.table())
+    return GOOD if found.passed else PROBLEMS
+
+
+def _package_uri(folder: Path) -> str:
+    """Return the package:// URI of a folder that lies in a ROS package's source."""
+    for package in (folder, *folder.parents):
+        manifest = package / "package.xml"
+        if manifest.is_file():
+            try:
+                name = (ElementTree.parse(manifest).findtext("name") or "").strip()
+            except (OSError, ElementTree.ParseError) as error:
+                raise UsageError(f"cannot read {manifest}: {error}") from None
+            inside = folder.relative_to(package).as_posix()
+            return f"package://{name}" + ("" if inside == "." else f"/{inside}")
+    raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")

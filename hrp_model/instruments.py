@@ -1,0 +1,61 @@
+"""Instruments: devices that measure as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .body import Body
+from .devices import AccelerationSensor, Device, Imu, RateGyroSensor
+from .rigid import Array
+
+# Origins closer than this [m], and rotations with no greater difference, are the same pose.
+SAME_POSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class InertialUnit:
+    """An IMU: a device of its own, or a gyro and an accelerometer in one place.
+
+    Attributes:
+        device: What it is named after; of a pair the gyro.
+        max_angular_velocity: Per axis in [rad/s], shape (3,); None without a gyro.
+        max_acceleration: Per axis in [m/s^2], shape (3,); None without an accelerometer.
+    """
+
+    device: Device
+    max_angular_velocity: Array | None
+    max_acceleration: Array | None
+
+
+def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
+    """Return the IMUs that are switched on: whole ones, then gyros, then lone accelerometers.
+
+    A gyro and an accelerometer that share link and pose are one instrument.
+    """
+    on = [device for device in body.devices if device.on]
+    units = [
+        InertialUnit(imu, imu.max_angular_velocity, imu.max_acceleration)
+        for imu in on
+        if isinstance(imu, Imu)
+    ]
+    accelerometers = [device for device in on if isinstance(device, AccelerationSensor)]
+    for gyro in on:
+        if isinstance(gyro, RateGyroSensor):
+            partner = next((a for a in accelerometers if same_place(a, gyro)), None)
+            if partner is not None:
+                accelerometers.remove(partner)
+            limit = None if partner is None else partner.max_acceleration
+            units.append(InertialUnit(gyro, gyro.max_angular_velocity, limit))
+    units += [InertialUnit(lone, None, lone.max_acceleration) for lone in accelerometers]
+    return tuple(units)
+
+
+def same_place(a: Device, b: Device) -> bool:
+    """Tell whether two devices have one link and one pose."""
+    return (
+        a.link == b.link
+        and float(np.abs(a.X_LS.p - b.X_LS.p).max()) <= SAME_POSE
+        and float(np.abs(a.X_LS.R - b.X_LS.R).max()) <= SAME_POSE
+    )

@@ -1,0 +1,92 @@
+"""The apparent inertia of each joint, and the gains of servos that fit it."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from .body import Body, JointType
+from .kinematics import BodyState
+from .rigid import Array
+
+# Of the servos of simulations, in [rad/s]. Stiff enough that a limb sags by a few milliradians
+# under its own weight: g / (l w^2) = 3 mrad for a limb of 0.3 m.
+NATURAL_FREQUENCY = 100.0
+# The least inertia that gains are derived from, in [kg m^2] or [kg]: a servo without gains
+# does nothing, and many readers refuse it.
+_LEAST_INERTIA = 1e-6
+
+_T = TypeVar("_T", float, Array)
+
+
+def apparent_inertias(body: Body, q: Array, *, fixed: bool) -> Array:
+    """Return the inertia each joint has to move, with its rotor.
+
+    That of the links beyond it or, for a robot whose root is free and which may stand on
+    them, that of all the others, whichever is more.
+
+    Args:
+        body: The model.
+        q: Joint positions, in [rad] or [m], shape (joints,).
+        fixed: Whether the root is fixed to the world.
+
+    Returns:
+        In [kg m^2] or [kg], shape (joints,).
+    """
+    state = BodyState(body, fix_root=False)
+    state.q[:] = q
+    state.calc_forward_kinematics()
+    M = state.calc_mass_matrix()
+    with_rotor: Array = np.diag(M)[6:]
+    if fixed:
+        return with_rotor
+    rotor = np.array([link.joint.equivalent_rotor_inertia for link in body.moving_links])
+    # The robot as one rigid body, moved at unit speed as the joint moves what is beyond it.
+    twists = _twists(state)
+    whole: Array = np.einsum("ni,ij,nj->n", twists, M[:6, :6], twists)
+    beyond = with_rotor - rotor
+    most: Array = rotor + np.maximum(beyond, whole - beyond)
+    return most
+
+
+def initial_inertias(body: Body) -> dict[str, float]:
+    """Return ``apparent_inertias`` in the model's own posture, by the name of the link moved."""
+    q = np.array([link.joint.initial for link in body.moving_links])
+    inertias = apparent_inertias(body, q, fixed=body.is_root_fixed)
+    names = (link.name for link in body.moving_links)
+    return dict(zip(names, inertias.tolist(), strict=True))
+
+
+def critically_damped(inertia: _T, frequency: float) -> tuple[_T, _T]:
+    """Return (kp, kd) of servos that settle as fast as they can without overshoot.
+
+    kp = w^2 I and kd = 2 w I: I q'' + kd (q' - v) + kp (q - r) = 0 has a double pole at -w.
+
+    Args:
+        inertia: What a servo has to move, in [kg m^2] or [kg]. Where there is next to
+            nothing the gains are those of a little, never zero.
+        frequency: Natural frequency w, in [rad/s].
+
+    Returns:
+        Stiffness in [N m/rad] or [N/m] and damping in [N m s/rad] or [N s/m].
+    """
+    moved = np.maximum(inertia, _LEAST_INERTIA)
+    return frequency**2 * moved, 2.0 * frequency * moved
+
+
+def _twists(state: BodyState) -> Array:
+    """Return velocities of the root's origin, linear then angular, of a body on each joint's axis.
+
+    In world axes, at 1 rad/s or 1 m/s, shape (joints, 6).
+    """
+    twists = np.zeros((len(state.body.moving_links), 6))
+    for twist, link in zip(twists, state.body.moving_links, strict=True):
+        i = state.body.link_index(link.name)
+        axis = state.R[i] @ link.joint.axis
+        if link.joint.type is JointType.REVOLUTE:
+            twist[:3] = np.cross(axis, state.p[0] - state.p[i])
+            twist[3:] = axis
+        else:
+            twist[:3] = axis
+    return twists

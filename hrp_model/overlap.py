@@ -1,0 +1,112 @@
+"""Whether two meshes overlap: their surfaces cross, or one lies inside the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .geometry import Mesh
+from .measure import bounding_box
+from .rigid import Array
+
+Rows = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+# As many pairs of triangles are looked at in one go.
+_BLOCK = 1 << 16
+
+
+def overlap(a: Sequence[Mesh], b: Sequence[Mesh]) -> bool:
+    """Tell whether a mesh of ``a`` and one of ``b``, all in the same frame, have a point in common.
+
+    A mesh stands for the solid that it encloses. Faces that only lie flat upon each other
+    do not count; a corner or an edge that touches a face does. A mesh of several parts that
+    do not hang together is looked for inside the other by the first part alone.
+    """
+    return any(_overlap(x, y) for x in a for y in b)
+
+
+def _overlap(a: Mesh, b: Mesh) -> bool:
+    box_a, box_b = bounding_box(a), bounding_box(b)
+    if box_a is None or box_b is None:
+        return False
+    if not _boxes_meet(*box_a, *box_b):
+        return False
+    A, B = a.vertices[a.triangles], b.vertices[b.triangles]
+    if any(_cross(A[i], B[j]) for i, j in _near_pairs(A, B)):
+        return True
+    return encloses(b, A[0, 0]) or encloses(a, B[0, 0])
+
+
+def encloses(mesh: Mesh, point: Array) -> bool:
+    """Tell whether a point, shape (3,), lies inside a mesh.
+
+    By the solid angle that the triangles fill as seen from there (van Oosterom and
+    Strackee 1983): 4 pi inside, none outside; with holes, whichever is nearer.
+    """
+    a, b, c = np.moveaxis(mesh.vertices[mesh.triangles] - point, 1, 0)
+    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+    volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+    ab, bc, ca = (np.einsum("ij,ij->i", x, y) for x, y in ((a, b), (b, c), (c, a)))
+    angles = 2.0 * np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
+    return bool(abs(angles.sum()) > 2.0 * np.pi)
+
+
+def _near_pairs(A: Array, B: Array) -> Iterator[tuple[Rows, Rows]]:
+    """Yield rows of two lists of triangles, (n, 3, 3) and (m, 3, 3), whose boxes meet."""
+    low_a, high_a, low_b, high_b = A.min(1), A.max(1), B.min(1), B.max(1)
+    todo: list[tuple[Rows, Rows]] = [(np.arange(len(A)), np.arange(len(B)))]
+    while todo:
+        i, j = todo.pop()
+        i = i[_boxes_meet(low_a[i], high_a[i], low_b[j].min(0), high_b[j].max(0))]
+        if not len(i):
+            continue
+        j = j[_boxes_meet(low_b[j], high_b[j], low_a[i].min(0), high_a[i].max(0))]
+        if not len(j):
+            continue
+        if len(i) * len(j) <= _BLOCK:
+            meet = _boxes_meet(low_a[i, None], high_a[i, None], low_b[j], high_b[j])
+            near_i, near_j = np.nonzero(meet)
+            yield i[near_i], j[near_j]
+        elif len(i) > len(j):
+            todo += [(half, j) for half in _halves(i, low_a, high_a)]
+        else:
+            todo += [(i, half) for half in _halves(j, low_b, high_b)]
+
+
+def _halves(rows: Rows, low: Array, high: Array) -> list[Rows]:
+    centers = low[rows] + high[rows]
+    axis = int(np.argmax(np.ptp(centers, axis=0)))
+    order = rows[np.argsort(centers[:, axis], kind="stable")]
+    return np.array_split(order, 2)
+
+
+def _boxes_meet(low_a: Array, high_a: Array, low_b: Array, high_b: Array) -> Flags:
+    return np.asarray(np.all((low_a <= high_b) & (low_b <= high_a), axis=-1))
+
+
+def _cross(A: Array, B: Array) -> bool:
+    """Tell whether of triangles (k, 3, 3), taken row by row, an edge pierces the other."""
+    return any(
+        bool(_pierces(first[:, k], first[:, (k + 1) % 3], second).any())
+        for first, second in ((A, B), (B, A))
+        for k in range(3)
+    )
+
+
+def _pierces(start: Array, end: Array, triangle: Array) -> Flags:
+    """Tell which segments, from (k, 3) to (k, 3), meet their triangle (Moeller, Trumbore 1997)."""
+    direction = end - start
+    e1, e2 = triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0]
+    p = np.cross(direction, e2)
+    det = np.einsum("ij,ij->i", e1, p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = start - triangle[:, 0]
+        u = np.einsum("ij,ij->i", s, p) / det
+        q = np.cross(s, e1)
+        v = np.einsum("ij,ij->i", direction, q) / det
+        t = np.einsum("ij,ij->i", e2, q) / det
+        inside = (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (t >= 0.0) & (t <= 1.0)
+    return np.asarray(inside & (det != 0.0))

@@ -1,0 +1,127 @@
+"""Joints of a URDF: those of the model, and the fixed ones that carry frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import copysign, isinf
+
+from urdf_parser_py import urdf
+
+from ..body import Body, Joint, JointType, Link, Range
+from ..diagnostics import Diagnostics
+from ..frames import BodyFrames
+from ..kinematics.loops import Mimic
+from ..rigid import Pose, matrix_rpy
+
+# URDF wants a finite number where the model has no limit; no real joint comes near it.
+UNLIMITED = 1e6
+
+
+def joint_elements(
+    body: Body, frames: BodyFrames, mimics: Mapping[str, Mimic], diagnostics: Diagnostics
+) -> list[urdf.Joint]:
+    """Return the joints above all links but the root.
+
+    Args:
+        body: The robot.
+        frames: What links and joints are called.
+        mimics: Joints that follow others, by the name of the link each of them moves.
+        diagnostics: Where warnings go.
+    """
+    elements = []
+    for link in body.links[1:]:
+        element = _joint(link, frames, diagnostics)
+        if link.name in mimics:
+            mimic = mimics[link.name]
+            element.mimic = urdf.JointMimic(
+                frames.joints[mimic.link], float(mimic.multiplier), float(mimic.offset)
+            )
+        elements.append(element)
+    _tell_tracks(body, diagnostics)
+    return elements
+
+
+def frame_joints(frames: BodyFrames) -> list[urdf.Joint]:
+    """Return the fixed joints below the base, then those that carry the frames of devices."""
+    return [
+        urdf.Joint(
+            frames.fixed_joints[frame.name],
+            frame.parent,
+            frame.name,
+            "fixed",
+            origin=origin(frame.pose),
+        )
+        for frame in (*frames.base, *frames.fixed)
+    ]
+
+
+def origin(pose: Pose) -> urdf.Pose:
+    """Return a pose in URDF's words. It keeps all digits of the rotation."""
+    # Adding zero turns -0.0 into 0.0.
+    xyz = [x + 0.0 for x in pose.p.tolist()]
+    return urdf.Pose(xyz=xyz, rpy=[float(a) + 0.0 for a in matrix_rpy(pose.R)])
+
+
+def _tell_tracks(body: Body, diagnostics: Diagnostics) -> None:
+    tracks = [link for link in body.links[1:] if link.joint.type is JointType.TRACK]
+    if tracks:
+        shown = ", ".join(f"'{link.joint.name}'" for link in tracks[:4])
+        more = f" and {len(tracks) - 4} more" if len(tracks) > 4 else ""
+        message = f"URDF knows no continuous tracks: {shown}{more} become fixed joints"
+        diagnostics.warn("still-track", message, tracks[0].at)
+
+
+def _joint(link: Link, frames: BodyFrames, diagnostics: Diagnostics) -> urdf.Joint:
+    assert link.parent is not None
+    joint = link.joint
+    element = urdf.Joint(
+        name=frames.joints[link.name],
+        parent=frames.links[link.parent],
+        child=frames.links[link.name],
+        joint_type=_joint_type(joint),
+        origin=origin(link.X_PL),
+    )
+    if joint.moves:
+        element.axis = [x + 0.0 for x in joint.axis.tolist()]
+        element.limit = _limit(link, diagnostics)
+        if joint.damping or joint.friction:
+            element.dynamics = urdf.JointDynamics(float(joint.damping), float(joint.friction))
+    return element
+
+
+def _joint_type(joint: Joint) -> str:
+    if joint.is_fixed:
+        return "fixed"
+    if joint.type is JointType.FREE:
+        return "floating"
+    if joint.type is JointType.PRISMATIC:
+        return "prismatic"
+    return "continuous" if all(map(isinf, joint.position)) else "revolute"
+
+
+def _limit(link: Link, diagnostics: Diagnostics) -> urdf.JointLimit:
+    lower, upper = (_finite(end) for end in link.joint.position)
+    return urdf.JointLimit(
+        effort=_magnitude("effort", link.joint.effort, link, diagnostics),
+        velocity=_magnitude("velocity", link.joint.velocity, link, diagnostics),
+        lower=lower,
+        upper=upper,
+    )
+
+
+def _magnitude(what: str, limits: Range, link: Link, diagnostics: Diagnostics) -> float:
+    """Return the one number URDF has for a range: the largest magnitude inside it."""
+    lower, upper = (_finite(end) for end in limits)
+    largest = max(abs(lower), abs(upper))
+    if lower != -upper:
+        shown = f"{limits.lower:g} .. {limits.upper:g}"
+        message = (
+            f"the {what} of joint '{link.joint.name}' is limited to {shown}; "
+            f"URDF has one number for both ends, {largest:g}"
+        )
+        diagnostics.warn("lopsided-limits", message, link.at)
+    return largest
+
+
+def _finite(end: float) -> float:
+    return copysign(UNLIMITED, end) if isinf(end) else float(end)

@@ -1,0 +1,133 @@
+"""The closed loops of a robot as YAML, for what lies beside a URDF that has them cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from ..body import Body, ExtraJoint, ExtraJointType
+from ..frames import BodyFrames
+from ..kinematics.loop_constraints import loop_joints, loop_name
+from ..kinematics.loops import loop_closures, mimic_joints
+from ..rigid import Array, Pose, matrix_quaternion, matrix_rpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..diagnostics import Diagnostics
+    from ..kinematics.loops import Mimic
+
+_ROUNDING = 1e-15
+_HEADER = """\
+# The closed loops of a robot. URDF can only tell a tree, so each loop is cut there: the
+# constraints below are what is missing. Units are metres and radians; names are those of
+# the URDF's links and joints.
+#
+# A loop is closed when its two frames, one in link_a and one in link_b, fit together as
+# its type says. "axis" is a unit vector, the same in both frames.
+#   ball    the origins coincide
+#   xy      the origins coincide in the directions orthogonal to the axis
+#   z       the origins coincide along the axis
+#   piston  the second frame slides along the axis, and turns about it
+#   hinge   the second frame turns about the axis
+#   fixed   the frames coincide
+# A pose is xyz and the same rotation twice: rpy as in URDF, and quaternion as [x, y, z, w].
+#
+# "joints" are those round the loop. "dependent" are the joints whose positions follow from
+# the others' once all loops are closed; drive or publish only the others. Where one follows
+# in proportion, it is under "mimic" as well, and the URDF has it as a <mimic>:
+#   position = multiplier * (position of joint) + offset
+# "closed_at" is a posture with all loops closed, to begin a search for another one at.
+"""
+
+
+def loops_yaml(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None = None) -> str:
+    """Return what a URDF leaves out of a body's closed loops, as a YAML document.
+
+    Args:
+        body: The robot.
+        frames: What its links and joints are called.
+        diagnostics: Where warnings go about loops that stay open, or have impossible numbers
+            and are left out; by default nowhere.
+
+    Raises:
+        KeyError: An extra joint names a link that is none.
+    """
+    names = [frames.joints.get(link.name, link.joint.name) for link in body.moving_links]
+    closures, problems = loop_closures(body)
+    loops: dict[int, dict[str, Any]] = {}
+    mimics = mimic_joints(body, closures)
+    closed_at: dict[str, float] = {}
+    for closure in closures:
+        for joint, ends, axis in zip(closure.extra_joints, closure.ends, closure.axes, strict=True):
+            entry = _loop(joint, ends, axis, frames)
+            entry["joints"] = [names[i] for i in loop_joints(body, joint)]
+            loops[id(joint)] = entry
+        closed_at |= {names[i]: float(closure.assembled[i]) for i in closure.joints}
+        problems += closure.gaps()
+    for problem in problems if diagnostics is not None else ():
+        assert diagnostics is not None
+        diagnostics.warn("loop-gap", problem, body.root.at)
+    dependent = sorted(int(i) for closure in closures for i in closure.dependent)
+    document = {
+        "loops": [loops[id(joint)] for joint in body.extra_joints if id(joint) in loops],
+        "dependent": [names[i] for i in dependent],
+        "mimic": {
+            names[i]: _mimic(mimics[body.moving_links[i].name], frames)
+            for i in dependent
+            if body.moving_links[i].name in mimics
+        },
+        "closed_at": closed_at,
+    }
+    return _HEADER + yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+
+
+def _loop(
+    joint: ExtraJoint, ends: tuple[Pose, Pose], axis: Array, frames: BodyFrames
+) -> dict[str, Any]:
+    X_AJ, X_BJ = ends
+    a, b = joint.links
+    entry: dict[str, Any] = {
+        "name": loop_name(joint),
+        "type": joint.type.value,
+        "link_a": {"frame": frames.links[a], **_pose(X_AJ)},
+        "link_b": {"frame": frames.links[b], **_pose(X_BJ)},
+    }
+    if joint.type not in (ExtraJointType.BALL, ExtraJointType.FIXED):
+        entry["axis"] = _numbers(axis)
+    return entry
+
+
+def _pose(X: Pose) -> dict[str, list[float]]:
+    return {
+        "xyz": _numbers(X.p),
+        "rpy": _numbers(matrix_rpy(X.R)),
+        "quaternion": _numbers(matrix_quaternion(X.R)),
+    }
+
+
+def _numbers(values: Iterable[float]) -> list[float]:
+    """Return plain numbers, where what is left of a sum of ones is zero."""
+    return [float(x) if abs(x) > _ROUNDING else 0.0 for x in values]
+
+
+def _mimic(mimic: Mimic, frames: BodyFrames) -> dict[str, Any]:
+    return {
+        "joint": frames.joints[mimic.link],
+        "multiplier": mimic.multiplier,
+        "offset": mimic.offset,
+    }
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes lists of numbers on one line, and nothing as a reference to something else."""
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:
+        if all(isinstance(x, float) for x in sequence):
+            flow_style = True
+        return super().represent_sequence(tag, sequence, flow_style)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        del data
+        return True

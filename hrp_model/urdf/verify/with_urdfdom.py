@@ -1,0 +1,94 @@
+"""A URDF in the hands of urdfdom, ROS's own parser, through its program check_urdf."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from math import inf
+from pathlib import Path
+
+from .expected import Expected
+from .report import LOADS, Differences, Outcome, Row, failure
+
+LIBRARY = "check_urdf"
+_TIMEOUT = 60.0  # [s]
+_NEVER_RAN = (126, 127)  # what loaders and shells exit with in a program's stead
+_ROOT = re.compile(r"^root Link: (.*) has (\d+) child\(ren\)$")
+_CHILD = re.compile(r"^(\s*)child\(\d+\):  (.*)$")
+_INDENT = 4
+
+
+def check_urdf_program() -> str | None:
+    """Return where check_urdf is: installed, or a wheel's beside the interpreter; or None."""
+    beside = str(Path(sys.executable).parent)
+    return shutil.which("check_urdf") or shutil.which("check_urdf", path=beside)
+
+
+def urdfdom_rows(program: str, urdf: Path, expected: Expected) -> Iterator[Row]:
+    """Yield what check_urdf says of a URDF.
+
+    Args:
+        program: check_urdf itself.
+        urdf: The file.
+        expected: The Body's side.
+    """
+    try:
+        done = subprocess.run(
+            [program, str(urdf)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_TIMEOUT,
+        )
+    except OSError as error:
+        yield _cannot_start(str(error))
+        return
+    except subprocess.TimeoutExpired as error:
+        yield failure(LIBRARY, LOADS, str(error))
+        return
+    complaints = [line for line in done.stderr.splitlines() if line.strip()]
+    if done.returncode in _NEVER_RAN:
+        yield _cannot_start("; ".join(complaints[:5]) or f"exit status {done.returncode}")
+        return
+    loads = Differences(LIBRARY, LOADS, 0.0)
+    if done.returncode:
+        loads.add(inf, f"exit status {done.returncode}: {'; '.join(complaints[:5])}")
+    else:
+        loads.add(inf if complaints else 0.0, "; ".join(complaints[:5]))
+    yield loads.row()
+    if done.returncode == 0:
+        tree = Differences(LIBRARY, "links and their parents", 0.0)
+        _compare_trees(tree, done.stdout, expected)
+        yield tree.row()
+
+
+def _cannot_start(reason: str) -> Row:
+    return Row(LIBRARY, "", Outcome.UNUSABLE, reason=f"cannot be started: {reason}")
+
+
+def _compare_trees(found: Differences, output: str, expected: Expected) -> None:
+    seen, root = _printed_tree(output)
+    if root != expected.frames.root:
+        found.add(inf, f"the root is '{root}', not '{expected.frames.root}'")
+    found.names(seen, expected.parents, "link")
+    for child in seen.keys() & expected.parents.keys():
+        if seen[child] != expected.parents[child]:
+            found.add(inf, f"link '{child}' hangs below '{seen[child]}'")
+
+
+def _printed_tree(output: str) -> tuple[dict[str, str], str]:
+    """Return the parent of each link, and the root, from the indented tree it prints."""
+    parents: dict[str, str] = {}
+    above: list[str] = []
+    for line in output.splitlines():
+        if root := _ROOT.match(line):
+            above = [root.group(1)]
+        elif child := _CHILD.match(line):
+            depth = len(child.group(1)) // _INDENT
+            parents[child.group(2)] = above[depth - 1]
+            above[depth:] = [child.group(2)]
+    return parents, above[0] if above else ""

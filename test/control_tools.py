@@ -1,0 +1,137 @@
+"""What ros2_control accepts of a URDF, written down from its documentation, and robots to try."""
+
+from functools import lru_cache
+from xml.etree import ElementTree
+
+import yaml
+from paths import MODELS
+from reference_data import index, model_files
+
+from hrp_model import load_body
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.frames import body_frames
+from hrp_model.kinematics.loops import mimic_joints
+from hrp_model.urdf import body_to_urdf, ros2_control
+from hrp_model.urdf.controllers import controllers_yaml
+from hrp_model.urdf.options import Hardware, UrdfOptions
+
+STATES = ["position", "velocity", "effort"]
+IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "transmission", "properties"}
+OURS = ("humanoid/humanoid.wrl", "humanoid/humanoid.body", "arm/arm.body", "rover/rover.body")
+
+
+def silent():
+    return Diagnostics(listener=lambda _: None)
+
+
+def written(body, **options):
+    """Return a body's URDF as a tree, its frames, and its controllers' parameters as data."""
+    made = UrdfOptions(**options)
+    frames = body_frames(body, silent(), made)
+    text = body_to_urdf(body, diagnostics=silent(), options=made)
+    return (
+        ElementTree.fromstring(text),
+        frames,
+        yaml.safe_load(controllers_yaml(body, frames, made)),
+    )
+
+
+@lru_cache(maxsize=1)
+def robots():
+    """Return (name, body, URDF, frames) of our models, and of others beside this checkout.
+
+    The URDFs have all blocks, with Gazebo's hardware.
+    """
+    files = {name: MODELS / name for name in OURS}
+    shared = model_files()
+    files |= {row["file"]: shared[row["file"]] for row in index() if row["links"] != 1}
+    found = []
+    for name, path in files.items():
+        body = load_body(path, silent())
+        options = UrdfOptions(gazebo=True, ros2_control=Hardware.GZ, transmissions=True)
+        frames = body_frames(body, silent(), options)
+        text = body_to_urdf(body, diagnostics=silent(), options=options)
+        found.append((name, body, ElementTree.fromstring(text), frames))
+    return found
+
+
+def with_hardware(robot, body, frames, hardware):
+    """Return the joints of a URDF with the block for another hardware, and its controllers."""
+    options = UrdfOptions(ros2_control=hardware, transmissions=True)
+    made = ElementTree.Element("robot")
+    made.extend(robot.findall("joint"))
+    made.extend(ros2_control.elements(body, frames, options))
+    return made, yaml.safe_load(controllers_yaml(body, frames, options))
+
+
+def numbered(body):
+    """Return the links of joints with an id that controllers can move: no tracks, no followers."""
+    followers = mimic_joints(body)
+    return [
+        link
+        for link in body.links[1:]
+        if link.joint.moves and link.joint.id is not None and link.name not in followers
+    ]
+
+
+def interfaces(component, kind):
+    """Return the names of the interfaces of a joint or sensor."""
+    return [x.get("name") for x in component.findall(f"{kind}_interface")]
+
+
+def params(element):
+    """Return the parameters below an element, as text by name."""
+    return {x.get("name"): x.text for x in element.findall("param")}
+
+
+def complaints(robot):
+    """Return what ros2_control would refuse in the <ros2_control> blocks of a URDF."""
+    found = []
+    joints = {x.get("name"): x for x in robot.findall("joint")}
+    for block in robot.findall("ros2_control"):
+        if block.get("type") != "system" or not block.get("name"):
+            found.append("no system of a name")
+        if not (block.findtext("hardware/plugin") or "").strip():
+            found.append("no plugin")
+        found += [f"tag {x.tag}" for x in block if x.tag not in IN_BLOCK]
+        found += [
+            f"param of {x.tag}" for x in block.iter() for p in x.findall("param") if not p.text
+        ]
+        listed = [x.get("name") for x in block.findall("joint")]
+        if len(set(listed)) < len(listed):
+            found.append("a joint twice")
+        for part in block.findall("joint"):
+            found += _of_joint(part, joints.get(part.get("name")), listed)
+        for transmission in block.findall("transmission"):
+            found += _of_transmission(transmission, listed)
+    return found
+
+
+def _of_joint(part, joint, listed):
+    name = part.get("name")
+    if joint is None:
+        return [f"{name} is no joint of the URDF"]
+    found = [] if joint.get("type") != "fixed" else [f"{name} is fixed"]
+    mimic = joint.find("mimic")
+    if mimic is not None and part.get("mimic") != "false":
+        if interfaces(part, "command"):
+            found.append(f"{name} follows and is commanded")
+        if mimic.get("joint") not in listed:
+            found.append(f"{name} follows a joint that is not there")
+    return found
+
+
+def _of_transmission(transmission, listed):
+    name = transmission.get("name")
+    found = [] if transmission.findtext("plugin") else [f"{name} has no plugin"]
+    for joint in transmission.findall("joint"):
+        if joint.get("name") not in listed:
+            found.append(f"{name} drives {joint.get('name')}, which is not there")
+        if float(joint.findtext("mechanical_reduction")) == 0.0:
+            found.append(f"{name} reduces to nothing")
+    parts = (*transmission.findall("joint"), *transmission.findall("actuator"))
+    return found + [f"{name} gives {x.get('name')} no role" for x in parts if not x.get("role")]
+
+
+def text_of(body, **options):
+    return body_to_urdf(body, diagnostics=silent(), options=UrdfOptions(**options))

@@ -1,0 +1,183 @@
+"""Which bodies are vehicles with driven wheels, and which only look like it."""
+
+from dataclasses import replace
+from math import inf, pi
+
+import numpy as np
+import pytest
+import reference_data
+from paths import MODELS, needs_shared
+from vehicles import vehicle, wheel
+
+from hrp_model import load_body
+from hrp_model.actuation import CommandInterface, controlled_joints
+from hrp_model.body import JointType, Range
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.geometry import Box, Shape, Sphere
+from hrp_model.rigid import Pose, axis_angle_matrix
+from hrp_model.vehicle import differential_drive, rolling_wheels
+
+LEFT, RIGHT = wheel("L", [0, 0.2, 0]), wheel("R", [0, -0.2, 0])
+
+
+def test_two_equal_wheels_opposite_each_other_drive():
+    drive = differential_drive(vehicle(RIGHT, LEFT))
+    assert [link.name for link in drive.left] == ["L"]
+    assert [link.name for link in drive.right] == ["R"]
+    assert drive.wheel_radius == pytest.approx(0.1)
+    assert drive.wheel_separation == pytest.approx(0.4)
+
+
+def test_four_wheels_drive_in_pairs_front_to_back():
+    wheels = [
+        wheel(f"{s}{x}", [x, y, 0]) for x in (-0.2, 0.2) for s, y in (("L", 0.2), ("R", -0.2))
+    ]
+    drive = differential_drive(vehicle(*wheels))
+    assert [link.name for link in drive.left] == ["L0.2", "L-0.2"]
+    assert [link.name for link in drive.right] == ["R0.2", "R-0.2"]
+
+
+def test_where_the_vehicle_stands_does_not_matter():
+    pose = Pose(axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 2.0), [3, 4, 5])
+    assert differential_drive(vehicle(LEFT, RIGHT, pose=pose)).wheel_radius == pytest.approx(0.1)
+
+
+def test_a_wheel_may_turn_about_any_axis_of_its_own_link():
+    turn = Pose(axis_angle_matrix([1, 0, 0], -pi / 2))  # its z axis is the vehicle's y axis
+
+    def turned(link):
+        rim = (link.collision[0].moved(turn.inverse().matrix()),)
+        joint = replace(link.joint, axis=[0, 0, 1])
+        return replace(link, joint=joint, X_PL=link.X_PL @ turn, visual=rim, collision=rim)
+
+    drive = differential_drive(vehicle(turned(LEFT), turned(RIGHT)))
+    assert drive.wheel_separation == pytest.approx(0.4)
+
+
+def test_wheels_that_stand_beside_the_origin_of_their_links_are_measured_where_they_are():
+    def outward(link, y):
+        rim = (link.collision[0].moved(Pose(p=[0, y, 0]).matrix()),)
+        return replace(link, visual=rim, collision=rim)
+
+    drive = differential_drive(vehicle(outward(LEFT, 0.05), outward(RIGHT, -0.05)))
+    assert drive.wheel_separation == pytest.approx(0.5)
+
+
+def test_the_radius_of_a_ball_is_its_own():
+    ball = Shape(Sphere(0.1))
+    drive = differential_drive(
+        vehicle(replace(LEFT, collision=(ball,)), replace(RIGHT, collision=(ball,)))
+    )
+    assert drive.wheel_radius == pytest.approx(0.1, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        vehicle(LEFT, RIGHT, root=JointType.FIXED),
+        vehicle(LEFT),
+        vehicle(LEFT, wheel("L2", [0.3, 0.2, 0])),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0], radius=0.12)),
+        vehicle(LEFT, wheel("R", [0.05, -0.2, 0])),
+        vehicle(LEFT, wheel("R", [0, -0.3, 0])),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0.05])),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0], axis=[0, -1, 0])),
+        vehicle(LEFT, RIGHT, *(wheel(f"{y}", [-0.4, y, 0], axis=[0, -1, 0]) for y in (0.2, -0.2))),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0], axis=[0, 0.8, 0.6])),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0], position=Range(-3.0, inf))),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0], type=JointType.PRISMATIC)),
+        vehicle(LEFT, wheel("R", [0, -0.2, 0], shape=Shape(Box([0.2, 0.05, 0.2])))),
+        vehicle(LEFT, RIGHT, wheel("L2", [0.3, 0.2, 0])),
+        vehicle(LEFT, RIGHT, wheel("ARM", [0, 0, 0], parent="R")),
+        vehicle(LEFT, RIGHT, chassis=(0.4, 0.3, 0.3)),
+        vehicle(replace(LEFT, collision=()), replace(RIGHT, collision=())),
+    ],
+    ids=[
+        "fixed", "one", "both left", "unequal", "not opposite", "not as far out", "not as high",
+        "backward", "both ways", "oblique", "limited", "sliding", "square", "three", "carrying",
+        "lifted", "bare",
+    ],
+)  # fmt: skip
+def test_what_is_in_doubt_is_no_vehicle(body):
+    assert differential_drive(body) is None
+
+
+def test_a_wheel_below_a_swivel_is_a_caster():
+    swivel = wheel("SWIVEL", [0.3, 0, 0], axis=[0, 0, 1], shape=Shape(Box([0.01, 0.01, 0.01])))
+    caster = wheel("CASTER", [0, 0, -0.05], radius=0.05, parent="SWIVEL")
+    drive = differential_drive(vehicle(LEFT, RIGHT, swivel, caster))
+    assert [link.name for link in (*drive.left, *drive.right)] == ["L", "R"]
+
+
+def test_a_car_rolls_on_wheels_that_are_steered():
+    tiny = Shape(Box([0.02] * 3))
+    fork = wheel("FORK", [0.3, 0, 0], axis=[0, 0, 1], shape=tiny, initial=0.7)
+    front = wheel("FRONT", [0, 0, 0], parent="FORK")
+    assert rolling_wheels(vehicle(fork, front, LEFT, RIGHT)) == {"FRONT", "L", "R"}
+
+
+def test_raised_wheels_of_a_track_turn_with_the_others():
+    raised = wheel("RAISED", [0.3, 0.2, 0.05])
+    assert rolling_wheels(vehicle(raised, LEFT)) == {"RAISED", "L"}
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        {"axis": [0, 0, 1]},
+        {"axis": [0, 0.8, 0.6]},
+        {"position": Range(-3.0, inf)},
+        {"type": JointType.PRISMATIC},
+        {"shape": Shape(Box([0.2, 0.05, 0.2]))},
+        {"parent": "MAST"},
+    ],
+    ids=["upright", "oblique", "limited", "sliding", "square", "up in the air"],
+)
+def test_what_turns_without_rolling_is_no_wheel(joint):
+    mast = wheel("MAST", [0, 0, 0.5], type=JointType.FIXED, shape=Shape(Box([0.1] * 3)))
+    body = vehicle(LEFT, RIGHT, mast, wheel("TURRET", [0.3, 0, 0], **joint))
+    assert rolling_wheels(body) == {"L", "R"}
+
+
+def test_what_is_fixed_to_the_ground_does_not_roll():
+    assert rolling_wheels(vehicle(LEFT, RIGHT, root=JointType.FIXED)) == frozenset()
+
+
+@pytest.mark.parametrize("name", ["humanoid/humanoid.body", "arm/arm.body", "rover/rover.body"])
+def test_our_own_models_have_no_wheels(name):
+    body = load_body(MODELS / name)
+    assert differential_drive(body) is None
+    assert not rolling_wheels(body)
+
+
+def test_shapes_are_measured_once_for_a_body(monkeypatch):
+    body = vehicle(LEFT, RIGHT)
+    drive, joints = differential_drive(body), controlled_joints(body)
+
+    def measured(*_args, **_options):
+        pytest.fail("shapes are measured again")
+
+    monkeypatch.setattr("hrp_model.vehicle.shape_mesh", measured)
+    assert differential_drive(body) is drive
+    assert rolling_wheels(body) == {"L", "R"}
+    assert controlled_joints(body) is joints
+    assert len(controlled_joints(body, CommandInterface.EFFORT)) == len(joints)
+
+
+@needs_shared
+def test_of_the_published_robots_the_vehicles_drive():
+    files = reference_data.model_files()
+    found = {}
+    for row in reference_data.index():
+        if row["links"] not in (None, 1):
+            body = load_body(files[row["file"]], Diagnostics(listener=lambda _: None))
+            drive = differential_drive(body)
+            if drive is not None:
+                found[row["file"]] = (len(drive.left), round(drive.wheel_radius, 6))
+    assert found == {
+        "choreonoid/AizuWheel__AizuWheel.json": (1, 0.1),
+        "choreonoid/Tank__AgxTank.json": (3, 0.075),
+        "choreonoid/Tank__PxTank.json": (2, 0.075),
+        "openhrp3/RH2__RH2_WithArm_withoutSensor.json": (1, 0.1),
+        "openhrp3/RH2__RH2_withoutArm_withBumpSensor.json": (1, 0.1),
+    }
