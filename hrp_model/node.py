@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+import time
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import rclpy
-from geometry_msgs.msg import TransformStamped
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
-from tf2_msgs.msg import TFMessage
 
 from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
-from hrp_msgs.params import MODEL_NODE, Param, declare
-from hrp_msgs.tf import tf_message, transform
+from hrp_msgs.diagnostics import PERIOD
+from hrp_msgs.params import MODEL_NODE, DerivedParams, declare
+from hrp_msgs.robot import FramePose, RobotTopics
+from hrp_msgs.start import WrongUseError, end_ros, init_ros
 from hrp_msgs.topic import Topic
 
 from .body import Body
-from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
-from .frames import Frame, body_frames
-from .load import load_body
-from .publishing import StampThrottle, frame_tree, usable_positions
+from .cache import mesh_folder
+from .description import Description, Wanted, describe
+from .diagnostics import Diagnostic, Diagnostics, Severity, counted
+from .follower import JointFollower, LastPositions
+from .frames import Frame
+from .health import JointHealth, Reminder, model_health
+from .model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .rigid import matrix_quaternion
-from .urdf import body_to_urdf
-from .urdf.meshes import write_meshes
 
-
-class WrongUseError(ValueError):
-    """A node was started with something that makes no sense; the message says what would."""
-
-
-def init_ros(args: Sequence[str] | None = None, **options: Any) -> None:
-    """Do what ``rclpy.init`` does.
-
-    Raises:
-        WrongUseError: The arguments for ROS cannot be read.
-    """
-    try:
-        rclpy.init(args=args, **options)
-    except RuntimeError as error:  # what all errors of rclpy's C++ part are
-        raise WrongUseError(f"ROS cannot start with these arguments: {error}") from None
+_PARAMS = {param.name: param for param in MODEL_NODE}
+# What to do anew when a parameter changes; after that of others only their values are known.
+_OF_RATE = frozenset(("publish_frequency", "ignore_timestamp"))
+_OF_FRAMES = frozenset(("frame_prefix", "world_frame"))
+_OF_MODEL = frozenset(_PARAMS) - _OF_RATE - _OF_FRAMES - {"watch"}
+_NO_MODEL = "no model is named"
+_WATCH_PERIOD = 0.5  # [s] of wall time; two looks pass before a changed file is read
+_SELDOM = 10.0  # [s]; how often one and the same thing is worth a warning
 
 
 def logged_diagnostics(node: Node) -> Diagnostics:
@@ -66,51 +63,65 @@ def logged_diagnostics(node: Node) -> Diagnostics:
 class ModelNode(Node):
     """Publishes a robot's description and the transforms of its links.
 
-    Publishes: robot_description, /tf_static (both latched), /tf.
+    Publishes: robot_description, robot_description_semantic if asked for, /tf_static (all
+    latched), /tf, /diagnostics.
     Subscribes: joint_states, once ``listen`` was called.
-    Parameters: see ``hrp_msgs.params.MODEL_NODE``; robot_description holds the URDF.
+    Parameters: see ``hrp_msgs.params.MODEL_NODE``; and, to be read only, robot_description,
+    robot_description_semantic and joint_limits.<joint>.<limit>.
+
+    Attributes:
+        settings: Values of the parameters by name.
 
     Args:
         node_options: What rclpy's Node takes, such as ``namespace``.
+
+    Raises:
+        ParameterException, WrongUseError: A parameter cannot be used.
     """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("model_node", **node_options)
         self.settings = declare(self, MODEL_NODE)
+        self._derived = DerivedParams(self, "model", {names.ROBOT_DESCRIPTION: ""})
+        self._file: ModelFile | None = None
+        self._changes, self._problem = 0, ""
+        self._reminder = Reminder(_SELDOM)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+
+    def load(self) -> None:
+        """Read the model that the parameters name, and publish it; from now on it may change.
+
+        Raises:
+            ModelError, OSError, MissingLibraryError: It cannot be described.
+            WrongUseError: No model is named.
+        """
+        model = self.settings["model"]
+        if not model:
+            raise WrongUseError(f"{_NO_MODEL}; start with: --ros-args -p model:=FILE, or --help")
+        if objection := Wanted.objection(self.settings):
+            raise WrongUseError(objection)
+        self._file = ModelFile(mesh_folder(), logged_diagnostics(self).add)
+        self._begin(self._file.describe(model, Wanted.by(self.settings)))
+        self.create_timer(_WATCH_PERIOD, self._look_at_files, clock=self._steady)
 
     def start(self, body: Body) -> None:
-        """Publish a body: its description, and what never moves.
+        """Publish a body that is there already; parameters about the model play no part.
 
         Raises:
             OSError: The meshes cannot be written.
         """
-        diagnostics = logged_diagnostics(self)
-        meshes = write_meshes(body, _cache_folder(), diagnostics=diagnostics)
-        urdf = body_to_urdf(body, meshes, diagnostics)
-        silent = Diagnostics(listener=lambda _: None)  # the URDF told everything about names
-        frames = body_frames(body, silent)
-        self._root = frames.links[body.root.name]
-        self._tree = frame_tree(body, frames)
-        self._throttle = StampThrottle(self.settings["publish_frequency"])
-        self._unknown: set[str] = set()
-        for link in self._tree.floating:
-            self.get_logger().warning(f"no joint tells where '{link}' floats; it gets no transform")
-
-        description = Param(names.ROBOT_DESCRIPTION, urdf, "The URDF that is published.")
-        declare(self, [description])
-        self._description = Topic(self, String, names.ROBOT_DESCRIPTION, qos.LATCHED)
-        self._description.publish(String(data=urdf))
-        self._static = Topic(self, TFMessage, names.TF_STATIC, qos.TF_STATIC)
-        self._static.publish(tf_message(self._fixed_transforms(body)))
-        self._moving = Topic(self, TFMessage, names.TF, qos.TF)
-        self.get_logger().info(
-            f"'{body.name}': {len(body.links)} links, {len(self._tree.moving)} moving joints, "
-            f"{len(body.devices)} devices"
-        )
+        self._begin(describe(body, Wanted(), mesh_folder(), logged_diagnostics(self)))
 
     def listen(self) -> None:
-        """Follow joint_states from now on."""
-        self.create_subscription(JointState, names.JOINT_STATES, self._follow, qos.SENSOR_INPUT)
+        """Follow joint_states from now on, unless TF is left to others."""
+        if self.settings["publish_tf"]:
+            self.create_subscription(
+                JointState,
+                names.JOINT_STATES,
+                self._take,
+                qos.SENSOR_INPUT,
+                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            )
 
     def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
         """Publish where joints have moved their links, if it is time to.
@@ -120,49 +131,76 @@ class ModelNode(Node):
             joints: Names; those that the body does not have are told once.
             positions: In [rad] or [m], one per name; what is not finite is left out.
         """
-        known, unknown = usable_positions(joints, positions, self._tree.moving)
-        self._warn_of_unknown(unknown)
-        if known and self._throttle.lets_through(known, time_ns):
-            self._moving.publish(tf_message(self._transforms(time_ns, self._tree.moved(known))))
+        known = len(self._follower.unknown)
+        frames = self._follower.follow(time_ns, joints, positions, time.monotonic())
+        if new := list(self._follower.unknown)[known:]:
+            text = ", ".join(f"'{name}'" for name in new)
+            self.get_logger().warning(f"joint_states: not moving joints of this model: {text}")
+        for problem in self._reminder.due(self._follower.open_loops, time.monotonic()):
+            self.get_logger().warning(problem)
+        if frames:
+            self._robot.move(time_ns, self._placed(frames))
 
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        return [self._description, self._static, self._moving]
+        return self._robot.all
 
-    def _follow(self, msg: JointState) -> None:
-        if not msg.position:
-            return
+    def _take(self, msg: JointState) -> None:
         if len(msg.position) != len(msg.name):
-            counts = f"{len(msg.name)} names but {len(msg.position)} positions"
-            self.get_logger().warning(f"joint_states with {counts} is ignored", once=True)
+            self._follower.ignored += 1
+            if msg.position:
+                given = ((msg.name, "name"), (msg.position, "position"))
+                counts = " but ".join(counted(len(values), kind) for values, kind in given)
+                self.get_logger().warning(f"joint_states with {counts} is ignored", once=True)
             return
         time_ns = msg.header.stamp.sec * NS_PER_S + msg.header.stamp.nanosec
         if time_ns == 0:  # a publisher that fills in no stamp means now
             time_ns = self.get_clock().now().nanoseconds
         self.move(time_ns, msg.name, msg.position)
 
-    def _warn_of_unknown(self, joints: Sequence[str]) -> None:
-        new = [name for name in joints if name not in self._unknown]
-        if new:
-            self._unknown.update(new)
-            text = ", ".join(f"'{name}'" for name in new)
-            self.get_logger().warning(f"joint_states: not moving joints of this model: {text}")
+    def _begin(self, description: Description) -> None:
+        tf = self.settings["publish_tf"]
+        self._robot = RobotTopics(self, semantics=bool(description.srdf), tf=tf)
+        self._publish(description)
+        self.add_on_set_parameters_callback(self._on_set)
+        self.create_timer(PERIOD, self._report, clock=self._steady)
 
-    def _fixed_transforms(self, body: Body) -> list[TransformStamped]:
-        always = 0  # what never moves holds at any time
-        transforms = self._transforms(always, self._tree.fixed)
-        world = self.settings["world_frame"]
-        if world:  # this frame is shared by robots, so it has no prefix
-            X, root = body.root.X_PL, names.frame(self._root, self.settings["frame_prefix"])
-            transforms.append(transform(always, world, root, X.p, matrix_quaternion(X.R)))
-        return transforms
+    def _publish(self, description: Description, last: LastPositions | None = None) -> None:
+        """Publish a robot in place of the one before, whose joints were last at some positions."""
+        self._description = description
+        self._follower = JointFollower(description.tree, description.loops, last)
+        self._joint_health = JointHealth()
+        self._limit_rate()
+        texts = {names.ROBOT_DESCRIPTION: description.urdf}
+        if description.srdf:
+            texts[names.ROBOT_DESCRIPTION_SEMANTIC] = description.srdf
+        self._derived.renew({**texts, **description.limits})
+        self._robot.describe(description.urdf, description.srdf)
+        self._publish_fixed()
+        self._publish_moved_again()
+        for link in description.tree.floating:
+            self.get_logger().warning(f"no joint tells where '{link}' floats; it gets no transform")
+        body = description.body
+        parts = {"link": body.links, "moving joint": body.moving_links, "device": body.devices}
+        counts = ", ".join(counted(len(of_a_kind), kind) for kind, of_a_kind in parts.items())
+        self.get_logger().info(f"'{body.name}': {counts}")
 
-    def _transforms(self, time_ns: int, frames: Sequence[Frame]) -> list[TransformStamped]:
+    def _publish_fixed(self) -> None:
+        frames = self._placed(self._description.tree.fixed)
+        if world := self.settings["world_frame"]:
+            [(_, top, *pose)] = self._placed([self._description.in_world(world)])
+            frames.append((world, top, *pose))  # robots share the world, so it has no prefix
+        self._robot.fix(frames)
+
+    def _publish_moved_again(self) -> None:
+        for time_ns, frames in self._follower.again().items():
+            self._robot.move(time_ns, self._placed(frames))
+
+    def _placed(self, frames: Iterable[Frame]) -> list[FramePose]:
         prefix = self.settings["frame_prefix"]
         return [
-            transform(
-                time_ns,
+            (
                 names.frame(f.parent, prefix),
                 names.frame(f.name, prefix),
                 f.pose.p,
@@ -171,16 +209,76 @@ class ModelNode(Node):
             for f in frames
         ]
 
+    def _limit_rate(self) -> None:
+        all_count = self.settings["ignore_timestamp"]
+        self._follower.limit(0.0 if all_count else self.settings["publish_frequency"])
 
-def _cache_folder() -> Path:
-    """Return a folder for mesh files that outlives this process, if there can be one."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(cache) / "hrp_ros" / "meshes"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="hrp_ros-"))
-    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="hrp_ros-"))
+    def _report(self) -> None:
+        """Publish how all this is going."""
+        parts = [model_health(self._description, self._changes, self._problem)]
+        if self.settings["publish_tf"]:
+            parts.append(self._joint_health.report(self._follower, time.monotonic()))
+        self._robot.report(parts, self._description.body.name)
+
+    def _on_set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        """Do what changed parameters ask for, if all of that can be done."""
+        reason = self._change({p.name: p.value for p in parameters})
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    def _change(self, values: Mapping[str, Any]) -> str:
+        """Change settings; return why they all stay as they are, or nothing."""
+        mine = {name: value for name, value in values.items() if name in _PARAMS}
+        objections = [self._derived.objection(name) for name in values]
+        objections += [_PARAMS[name].objection(value) for name, value in mine.items()]
+        if self._file is None and not mine.keys() <= _OF_RATE:
+            objections.append(f"here only {' and '.join(sorted(_OF_RATE))} can be set")
+        if any(objections):
+            return next(filter(None, objections))
+        settings = {**self.settings, **mine}
+        if not settings["model"] and self._file is not None:
+            return _NO_MODEL
+        if objection := Wanted.objection(settings):
+            return objection
+        if mine.keys() & _OF_MODEL:
+            return self._replace(settings)
+        self.settings = settings
+        if mine.keys() & _OF_RATE:
+            self._limit_rate()
+        if mine.keys() & _OF_FRAMES:
+            self._publish_fixed()
+        if "frame_prefix" in mine:
+            self._publish_moved_again()
+        return ""
+
+    def _look_at_files(self) -> None:
+        if self.settings["watch"] and self._file is not None and self._file.has_changed():
+            self._replace(self.settings, again=True)
+
+    def _replace(self, settings: dict[str, Any], *, again: bool = False) -> str:
+        """Describe the model anew; return why the old one stays, or nothing."""
+        assert self._file is not None
+        read = self._file.describe_again if again else self._file.describe
+        try:
+            description = read(settings["model"], Wanted.by(settings))
+        except UNUSABLE as error:
+            return self._keep(what_went_wrong(error), again)
+        except Exception as error:  # not even a defect of a reader may end a running robot
+            self.get_logger().error(traceback.format_exc())
+            return self._keep(f"error: {type(error).__name__}: {error}", again)
+        if gone := self._description.tree.names - description.tree.names:
+            listed = ", ".join(sorted(gone))
+            self.get_logger().info(f"no longer published, but remembered by listeners: {listed}")
+        self.settings = settings
+        self._changes, self._problem = self._changes + 1, ""
+        self._publish(description, self._follower.last)
+        return ""
+
+    def _keep(self, problem: str, again: bool) -> str:
+        """Tell why the old model stays; return one line of it."""
+        self.get_logger().error(f"the old model stays: {problem}")
+        if again:  # else somebody asked for this, and is told
+            self._problem = first_line(problem)
+        return first_line(problem)
 
 
 def _run(args: Sequence[str] | None) -> int:
@@ -188,18 +286,12 @@ def _run(args: Sequence[str] | None) -> int:
     try:
         init_ros(args)
         node = ModelNode()
-        model = node.settings["model"]
-        if not model:
-            raise WrongUseError("no model is named; start with: --ros-args -p model:=FILE")
-        node.start(load_body(model, logged_diagnostics(node)))
+        node.load()
     except (ParameterException, WrongUseError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except ModelError as error:  # its lines say "error" themselves
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"error: the meshes cannot be written: {error}", file=sys.stderr)
+    except UNUSABLE as error:
+        print(what_went_wrong(error), file=sys.stderr)
         return 1
     node.listen()
     rclpy.spin(node)
@@ -214,7 +306,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
-        rclpy.try_shutdown()
+        end_ros()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,11 @@ class FrameTree:
     moving: Mapping[str, tuple[Link, str, str]]
     floating: tuple[str, ...]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """All frames but the topmost."""
+        return frozenset((*(f.name for f in self.fixed), *(x[1] for x in self.moving.values())))
+
     def moved(self, positions: Mapping[str, float]) -> list[Frame]:
         """Return the frames that these joints move, at their positions in [rad] or [m]."""
         frames = []
@@ -47,7 +52,21 @@ def frame_tree(body: Body, names: BodyFrames) -> FrameTree:
             floating.append(link.name)
         else:
             fixed.append(Frame(frame, parent, link.X_PL))
-    return FrameTree((*fixed, *names.fixed), moving, tuple(floating))
+    return FrameTree((*names.base, *fixed, *names.fixed), moving, tuple(floating))
+
+
+def frame_in_world(body: Body, names: BodyFrames, world: str) -> Frame:
+    """Return the topmost frame of a body whose root is where the model puts it.
+
+    Args:
+        body: The robot.
+        names: Its frames.
+        world: Name of the frame of the world.
+    """
+    X_WF = body.root.X_PL
+    for frame in reversed(names.base):  # from the root up
+        X_WF = X_WF @ frame.pose.inverse()
+    return Frame(names.root, world, X_WF)
 
 
 class StampThrottle:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from .file_watch import will_read
+
 PACKAGE = "hrp_ros"
 # Far beyond any model; what is larger would only fill the memory.
 MAX_FILE_SIZE = 1 << 30
@@ -144,6 +146,7 @@ def _file(text: str, folder: Path, fence: Fence | None, *, replaced: bool) -> Pa
         if fence is not None:
             says_so = explicit or spelling.is_absolute() or ".." in spelling.parts
             fence.check(path, folder, says_so)
+        will_read(path)
         if path.is_file():
             return path.resolve()
     raise ResourceError(f"no such file: {folder / spellings[0]}")
@@ -157,6 +160,7 @@ def read_file(path: Path) -> bytes:
             never end), is larger than ``MAX_FILE_SIZE``, or only stands for a file that
             Git LFS has not fetched.
     """
+    will_read(path)
     status = path.stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))

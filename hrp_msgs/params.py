@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from .start import WrongUseError
+
+Value = bool | int | float | str
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number with a point",
+    str: "a text",
+}
 
 
 @dataclass(frozen=True)
@@ -18,21 +32,52 @@ class Param:
     Attributes:
         minimum, maximum: Of a float; others have no limits.
         read_only: Whether it can be set at the start only.
+        choices: The words that a text may be; empty means any.
 
     Raises:
-        ValueError: Limits are given to something else than a float.
+        ValueError: Limits are given to something else than a float, or choices that the
+            default is none of.
     """
 
     name: str
-    default: bool | int | float | str
+    default: Value
     doc: str
     minimum: float = -inf
     maximum: float = inf
     read_only: bool = True
+    choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self._is_limited and not isinstance(self.default, float):
             raise ValueError(f"parameter '{self.name}' has limits but is no float")
+        if self.choices and self.default not in self.choices:
+            raise ValueError(f"parameter '{self.name}' has choices but its default is none")
+
+    def objection(self, value: object) -> str:
+        """Return why a value is not accepted, and what would be, or nothing."""
+        if type(value) is not type(self.default):
+            advice = self._in_my_type(value)
+            return f"{self.name} is {_KINDS[type(self.default)]}, not {value!r}{advice}"
+        if isinstance(value, float) and not self.minimum <= value <= self.maximum:
+            return (
+                f"{self.name} is in the range {self.minimum:g} .. {self.maximum:g}, not {value:g}"
+            )
+        if self.choices and value not in self.choices:
+            return f"{self.name} is {self.alternatives}, not '{value}'"
+        return ""
+
+    def _in_my_type(self, value: object) -> str:
+        if isinstance(self.default, float) and type(value) is int:
+            return f": write {float(value)}"
+        if isinstance(self.default, str) and isinstance(value, bool | int | float):
+            return f": write {json.dumps(str(value))} with its quotes"
+        return ""
+
+    @property
+    def alternatives(self) -> str:
+        """The choices in words."""
+        *most, last = (f"'{choice}'" for choice in self.choices)
+        return f"{', '.join(most)} or {last}"
 
     @property
     def _is_limited(self) -> bool:
@@ -41,6 +86,8 @@ class Param:
     def descriptor(self) -> ParameterDescriptor:
         """Return the descriptor by which rclpy enforces the limits."""
         descriptor = ParameterDescriptor(description=self.doc, read_only=self.read_only)
+        if self.choices:
+            descriptor.additional_constraints = self.alternatives
         if self._is_limited:
             descriptor.floating_point_range = [
                 FloatingPointRange(from_value=self.minimum, to_value=self.maximum)
@@ -48,23 +95,112 @@ class Param:
         return descriptor
 
 
+def usage(program: str, params: Iterable[Param]) -> str:
+    """Return how a program with these parameters is called, as text for a terminal."""
+    lines = [f"usage: {program} [--ros-args -p NAME:=VALUE ...]", "", "Parameters:"]
+    for p in params:
+        when = "" if p.read_only else ", can be set at any time"
+        lines.append(f"  {p.name} (default {json.dumps(p.default)}{when})")
+        words = f"{p.doc} One of {p.alternatives}." if p.choices else p.doc
+        lines += textwrap.wrap(words, 80, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return "\n".join(lines)
+
+
 def declare(node: Node, params: Iterable[Param]) -> dict[str, Any]:
     """Declare parameters on a node and return their values by name.
 
     Raises:
-        InvalidParameterValueException, InvalidParameterTypeException: What the node was
-            started with is out of range, or of another type than the default.
+        WrongUseError: The node was started with what is not accepted.
     """
-    return {p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in params}
+    values = {}
+    for p in params:
+        try:
+            values[p.name] = node.declare_parameter(p.name, p.default, p.descriptor()).value
+        except (InvalidParameterTypeException, InvalidParameterValueException):
+            anything = ParameterDescriptor(dynamic_typing=True)
+            given = node.declare_parameter(p.name, p.default, anything).value
+            raise WrongUseError(p.objection(given)) from None
+        if objection := p.objection(values[p.name]):
+            raise WrongUseError(objection)
+    return values
+
+
+class DerivedParams:
+    """Parameters that follow from others: the node sets them, and nobody else.
+
+    Whoever sets parameters from outside is refused by ``objection``, which the node asks in
+    its callback: what is read-only to rclpy could never be taken away again.
+
+    Args:
+        node: The node that has the parameters.
+        source: Name of the parameter that they follow from.
+        first: Names and values from the beginning.
+
+    Raises:
+        InvalidParameterValueException: The node was started with a value for one of these.
+    """
+
+    def __init__(self, node: Node, source: str, first: Mapping[str, Value]) -> None:
+        self._node = node
+        self._source = source
+        self._names: set[str] = set()
+        self._is_renewing = False
+        for name, value in first.items():
+            given = node.declare_parameter(name, value, self._descriptor()).value
+            self._names.add(name)
+            if given != value:
+                # Not the value itself: it may be a whole URDF.
+                raise InvalidParameterValueException(name, "...", self.objection(name))
+
+    def objection(self, name: str) -> str:
+        """Return why a parameter must not be set, or nothing."""
+        if name not in self._names or self._is_renewing:
+            return ""
+        return f"{name} follows from the parameter '{self._source}' and cannot be set itself"
+
+    def renew(self, values: Mapping[str, Value]) -> None:
+        """Have these parameters from now on, and no others."""
+        for name in self._names - values.keys():
+            self._node.undeclare_parameter(name)
+        old = {name: value for name, value in values.items() if name in self._names}
+        new = [(k, v, self._descriptor()) for k, v in values.items() if k not in old]
+        changed = [Parameter(k, value=v) for k, v in old.items() if v != self._value(k)]
+        self._is_renewing = True
+        try:
+            if changed:
+                self._node.set_parameters_atomically(changed)
+            self._node.declare_parameters("", new, ignore_override=True)
+        finally:
+            self._is_renewing = False
+        self._names = set(values)
+
+    def _value(self, name: str) -> Value:
+        return self._node.get_parameter(name).value
+
+    def _descriptor(self) -> ParameterDescriptor:
+        return ParameterDescriptor(description=f"Follows from the parameter '{self._source}'.")
 
 
 MODEL_NODE = (
-    Param("model", "", "Path, file:// or package:// URI of the robot model (.wrl, .body)."),
-    Param("frame_prefix", "", "Put before every TF frame name."),
+    Param(
+        "model",
+        "",
+        "Robot model (.wrl, .body): its path, from the folder that the node was started in if it "
+        "is relative, or its file:// or package:// URI.",
+        read_only=False,
+    ),
+    Param("watch", False, "Read the model again when one of its files changes.", read_only=False),
+    Param(
+        "publish_tf",
+        True,
+        "Whether to publish /tf and /tf_static; false leaves them to robot_state_publisher.",
+    ),
+    Param("frame_prefix", "", "Put before every TF frame name.", read_only=False),
     Param(
         "world_frame",
         "",
         "Frame in which the root stands where its model puts it; empty: a simulator knows.",
+        read_only=False,
     ),
     Param(
         "publish_frequency",
@@ -72,6 +208,71 @@ MODEL_NODE = (
         "Most /tf messages per second of message time [Hz]; 0 = one for every joint_states.",
         0.0,
         10000.0,
+        read_only=False,
+    ),
+    Param(
+        "ignore_timestamp",
+        False,
+        "Follow every joint_states, whatever its stamp; publish_frequency then limits nothing.",
+        read_only=False,
+    ),
+    Param(
+        "description_format",
+        "urdf",
+        "What describes the robot: robot_description, with 'urdf+srdf' also "
+        "robot_description_semantic, from which MoveIt knows what may touch.",
+        choices=("urdf", "urdf+srdf"),
+    ),
+    Param(
+        "link_naming",
+        "joint",
+        "Where links have their names from: from the joints, as in the model, or from the "
+        "OpenHRP Segment nodes.",
+        read_only=False,
+        choices=("joint", "segment"),
+    ),
+    Param(
+        "base",
+        "none",
+        "Massless links above the root: base_link, or also base_footprint on the floor below.",
+        read_only=False,
+        choices=("none", "base_link", "base_footprint"),
+    ),
+    Param(
+        "collision",
+        "as_modelled",
+        "Collision shapes in the URDF: the model's, or what is made of them.",
+        read_only=False,
+        choices=("as_modelled", "convex", "box", "decomposed"),
+    ),
+    Param(
+        "glb_up",
+        "z",
+        "Which axis of the GLB meshes is the URDF's z: 'z' for RViz up to ROS 2 Kilted, 'y', as "
+        "glTF has it, for RViz from rviz_rendering 15.1.4 on.",
+        read_only=False,
+        choices=("z", "y"),
+    ),
+    Param("gazebo", False, "Whether the URDF has <gazebo> blocks of the sensors.", read_only=False),
+    Param(
+        "ros2_control",
+        "none",
+        "Hardware of the URDF's <ros2_control> block; 'none' leaves the block out.",
+        read_only=False,
+        choices=("none", "topic", "mock", "gz", "mujoco"),
+    ),
+    Param(
+        "controllers",
+        "",
+        "File of the controllers' parameters, which a URDF for 'gz' names; 'hrp-model urdf' "
+        "writes one with --controllers.",
+        read_only=False,
+    ),
+    Param(
+        "transmissions",
+        False,
+        "Whether the URDF has <transmission> blocks with the gear ratios.",
+        read_only=False,
     ),
 )
 

@@ -29,5 +29,6 @@ SENSOR_INPUT = qos_profile_sensor_data
 # A late subscriber still gets the last one.
 LATCHED = _profile(1, latched=True)
 CLOCK = _profile(1)
+DIAGNOSTICS = _profile(10)
 TF = _profile(100)
 TF_STATIC = LATCHED

@@ -29,7 +29,7 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.frames import body_frames
-from hrp_model.node import ModelNode, WrongUseError, init_ros, logged_diagnostics
+from hrp_model.node import ModelNode, logged_diagnostics
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, qos
 from hrp_msgs.clock import clock
@@ -41,6 +41,7 @@ from hrp_msgs.laser_scan import laser_scan
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.odometry import odometry
 from hrp_msgs.params import SIM_NODE, declare
+from hrp_msgs.start import WrongUseError, init_ros
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
 from hrp_msgs.wrench import wrench
@@ -390,8 +391,7 @@ def main() -> int:
     except (ParameterException, WrongUseError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except (ModelError, PhysicsError, OSError) as error:
-        # The lines of a ModelError say "error" themselves.
+    except (ModelError, PhysicsError, OSError) as error:  # a ModelError's lines say "error"
         print(error if isinstance(error, ModelError) else f"error: {error}", file=sys.stderr)
         return 1
 

@@ -13,7 +13,30 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+SHARE = Path(get_package_share_directory("hrp_ros"))
 SLIDERS = "joint_state_publisher_gui"
+# Names, defaults and meanings.
+ARGUMENTS = (
+    (
+        "model",
+        str(SHARE / "models" / "humanoid" / "humanoid.wrl"),
+        "Robot model (.wrl, .body): a path, file:// or package:// URI.",
+    ),
+    ("frame_prefix", "", "Put before every TF frame name; set it in RViz's RobotModel too."),
+    ("watch", "true", "Whether to show the model anew when one of its files changes."),
+    ("publish_frequency", "20.0", "Most /tf messages per second [Hz]; 0 = one per joint_states."),
+    ("link_naming", "joint", "Names of links: 'joint', as in the model, or 'segment'."),
+    ("base", "none", "Links above the root: 'none', 'base_link', or also 'base_footprint'."),
+    (
+        "collision",
+        "as_modelled",
+        "Collision shapes: 'as_modelled', 'convex', 'box' or 'decomposed'.",
+    ),
+    ("glb_up", "z", "If links lie on their sides: 'y', for RViz from ROS 2 Lyrical on."),
+    ("gui", "true", "Whether to open the joint sliders."),
+    ("rviz", "true", "Whether to start RViz."),
+    ("rviz_config", str(SHARE / "config" / "display.rviz"), "RViz configuration file."),
+)
 
 
 def sliders(context: LaunchContext) -> list[Node | LogInfo]:
@@ -27,29 +50,16 @@ def sliders(context: LaunchContext) -> list[Node | LogInfo]:
     return [Node(package=SLIDERS, executable=SLIDERS)]
 
 
+def parameter(argument: str, kind: type) -> ParameterValue:
+    """Return a launch argument as a node parameter of a type."""
+    return ParameterValue(LaunchConfiguration(argument), value_type=kind)
+
+
 def generate_launch_description() -> LaunchDescription:
     """Return the nodes that show a model."""
-    share = Path(get_package_share_directory("hrp_ros"))
-    arguments = [
-        DeclareLaunchArgument(
-            "model",
-            default_value=str(share / "models" / "humanoid" / "humanoid.wrl"),
-            description="Robot model (.wrl, .body): a path, file:// or package:// URI.",
-        ),
-        DeclareLaunchArgument(
-            "frame_prefix",
-            default_value="",
-            description="Put before every TF frame name; set it in RViz's RobotModel too.",
-        ),
-        DeclareLaunchArgument(
-            "gui", default_value="true", description="Whether to open the joint sliders."
-        ),
-        DeclareLaunchArgument("rviz", default_value="true", description="Whether to start RViz."),
-        DeclareLaunchArgument(
-            "rviz_config",
-            default_value=str(share / "config" / "display.rviz"),
-            description="RViz configuration file.",
-        ),
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=meaning)
+        for name, default, meaning in ARGUMENTS
     ]
     model_node = Node(
         package="hrp_ros",
@@ -57,8 +67,14 @@ def generate_launch_description() -> LaunchDescription:
         output="screen",
         parameters=[
             {
-                "model": ParameterValue(LaunchConfiguration("model"), value_type=str),
-                "frame_prefix": ParameterValue(LaunchConfiguration("frame_prefix"), value_type=str),
+                "model": parameter("model", str),
+                "frame_prefix": parameter("frame_prefix", str),
+                "watch": parameter("watch", bool),
+                "publish_frequency": parameter("publish_frequency", float),
+                "link_naming": parameter("link_naming", str),
+                "base": parameter("base", str),
+                "collision": parameter("collision", str),
+                "glb_up": parameter("glb_up", str),
                 "world_frame": "world",
             }
         ],
@@ -70,4 +86,4 @@ def generate_launch_description() -> LaunchDescription:
         arguments=["-d", LaunchConfiguration("rviz_config")],
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return LaunchDescription([*arguments, model_node, OpaqueFunction(function=sliders), rviz])
+    return LaunchDescription([*declared, model_node, OpaqueFunction(function=sliders), rviz])

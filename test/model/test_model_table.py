@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 
 import pytest
 from paths import ROOT
@@ -71,6 +72,47 @@ def test_a_page_has_a_row_for_each_model(script, folder, tmp_path):
     assert "3 published models: 2 load, and 1 of these\nwithout a warning" in text
     assert "| default-inertia | 1 | 1 |" in text
     assert str(tmp_path) not in text
+
+
+FLAT = "geometry: { type: Box, size: [ 1, 1, 0 ] }"
+
+
+@pytest.fixture
+def needs_libraries():
+    for module in ("pinocchio", "yourdfpy", "mujoco"):
+        pytest.importorskip(module, reason=f"{module} reads URDFs independently of us")
+
+
+def test_a_page_tells_what_independent_libraries_say(script, folder, tmp_path, needs_libraries):
+    (folder / "own" / "flat.body").write_text(HEADER + BOX % (INERTIA, FLAT))
+    out = tmp_path / "models.md"
+    assert script.main([str(folder), "-o", str(out), "--verify", "--jobs", "1"]) == 0
+    text = out.read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if ".body |" in line or ".wrl |" in line]
+    broken, flat, good, _ = ([x.strip() for x in row.strip("|").split("|")] for row in rows)
+    assert broken[-4:] == [""] * 4
+    for numbers in good[-4:]:
+        assert all(float(number) <= 1e-6 for number in numbers.split(", "))
+    assert "(flat shape)" in flat[-2]
+    assert "* flat shape: a box" in text
+    assert "* flat mesh" not in text
+    assert "3 of 3 pass with all of them" in text
+    assert "| pinocchio | yourdfpy | MuJoCo | check_urdf |" in text
+
+
+def test_a_page_names_what_fails(script, folder, tmp_path, monkeypatch, needs_libraries):
+    honest = script.convert
+
+    def wrong(*args, **kwargs):
+        made = honest(*args, **kwargs)
+        return replace(made, urdf=made.urdf.replace('<mass value="1.0"', '<mass value="1.1"'))
+
+    monkeypatch.setattr(script, "convert", wrong)
+    out = tmp_path / "models.md"
+    assert script.main([str(folder), "-o", str(out), "--verify", "--jobs", "1"]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "0 of 2 pass with all of them" in text
+    assert "FAILED mass and inertia of links, FAILED total mass" in text
 
 
 def test_a_page_names_its_sources(script, folder, tmp_path, capsys):

@@ -1,14 +1,16 @@
 """What of a body becomes TF, and when."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from urdf_tools import body_poses, random_body, wheel
+from urdf_tools import body_poses, random_body, random_pose, wheel
 
 from hrp_model.body import JointType
-from hrp_model.frames import body_frames
-from hrp_model.publishing import StampThrottle, frame_tree, usable_positions
+from hrp_model.frames import Base, FrameOptions, body_frames
+from hrp_model.publishing import StampThrottle, frame_in_world, frame_tree, usable_positions
+from hrp_model.rigid import Pose
 
 MS = 1_000_000
 
@@ -80,3 +82,26 @@ def test_positions_that_are_not_finite_are_left_out(bad):
 
 def test_names_that_are_not_known_are_told():
     assert usable_positions(["X", "A"], [1.0, 0.5], ["A", "B"]) == ({"A": 0.5}, ["X"])
+
+
+@pytest.mark.parametrize("base", Base)
+def test_a_base_leaves_the_root_where_it_was(base, diagnostics):
+    body = random_body(8)
+    root = replace(body.root, X_PL=random_pose(np.random.default_rng(8)))
+    body = replace(body, links=(root, *body.links[1:]))
+    frames = body_frames(body, diagnostics, FrameOptions(base=base))
+    tree = frame_tree(body, frames)
+    top = frame_in_world(body, frames, "world")
+    poses = {"world": Pose(), top.name: top.pose}
+    for frame in tree.fixed[: len(frames.base)]:
+        poses[frame.name] = poses[frame.parent] @ frame.pose
+    np.testing.assert_allclose(poses["BASE"].matrix(), root.X_PL.matrix(), atol=1e-12)
+    assert top.parent == "world"
+
+
+def test_a_tree_knows_all_its_frames_but_the_topmost(diagnostics):
+    body = random_body(3)
+    frames = body_frames(body, diagnostics)
+    tree = frame_tree(body, frames)
+    below = [*frames.links.values()][1:] + [frame.name for frame in frames.fixed]
+    assert tree.names == set(below)

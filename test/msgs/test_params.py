@@ -5,11 +5,13 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from hrp_msgs.params import Param, declare
+from hrp_msgs.params import DerivedParams, Param, declare, usage
+from hrp_msgs.start import WrongUseError
 
 PARAMS = (
     Param("factor", 1.0, "Simulated per real second.", 0.5, 10.0),
@@ -54,7 +56,8 @@ def test_what_the_node_was_started_with_wins(node):
 
 @pytest.mark.parametrize("wrong", [{"factor": 0.1}, {"factor": 11.0}, {"period": -0.1}])
 def test_limits_are_enforced_on_either_side(node, wrong):
-    with pytest.raises(InvalidParameterValueException, match="out of range"):
+    [(name, value)] = wrong.items()
+    with pytest.raises(WrongUseError, match=f"^{name} is in the range .*, not {value:g}$"):
         declare(node(**wrong), PARAMS)
 
 
@@ -62,9 +65,29 @@ def test_a_side_without_a_limit_is_open(node):
     assert declare(node(period=1e12), PARAMS)["period"] == 1e12
 
 
-def test_another_type_is_refused(node):
-    with pytest.raises(InvalidParameterTypeException):
-        declare(node(world=5), PARAMS)
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"factor": 2}, "factor is a number with a point, not 2: write 2.0"),
+        ({"factor": True}, "factor is a number with a point, not True"),
+        ({"world": 5}, 'world is a text, not 5: write "5" with its quotes'),
+        ({"seed": 1.5}, "seed is a whole number, not 1.5"),
+        ({"strict": "maybe"}, "strict is true or false, not 'maybe'"),
+    ],
+)
+def test_another_type_is_refused_with_words(node, wrong, words):
+    with pytest.raises(WrongUseError) as refused:
+        declare(node(**wrong), PARAMS)
+    assert str(refused.value) == words
+
+
+def test_usage_tells_all_there_is():
+    text = usage("program", [*PARAMS, CHOICE])
+    assert text.startswith("usage: program ")
+    assert '  world (default "")\n      World file.\n' in text
+    assert "  seed (default -1, can be set at any time)\n" in text
+    assert "  strict (default false)\n" in text
+    assert text.endswith("Of doing it. One of 'fast', 'well' or 'not at all'.")
 
 
 def test_only_what_is_not_read_only_can_be_set_later(node):
@@ -91,3 +114,69 @@ def test_a_parameter_tells_its_meaning(node):
 def test_limits_of_anything_but_a_float_are_a_mistake():
     with pytest.raises(ValueError, match="'seed' has limits but is no float"):
         Param("seed", 1, "Of the random order.", 0.0, 9.0)
+
+
+CHOICE = Param("how", "fast", "Of doing it.", choices=("fast", "well", "not at all"))
+
+
+def test_a_word_that_is_no_choice_is_refused_and_all_are_told(node):
+    assert declare(node(how="well"), [CHOICE])["how"] == "well"
+    with pytest.raises(WrongUseError, match="'fast', 'well' or 'not at all', not 'cheap'"):
+        declare(node(how="cheap"), [CHOICE])
+    assert CHOICE.objection("well") == ""
+    assert "'cheap'" in CHOICE.objection("cheap")
+
+
+def test_choices_are_told_to_whoever_asks(node):
+    made = node()
+    declare(made, [CHOICE])
+    constraints = made.describe_parameter("how").additional_constraints
+    assert constraints == "'fast', 'well' or 'not at all'"
+
+
+def test_a_default_that_is_no_choice_is_a_mistake():
+    with pytest.raises(ValueError, match="'how' has choices but its default is none"):
+        Param("how", "", "Of doing it.", choices=("fast",))
+
+
+def values_of(node, *names):
+    return [node.get_parameter(name).value for name in names]
+
+
+@pytest.fixture
+def derived(node):
+    """Return a node, and parameters on it that nobody else may set."""
+    made = node()
+    derived = DerivedParams(made, "model", {"text": "", "a.limit": 1.0})
+
+    def on_set(parameters):
+        reason = next(filter(None, (derived.objection(p.name) for p in parameters)), "")
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    made.add_on_set_parameters_callback(on_set)
+    return made, derived
+
+
+def test_derived_parameters_can_be_renewed_as_often_as_needed(derived):
+    made, params = derived
+    for text, limit in (("one", 2.0), ("two", 3.0)):
+        params.renew({"text": text, "a.limit": limit, "b.has": True})
+        assert values_of(made, "text", "a.limit", "b.has") == [text, limit, True]
+    params.renew({"text": "three", "c.limit": 4.0})
+    assert values_of(made, "text", "c.limit") == ["three", 4.0]
+    assert not made.has_parameter("a.limit")
+    assert not made.has_parameter("b.has")
+
+
+def test_nobody_else_sets_a_derived_parameter(derived):
+    made, params = derived
+    params.renew({"text": "one"})
+    [result] = made.set_parameters([Parameter("text", value="other")])
+    assert not result.successful
+    assert result.reason == "text follows from the parameter 'model' and cannot be set itself"
+    assert made.get_parameter("text").value == "one"
+
+
+def test_a_node_is_not_started_with_a_derived_parameter(node):
+    with pytest.raises(InvalidParameterValueException, match="follows from the parameter 'model'"):
+        DerivedParams(node(text="<robot/>"), "model", {"text": ""})

@@ -129,14 +129,17 @@ def test_missing_sliders_are_told_to_those_who_asked_for_them(gui, words, stand_
     assert all(word in log.kwargs["msg"] for word, log in zip(words, found, strict=True))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_every_argument_used_is_declared(path):
+@pytest.mark.parametrize(
+    ("described", "path"), [(path, path) for path in FILES], indirect=["described"]
+)
+def test_every_argument_used_is_declared(described, path):
+    arguments, _ = described
     calls = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if is_call(n)]
     by_name = {}
     for call in calls:
         by_name.setdefault(call.func.id, set()).add(call.args[0].value)
     used = by_name.get("LaunchConfiguration", set()) | by_name.get("parameter", set())
-    assert used == by_name["DeclareLaunchArgument"]
+    assert used == set(arguments)
 
 
 def is_call(node):

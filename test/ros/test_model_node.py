@@ -15,9 +15,8 @@ from urdf_tools import body_poses, file_of, parsed, urdf_poses
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not importable")
 
-from rcl_interfaces.srv import GetParameters
+from model_node_tools import Joints, Parameters, command
 from ros_peer import ENVIRONMENT, PATIENCE, Peer, running
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -25,7 +24,6 @@ from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, qos
-from hrp_msgs.basic import stamp
 
 pytestmark = pytest.mark.ros
 
@@ -62,12 +60,6 @@ def peer(folder):
     made.close()
 
 
-def command(**parameters):
-    """Return what Python has to be called with."""
-    given = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    return ["-m", "hrp_model.node", *(["--ros-args", *given] if given else [])]
-
-
 @pytest.fixture(scope="module")
 def description(peer):
     peer.follow(names.ROBOT_DESCRIPTION, String, qos.LATCHED)
@@ -79,39 +71,6 @@ def static(peer):
     peer.follow(names.TF_STATIC, TFMessage, qos.TF_STATIC)
     (message,) = peer.wait_for(names.TF_STATIC)
     return {t.child_frame_id: t for t in message.transforms}
-
-
-class Joints:
-    """Publishes joint states, and hears the transforms that follow.
-
-    The node listens with best effort, so what is sent before both sides have found each
-    other is lost. Sending again is harmless: a stamp is answered once.
-    """
-
-    def __init__(self, peer):
-        self._peer = peer
-        peer.follow(names.TF, TFMessage, qos.TF)
-        self._publisher = peer.node.create_publisher(JointState, names.JOINT_STATES, qos.SENSOR)
-
-    def send(self, time_ns, positions):
-        msg = JointState(name=list(positions), position=[float(q) for q in positions.values()])
-        msg.header.stamp = stamp(time_ns)
-        self._publisher.publish(msg)
-
-    def heard(self, time_ns):
-        messages = self._peer.messages[names.TF]
-        return [m for m in messages if m.transforms[0].header.stamp == stamp(time_ns)]
-
-    def transforms(self, time_ns, positions):
-        """Send positions; return the transforms that carry their stamp, by child frame."""
-
-        def answered():
-            self.send(time_ns, positions)
-            return self.heard(time_ns)
-
-        self._peer.wait_until(f"/tf of {time_ns} ns", answered)
-        (message,) = self.heard(time_ns)
-        return {t.child_frame_id: t for t in message.transforms}
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +96,7 @@ def test_the_description_is_the_robot(description, body):
 
 
 def test_the_description_is_a_parameter_too(description, peer):
-    client = peer.node.create_client(GetParameters, "/model_node/get_parameters")
-    peer.wait_until("the parameter service", client.service_is_ready)
-    answer = client.call_async(GetParameters.Request(names=["robot_description"]))
-    peer.wait_until("an answer", answer.done)
-    assert answer.result().values[0].string_value == description
+    assert Parameters(peer, "/model_node").get("robot_description") == [description]
 
 
 def test_static_transforms_come_in_one_message(static, body):
@@ -287,12 +242,21 @@ def test_a_package_that_is_not_there_ends_it_with_words():
         {},
         {"model": "a.wrl", "publish_frequency": -1.0},
         {"model": "a.wrl", "frame_prefix": 7},
-        {"model": "a.wrl", "": 1},
+        {"model": "a.wrl", "base": "wheels"},
+        {"model": "a.wrl", "ros2_control": "gz"},
+        {"model": "a.wrl", "robot_description": "<robot/>"},
     ],
-    ids=["no model", "out of range", "wrong type", "no ROS argument"],
+    ids=["no model", "range", "type", "choice", "together", "description"],
 )
-def test_wrong_use_is_told(parameters):
+def test_wrong_use_is_told_in_one_line(parameters):
     done = run_to_end(**parameters)
     assert done.returncode == 2
-    assert "error: " in done.stderr
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: ")
+
+
+def test_what_ros_cannot_read_is_told():
+    done = run_to_end(model="a.wrl", **{"": 1})
+    assert done.returncode == 2
+    assert "error: ROS cannot start with these arguments" in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,0 +1,65 @@
+"""Which files a model was made from, and whether they have changed since."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+# Time of the last change in [ns], size and number of a file; None where there is none.
+_State = tuple[int, int, int] | None
+
+
+class FileWatch:
+    """Remembers what files were like when they were read, and tells when that is over."""
+
+    def __init__(self) -> None:
+        self._as_read: dict[Path, _State] = {}
+        self._seen: dict[Path, _State] = {}
+
+    @property
+    def files(self) -> frozenset[Path]:
+        """All files that are watched, those included that were looked for in vain."""
+        return frozenset(self._as_read)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Watch what this thread reads in a ``with`` block, as it is before it is read."""
+        token = _recording.set(self)
+        try:
+            yield
+        finally:
+            _recording.reset(token)
+
+    def add(self, path: Path) -> None:
+        """Watch one more file, there or not, as it is now; the first look at it counts."""
+        self._as_read.setdefault(path, _state(path))
+
+    def has_changed(self) -> bool:
+        """Tell whether any file is other than it was read, and they all rest again.
+
+        They rest if they are as at the last call, so that no half-written file is read.
+        """
+        now = {path: _state(path) for path in self._as_read}
+        rests, self._seen = now == self._seen, now
+        return rests and now != self._as_read
+
+
+_recording: ContextVar[FileWatch | None] = ContextVar("file watch", default=None)
+
+
+def will_read(path: Path) -> None:
+    """Say that what is being made depends on a file, before it is looked at."""
+    watch = _recording.get()
+    if watch is not None:
+        watch.add(path)
+
+
+def _state(path: Path) -> _State:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,137 @@
+"""From joint states to the frames that they move. Knows no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from math import isfinite
+
+from .closed_loops import ClosedLoops
+from .frames import Frame
+from .kinematics.loops import Miss
+from .publishing import FrameTree, StampThrottle, usable_positions
+
+
+class LastPositions:
+    """The last position that was told of each joint, those of other robots included."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, tuple[int, float]] = {}
+        self._recalled = 0
+
+    def tell(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
+        """Remember finite positions in [rad] or [m] that hold at a stamp in [ns].
+
+        A joint that was told of a later one means that time began anew: what was told of the
+        time to come is forgotten.
+        """
+        if any(self._told[name][0] > time_ns for name in joints if name in self._told):
+            self._told = {name: told for name, told in self._told.items() if told[0] <= time_ns}
+        told = zip(joints, positions, strict=True)
+        self._told.update((name, (time_ns, q)) for name, q in told if isfinite(q))
+
+    def recall(self, joints: Container[str]) -> dict[int, dict[str, float]]:
+        """Return the positions of these joints, by stamps in [ns] that they did not have before.
+
+        Listeners drop what repeats a stamp. The new ones are the least bit later than those that
+        were told, as any clock could be far from that of the joints.
+        """
+        self._recalled += 1
+        found: dict[int, dict[str, float]] = {}
+        for name, (time_ns, q) in sorted(self._told.items(), key=lambda item: item[1][0]):
+            if name in joints:
+                found.setdefault(time_ns + self._recalled, {})[name] = q
+        return found
+
+
+class JointFollower:
+    """Follows the joints of a robot, and counts what it hears.
+
+    Attributes:
+        heard: Messages that told of joints so far.
+        ignored: Messages that could not be used.
+        answered: Messages that were answered with frames.
+        last_heard: When the last message came, in [s] of the clock of whoever asks; None
+            before the first.
+        named: Joints of the robot that had a position so far.
+        last: The last positions.
+        unknown: Names that are no moving joints of the robot, in the order of appearance.
+        computed: Joints whose positions followed from others so far, by closed loops.
+        open_loops: What keeps loops open in the last positions, as sentences.
+        loop_residual: How far any loop is open in them; see ``closed_loops.Completed``.
+
+    Args:
+        tree: The frames of the robot.
+        loops: Its closed loops.
+        last: The last positions that another follower heard of; by default none.
+    """
+
+    def __init__(
+        self, tree: FrameTree, loops: ClosedLoops, last: LastPositions | None = None
+    ) -> None:
+        self._tree = tree
+        self._loops = loops
+        self.heard = self.ignored = self.answered = 0
+        self.last_heard: float | None = None
+        self.named: set[str] = set()
+        self.unknown: dict[str, None] = {}
+        self.last = LastPositions() if last is None else last
+        self.computed: set[str] = set()
+        self.open_loops: tuple[str, ...] = ()
+        self.loop_residual = Miss(0.0, 0.0)
+        self.limit(0.0)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of all that moves."""
+        return tuple(self._tree.moving)
+
+    @property
+    def silent(self) -> list[str]:
+        """Joints that had no position yet, neither told nor computed."""
+        return [n for n in self.joints if n not in self.named and n not in self.computed]
+
+    def limit(self, frequency: float) -> None:
+        """Answer so often from now on, and the next message in any case.
+
+        Args:
+            frequency: Most answers per second of the messages' stamps for any one joint, in
+                [Hz]; 0 means all, whatever their stamps.
+        """
+        self._throttle = StampThrottle(frequency)
+
+    def follow(
+        self, time_ns: int, joints: Sequence[str], positions: Sequence[float], now: float
+    ) -> list[Frame]:
+        """Return the frames that have moved, or none if it is not time to tell.
+
+        Joints that follow from those that are told, by closed loops, are among them.
+
+        Args:
+            time_ns: Stamp of the message, in [ns].
+            joints: Names, one per position.
+            positions: In [rad] or [m]; what is not finite is left out.
+            now: When the message came, in [s].
+        """
+        self.heard += 1
+        self.last_heard = now
+        self.last.tell(time_ns, joints, positions)
+        known, unknown = usable_positions(joints, positions, self._tree.moving)
+        self.unknown.update(dict.fromkeys(unknown))
+        self.named.update(known)
+        if not known or not self._throttle.lets_through(known, time_ns):
+            return []
+        self.answered += 1
+        completed, self.open_loops, self.loop_residual = self._loops.complete(known)
+        self.computed.update(completed.keys() - known.keys())
+        return self._tree.moved(completed)
+
+    def again(self) -> dict[int, list[Frame]]:
+        """Return the frames at the last positions, by stamps in [ns] that they did not have before.
+
+        For what has another name or another place now though no joint has moved. This counts
+        as no message: neither the rate nor the health of the joints knows of it.
+        """
+        return {
+            time_ns: self._tree.moved(self._loops.complete(positions).positions)
+            for time_ns, positions in self.last.recall(self._tree.moving).items()
+        }

@@ -1,0 +1,54 @@
+"""Programs that need ROS, on a machine without it."""
+
+import subprocess
+import sys
+
+import pytest
+
+# An entry None in sys.modules is how Python remembers that there is no such module.
+_START = """
+import sys
+sys.modules[{missing!r}] = None
+from {module} import {function}
+sys.exit({function}())
+"""
+
+
+@pytest.mark.parametrize("missing", ["rclpy", "tf2_msgs"])
+@pytest.mark.parametrize(
+    ("module", "function"), [("hrp_model.entry", "model_node"), ("hrp_sim.entry", "sim_node")]
+)
+def test_one_sentence_tells_what_to_install(module, function, missing):
+    program = _START.format(missing=missing, module=module, function=function)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: ROS 2 cannot be imported")
+    assert "scripts/bootstrap.sh" in line
+
+
+def test_a_defect_of_this_package_is_no_lack_of_ros():
+    program = "from hrp_model.entry import run_node; run_node('hrp_model.no_such_module', 'x')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "no_such_module" in done.stderr
+    assert "ROS 2 cannot be imported" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "module", "parameter"),
+    [("model_node", "hrp_model.entry", "frame_prefix"), ("sim_node", "hrp_sim.entry", "world")],
+)
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_lists_the_parameters(program, module, parameter, word):
+    pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+    start = f"import sys; from {module} import {program}; sys.exit({program}())"
+    done = subprocess.run(
+        [sys.executable, "-c", start, word], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {program} ")
+    assert f"\n  {parameter} " in done.stdout

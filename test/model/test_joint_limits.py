@@ -1,0 +1,77 @@
+"""Limits of joints as parameters."""
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from urdf_tools import random_body, wheel
+
+from hrp_model.body import JointType, Range
+from hrp_model.frames import body_frames
+from hrp_model.joint_limits import joint_limit_parameters
+
+
+def limits(diagnostics, **joint):
+    body = wheel(**joint)
+    found = joint_limit_parameters(body, body_frames(body, diagnostics))
+    start = "joint_limits.AXLE."
+    assert all(name.startswith(start) for name in found)
+    return {name.removeprefix(start): value for name, value in found.items()}
+
+
+def test_all_limits_have_the_names_of_joint_limits(diagnostics):
+    given = {"position": Range(-1, 2), "velocity": Range(-3, 3), "effort": Range(-50, 50)}
+    assert limits(diagnostics, **given) == {
+        "has_position_limits": True,
+        "min_position": -1.0,
+        "max_position": 2.0,
+        "has_velocity_limits": True,
+        "max_velocity": 3.0,
+        "has_effort_limits": True,
+        "max_effort": 50.0,
+    }
+
+
+def test_a_joint_without_limits_only_says_so(diagnostics):
+    assert limits(diagnostics) == {
+        "has_position_limits": False,
+        "has_velocity_limits": False,
+        "has_effort_limits": False,
+    }
+
+
+def test_a_limit_on_one_side_stays_one(diagnostics):
+    found = limits(diagnostics, position=Range(-inf, 2.0))
+    assert (found["min_position"], found["max_position"]) == (-inf, 2.0)
+
+
+def test_inverted_limits_are_swapped(diagnostics):
+    found = limits(diagnostics, position=Range(2.0, -1.0))
+    assert (found["min_position"], found["max_position"]) == (-1.0, 2.0)
+
+
+@pytest.mark.parametrize("kind", ["velocity", "effort"])
+def test_the_largest_magnitude_counts(kind, diagnostics):
+    assert limits(diagnostics, **{kind: Range(-7.0, 3.0)})[f"max_{kind}"] == 7.0
+    assert not limits(diagnostics, **{kind: Range(-inf, 3.0)})[f"has_{kind}_limits"]
+
+
+def test_every_number_is_a_float_and_every_answer_a_bool(diagnostics):
+    body = random_body(5)
+    found = joint_limit_parameters(body, body_frames(body, diagnostics))
+    moving = [link for link in body.links if link.joint.moves]
+    assert sum(name.endswith(".max_effort") for name in found) == len(moving)
+    for name, value in found.items():
+        assert type(value) is (bool if ".has_" in name else float)
+
+
+def test_what_does_not_move_has_none(diagnostics):
+    assert limits(diagnostics, type=JointType.FIXED) == {}
+
+
+def test_a_joint_above_the_root_has_none(diagnostics):
+    body = wheel()
+    root = replace(body.root, joint=replace(body.root.joint, type=JointType.REVOLUTE))
+    body = replace(body, links=(root, *body.links[1:]))
+    found = joint_limit_parameters(body, body_frames(body, diagnostics))
+    assert all(name.startswith("joint_limits.AXLE.") for name in found)
