@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Write a table of what becomes of models: what loads, what is warned about, how long it takes.
 
-python scripts/model_table.py FOLDER [--list LIST.md] [-o docs/models.md]
+python scripts/model_table.py FOLDER [--list LIST.md] [--verify] [-o docs/models.md]
 
 The list is Markdown. Rows of its tables whose first cell is a model in FOLDER are the models;
 rows whose first cell is a folder in FOLDER, named OWNER__REPOSITORY, give in their second cell
-the commit of that repository. Without a list every model file in FOLDER counts.
+the commit of that repository. Without a list every model file in FOLDER counts. With --verify
+each model is converted to a URDF, which independent libraries compare with the model.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError, Severity
+from hrp_model.urdf.convert import convert
+from hrp_model.urdf.verify import LIBRARIES, Outcome, Report, verify
+from hrp_model.urdf.verify.refusals import REFUSALS
+from hrp_model.urdf.verify.report import ABSENT
 
 SUFFIXES = (".wrl", ".body", ".yaml", ".yml")
 HEADER = """\
@@ -35,8 +43,19 @@ Made by `scripts/model_table.py` from copies of the repositories below. A time i
 {repeats} loads in a process that has loaded the model before, all files that it draws in
 included; it is rounded, and depends on the machine.
 """
-COLUMNS = "| model | loads | links | joints | devices | warnings | ms |\n"
-RULE = "| --- | --- | ---: | ---: | ---: | --- | ---: |\n"
+VERIFIED = """\
+The last columns are about the URDF of each model, meshes included, as independent libraries
+read it: {passed} of {count} pass with all of them. They hold the largest difference from the
+model in kinematics, dynamics, limits and primitives, which must not exceed 1e-9, and behind it
+that of meshes and colours, which are written in single precision, relative to their size: at
+most 1e-6. `check_urdf` compares the tree of links only. What MuJoCo itself refuses in a model
+is named in brackets, and everything else is compared.
+
+{reasons}
+"""
+COLUMNS = ["model", "loads", "links", "joints", "devices", "warnings", "ms"]
+EXACT = 1e-9
+NUMBERS = {"links", "joints", "devices", "ms"}
 
 
 @dataclass
@@ -48,6 +67,7 @@ class Row:
         counts: Links, moving joints and devices; None if it does not load.
         errors, warnings: How often each code was given.
         seconds: Time to load.
+        verified: What each library says of its URDF.
     """
 
     model: str
@@ -55,12 +75,14 @@ class Row:
     errors: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+    verified: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         inside = self.model.partition("/")[2] or self.model
         loads = "yes" if self.counts else f"no: {_counted(self.errors)}"
         numbers = self.counts or ("", "", "")
-        cells = (inside, loads, *numbers, _counted(self.warnings), _milliseconds(self.seconds))
+        cells = [inside, loads, *numbers, _counted(self.warnings), _milliseconds(self.seconds)]
+        cells += self.verified.values()
         return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -106,11 +128,33 @@ def measure(model: str, folder: Path, repeats: int) -> Row:
     return row
 
 
+def verified(model: str, folder: Path) -> dict[str, str]:
+    """Convert a model to a URDF, and return what each library says of that."""
+    silent = Diagnostics(listener=lambda _: None)
+    try:
+        body = load_body(folder / model, silent)
+    except ModelError:
+        return dict.fromkeys(LIBRARIES, "")
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(made) / "robot.urdf"
+        conversion = convert(body, Path(made) / "meshes", diagnostics=silent)
+        path.write_text(conversion.urdf, encoding="utf-8")
+        report = verify(conversion.body, path)
+    return {library: _verdict(report, library) for library in LIBRARIES}
+
+
 def page(rows: Sequence[Row], commits: Mapping[str, str], repeats: int) -> Iterator[str]:
     """Yield the lines of the page: a table for each repository, and their sums."""
     loaded = [row for row in rows if row.counts]
     clean = sum(not row.warnings for row in loaded)
     yield HEADER.format(count=len(rows), loaded=len(loaded), clean=clean, repeats=repeats)
+    libraries = list(loaded[0].verified) if loaded else []
+    if libraries:
+        passed = sum(not any(map(_is_failure, row.verified.values())) for row in loaded)
+        cells = "\n".join(cell for row in loaded for cell in row.verified.values())
+        kinds = [kind for kind in REFUSALS.values() if kind.words in cells]
+        reasons = "\n".join(f"* {kind.words}: {kind.why}" for kind in kinds)
+        yield VERIFIED.format(count=len(loaded), passed=passed, reasons=reasons)
     yield from _sums("Warnings", [row.warnings for row in loaded])
     for top in dict.fromkeys(row.model.partition("/")[0] for row in rows):
         owner, found, repository = top.partition("__")
@@ -121,11 +165,8 @@ def page(rows: Sequence[Row], commits: Mapping[str, str], repeats: int) -> Itera
                 yield f"Commit {commits[top]}.\n"
         else:
             yield f"## {top}\n"
-        yield (
-            COLUMNS
-            + RULE
-            + "\n".join(str(row) for row in rows if row.model.partition("/")[0] == top)
-        )
+        yield _heading([*COLUMNS, *libraries])
+        yield from (str(row) for row in rows if row.model.partition("/")[0] == top)
         yield ""
 
 
@@ -136,6 +177,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", type=Path, metavar="LIST.md", help="which of them, and whence")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.md", help="default: stdout")
     parser.add_argument("--repeats", type=int, default=3, help="loads per model; default: 3")
+    parser.add_argument("--verify", action="store_true", help="also compare URDFs with the models")
+    parser.add_argument("--jobs", type=int, default=2, help="models compared at once; default: 2")
     options = parser.parse_args(argv)
     if options.list is None:
         models, commits = find_models(options.folder), dict[str, str]()
@@ -144,12 +187,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not models:
         parser.error(f"no models in {options.folder}")
     rows = [measure(model, options.folder, max(1, options.repeats)) for model in models]
+    if options.verify:
+        _verify_all(rows, options.folder, options.jobs)
     text = "\n".join(page(rows, commits, max(1, options.repeats)))
     if options.output is None:
         print(text)
     else:
         options.output.write_text(text, encoding="utf-8")
     return 0
+
+
+def _verify_all(rows: Sequence[Row], folder: Path, jobs: int) -> None:
+    models = [row.model for row in rows]
+    if jobs <= 1:
+        found = [verified(model, folder) for model in models]
+    else:
+        with ProcessPoolExecutor(jobs) as pool:
+            found = list(pool.map(partial(verified, folder=folder), models))
+    for row, cells in zip(rows, found, strict=True):
+        row.verified = cells
 
 
 def _sums(title: str, found: Sequence[Counter[str]]) -> Iterator[str]:
@@ -162,6 +218,29 @@ def _sums(title: str, found: Sequence[Counter[str]]) -> Iterator[str]:
         for code, times in sorted(total.items())
     )
     yield ""
+
+
+def _heading(columns: Sequence[str]) -> str:
+    rules = ("---:" if column in NUMBERS else "---" for column in columns)
+    return f"| {' | '.join(columns)} |\n| {' | '.join(rules)} |"
+
+
+def _verdict(report: Report, library: str) -> str:
+    """Return the differences that a library finds, or what is wrong, in one cell of a table."""
+    rows = report.of(library)
+    wrong = [row for row in rows if row.outcome is Outcome.FAILED]
+    if wrong or rows[0].outcome in ABSENT:
+        return ", ".join(f"{row.outcome.value} {row.quantity}".strip() for row in wrong or rows)
+    compared = [row for row in rows if row.difference is not None]
+    exact = [row.difference for row in compared if (row.tolerance or 0.0) <= EXACT]
+    single = [row.difference for row in compared if (row.tolerance or 0.0) > EXACT]
+    cell = ", ".join(f"{max(kind):.0e}" if max(kind) else "0" for kind in (exact, single) if kind)
+    refused = [row.short for row in rows if row.outcome is Outcome.REFUSED]
+    return cell + (f" ({', '.join(refused)})" if refused else "")
+
+
+def _is_failure(cell: str) -> bool:
+    return Outcome.FAILED.value in cell
 
 
 def _counted(codes: Counter[str]) -> str:

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Draw models and their URDFs from the same viewpoint by different means, and compare.
+
+python scripts/gallery.py MODEL... -o docs/gallery.md
+
+The model is drawn by our own renderer, with OpenGL; its URDF with what yourdfpy and trimesh read of
+the files, by following rays with Embree. Pictures go into a folder beside the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import radians, tan
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+from urdf_picture import Pixels, picture, surfaces  # noqa: E402
+
+from hrp_model import Body, BodyState, Diagnostics, Pose, load_body  # noqa: E402
+from hrp_model.geometry import Shape  # noqa: E402
+from hrp_model.tessellate import shape_mesh  # noqa: E402
+from hrp_model.urdf.convert import convert  # noqa: E402
+from hrp_sim.render import LinkPoses, Pinhole, Renderer  # noqa: E402
+
+SIZE = 400, 400
+FIELD_OF_VIEW = radians(30.0)
+AZIMUTH, ELEVATION = radians(35.0), radians(20.0)
+SKY = 0.93, 0.94, 0.96
+TOLERANCE = 12  # of 255 in any channel: what a pixel may differ and count as equal
+LIMIT = 0.01  # share of pixels that may differ
+
+HEADER = """\
+# Gallery
+
+Each model as our renderer draws it, the URDF that `hrp-model urdf` writes of it as other tools
+read it, and where the two differ. The left picture is made with OpenGL from the model; the middle
+one follows rays (Embree) through what yourdfpy and trimesh read of the URDF and its GLB files.
+Both have the same camera and a light beside it. A pixel differs when one of its colours is off by
+more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Ambient and specular light are
+left out, since glTF has no words for them.
+
+Made by `scripts/gallery.py`.
+"""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A model and its URDF, drawn from the same viewpoint.
+
+    Attributes:
+        name: Of the model.
+        model, urdf: Pictures, shape (height, width, 3).
+        differing: Share of all pixels that differ.
+        differing_of_robot: The same pixels, as a share of those that show the robot.
+    """
+
+    name: str
+    model: Pixels
+    urdf: Pixels
+    differing: float
+    differing_of_robot: float
+
+    @property
+    def sheet(self) -> Image.Image:
+        """The model, the URDF, and the difference of the two in black on white."""
+        off = np.abs(self.model.astype(int) - self.urdf).max(axis=2)
+        marks = np.repeat((255 - np.minimum(off * 4, 255)).astype(np.uint8)[..., None], 3, axis=2)
+        return Image.fromarray(np.concatenate([self.model, self.urdf, marks], axis=1))
+
+
+def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
+    """Draw a model and its URDF in the model's initial posture."""
+    silent = Diagnostics(listener=lambda _: None)
+    body = load_body(path, silent)
+    state = BodyState(body)
+    lens, X_WC = _camera(body, state, (2 * size[0], 2 * size[1]))
+    renderer = Renderer({"robot": _with_urdf_looks(body)}, SKY)
+    own = renderer.render(lens, X_WC, {"robot": LinkPoses(state.p, state.R)})
+    with tempfile.TemporaryDirectory() as scratch:
+        conversion = convert(body, Path(scratch) / "meshes", diagnostics=silent)
+        urdf = Path(scratch) / "robot.urdf"
+        urdf.write_text(conversion.urdf, encoding="utf-8")
+        joints = conversion.frames.joints
+        positions = {
+            joints[link.name]: float(q)
+            for link, q in zip(body.moving_links, state.q, strict=True)
+            if link.name in joints
+        }
+        # The URDF stands at its root; the model where the model puts it.
+        X_RC = Pose(state.R[0], state.p[0]).inverse() @ X_WC
+        shown = surfaces(urdf, positions)
+        sky = np.array(SKY)
+        other = picture(shown, X_RC.matrix(), (lens.width, lens.height), lens.focal_length, sky)
+    own, other = _halved(own), _halved(other)
+    off = np.abs(own.astype(int) - other).max(axis=2) > TOLERANCE
+    sky = np.round(sky * 255.0)
+    robot = (own != sky).any(axis=2) | (other != sky).any(axis=2)
+    share = float(off.sum() / max(robot.sum(), 1))
+    return Comparison(body.name or path.stem, own, other, float(off.mean()), share)
+
+
+def _halved(pixels: Pixels) -> Pixels:
+    """Return a picture of half the size, whose edges are smooth."""
+    height, width, _ = pixels.shape
+    squares = pixels.reshape(height // 2, 2, width // 2, 2, 3)
+    return np.round(squares.mean(axis=(1, 3))).astype(np.uint8)
+
+
+def _camera(body: Body, state: BodyState, size: tuple[int, int]) -> tuple[Pinhole, Pose]:
+    """Return a camera that has the whole body in view."""
+    points = np.concatenate(
+        [
+            shape_mesh(shape).vertices @ R.T + p
+            for link, p, R in zip(body.links, state.p, state.R, strict=True)
+            for shape in link.visual
+            if len(shape_mesh(shape).vertices)
+        ]
+    )
+    center = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    radius = float(np.linalg.norm(points - center, axis=1).max())
+    back = np.array(
+        [
+            np.cos(ELEVATION) * np.cos(AZIMUTH),
+            np.cos(ELEVATION) * np.sin(AZIMUTH),
+            np.sin(ELEVATION),
+        ]
+    )
+    right = np.cross((0.0, 0.0, 1.0), back)
+    right /= np.linalg.norm(right)
+    distance = 1.05 * radius / tan(FIELD_OF_VIEW / 2.0)
+    R = np.column_stack([right, np.cross(back, right), back])
+    lens = Pinhole(*size, FIELD_OF_VIEW, 0.01 * radius, distance + 2.0 * radius)
+    return lens, Pose(R, center + distance * back)
+
+
+def _with_urdf_looks(body: Body) -> Body:
+    """Return a body without the ambient and specular light that glTF cannot tell."""
+
+    def plain(shape: Shape) -> Shape:
+        material = replace(shape.material, ambient=0.0, specular=(0.0, 0.0, 0.0))
+        return replace(shape, material=material)
+
+    links = tuple(replace(link, visual=tuple(map(plain, link.visual))) for link in body.links)
+    return replace(body, links=links)
+
+
+def page(compared: Sequence[Comparison], folder: str) -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield HEADER.format(tolerance=TOLERANCE, limit=LIMIT)
+    yield "| model | pixels that differ | of those that show the robot |"
+    yield "| --- | ---: | ---: |"
+    for one in compared:
+        yield f"| {one.name} | {one.differing:.2%} | {one.differing_of_robot:.2%} |"
+    for one in compared:
+        yield f"\n## {one.name}\n\n![model, URDF, difference]({folder}/{_file_name(one)})"
+    yield ""
+
+
+def _file_name(one: Comparison) -> str:
+    return "".join(c if c.isalnum() else "_" for c in one.name) + ".png"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the script and return its exit status: 1 if a picture differs too much."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE.md", required=True)
+    options = parser.parse_args(argv)
+    folder = options.output.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    compared = []
+    for path in options.models:
+        one = compare(path)
+        print(f"{one.name}: {one.differing:.3%} of the pixels differ", file=sys.stderr)
+        sheet = one.sheet.quantize(64, dither=Image.Dither.NONE)
+        sheet.save(folder / _file_name(one), optimize=True)
+        compared.append(one)
+    options.output.write_text("\n".join(page(compared, folder.name)), encoding="utf-8")
+    return int(any(one.differing > LIMIT for one in compared))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

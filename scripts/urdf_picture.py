@@ -1,0 +1,285 @@
+"""A picture of a URDF by other means than the model's own: yourdfpy, trimesh and Embree's rays.
+
+It knows URDF and glTF only, so that it shows what any tool makes of the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import embreex.mesh_construction
+import embreex.rtcore_scene
+import numpy as np
+import trimesh
+import yourdfpy
+from numpy.typing import NDArray
+from PIL import Image
+
+Array = NDArray[np.float64]
+Pixels = NDArray[np.uint8]
+
+_SECTIONS = 256  # of a cylinder, so that its outline is round to a fraction of a pixel
+_LAYERS = 8  # transparent surfaces that one ray may pass
+_FACING = 0.3  # what a surface seen edge-on shows of its colour
+_SKIP = 1e-5  # how far behind a surface a ray goes on, relative to the distance
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a surface looks: glTF's base colour and what changes it.
+
+    Attributes:
+        color: RGBA in 0..1, shape (4,).
+        emissive: RGB in 0..1, shape (3,).
+        image: RGBA in 0..1, shape (height, width, 4), or None.
+        repeat: Whether the image repeats along s and t.
+        double_sided: Whether it is seen from behind, too.
+    """
+
+    color: Array
+    emissive: Array
+    image: Array | None = None
+    repeat: tuple[bool, bool] = (True, True)
+    double_sided: bool = True
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Triangles of one look, in the world; corner values have shape (triangles, 3, *)."""
+
+    vertices: Array
+    normals: Array
+    uv: Array
+    colors: Array
+    look: Look
+
+
+def surfaces(path: Path, positions: dict[str, float]) -> list[Surface]:
+    """Return what a URDF shows at these joint positions, in the frame of its root link."""
+    robot = yourdfpy.URDF.load(
+        str(path), load_meshes=False, build_scene_graph=True, filename_handler=_file_of
+    )
+    robot.update_cfg({name: positions.get(name, 0.0) for name in robot.actuated_joint_names})
+    materials = {m.name: m for m in robot.robot.materials}
+    found = []
+    for link in robot.robot.links:
+        T_link = robot.get_transform(link.name)
+        for visual in link.visuals:
+            T = T_link if visual.origin is None else T_link @ visual.origin
+            found += [_moved(s, T) for s in _drawn(visual, materials)]
+    return found
+
+
+def picture(
+    shown: list[Surface], X_WC: Array, size: tuple[int, int], focal: float, sky: Array
+) -> Pixels:
+    """Return what a pinhole camera C sees, which looks along -Z with +Y up.
+
+    Args:
+        shown: In the world.
+        X_WC: Pose of the camera, shape (4, 4).
+        size: Width and height, in pixels.
+        focal: Focal length, in pixels.
+        sky: RGB of the background, in 0..1.
+
+    Returns:
+        RGB, shape (height, width, 3).
+    """
+    width, height = size
+    x = np.arange(width) + 0.5 - width / 2.0
+    y = height / 2.0 - np.arange(height) - 0.5
+    d_C = np.stack([*np.meshgrid(x / focal, y / focal), -np.ones((height, width))], axis=-1)
+    directions = d_C.reshape(-1, 3) @ X_WC[:3, :3].T
+    facing = [_facing(surface, X_WC[:3, 3]) for surface in shown]
+    rgb = _traced(facing, X_WC, directions, sky).reshape(height, width, 3)
+    return np.round(np.clip(rgb, 0.0, 1.0) * 255.0).astype(np.uint8)
+
+
+def _facing(surface: Surface, eye: Array) -> Surface:
+    """Return a surface without the triangles that nobody sees from behind."""
+    if surface.look.double_sided:
+        return surface
+    a, b, c = np.moveaxis(surface.vertices, 1, 0)
+    seen = np.einsum("ij,ij->i", eye - a, np.cross(b - a, c - a)) > 0.0
+    corners = (surface.vertices, surface.normals, surface.uv, surface.colors)
+    return Surface(*(values[seen] for values in corners), surface.look)
+
+
+def _traced(shown: list[Surface], X_WC: Array, directions: Array, sky: Array) -> Array:
+    """Follow rays from the camera through surfaces until nothing shines through."""
+    rgb = np.zeros_like(directions)
+    left = np.ones(len(directions))
+    if shown:
+        scene = embreex.rtcore_scene.EmbreeScene()
+        triangles = np.concatenate([s.vertices for s in shown])
+        embreex.mesh_construction.TriangleMesh(scene, triangles.astype(np.float32))
+        firsts = np.cumsum([0, *(len(s.vertices) for s in shown)])
+        rays = np.arange(len(directions))
+        starts = np.repeat(X_WC[None, :3, 3], len(directions), axis=0)
+        for _ in range(_LAYERS):
+            hit = scene.run(
+                starts.astype(np.float32), directions[rays].astype(np.float32), query="INTERSECT"
+            )
+            met = hit >= 0
+            rays, starts, hit = rays[met], starts[met], hit[met]
+            color, depth = _seen(shown, firsts, hit, X_WC, directions[rays], starts)
+            rgb[rays] += left[rays, None] * color[:, 3:] * color[:, :3]
+            left[rays] *= 1.0 - color[:, 3]
+            going = left[rays] > 1e-3
+            ahead = depth * (1.0 + _SKIP) + _SKIP
+            starts = (starts + ahead[:, None] * directions[rays])[going]
+            rays = rays[going]
+            if not len(rays):
+                break
+    return rgb + left[:, None] * sky
+
+
+def _seen(
+    shown: list[Surface], firsts: Array, hit: Array, X_WC: Array, d: Array, starts: Array
+) -> tuple[Array, Array]:
+    """Return colour and opacity, shape (rays, 4), where rays meet triangles, and how far off."""
+    color, depth = np.zeros((len(hit), 4)), np.zeros(len(hit))
+    which = np.searchsorted(firsts, hit, side="right") - 1
+    for number in np.unique(which):
+        mine = np.flatnonzero(which == number)
+        surface, row = shown[number], hit[mine] - firsts[number]
+        a, b, c = np.moveaxis(surface.vertices[row], 1, 0)
+        flat = np.cross(b - a, c - a)
+        depth[mine] = t = np.einsum("ij,ij->i", a - starts[mine], flat) / np.einsum(
+            "ij,ij->i", d[mine], flat
+        )
+        point = starts[mine] + t[:, None] * d[mine]
+        weights = _barycentric(point, a, b, c, flat)
+        away = np.einsum("ij,ij->i", d[mine], flat) > 0.0
+        color[mine] = _shaded(surface, row, weights, away, X_WC[:3, 2])
+    return color, depth
+
+
+def _barycentric(p: Array, a: Array, b: Array, c: Array, flat: Array) -> Array:
+    square = np.einsum("ij,ij->i", flat, flat)
+    u = np.einsum("ij,ij->i", np.cross(c - b, p - b), flat) / square
+    v = np.einsum("ij,ij->i", np.cross(a - c, p - c), flat) / square
+    return np.stack([u, v, 1.0 - u - v], axis=1)
+
+
+def _shaded(surface: Surface, row: Array, weights: Array, away: Array, back: Array) -> Array:
+    """Return RGBA under a headlight along the line of sight; ``back`` is the camera's +Z."""
+
+    def at(corners: Array) -> Array:
+        return np.asarray(np.einsum("ij,ijk->ik", weights, corners[row]))
+
+    look = surface.look
+    base = at(surface.colors) * look.color
+    if look.image is not None:
+        base = base * _texels(look.image, at(surface.uv), look.repeat)
+    n = at(surface.normals)
+    n = n / np.linalg.norm(n, axis=1, keepdims=True)
+    lit = np.maximum(np.where(away, -1.0, 1.0) * (n @ back), 0.0)
+    rgb = look.emissive + base[:, :3] * (_FACING + (1.0 - _FACING) * lit)[:, None]
+    return np.column_stack([np.clip(rgb, 0.0, 1.0), base[:, 3]])
+
+
+def _texels(image: Array, uv: Array, repeat: tuple[bool, bool]) -> Array:
+    """Sample an image between its four nearest pixels; uv has its origin at the bottom left."""
+    height, width = image.shape[:2]
+    x, y = uv[:, 0] * width - 0.5, (1.0 - uv[:, 1]) * height - 0.5
+    x0, y0 = np.floor(x).astype(int), np.floor(y).astype(int)
+    fx, fy = (x - x0)[:, None], (y - y0)[:, None]
+
+    def pixel(i: Array, j: Array) -> Array:
+        i = i % width if repeat[0] else np.clip(i, 0, width - 1)
+        j = j % height if repeat[1] else np.clip(j, 0, height - 1)
+        return np.asarray(image[j, i])
+
+    top = pixel(x0, y0) * (1 - fx) + pixel(x0 + 1, y0) * fx
+    bottom = pixel(x0, y0 + 1) * (1 - fx) + pixel(x0 + 1, y0 + 1) * fx
+    return np.asarray(top * (1 - fy) + bottom * fy)
+
+
+def _file_of(fname: str) -> str:
+    return unquote(urlparse(fname).path) if fname.startswith("file://") else fname
+
+
+def _drawn(visual: yourdfpy.Visual, materials: dict[str, yourdfpy.Material]) -> list[Surface]:
+    geometry = visual.geometry
+    if geometry.mesh is not None:
+        scale = np.eye(4)
+        scale[:3, :3] *= 1.0 if geometry.mesh.scale is None else geometry.mesh.scale
+        loaded = trimesh.load_scene(_file_of(geometry.mesh.filename), process=False)
+        return [
+            _moved(_from_file(loaded.geometry[name]), scale @ T)
+            for T, name in map(loaded.graph.get, loaded.graph.nodes_geometry)
+        ]
+    if geometry.box is not None:
+        solid, round_part = trimesh.creation.box(geometry.box.size), None
+    elif geometry.sphere is not None:
+        solid = trimesh.creation.icosphere(5, geometry.sphere.radius)
+        round_part = np.ones(len(solid.faces), bool), (1.0, 1.0, 1.0)
+    else:
+        solid = trimesh.creation.cylinder(
+            geometry.cylinder.radius, geometry.cylinder.length, sections=_SECTIONS
+        )
+        round_part = np.abs(solid.face_normals[:, 2]) < 0.5, (1.0, 1.0, 0.0)
+    corners = np.asarray(solid.triangles)
+    normals = np.repeat(np.asarray(solid.face_normals)[:, None], 3, axis=1)
+    if round_part is not None:
+        normals[round_part[0]] = corners[round_part[0]] * round_part[1]
+    look = Look(_color_of(visual, materials), np.zeros(3), double_sided=False)
+    return [Surface(corners, normals, np.zeros((*corners.shape[:2], 2)), _white(corners), look)]
+
+
+def _color_of(visual: yourdfpy.Visual, materials: dict[str, yourdfpy.Material]) -> Array:
+    material = visual.material
+    if material is not None and material.color is None:
+        material = materials.get(material.name)
+    if material is None or material.color is None:
+        return np.array([0.8, 0.8, 0.8, 1.0])
+    return np.asarray(material.color.rgba, dtype=np.float64)
+
+
+def _white(corners: Array) -> Array:
+    return np.ones((*corners.shape[:2], 4))
+
+
+def _from_file(mesh: trimesh.Trimesh) -> Surface:
+    corners = np.asarray(mesh.vertices[mesh.faces], dtype=np.float64)
+    normals = np.asarray(mesh.vertex_normals[mesh.faces], dtype=np.float64)
+    uv, colors = np.zeros((*corners.shape[:2], 2)), _white(corners)
+    visual = mesh.visual
+    material = getattr(visual, "material", None)
+    if material is None:  # colours of vertices
+        colors = np.asarray(visual.vertex_colors, dtype=np.float64)[mesh.faces] / 255.0
+        return Surface(corners, normals, uv, colors, Look(np.ones(4), np.zeros(3)))
+    if getattr(visual, "uv", None) is not None:
+        uv = np.asarray(visual.uv, dtype=np.float64)[mesh.faces]
+    if (own := visual.vertex_attributes.get("color")) is not None:
+        colors = np.asarray(own, dtype=np.float64)[mesh.faces] / 255.0
+    return Surface(corners, normals, uv, colors, _look(material))
+
+
+def _look(material: trimesh.visual.material.PBRMaterial) -> Look:
+    factor, emissive = material.baseColorFactor, material.emissiveFactor
+    image = material.baseColorTexture
+    return Look(
+        np.ones(4) if factor is None else np.asarray(factor) / 255.0,
+        np.zeros(3) if emissive is None else np.asarray(emissive, dtype=np.float64),
+        None if image is None else _rgba(image),
+        double_sided=bool(material.doubleSided),
+    )
+
+
+def _rgba(image: Image.Image) -> Array:
+    return np.asarray(image.convert("RGBA"), dtype=np.float64) / 255.0
+
+
+def _moved(surface: Surface, T: Array) -> Surface:
+    normals = surface.normals @ np.linalg.inv(T[:3, :3])
+    return Surface(
+        surface.vertices @ T[:3, :3].T + T[:3, 3],
+        normals,
+        surface.uv,
+        surface.colors,
+        surface.look,
+    )
