@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from .decompose import Progress as Told
+from .collision.decompose import Progress as Told
 
 _ONLY = TaskID(0)
 _PATIENCE = 1.0  # [s]; what is done by then needs no words

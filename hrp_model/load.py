@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import choreonoid, meshfile, vrml
+from . import choreonoid, vrml
 from .body import Body
 from .diagnostics import Diagnostics, ModelError
+from .mesh_files import meshfile
 from .reading import Reading
 from .resources import Fence, ResourceError, named_path
 from .validate import validate

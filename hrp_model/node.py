@@ -30,12 +30,12 @@ from hrp_msgs.topic import Topic
 
 from .body import Body
 from .cache import mesh_folder
-from .description import Description, Wanted, describe
+from .describing.description import Description, Wanted, describe
+from .describing.follower import JointFollower, LastPositions
+from .describing.health import JointHealth, Reminder, model_health
+from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
-from .follower import JointFollower, LastPositions
 from .frames import Frame
-from .health import JointHealth, Reminder, model_health
-from .model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .rigid import matrix_quaternion
 
 _PARAMS = {param.name: param for param in MODEL_NODE}

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from hrp_model import choreonoid, meshfile
+from hrp_model import choreonoid
 from hrp_model.diagnostics import Source
+from hrp_model.mesh_files import meshfile
 from hrp_model.reading import Reading
 from hrp_model.vrml import read_scene
 

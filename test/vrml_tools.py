@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from hrp_model import meshfile, vrml
+from hrp_model import vrml
 from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.mesh_files import meshfile
 from hrp_model.reading import Reading
 
 HEADER = "#VRML V2.0 utf8\n"

@@ -7,8 +7,8 @@ from itertools import combinations
 from types import MappingProxyType
 
 from ..body import Body, JointType, Link, link_pair
+from ..collision.overlap import overlap
 from ..geometry import Mesh
-from ..overlap import overlap
 from ..postures import initial_poses
 from ..tessellate import shape_mesh, transformed
 from .shapes import is_empty

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..body import Body
 from ..cache import cache_folder
-from ..collision_shapes import CollisionShapes, with_collision
-from ..decompose import Progress
+from ..collision.collision_shapes import CollisionShapes, with_collision
+from ..collision.decompose import Progress
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames, body_frames
 from .glb import UpAxis

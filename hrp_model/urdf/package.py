@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from ..actuation import controlled_joints
 from ..body import Body
-from ..collision_shapes import CollisionShapes
-from ..decompose import Progress
+from ..collision.collision_shapes import CollisionShapes
+from ..collision.decompose import Progress
 from ..diagnostics import Diagnostics
 from ..files import staged_folder, write_whole
 from . import package_files as texts

@@ -5,8 +5,9 @@ import trimesh
 from arm_model import ARM, write_model
 from urdf_tools import parsed
 
-from hrp_model import cli_progress, decompose, load_body
+from hrp_model import cli_progress, load_body
 from hrp_model.cli import main
+from hrp_model.collision import decompose
 from hrp_model.geometry import Mesh
 from hrp_model.urdf import UpAxis
 from hrp_model.urdf.verify import Outcome, verify

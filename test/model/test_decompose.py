@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import trimesh
 
-from hrp_model import decompose
-from hrp_model.decompose import Decomposer
+from hrp_model.collision import decompose
+from hrp_model.collision.decompose import Decomposer
+from hrp_model.collision.parts_cache import PartsCache
 from hrp_model.geometry import Mesh
-from hrp_model.parts_cache import PartsCache
 
 pytest.importorskip("vhacdx", reason="vhacdx is not installed")
 

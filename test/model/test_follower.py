@@ -7,11 +7,11 @@ from loop_bodies import four_bar, freudenstein
 from urdf_tools import random_body, wheel
 
 from hrp_model.body import JointType
-from hrp_model.closed_loops import ClosedLoops
-from hrp_model.follower import JointFollower, LastPositions
+from hrp_model.describing.closed_loops import ClosedLoops
+from hrp_model.describing.follower import JointFollower, LastPositions
+from hrp_model.describing.health import STALE_AFTER, JointHealth, Reminder
+from hrp_model.describing.publishing import frame_tree
 from hrp_model.frames import body_frames
-from hrp_model.health import STALE_AFTER, JointHealth, Reminder
-from hrp_model.publishing import frame_tree
 
 SECOND = 1_000_000_000
 BARS = 0.3, 0.8, 0.6, 0.9

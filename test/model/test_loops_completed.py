@@ -19,7 +19,7 @@ from loop_bodies import (
 )
 
 from hrp_model.body import Body, ExtraJointType
-from hrp_model.closed_loops import ClosedLoops
+from hrp_model.describing.closed_loops import ClosedLoops
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import LoopClosure

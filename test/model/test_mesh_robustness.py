@@ -17,7 +17,7 @@ from PIL import Image
 
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.measure import area, bounding_box, signed_volume
-from hrp_model.meshfile import read_scene
+from hrp_model.mesh_files.meshfile import read_scene
 from hrp_model.reading import Reading
 from hrp_model.tessellate import corner_normals, shape_mesh
 

@@ -16,7 +16,7 @@ from trimesh.visual.material import PBRMaterial
 
 from hrp_model.geometry import Texture
 from hrp_model.images import texture_image
-from hrp_model.meshfile import read_scene
+from hrp_model.mesh_files.meshfile import read_scene
 from hrp_model.resources import Fence
 
 # Red, green above; blue, white below.

@@ -6,12 +6,12 @@ import pytest
 from mechanism_model import link, mechanism
 from package_tools import with_mesh
 
-from hrp_model.collision_shapes import CollisionShapes
-from hrp_model.description import Wanted, describe
+from hrp_model.collision.collision_shapes import CollisionShapes
+from hrp_model.describing.description import Wanted, describe
+from hrp_model.describing.health import model_health
+from hrp_model.describing.model_file import ModelFile, first_line
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import Base, LinkNaming
-from hrp_model.health import model_health
-from hrp_model.model_file import ModelFile, first_line
 from hrp_model.urdf.glb import UpAxis
 from hrp_model.urdf.options import Hardware
 

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mesh_samples import obj
 
-from hrp_model import number_list, wavefront_text
+from hrp_model import number_list
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material
 from hrp_model.measure import area
-from hrp_model.meshfile import read_scene
+from hrp_model.mesh_files import wavefront_text
+from hrp_model.mesh_files.meshfile import read_scene
 from hrp_model.normals import corner_normals
 from hrp_model.reading import Reading
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .geometry import Mesh
-from .measure import bounding_box
-from .rigid import Array
+from ..geometry import Mesh
+from ..measure import bounding_box
+from ..rigid import Array
 
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]

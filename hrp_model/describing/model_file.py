@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from .collision_shapes import MissingLibraryError
+from ..collision.collision_shapes import MissingLibraryError
+from ..diagnostics import Diagnostic, Diagnostics, ModelError
+from ..file_watch import FileWatch
+from ..load import load_body
 from .description import Description, Wanted, describe
-from .diagnostics import Diagnostic, Diagnostics, ModelError
-from .file_watch import FileWatch
-from .load import load_body
 
 # What keeps a model from being described.
 UNUSABLE = (ModelError, OSError, MissingLibraryError)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .geometry import ByteArray, IntArray
-from .number_list import number_list
-from .rigid import Array
+from ..geometry import ByteArray, IntArray
+from ..number_list import number_list
+from ..rigid import Array
 
 _BLOCK = 1 << 22  # [B]; so much text is looked at at once, which bounds the arrays needed meanwhile
 _MAX_OTHERS = 1_000_000  # far beyond any model

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .companions import Companions
-from .geometry import Attribute, IntArray, Mesh, SceneNode, Shape
+from ..companions import Companions
+from ..geometry import Attribute, IntArray, Mesh, SceneNode, Shape
+from ..reading import Reading
+from ..resources import read_file
+from ..rigid import Array
 from .gltf_limits import check_gltf
-from .reading import Reading
-from .resources import read_file
-from .rigid import Array
 from .trimesh_looks import Looks
 
 

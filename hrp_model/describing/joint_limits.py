@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from .body import Body, Range
-from .frames import BodyFrames
+from ..body import Body, Range
+from ..frames import BodyFrames
 
 PREFIX = "joint_limits"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .body import Body
-from .kinematics.loop_constraints import loop_name
-from .kinematics.loops import LoopClosure, LoopError, Mimic, Miss, loop_closures, mimic_joints
+from ..body import Body
+from ..kinematics.loop_constraints import loop_name
+from ..kinematics.loops import LoopClosure, LoopError, Mimic, Miss, loop_closures, mimic_joints
 
 if TYPE_CHECKING:
-    from .frames import BodyFrames
+    from ..frames import BodyFrames
 
 _MOST = 16  # closures kept for messages that know different joints
 # How far encoders may be wrong: an angle, which opens a loop by so much of its longest arm, and

@@ -23,7 +23,7 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from .geometry import Mesh
+from ..geometry import Mesh
 from .hull import MissingLibraryError
 from .parts_cache import PartsCache
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
-from .meshing import face_set
-from .reading import Reading
-from .resources import read_file
+from ..geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
+from ..meshing import face_set
+from ..reading import Reading
+from ..resources import read_file
 
 # What a file says nothing about, as Choreonoid draws it.
 _GREY = 0.6
@@ -64,7 +64,7 @@ class _File:
     """Nodes and materials of one file, each converted once."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
-        from .companions import Companions  # draws in Pillow, as COLLADA's parser has by now
+        from ..companions import Companions  # draws in Pillow, as COLLADA's parser has by now
 
         self._path = path
         self._reading = reading

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 
-from .body import Body, JointType, Link
-from .frames import BodyFrames, Frame, joint_pose
+from ..body import Body, JointType, Link
+from ..frames import BodyFrames, Frame, joint_pose
 
 
 @dataclass(frozen=True, eq=False)

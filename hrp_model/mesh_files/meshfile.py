@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry import GREY, IntArray, Mesh, SceneNode, Shape
+from ..reading import Reading
+from ..resources import read_file
+from ..rigid import Array
 from . import collada_file, wavefront
-from .geometry import GREY, IntArray, Mesh, SceneNode, Shape
-from .reading import Reading
-from .resources import read_file
-from .rigid import Array
 
 # An STL triangle: normal and three corners as floats, and two unused bytes.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])

@@ -11,14 +11,14 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from .body import Body, Link
+from ..body import Body, Link
+from ..diagnostics import Diagnostics
+from ..geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from ..measure import area, signed_volume
+from ..rigid import Array, Pose
+from ..tessellate import mesh_origin, placed_mesh, placed_mesh_key
 from .decompose import Decomposer, Progress
-from .diagnostics import Diagnostics
-from .geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from .hull import MissingLibraryError, convex_hull, is_flat, tight_box
-from .measure import area, signed_volume
-from .rigid import Array, Pose
-from .tessellate import mesh_origin, placed_mesh, placed_mesh_key
 
 __all__ = ["CollisionShapes", "MissingLibraryError", "with_collision"]
 

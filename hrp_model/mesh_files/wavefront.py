@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .companions import Companions
-from .diagnostics import Source, Span, did_you_mean
-from .geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
-from .normals import unit
-from .reading import Reading
-from .resources import read_file
-from .rigid import Array
-from .triangulate import oversized_polygon, polygons_to_triangles
+from ..companions import Companions
+from ..diagnostics import Source, Span, did_you_mean
+from ..geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
+from ..normals import unit
+from ..reading import Reading
+from ..resources import read_file
+from ..rigid import Array
+from ..triangulate import oversized_polygon, polygons_to_triangles
 from .wavefront_materials import Materials
 from .wavefront_text import ObjText, Statement, parse_obj
 

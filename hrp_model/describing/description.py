@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .body import Body
+from ..body import Body
+from ..collision.collision_shapes import CollisionShapes
+from ..diagnostics import Diagnostics, Severity
+from ..frames import Base, BodyFrames, Frame, LinkNaming
+from ..urdf.convert import convert
+from ..urdf.glb import UpAxis
+from ..urdf.options import Hardware, UrdfOptions
+from ..urdf.srdf import body_to_srdf
 from .closed_loops import ClosedLoops
-from .collision_shapes import CollisionShapes
-from .diagnostics import Diagnostics, Severity
-from .frames import Base, BodyFrames, Frame, LinkNaming
 from .joint_limits import joint_limit_parameters
 from .publishing import FrameTree, frame_in_world, frame_tree
-from .urdf.convert import convert
-from .urdf.glb import UpAxis
-from .urdf.options import Hardware, UrdfOptions
-from .urdf.srdf import body_to_srdf
 
 
 @dataclass(frozen=True)

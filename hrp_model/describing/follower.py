@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from math import isfinite
 
+from ..frames import Frame
+from ..kinematics.loops import Miss
 from .closed_loops import ClosedLoops
-from .frames import Frame
-from .kinematics.loops import Miss
 from .publishing import FrameTree, StampThrottle, usable_positions
 
 

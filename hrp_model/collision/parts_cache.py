@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .files import write_whole
-from .geometry import Mesh
+from ..files import write_whole
+from ..geometry import Mesh
 
 _FORMAT = 1  # of the files; another number makes old ones unknown
 

@@ -9,10 +9,10 @@ from math import isfinite
 
 import numpy as np
 
-from .companions import Companions
-from .diagnostics import Span, did_you_mean
-from .geometry import Color, Material, Texture
-from .reading import Reading, read_source
+from ..companions import Companions
+from ..diagnostics import Span, did_you_mean
+from ..geometry import Color, Material, Texture
+from ..reading import Reading, read_source
 
 # What a material is that says nothing of its looks, as Choreonoid draws it.
 _DEFAULT = Material(diffuse=(1.0, 1.0, 1.0), ambient=1.0, shininess=25.0 / 128.0)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ..diagnostics import counted
 from .description import Description
-from .diagnostics import counted
 from .follower import JointFollower
 
 STALE_AFTER = 5.0  # [s]; the slowest publishers of joint states send once a second

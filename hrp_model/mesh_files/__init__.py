@@ -1,0 +1,1 @@
+"""Readers of mesh files: STL, OBJ, COLLADA, glTF, PLY."""
