@@ -6,11 +6,16 @@ from math import acos, asin, atan2, cos, hypot, pi, sin, sqrt
 import numpy as np
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link
+from hrp_model.describing.closed_loops import ClosedLoops
+from hrp_model.diagnostics import Diagnostics
+from hrp_model.frames import body_frames
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Pose, axis_angle_matrix, rpy_matrix
 
 REVOLUTE, PRISMATIC, FIXED = JointType.REVOLUTE, JointType.PRISMATIC, JointType.FIXED
 X, Y, Z = np.eye(3)
+# Crank, coupler, rocker and ground of a four-bar whose crank goes round.
+GRASHOF = (0.2, 0.5, 0.4, 0.5)
 PLANAR = [ExtraJointType.BALL, ExtraJointType.HINGE, ExtraJointType.XY, ExtraJointType.PISTON]
 
 
@@ -36,6 +41,23 @@ def link(name, parent, kind, axis=Z, X_PL=None, mass=1.0, **joint):
 
 def tie(a, b, X_AJ, X_BJ, kind=ExtraJointType.HINGE, axis=Z, name="tie"):
     return ExtraJoint(type=kind, links=(a, b), X_AJ=X_AJ, X_BJ=X_BJ, axis=axis, name=name)
+
+
+def loops(body):
+    return ClosedLoops(body, body_frames(body, Diagnostics()))
+
+
+def five_bar():
+    """Return a mechanism with two cranks, A and C, which B and D both follow."""
+    links = (
+        base(),
+        link("A", "BASE", REVOLUTE, id=0, initial=2.0),
+        link("B", "A", REVOLUTE, X_PL=at(0.3), initial=-1.3),
+        link("C", "BASE", REVOLUTE, id=1, X_PL=at(0.4), initial=1.0),
+        link("D", "C", REVOLUTE, X_PL=at(0.3), initial=1.0),
+    )
+    pin = tie("B", "D", at(0.4), at(0.4), ExtraJointType.BALL, name="five")
+    return Body(name="five", links=links, extra_joints=(pin,))
 
 
 def freudenstein(a, b, c, d, crank, sign=-1.0):

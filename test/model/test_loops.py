@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loop_bodies import (
+    GRASHOF,
     PLANAR,
     PRISMATIC,
     REVOLUTE,
@@ -34,8 +35,6 @@ from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.kinematics import BodyState
 from hrp_model.kinematics.loops import LoopClosure, LoopError
 from hrp_model.rigid import Pose, axis_angle_matrix, rpy_matrix
-
-GRASHOF = (0.2, 0.5, 0.4, 0.5)
 
 
 def names(closure, joints):

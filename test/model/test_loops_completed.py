@@ -9,26 +9,19 @@ from loop_bodies import (
     X,
     at,
     base,
+    five_bar,
     four_bar,
     freudenstein,
     link,
+    loops,
     scissor_lift,
     slider_crank,
     slider_position,
     tie,
 )
 
-from hrp_model.body import Body, ExtraJointType
-from hrp_model.describing.closed_loops import ClosedLoops
-from hrp_model.diagnostics import Diagnostics
-from hrp_model.frames import body_frames
+from hrp_model.body import Body
 from hrp_model.kinematics.loops import LoopClosure
-
-GRASHOF = (0.2, 0.5, 0.4, 0.5)
-
-
-def loops(body):
-    return ClosedLoops(body, body_frames(body, Diagnostics()))
 
 
 def test_dependent_joints_are_added():
@@ -87,15 +80,7 @@ def test_proportion_holds_at_change_points_too():
 
 def test_joints_told_by_different_sources_are_remembered():
     """A five-bar has two cranks; each message tells of one."""
-    links = (
-        base(),
-        link("A", "BASE", REVOLUTE, id=0, initial=2.0),
-        link("B", "A", REVOLUTE, X_PL=at(0.3), initial=-1.3),
-        link("C", "BASE", REVOLUTE, id=1, X_PL=at(0.4), initial=1.0),
-        link("D", "C", REVOLUTE, X_PL=at(0.3), initial=1.0),
-    )
-    joint = tie("B", "D", at(0.4), at(0.4), ExtraJointType.BALL)
-    body = Body(name="five", links=links, extra_joints=(joint,))
+    body = five_bar()
     five, closure = loops(body), LoopClosure(body)
     five.complete({"A": 2.1})
     positions, problems, _ = five.complete({"C": 0.9})

@@ -16,6 +16,7 @@ from loop_bodies import (
     Y,
     at,
     base,
+    five_bar,
     four_bar,
     freudenstein,
     hexapod,
@@ -102,15 +103,8 @@ def test_within_its_limits_a_curve_is_a_curve():
 
 def test_a_joint_that_follows_two_is_no_mimic():
     """A five-bar: two cranks, so that the other joints follow both; but a second loop is one."""
-    links = (
-        base(),
-        link("A", "BASE", REVOLUTE, id=0, initial=2.0),
-        link("B", "A", REVOLUTE, X_PL=at(0.3), initial=-1.3),
-        link("C", "BASE", REVOLUTE, id=1, X_PL=at(0.4), initial=1.0),
-        link("D", "C", REVOLUTE, X_PL=at(0.3), initial=1.0),
-    )
-    five = tie("B", "D", at(0.4), at(0.4), ExtraJointType.BALL, name="five")
-    body = Body(name="five", links=links, extra_joints=(five,))
+    body = five_bar()
+    links, (five,) = body.links, body.extra_joints
     closure = LoopClosure(body)
     assert len(closure.independent) == 2
     assert closure.closes

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loop_bodies import at, four_bar, scissor_lift, slider_crank
+from loop_bodies import GRASHOF, at, four_bar, scissor_lift, slider_crank
 
 from hrp_model.kinematics.loops import LoopClosure, LoopError
-
-GRASHOF = (0.2, 0.5, 0.4, 0.5)
 
 
 @pytest.mark.parametrize(

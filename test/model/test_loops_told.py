@@ -6,6 +6,7 @@ from math import cos, hypot, pi, sin
 import numpy as np
 import pytest
 from loop_bodies import (
+    GRASHOF,
     PLANAR,
     REVOLUTE,
     X,
@@ -15,6 +16,7 @@ from loop_bodies import (
     drawn_slider_crank,
     four_bar,
     link,
+    loops,
     scissor_lift,
     slider_crank,
     slider_position,
@@ -23,16 +25,7 @@ from loop_bodies import (
 )
 
 from hrp_model.body import Body
-from hrp_model.describing.closed_loops import ClosedLoops
-from hrp_model.diagnostics import Diagnostics
-from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import LoopClosure
-
-GRASHOF = (0.2, 0.5, 0.4, 0.5)
-
-
-def loops(body):
-    return ClosedLoops(body, body_frames(body, Diagnostics()))
 
 
 def rod_ends(positions, crank, rod):
