@@ -20,7 +20,7 @@ MAKER = ["library", "1.0", {"parts": 8}]
 HALVES = """
 import sys
 sys.path[:] = filter(None, sys.path)
-from hrp_model import decompose
+from hrp_model.collision import decompose
 halves = lambda v, t: [(v, t[: len(t) // 2]), (v, t[len(t) // 2 :])]
 decompose._LIBRARIES = {"vhacdx": halves}
 decompose._main(sys.argv[1])
