@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import io
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from .actuation import controlled_joints
 from .body import Body
@@ -257,11 +258,20 @@ def _verify(
 
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 100  # of a file
     with standard_output():
-        console.print(found.table())
+        if console.is_terminal:
+            console.print(found.table())
+        else:
+            print(_plain(found.table()))
     return GOOD if found.passed else PROBLEMS
+
+
+def _plain(table: RenderableType) -> str:
+    """Return a table as lines of a file, without the blanks that rich ends them with."""
+    console = Console(highlight=False, width=100, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _package_uri(folder: Path) -> str:

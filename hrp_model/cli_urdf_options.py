@@ -11,6 +11,7 @@ from .cli_tools import MODEL, UsageError
 from .collision.collision_shapes import CollisionShapes
 from .files import is_special
 from .frames import Base, LinkNaming
+from .urdf.convert import LOOPS_FILE
 from .urdf.glb import UpAxis
 from .urdf.options import CommandInterface, Hardware, UrdfOptions
 
@@ -64,7 +65,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "-o", "--output", type=_output, metavar="OUT", help="file; default, and '-': stdout"
+        "-o",
+        "--output",
+        type=_output,
+        metavar="OUT",
+        help="the URDF; '-', the default, is the standard output. Missing folders are made",
     )
     group.add_argument(
         "--mesh-dir",
@@ -136,9 +141,7 @@ def _add_contents(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_blocks(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--gazebo", action="store_true", help="add <gazebo> blocks: sensors and contacts"
-    )
+    group.add_argument("--gazebo", action="store_true", help="add <gazebo> blocks: the sensors")
     group.add_argument(
         "--ros2-control",
         choices=[hardware.value for hardware in Hardware],
@@ -171,6 +174,7 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
                 option = f"--{name.replace('_', '-')}"
                 message = f"{option} and --package exclude each other"
                 raise UsageError(f"{message}: --package chooses the places itself")
+    _refuse_equal_places(options)
     if options.mesh_uri is not None and mesh_folder(options) is None:
         raise UsageError("--mesh-uri names meshes, which only -o FILE or --mesh-dir writes")
     if options.ros2_control is None:
@@ -181,6 +185,20 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
     if _lacks_controllers(options):
         message = "with --ros2-control gz the URDF names the file of the controllers' parameters"
         raise UsageError(f"{message}: say where that goes, by -o FILE or --controllers FILE")
+
+
+def _refuse_equal_places(options: argparse.Namespace) -> None:
+    places = [("-o", options.output), ("--srdf", options.srdf)]
+    places.append(("--controllers", options.controllers))
+    if options.output is not None:
+        places.append((LOOPS_FILE, options.output.parent / LOOPS_FILE))
+    taken: dict[Path, str] = {}
+    for option, path in places:
+        if path is None or is_special(path):
+            continue
+        other = taken.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} are the same file, {path}")
 
 
 def _lacks_controllers(options: argparse.Namespace) -> bool:

@@ -25,7 +25,7 @@ class UrdfOptions(FrameOptions):
     """What goes into a URDF besides the plain robot, and how its frames are called.
 
     Attributes:
-        gazebo: Whether <gazebo> blocks describe the sensors and the contacts.
+        gazebo: Whether <gazebo> blocks describe the sensors.
         ros2_control: Hardware of the <ros2_control> block; None leaves the block out.
         transmissions: Whether <transmission> blocks tell the gear ratios.
         command_interface: What controllers ask of the joints.

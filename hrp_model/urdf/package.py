@@ -137,14 +137,14 @@ def _write_texts(
     diagnostics: Diagnostics,
 ) -> None:
     """Write all text files of a package, whose meshes are there."""
-    files = _texts(name, conversion, options, diagnostics)
+    files = _robot_texts(name, conversion, options, diagnostics)
     paths = {*files, *digests(folder)}
-    files.update(_frame_texts(name, conversion, options, made_by, paths))
+    files.update(_package_texts(name, conversion, options, made_by, paths))
     for path, text in files.items():
         write_whole(folder / path, text.encode())
 
 
-def _texts(
+def _robot_texts(
     name: str, conversion: Conversion, options: UrdfOptions, diagnostics: Diagnostics
 ) -> dict[str, str]:
     """Return the text files that tell of the robot, by their paths in a package."""
@@ -173,7 +173,7 @@ def _texts(
     return files
 
 
-def _frame_texts(
+def _package_texts(
     name: str,
     conversion: Conversion,
     options: UrdfOptions,

@@ -166,7 +166,7 @@ _WHAT = {
     "meshes": "GLB to look at, binary STL to touch",
     "srdf": "groups, postures, end effectors and collision pairs for MoveIt; rotor inertias "
     "for pinocchio",
-    "config": "parameters of nodes: where sliders and controllers begin",
+    "config": "parameters of the nodes that the launch files start",
     "rviz": "what RViz shows",
     "worlds": "a floor for Gazebo, with the systems that make the sensors work",
 }

@@ -77,6 +77,27 @@ def test_what_cannot_be_written_is_one_message_and_leaves_nothing(
     assert everything_in(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--srdf", "arm.urdf"], "-o and --srdf are the same file, arm.urdf"),
+        (["--srdf", "new/../arm.urdf"], "-o and --srdf are the same file, new/../arm.urdf"),
+        (
+            ["--ros2-control", "mock", "--controllers", "arm.urdf"],
+            "-o and --controllers are the same file, arm.urdf",
+        ),
+        (["--srdf", "loops.yaml"], "--srdf and loops.yaml are the same file, loops.yaml"),
+    ],
+)
+def test_two_outputs_never_share_a_file(arguments, message, model, tmp_path, capsys, monkeypatch):
+    path = model()
+    before = everything_in(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["urdf", path, "-o", "arm.urdf", *arguments]) == 2
+    assert capsys.readouterr().err == f"hrp-model: error: {message}\n"
+    assert everything_in(tmp_path) == before
+
+
 def test_a_disk_without_room_is_one_message_and_leaves_nothing(model, tmp_path):
     """A limit of the size of files stands in for the end of the disk."""
     path, out = model(), tmp_path / "new" / "arm.urdf"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...body import Body, Joint, JointType, Link
+from ...body import Body, Joint, JointType
 from ...devices import Camera, RangeSensor
 from ...frames import BodyFrames
 from ...inertia import MassProperties, merge
@@ -218,12 +218,6 @@ def joint_type(joint: Joint) -> str:
 def largest(limits: tuple[float, float]) -> float:
     """Return the one number that URDF has for a range: the largest magnitude in it."""
     return max(map(abs, limits))
-
-
-def moving_names(expected: Expected) -> Iterator[tuple[Link, str]]:
-    """Yield the links with a coordinate, and the frames they have."""
-    for link in expected.moving:
-        yield link, expected.frames.links[link.name]
 
 
 def _reach(joint: Joint) -> tuple[float, float]:

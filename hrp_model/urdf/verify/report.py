@@ -126,6 +126,9 @@ class Report:
         by = [x for x in self.libraries if set(self.subjects(x)) - {"tree"}]
         without = [row.library for row in self.rows if row.outcome in ABSENT]
         words = f"{Outcome.PASSED.value} with {', '.join(by)}"
+        trees = [x for x in self.libraries if set(self.subjects(x)) == {"tree"}]
+        if trees:
+            words += f" ({', '.join(trees)}: tree only)"
         return f"{words}; without {', '.join(without)}" if without else words
 
     @property
