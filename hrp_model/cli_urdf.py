@@ -32,7 +32,7 @@ from .cli_urdf_options import (
     refuse_contradictions,
     urdf_options,
 )
-from .collision.collision_shapes import CollisionShapes, MissingLibraryError
+from .collision.shapes import CollisionShapes, MissingLibraryError
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
 from .urdf.controllers import controllers_yaml

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from .cli_tools import MODEL, UsageError
-from .collision.collision_shapes import CollisionShapes
+from .collision.shapes import CollisionShapes
 from .files import is_special
 from .frames import Base, LinkNaming
 from .urdf.convert import LOOPS_FILE

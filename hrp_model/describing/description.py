@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..body import Body
-from ..collision.collision_shapes import CollisionShapes
+from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics, Severity
 from ..frames import Base, BodyFrames, Frame, LinkNaming
 from ..urdf.convert import convert
@@ -17,8 +17,8 @@ from ..urdf.glb import UpAxis
 from ..urdf.options import Hardware, UrdfOptions
 from ..urdf.srdf import body_to_srdf
 from .closed_loops import ClosedLoops
+from .frame_tree import FrameTree, frame_in_world, frame_tree
 from .joint_limits import joint_limit_parameters
-from .publishing import FrameTree, frame_in_world, frame_tree
 
 
 @dataclass(frozen=True)

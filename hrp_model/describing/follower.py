@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import isfinite
 
 from ..frames import Frame
 from ..kinematics.loops import Miss
 from .closed_loops import ClosedLoops
-from .publishing import FrameTree, StampThrottle, usable_positions
+from .frame_tree import FrameTree
 
 
 class LastPositions:
@@ -135,3 +135,49 @@ class JointFollower:
             time_ns: self._tree.moved(self._loops.complete(positions).positions)
             for time_ns, positions in self.last.recall(self._tree.moving).items()
         }
+
+
+class StampThrottle:
+    """Lets joints through at a limited rate, judged by the stamps of their messages.
+
+    The first message in each period of the stamps passes, so that what other nodes publish
+    at multiples of the period has the same stamps. Each joint has its own account, so that
+    two sources of joint states that know different joints do not starve one another.
+
+    Args:
+        frequency: Most messages per second for any one joint, in [Hz]; 0 lets all through.
+    """
+
+    def __init__(self, frequency: float) -> None:
+        self._interval_ns = round(1e9 / frequency) if frequency > 0.0 else 0
+        self._last: dict[str, int] = {}
+
+    def lets_through(self, joints: Iterable[str], stamp_ns: int) -> bool:
+        """Tell whether a message of these joints is due, and if so, count it as published.
+
+        A stamp before the last one means that time began anew: that message is due.
+        """
+        names = list(joints)
+        last = min((self._last.get(name, -1) for name in names), default=-1)
+        interval = self._interval_ns
+        if interval and 0 <= last <= stamp_ns and last // interval == stamp_ns // interval:
+            return False
+        self._last.update(dict.fromkeys(names, stamp_ns))
+        return True
+
+
+def usable_positions(
+    names: Iterable[str], positions: Iterable[float], known: Container[str]
+) -> tuple[dict[str, float], list[str]]:
+    """Pair joint names with positions; return what can be used, and the names not known.
+
+    Positions that are not finite mean "no position" and are left out.
+    """
+    usable: dict[str, float] = {}
+    unknown: list[str] = []
+    for name, position in zip(names, positions, strict=True):
+        if name not in known:
+            unknown.append(name)
+        elif isfinite(position):
+            usable[name] = position
+    return usable, unknown

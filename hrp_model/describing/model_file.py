@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..collision.collision_shapes import MissingLibraryError
+from ..collision.shapes import MissingLibraryError
 from ..diagnostics import Diagnostic, Diagnostics, ModelError
 from ..file_watch import FileWatch
 from ..load import load_body

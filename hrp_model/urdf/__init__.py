@@ -1,6 +1,6 @@
 """Body to URDF, and everything that belongs to one: the door to this package."""
 
-from ..collision.collision_shapes import CollisionShapes
+from ..collision.shapes import CollisionShapes
 from .controllers import controllers_yaml
 from .convert import Conversion, convert
 from .glb import UpAxis

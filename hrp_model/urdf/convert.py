@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..body import Body
 from ..cache import cache_folder
-from ..collision.collision_shapes import CollisionShapes, with_collision
 from ..collision.decompose import Progress
+from ..collision.shapes import CollisionShapes, with_collision
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames, body_frames
 from .glb import UpAxis
@@ -68,7 +68,7 @@ def convert(
             user's cache folder, for they take long to find.
         options: How frames are called, and what goes in besides the plain robot.
         diagnostics: Where warnings go; by default they are logged.
-        progress: As for ``collision_shapes.with_collision``.
+        progress: As for ``collision.shapes.with_collision``.
 
     Raises:
         OSError: A mesh cannot be written.

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from ..actuation import controlled_joints
 from ..body import Body
-from ..collision.collision_shapes import CollisionShapes
 from ..collision.decompose import Progress
+from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics
 from ..files import staged_folder, write_whole
 from . import package_files as texts
@@ -74,7 +74,7 @@ def write_package(
         name: The package's name; by default made of the model's, as sr1_description.
         diagnostics: Where warnings go; by default they are logged. In strict mode they
             leave nothing written.
-        progress: As for ``collision_shapes.with_collision``.
+        progress: As for ``collision.shapes.with_collision``.
 
     Raises:
         ValueError: ROS has no packages of this name.

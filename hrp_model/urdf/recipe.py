@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ..collision.collision_shapes import CollisionShapes
+from ..collision.shapes import CollisionShapes
 from .glb import UpAxis
 from .options import UrdfOptions
 

@@ -21,8 +21,8 @@ from trimesh.exchange.gltf import export_glb
 from trimesh.exchange.stl import export_stl
 
 from hrp_model import load_body
-from hrp_model.collision.collision_shapes import CollisionShapes, with_collision
 from hrp_model.collision.hull import convex_hull, tight_box
+from hrp_model.collision.shapes import CollisionShapes, with_collision
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material, Mesh
 from hrp_model.normals import corner_normals

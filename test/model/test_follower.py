@@ -9,8 +9,8 @@ from urdf_tools import random_body, wheel
 from hrp_model.body import JointType
 from hrp_model.describing.closed_loops import ClosedLoops
 from hrp_model.describing.follower import JointFollower, LastPositions
+from hrp_model.describing.frame_tree import frame_tree
 from hrp_model.describing.health import STALE_AFTER, JointHealth, Reminder
-from hrp_model.describing.publishing import frame_tree
 from hrp_model.frames import body_frames
 
 SECOND = 1_000_000_000

@@ -6,7 +6,7 @@ import pytest
 from mechanism_model import link, mechanism
 from package_tools import with_mesh
 
-from hrp_model.collision.collision_shapes import CollisionShapes
+from hrp_model.collision.shapes import CollisionShapes
 from hrp_model.describing.description import Wanted, describe
 from hrp_model.describing.health import model_health
 from hrp_model.describing.model_file import ModelFile, first_line
