@@ -6,8 +6,6 @@ prints a table. Each round takes some calls of both in turn, so that whatever el
 does slows both; the ratio is that of their medians. A test never fails for a time.
 """
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 from paths import MODELS, SHARED
@@ -60,28 +58,25 @@ def peer(body):
     return Peer(body)
 
 
+def repeated(function, calls):
+    def run():
+        for _ in range(calls):
+            function()
+
+    return run
+
+
 @pytest.fixture
-def compare(benchmark, rows, body):
+def compare(in_turn, rows, body):
     """Time a function of ours and another one in turn, and add a row to the table."""
     moving = len(body.moving_links)
 
     def run(what, ours, against, theirs, *, of=1, against_of=1, calls=CALLS, rounds=60):
-        references = []
-
-        def timed():
-            start = perf_counter()
-            for _ in range(calls if against_of == 1 else 1):
-                theirs()
-            per_call = (perf_counter() - start) / (calls if against_of == 1 else 1)
-            references.append(per_call / against_of)
-
-        def repeated():
-            for _ in range(calls):
-                ours()
-
-        benchmark.pedantic(repeated, setup=timed, rounds=rounds, warmup_rounds=2)
-        seconds = benchmark.stats.stats.median / calls / of
-        reference = float(np.median(references))
+        their_calls = calls if against_of == 1 else 1
+        seconds, reference = in_turn(
+            repeated(ours, calls), repeated(theirs, their_calls), rounds=rounds, warmup_rounds=2
+        )
+        seconds, reference = seconds / calls / of, reference / their_calls / against_of
         speed = f"{1.0 / seconds:,.0f} /s"
         rows.append(
             (

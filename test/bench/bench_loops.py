@@ -8,8 +8,6 @@ both; the ratio is that of their medians. A test never fails for a time.
 
 from itertools import count
 from math import sin
-from statistics import median
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -31,21 +29,12 @@ STEP = 0.01  # [rad] and [m] from one posture to the next, at most
 
 
 @pytest.fixture
-def compare(benchmark, rows):
+def compare(in_turn, rows):
     """Time something and the forward kinematics in turn, and add a row to the table."""
 
     def run(what, body, timed, arguments=None, rounds=300):
-        state, references = BodyState(body), []
-        state.calc_forward_kinematics()
-
-        def setup():
-            start = perf_counter()
-            state.calc_forward_kinematics()
-            references.append(perf_counter() - start)
-            return arguments
-
-        benchmark.pedantic(timed, setup=setup, rounds=rounds, warmup_rounds=1)
-        seconds, reference = benchmark.stats.stats.median, median(references)
+        kinematics = BodyState(body).calc_forward_kinematics
+        seconds, reference = in_turn(timed, kinematics, rounds=rounds, arguments=arguments)
         shown = f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.1f} ms"
         against = f"forward kinematics, {1e6 * reference:.0f} us"
         rows.append((what, shown, "", against, f"{seconds / reference:.1f}"))

@@ -7,8 +7,6 @@ else the machine does slows both; the ratio is that of their medians. A test nev
 """
 
 import tracemalloc
-from statistics import median
-from time import perf_counter
 
 import bench_inputs
 import numpy as np
@@ -51,21 +49,12 @@ def split_numbers(text: str):
 
 
 @pytest.fixture
-def compare(benchmark, rows):
+def compare(in_turn, rows):
     """Time a reader and its yardstick in turn, and add a row to the table."""
 
     def run(what, size, reader, against="", yardstick=None, rounds=7):
-        references = []
-
-        def reference():
-            if yardstick:
-                start = perf_counter()
-                yardstick()
-                references.append(perf_counter() - start)
-
-        benchmark.pedantic(reader, setup=reference, rounds=rounds, warmup_rounds=1)
-        seconds = benchmark.stats.stats.median
-        ratio = f"{seconds / median(references):.2f}" if references else ""
+        seconds, reference = in_turn(reader, yardstick, rounds=rounds)
+        ratio = f"{seconds / reference:.2f}" if reference else ""
         speed = f"{size / seconds / 1e6:.1f} MB/s"
         rows.append((what, f"{1e3 * seconds:.1f} ms", speed, against, ratio))
 

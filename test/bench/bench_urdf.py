@@ -9,8 +9,6 @@ the machine does slows both; the ratio is that of their medians. A test never fa
 import subprocess
 import sys
 from itertools import count
-from statistics import median
-from time import perf_counter
 
 import bench_inputs
 import numpy as np
@@ -45,21 +43,12 @@ def silent():
 
 
 @pytest.fixture
-def compare(benchmark, rows):
+def compare(in_turn, rows):
     """Time ours and its yardstick in turn, and add a row to the table."""
 
     def run(what, size, ours, against="", yardstick=None, rounds=5):
-        references = []
-
-        def reference():
-            if yardstick:
-                start = perf_counter()
-                yardstick()
-                references.append(perf_counter() - start)
-
-        benchmark.pedantic(ours, setup=reference, rounds=rounds, warmup_rounds=1)
-        seconds = benchmark.stats.stats.median
-        ratio = f"{seconds / median(references):.2f}" if references else ""
+        seconds, reference = in_turn(ours, yardstick, rounds=rounds)
+        ratio = f"{seconds / reference:.2f}" if reference else ""
         rows.append((what, f"{1e3 * seconds:.1f} ms", size, against, ratio))
 
     return run

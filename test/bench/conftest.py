@@ -1,5 +1,8 @@
 """The table that the benchmarks end with."""
 
+from statistics import median
+from time import perf_counter
+
 import pytest
 
 ROWS = pytest.StashKey[list]()
@@ -9,6 +12,29 @@ ROWS = pytest.StashKey[list]()
 def rows(request):
     """Rows (what, time, speed, measured against, ratio) of the table."""
     return request.config.stash.setdefault(ROWS, [])
+
+
+@pytest.fixture
+def in_turn(benchmark):
+    """Time something and its yardstick in turn, so that whatever slows one slows both.
+
+    Returns the median of each in [s]; the second is None without a yardstick.
+    """
+
+    def run(ours, yardstick=None, *, rounds, warmup_rounds=1, arguments=None):
+        references = []
+
+        def setup():
+            if yardstick:
+                start = perf_counter()
+                yardstick()
+                references.append(perf_counter() - start)
+            return arguments
+
+        benchmark.pedantic(ours, setup=setup, rounds=rounds, warmup_rounds=warmup_rounds)
+        return benchmark.stats.stats.median, median(references) if references else None
+
+    return run
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -1,5 +1,6 @@
 """Convex parts: many meshes at a time, and what is kept of them for the next time."""
 
+import socket
 import subprocess
 from itertools import chain
 from threading import Thread
@@ -74,23 +75,34 @@ def started(monkeypatch):
     return made
 
 
-def test_meshes_are_split_at_the_same_time(expected, monkeypatch, tmp_path):
-    """Each of two processes waits for the other one."""
+def test_meshes_are_split_at_the_same_time(expected, monkeypatch):
+    """No process goes on before two have come to their first mesh."""
+    gate = socket.create_server(("127.0.0.1", 0))
     meeting = f"""
-import os, time
+import socket
+waiting = socket.create_connection(("127.0.0.1", {gate.getsockname()[1]}))
 halves = decompose._LIBRARIES["vhacdx"]
 def meet(v, t):
-    folder = {str(tmp_path)!r}
-    open(os.path.join(folder, str(os.getpid())), "w").close()
-    while len(os.listdir(folder)) < 2:
-        time.sleep(0.01)
+    waiting.recv(1)  # returns at once when the other side is closed
     return halves(v, t)
 decompose._LIBRARIES = {{"vhacdx": meet}}
 """
     start, run = HALVES.split("decompose._main")
     monkeypatch.setattr(decompose, "_START", f"{start}{meeting}decompose._main{run}")
     monkeypatch.setattr(decompose, "_core_count", lambda: 2)
-    assert_same(split(), expected)
+
+    def let_two_pass():
+        both = [gate.accept()[0] for _ in range(2)]
+        for one in both:
+            one.close()
+
+    with gate:
+        gate.settimeout(60.0)
+        porter = Thread(target=let_two_pass)
+        porter.start()
+        found = split()
+        porter.join()
+    assert_same(found, expected)
 
 
 def test_the_library_finds_the_same_in_any_process(monkeypatch):

@@ -87,20 +87,17 @@ def _positions(
             _compare_limit(found, seen, limit, f"{end} limit of joint '{joint.name}'")
 
 
-def _velocities(
-    found: Differences, expected: Expected, robot: Robot, _postures: Sequence[Posture]
-) -> None:
-    for link, joint in _moving(expected, robot):
-        limit = largest(link.joint.velocity)
-        _compare_limit(found, joint.velocity, limit, f"velocity of joint '{joint.name}'")
+def _magnitudes(what: str) -> Comparison:
+    """Return the comparison of limits of which URDF has only the largest magnitude."""
 
+    def compare(
+        found: Differences, expected: Expected, robot: Robot, _postures: Sequence[Posture]
+    ) -> None:
+        for link, joint in _moving(expected, robot):
+            limit = largest(getattr(link.joint, what))
+            _compare_limit(found, getattr(joint, what), limit, f"{what} of joint '{joint.name}'")
 
-def _efforts(
-    found: Differences, expected: Expected, robot: Robot, _postures: Sequence[Posture]
-) -> None:
-    for link, joint in _moving(expected, robot):
-        limit = largest(link.joint.effort)
-        _compare_limit(found, joint.effort, limit, f"effort of joint '{joint.name}'")
+    return compare
 
 
 def _damping(
@@ -264,8 +261,8 @@ _COMPARISONS: dict[Quantity, Comparison] = {
     Quantity.TREE: _tree,
     Quantity.JOINTS: _joints,
     Quantity.POSITION_LIMITS: _positions,
-    Quantity.VELOCITY_LIMITS: _velocities,
-    Quantity.EFFORT_LIMITS: _efforts,
+    Quantity.VELOCITY_LIMITS: _magnitudes("velocity"),
+    Quantity.EFFORT_LIMITS: _magnitudes("effort"),
     Quantity.DAMPING: _damping,
     Quantity.MIMIC: _mimic,
     Quantity.LINK_POSES: _poses(Expected.link_poses),
