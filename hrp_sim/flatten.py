@@ -61,7 +61,7 @@ def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
     joints = _joints(placement, zero, group_of)
     loops = _loops(placement, links)
     contacts = _contacts(placement.body, group_of, joints, loops)
-    geoms = flatten_shapes(placement, links.R, links.p, settings.friction)
+    geoms = flatten_shapes(placement, links, settings)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
 
 

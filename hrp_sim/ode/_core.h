@@ -32,7 +32,7 @@ typedef enum {
     JOINT_ANCHOR, JOINT_AXIS, JOINT_LOWER, JOINT_UPPER,
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
     LOOP_KIND, LOOP_A, LOOP_B, LOOP_P_A, LOOP_P_B, LOOP_AXIS,
-    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_FRICTION,
+    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
     FLAT_FIELDS
@@ -82,15 +82,14 @@ typedef struct {
 
 typedef struct {
     dGeomID geom;
-    int link;
-    dReal friction;
+    int link, material;
     dReal box[6];
 } Geom;
 
 typedef struct {
     Geom *items;
-    int count;
-    dReal box[6]; /* around all of them */
+    int count, touching; /* those that touch come first; the others only stop rays */
+    dReal box[6];        /* around all of them */
 } GeomSet;
 
 typedef struct {
@@ -134,10 +133,12 @@ typedef struct {
     Body **bodies;
     int count;
     int busy, broken;
+    int materials;                /* what follows has a row and a column for each */
+    dReal *friction, *restitution;
 } World;
 
 /* _core_buffers.c */
-int flat_fetch(Flat *flat, PyObject *articulation);
+int flat_fetch(Flat *flat, PyObject *articulation, int materials);
 void flat_release(Flat *flat);
 int live_fetch(Body *body, PyObject *motion, PyObject *drive);
 int fetch_array(PyObject *owner, const char *name, char type, Py_ssize_t size, int writable,
@@ -171,6 +172,11 @@ int drives_exceed(Body *body);
 void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
+
+/* _core_materials.c */
+PyObject *materials_set(World *world, PyObject *args);
+void materials_free(World *world);
+void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact);
 
 /* _core_contact.c */
 void contacts_create(World *world);

@@ -44,6 +44,7 @@ static void world_close(World *world)
         dWorldDestroy(world->world);
     }
     world->world = NULL;
+    materials_free(world);
 }
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -111,7 +112,7 @@ static PyObject *world_add_body(World *world, PyObject *args)
     Flat flat;
     if (!PyArg_ParseTuple(args, "OOO", &articulation, &motion, &drive) || !world_whole(world))
         return NULL;
-    if (flat_fetch(&flat, articulation) == 0)
+    if (flat_fetch(&flat, articulation, world->materials) == 0)
         body = body_create(world, &flat);
     if (body && live_fetch(body, motion, drive) == 0 && body_append(world, body) == 0) {
         dAllocateODEDataForThread(dAllocateMaskAll);
@@ -232,6 +233,8 @@ static PyObject *world_broken(World *world, void *Py_UNUSED(closure))
 }
 
 static PyMethodDef methods[] = {
+    {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
+     "set_materials(friction, restitution): how pairs of materials touch, before there are bodies."},
     {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
      "add_body(articulation, motion, drive): put a body in; return its id and overlapping links."},
     {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): take a body out."},

@@ -197,7 +197,7 @@ class OdeEngine:
 
 
 def _make_world(settings: PhysicsSettings) -> _core.World:
-    return _core.World(
+    world = _core.World(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,
@@ -212,6 +212,8 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         self_collision=settings.self_collision,
         seed=settings.seed,
     )
+    world.set_materials(*settings.materials.matrices(settings.friction))
+    return world
 
 
 def _check_settings(settings: PhysicsSettings) -> None:
