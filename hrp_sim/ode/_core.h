@@ -122,6 +122,19 @@ typedef struct {
     int index;
 } Fault;
 
+/* A contact of the step to be taken, as far as sticking is concerned. */
+typedef struct {
+    dJointFeedback feedback;
+    dReal normal[3], friction;
+    int sticks; /* whether it is supposed to */
+} Touch;
+
+/* What is remembered from step to step of the contact that has this number in its step. */
+typedef struct {
+    unsigned char wait;     /* steps that it is not supposed to stick */
+    unsigned char patience; /* how long it waited last */
+} Habit;
+
 typedef struct {
     PyObject_HEAD
     dWorldID world;
@@ -134,6 +147,10 @@ typedef struct {
     Body **bodies;
     int count;
     int busy, broken;
+    int predict_sticking, none_sticks, takes;
+    Touch *touch;
+    Habit *habit;
+    int touches, touch_room;
 } World;
 
 /* _core_buffers.c */
@@ -158,6 +175,7 @@ static inline double *live(const Body *body, LiveField field)
 /* _core_build.c, _core_joints.c, _core_geoms.c */
 Body *body_create(World *world, const Flat *flat);
 void body_destroy(Body *body);
+void into_group(dReal out[3], dBodyID group, const double *in, int is_point);
 void joints_create(World *world, Body *body, const Flat *flat);
 void loops_create(World *world, Body *body, const Flat *flat);
 int geoms_create(Body *body, const Flat *flat);
@@ -171,6 +189,13 @@ int drives_exceed(Body *body);
 void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
+
+/* _core_sticking.c */
+void sticking_begin(World *world);
+void sticking_end(World *world);
+int sticking_fails(World *world);
+void sticking_reset(World *world);
+void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
 void contacts_create(World *world);

@@ -7,7 +7,7 @@ static dBodyID group_or_world(const Body *body, int group)
 }
 
 /* Express a point or a direction of W in a group's frame; in W itself for the world. */
-static void into_group(dReal out[3], dBodyID group, const double *in, int is_point)
+void into_group(dReal out[3], dBodyID group, const double *in, int is_point)
 {
     dReal from[3] = {in[0], in[1], in[2]};
     if (group) {

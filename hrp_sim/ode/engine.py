@@ -210,6 +210,7 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
         self_collision=settings.self_collision,
+        predict_sticking=settings.predict_sticking,
         seed=settings.seed,
     )
 
