@@ -87,7 +87,8 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
     Touch *touch = number < world->touch_room ? &world->touch[number] : NULL;
     if (touch) {
         /* The surface of a track runs, and what bounces leaves. */
-        int may_stick = contact->surface.mode == dContactApprox1 && !world->none_sticks &&
+        int may_stick = contact->surface.mode == dContactApprox1 &&
+                        contact->surface.mu > 0.0 && !world->none_sticks &&
                         world->habit[number].wait == 0 &&
                         dWorldGetCFM(world->world) >= LEAST_SOFTNESS;
         touch->sticks = may_stick && is_at_rest(contact->geom.pos, a, b);
