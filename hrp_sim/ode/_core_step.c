@@ -38,6 +38,7 @@ static int solve(World *world)
     volatile int solved = 0;
     if (setjmp(here) == 0) {
         way_out = &here;
+        loops_hold(world);
         contacts_create(world);
         solved = world->quick ? dWorldQuickStep(world->world, world->step)
                               : dWorldStep(world->world, world->step);

@@ -70,8 +70,7 @@ class OdeEngine:
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
 
-        Extra joints are made in the posture it starts in: their points are pulled
-        together, relative rotations stay as they are then.
+        Extra joints that do not hold in the posture it starts in are pulled together.
 
         Raises:
             PhysicsError: The name is taken, or ODE cannot take what the model says; the
