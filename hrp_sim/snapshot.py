@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from io import BytesIO
@@ -173,21 +173,31 @@ def check_bodies(arrays: Mapping[str, AnyArray], fingerprints: Mapping[str, str]
     Raises:
         PhysicsError: A body is missing here or there, or is another.
     """
-    names = _texts(arrays, "bodies")
-    if len(set(names)) < len(names):
-        raise PhysicsError("the snapshot names a body twice")
-    missing = [f"'{name}'" for name in names if name not in fingerprints]
-    if missing:
-        raise PhysicsError(f"the snapshot has bodies that are not here: {', '.join(missing)}")
-    extra = [f"'{name}'" for name in fingerprints if name not in names]
-    if extra:
-        raise PhysicsError(f"the snapshot lacks bodies that are here: {', '.join(extra)}")
+    names = check_names(arrays, fingerprints)
     for name, fingerprint in fingerprints.items():
         if str(arrays.get(f"{name}/fingerprint")) != fingerprint:
             raise PhysicsError(
                 f"body '{name}' is not the one of the snapshot: its model or the place where "
                 "it starts has changed"
             )
+    return names
+
+
+def check_names(arrays: Mapping[str, AnyArray], bodies: Collection[str]) -> list[str]:
+    """Check that a saved world has bodies of these names; return them in its order.
+
+    Raises:
+        PhysicsError: One is missing here or there.
+    """
+    names = _texts(arrays, "bodies")
+    if len(set(names)) < len(names):
+        raise PhysicsError("the snapshot names a body twice")
+    missing = [f"'{name}'" for name in names if name not in bodies]
+    if missing:
+        raise PhysicsError(f"the snapshot has bodies that are not here: {', '.join(missing)}")
+    extra = [f"'{name}'" for name in bodies if name not in names]
+    if extra:
+        raise PhysicsError(f"the snapshot lacks bodies that are here: {', '.join(extra)}")
     return names
 
 
