@@ -213,7 +213,10 @@ def spoiled():
     yield "top/joint_turns", lambda a: a["top/joint_turns"] + 5, "does not fit 'joint_q'"
     yield "top/joint_limited", lambda a: a["top/joint_limited"] + 7, "more than 0 and 1"
     yield "time_ns", lambda _: np.array(-1), "out of range"
-    yield "random", lambda _: np.array(2**32), "out of range"
+    yield "random", lambda _: np.array(2**32), "'random' of the snapshot is out of range"
+    yield "habits", lambda _: np.zeros((3, 3), dtype=np.int32), r"shape \(3, 3\), not \(3, 2\)"
+    yield "habits", lambda _: np.full((3, 2), 128, dtype=np.int32), "'habits' .* out of range"
+    yield "habits", lambda _: np.zeros((3_000_000, 2), dtype=np.int32), "too many contacts"
 
 
 @pytest.mark.parametrize(
