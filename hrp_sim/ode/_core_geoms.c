@@ -63,7 +63,8 @@ static int geom_add(Body *body, const Flat *flat, int k)
     geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
                flat_reals(flat, GEOM_R) + 9 * k);
     set->touching += material >= 0;
-    set->items[set->count++] = (Geom){.geom = geom, .link = link, .material = material};
+    set->items[set->count++] =
+        (Geom){.geom = geom, .link = link, .material = material, .index = k};
     return 1;
 }
 
@@ -81,6 +82,16 @@ int geoms_create(Body *body, const Flat *flat)
             if ((flat_ints(flat, GEOM_MATERIAL)[k] >= 0) == touches && !geom_add(body, flat, k))
                 return -1;
     return 0;
+}
+
+/* Move the shapes of the links that stand still to where they are now. */
+void geoms_place(Body *body, const Flat *flat)
+{
+    for (int i = 0; i < body->standing.count; i++) {
+        const Geom *geom = &body->standing.items[i];
+        geom_place(geom->geom, NULL, flat_reals(flat, GEOM_P) + 3 * geom->index,
+                   flat_reals(flat, GEOM_R) + 9 * geom->index);
+    }
 }
 
 static void set_destroy(GeomSet *set)
