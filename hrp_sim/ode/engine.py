@@ -11,7 +11,14 @@ import numpy as np
 from hrp_model.rigid import Array
 
 from ..articulation import Articulation, link_error
-from ..engine import PHYSICS_RANGES, PhysicsError, PhysicsSettings, Placement, Solver
+from ..engine import (
+    LARGEST_GRAVITY,
+    PHYSICS_RANGES,
+    PhysicsError,
+    PhysicsSettings,
+    Placement,
+    Solver,
+)
 from ..flatten import flatten
 from ..state import BodyMotion, JointDrive, SimulatedBody, WorldState
 from . import _core
@@ -205,7 +212,7 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         cfm=settings.cfm,
         iterations=settings.iterations,
         over_relaxation=settings.over_relaxation,
-        max_correcting_velocity=settings.max_correcting_velocity,
+        max_correcting_velocity=settings.correcting_velocity,
         surface_layer=settings.surface_layer,
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
@@ -222,5 +229,5 @@ def _check_settings(settings: PhysicsSettings) -> None:
             raise PhysicsError(
                 f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
             )
-    if len(settings.gravity) != 3 or not all(abs(g) < 1e6 for g in settings.gravity):
+    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
         raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")
