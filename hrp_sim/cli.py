@@ -44,6 +44,12 @@ _seed = _number(
     lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
 )
 
+_time_step = _number(
+    float,
+    "a number from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
+    lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
+)
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -56,6 +62,14 @@ def _parser() -> argparse.ArgumentParser:
         "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
     )
     run.add_argument("--engine", choices=["ode"], default="ode", help="physics engine")
+    run.add_argument("--time-step", type=_time_step, metavar="S", help="default: the world's")
+    run.add_argument(
+        "--no-joint-limits",
+        dest="joint_limits",
+        action="store_const",
+        const=False,
+        help="leave out the position limits of all joints",
+    )
     run.add_argument("--solver", choices=[s.value for s in Solver], help="default: the world's")
     run.add_argument(
         "--rtf",
