@@ -51,6 +51,21 @@ _time_step = _number(
 )
 
 
+class _ListCodes(argparse.Action):
+    """Prints what the codes mean, like --help."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from hrp_model.report import code_list
+
+        from .codes import CODES
+
+        print(code_list(CODES))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hrp-sim", description="Simulate OpenHRP and Choreonoid robots with ODE."
@@ -87,6 +102,12 @@ def _parser() -> argparse.ArgumentParser:
         "--listen",
         action="store_true",
         help="show what a second process hears of the topics, and fail if it misses any",
+    )
+    run.add_argument(
+        "--list-codes",
+        action=_ListCodes,
+        help="explain every code of a warning about a world, and exit; those about models are "
+        "explained by hrp-model check --list-codes",
     )
     bench = commands.add_parser("bench", help="measure the speed of this machine, as ratios")
     bench.add_argument("model", type=Path, nargs="?", help="default: the package's humanoid")

@@ -80,7 +80,7 @@ class SimNode(Node):
         super().__init__("sim_node", **node_options)
         self.settings = declare(self, SIM_NODE)
         self.after_failure = ""
-        self._services: RunServices | None = None
+        self._run_services: RunServices | None = None
         self._time_ns = 0
         self._outputs: dict[str, Any] = {}  # one of ``hrp_msgs.outputs`` for each sensor
         self._simulation: Simulation | None = None
@@ -140,18 +140,18 @@ class SimNode(Node):
 
     def serve(self, runner: Runner) -> None:
         """Let others pause and reset the run that publishes here."""
-        self._services = RunServices(self, runner, self.after_failure)
+        self._run_services = RunServices(self, runner, self.after_failure)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
-        if self._services is not None:
-            self._services.tell_failure(error)
+        if self._run_services is not None:
+            self._run_services.tell_failure(error)
 
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
         own = [self._clock_topic, self._tf, self._tf_static]
-        own += [] if self._services is None else [self._services.topic]
+        own += [] if self._run_services is None else [self._run_services.topic]
         return own + [topic for output in self._outputs.values() for topic in output.topics]
 
     def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:

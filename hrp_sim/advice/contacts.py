@@ -12,7 +12,7 @@ from hrp_model.validate.common import first_few
 
 from ..engine import PhysicsSettings, Solver
 from .shapes import Solids, depth
-from .start import Start
+from .start import Start, rounded_down
 
 # Depths that rounding or a rough drawing explain, in [m]; a foot that stands 1 mm deep rises
 # within a tenth of a second.
@@ -73,7 +73,7 @@ def stacks_suit_the_solver(
                 f"{len(stack)} bodies stand on one another ({names}): the solver 'world' loses "
                 f"stacks of {_LOWEST_BAD_STACK} and more; write solver: quick"
             )
-            yield free[stack[0]].warning("stack", message)
+            yield free[stack[0]].warning("tall-stack", message)
         return
     for upper, lowers in enumerate(below):
         for lower in lowers:
@@ -99,12 +99,12 @@ def nothing_skips_its_contacts(
         for i, thickness in Solids(start).thickness.items():
             way = float(speeds[i]) * physics.time_step
             if way > thickness / 2.0 and (worst is None or way / thickness > worst[0]):
-                step = thickness / 2.0 / float(speeds[i])
+                step = rounded_down(thickness / 2.0 / float(speeds[i]))
                 worst = (
                     way / thickness,
                     f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves by "
                     f"{1e3 * way:.3g} mm a step, but is {1e3 * thickness:.3g} mm thin: it may pass "
-                    f"through others; write time_step: {step:.1g}",
+                    f"through others; write time_step: {step:g}",
                 )
         if worst is not None:
             yield start.warning("fast-start", worst[1])

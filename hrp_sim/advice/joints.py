@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,22 +13,22 @@ from hrp_model.validate.common import first_few
 
 from ..control import ControlMode, JointControl
 from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
-from .start import Group, Start, norm, unit
+from .start import Group, Start, unit
 
 # A stop takes back erp of the error in each step, at any speed. Below this one the blow is
 # smaller than that of a step on a stair, in [rad/s] or [m/s].
 _GENTLE_STOP = 1.0
 # More than this share of what a drive can do is wanted to hold still.
 _WHOLE_EFFORT = 1.0
-# QUICK, swinging chains of links of 1 kg and 0.2 m: joints come apart by 1 mm within 0.5 s
+# QUICK: a link braces its next joint with its apparent mass there, the least that resists a push
+# in any direction, 1 / m + d^2 / I for a lever d. Swinging chains of links of 1 kg and 0.2 m come
+# apart in their joints by 1 mm within 0.5 s
 #   at 20, 50, 200 iterations
-#   where three links end in a load of 35, 70, 300 times a link's mass,
-#   where the link before the last has a moment of inertia that is 2e3, 4e3, 2e4 times less than
-#     what hangs on it has about its centre, m d^2,
+#   where three links end in a load of 140, 280, 1200 times the apparent mass above it,
+#   and at 1000 times, with 50 iterations, where a slender link between them has less inertia,
 # and by ten times as much at ten times these ratios. Light links at the ends of chains do no
 # harm: 1e-6 kg on 1 kg is as good as equal masses. WORLD is exact in all of this to 1e5.
-_MASS_RATIO_PER_ITERATION = 2.0
-_INERTIA_RATIO_PER_ITERATION = 80.0
+_RATIO_PER_ITERATION = 5.0
 
 
 def joints_start_within_their_stops(
@@ -96,19 +97,18 @@ def chains_are_even_for_quick(
     if physics.solver is not Solver.QUICK:
         return
     for start in starts:
-        worst = max(_ratios(start.groups), key=lambda found: found[0], default=None)
-        if worst is None:
+        worst = max(_loads(start.groups), key=lambda load: load.ratio, default=None)
+        if worst is None or worst.ratio <= _RATIO_PER_ITERATION * physics.iterations:
             continue
-        needed, carrier, child, told = worst
-        if needed <= physics.iterations:
-            continue
-        enough = _rounded_up(needed)
+        enough = _rounded_up(worst.ratio / _RATIO_PER_ITERATION)
         iterate = f"iterations: {enough}, or " if enough <= PHYSICS_RANGES["iterations"][1] else ""
+        carrier = worst.carrier
         message = (
-            f"link '{carrier.link.name}' carries {told} in joint '{child.link.joint.name}' and "
-            f"what hangs on it: with the solver 'quick' and {physics.iterations} iterations that "
-            f"joint comes apart by millimetres; write solver: world, or {iterate}give the link "
-            "more mass and inertia"
+            f"link '{carrier.link.name}' carries {worst.mass:.3g} kg by joint "
+            f"'{worst.child.link.joint.name}', {worst.ratio:.2g} times its own apparent mass "
+            f"there: with the solver 'quick' and {physics.iterations} iterations that joint comes "
+            f"apart by millimetres; write solver: world, or {iterate}give the link more mass and "
+            "inertia"
         )
         yield start.warning("uneven-chain", message, carrier.link)
 
@@ -126,38 +126,39 @@ def _effort_unit(link: Link) -> str:
     return "N m" if unit(link) == "rad" else "N"
 
 
-def _ratios(groups: Sequence[Group]) -> Iterator[tuple[float, Group, Group, str]]:
-    """Yield for every joint between groups the iterations it needs, and why, in words."""
+class _Load(NamedTuple):
+    """What a joint carries, and how many times the apparent mass of the link above that is."""
+
+    ratio: float
+    mass: float
+    carrier: Group
+    child: Group
+
+
+def _loads(groups: Sequence[Group]) -> Iterator[_Load]:
+    """Yield what every joint between groups carries; what floats braces nothing."""
     mass = [group.whole.mass for group in groups]
     for i in reversed(range(len(groups))):
         above = groups[i].parent
         if above is not None:
             mass[above] += mass[i]
-    moments = _least_moments(groups)
     for i, group in enumerate(groups):
-        if group.parent is None:
+        if group.parent is None or groups[group.parent].floats:
             continue
         carrier = groups[group.parent]
-        if carrier.floats:
-            continue
-        own, moment = carrier.whole.mass, float(moments[group.parent])
-        if own <= 0.0 or moment <= 0.0:
-            continue
-        distance = norm(group.anchor - carrier.whole.center_of_mass)
-        by_mass = mass[i] / own
-        by_inertia = mass[i] * distance**2 / moment
-        needed = by_mass / _MASS_RATIO_PER_ITERATION
-        told = f"{by_mass:.3g} times its own mass"
-        if by_inertia / _INERTIA_RATIO_PER_ITERATION > needed:
-            needed = by_inertia / _INERTIA_RATIO_PER_ITERATION
-            told = f"{by_inertia:.3g} times its own moment of inertia"
-        yield needed, carrier, group, told
+        yield _Load(mass[i] * _mobility(carrier, group.anchor), mass[i], carrier, group)
 
 
-def _least_moments(groups: Sequence[Group]) -> Array:
-    if not groups:
-        return np.zeros(0)
-    return np.linalg.eigvalsh(np.array([group.whole.inertia for group in groups]))[:, 0]
+def _mobility(group: Group, point: Array) -> float:
+    """Return the greatest acceleration of a point by a unit force there, in [1/kg].
+
+    That of K = E / m - [r] I^-1 [r], with r from the centre of mass to the point.
+    """
+    mass, center, inertia = group.whole.mass, group.whole.center_of_mass, group.whole.inertia
+    x, y, z = point - center
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = np.eye(3) / mass - cross @ np.linalg.solve(inertia, cross)
+    return float(np.linalg.eigvalsh((K + K.T) / 2.0)[-1])
 
 
 def _rounded_up(iterations: float) -> int:

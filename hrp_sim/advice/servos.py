@@ -6,15 +6,15 @@ import cmath
 from collections.abc import Iterator, Sequence
 from math import pi
 
-import numpy as np
-
 from hrp_model import Diagnostic, Link
 from hrp_model.joint_inertia import apparent_inertias
+from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..control import ControlMode, JointControl
 from ..engine import PhysicsSettings
-from .start import Start
+from ..gains import servo_gains
+from .start import Start, rounded_down
 
 # The discrete servo may differ from the one in continuous time by this share.
 _DEVIATION = 0.3
@@ -105,7 +105,7 @@ def _damped(found: list[tuple[float, Link, str]], h: float) -> str:
     return (
         f"servos would swing too fast for a time step of {1e3 * h:g} ms: "
         f"{first_few([text for _, _, text in found], 4)}; the simulation damps that away. For such "
-        f"gains write time_step: {_step_for(fastest):.1g}, or lower kp"
+        f"gains write time_step: {_step_for(fastest):g}, or lower kp"
     )
 
 
@@ -114,19 +114,19 @@ def _slowed(found: list[tuple[float, Link, str]], h: float) -> str:
     return (
         f"servos are faster than a time step of {1e3 * h:g} ms can follow: "
         f"{first_few([text for _, _, text in found], 4)}; they hold as stiffly but settle later. "
-        f"Where that matters write time_step: {_step_for(fastest):.1g}"
+        f"Where that matters write time_step: {_step_for(fastest):g}"
     )
 
 
 def _step_for(frequency: float) -> float:
     """Return a step that resolves a frequency in [rad/s] to a tenth or so."""
-    return 0.1 / frequency
+    return rounded_down(0.1 / frequency)
 
 
 def _given_gains(start: Start) -> Iterator[tuple[int, Link, float, float]]:
     """Yield joints that are held by a kp or kd which the world file gives."""
     control = start.entry.control
-    derived: tuple[np.ndarray, np.ndarray] | None = None
+    derived: tuple[Array, Array] | None = None
     for i, link in start.joints():
         own = control.joints.get(link.joint.name, JointControl())
         kp = control.kp if own.kp is None else own.kp
@@ -134,8 +134,6 @@ def _given_gains(start: Start) -> Iterator[tuple[int, Link, float, float]]:
         if _mode(start, link) is not ControlMode.POSITION or (kp is None and kd is None):
             continue
         if derived is None:
-            from ..gains import servo_gains
-
             fixed = start.entry.placement.fixed
             derived = servo_gains(start.body, start.state.q, fixed=fixed)
         kp = float(derived[0][i]) if kp is None else kp

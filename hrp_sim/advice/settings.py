@@ -9,7 +9,7 @@ import numpy as np
 from hrp_model import Diagnostic, Severity
 
 from ..engine import PhysicsSettings
-from .start import Start, norm
+from .start import Start, norm, rounded_down
 
 # Cubes and a standing humanoid rest as they should up to 20 ms; at 50 ms they sink in by 5 mm
 # and tremble, at 100 ms a 1 kg cube sinks in by half its 10 cm.
@@ -53,10 +53,10 @@ def constraints_carry_the_weight(
     weight = heaviest.body.total_mass * norm(np.array(physics.gravity))
     sag = weight * physics.cfm * physics.time_step / physics.erp
     if sag > _MOST_SAG:
-        good = 10.0 ** np.floor(np.log10(0.1 * _MOST_SAG / sag * physics.cfm))
+        good = rounded_down(_MOST_SAG / sag * physics.cfm)
         message = (
             f"with cfm {physics.cfm:g} joints and contacts that carry the {weight:.3g} N of "
-            f"'{heaviest.name}' give way by {1e3 * sag:.3g} mm; write cfm: {good:.0e}"
+            f"'{heaviest.name}' give way by {1e3 * sag:.3g} mm; write cfm: {good:g}"
         )
         yield Diagnostic(Severity.WARNING, "soft-constraints", message)
 

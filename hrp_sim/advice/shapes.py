@@ -137,10 +137,16 @@ def _deepest(one: tuple[Solids, Solid], other: tuple[Solids, Solid]) -> float:
 
 def _points(solids: Solids, solid: Solid) -> Array:
     """Return points on a shape, in W, shape (n, 3)."""
-    vertices = shape_mesh(solid.shape, _DIVISIONS, solid=True).vertices
-    stride = 1 + len(vertices) // _MOST_POINTS
+    mesh = shape_mesh(solid.shape, _DIVISIONS, solid=True)
+    points = mesh.vertices
+    if not isinstance(solid.shape.geometry, Mesh):
+        # The middles of the edges, too: those of boxes that lie face to face are in both.
+        corners = points[mesh.triangles]
+        middles = (corners + np.roll(corners, 1, axis=1)) / 2.0
+        points = np.concatenate([points, middles.reshape(-1, 3)])
+    points = points[:: 1 + len(points) // _MOST_POINTS]
     R, p = solids.start.state.R[solid.link], solids.start.state.p[solid.link]
-    return np.asarray(vertices[::stride] @ R.T + p)
+    return np.asarray(points @ R.T + p)
 
 
 def _depth(shape: Shape, points: Array, scale: Array) -> float:

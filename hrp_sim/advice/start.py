@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from math import floor, log10
 from typing import NamedTuple
 
 import numpy as np
@@ -135,3 +136,9 @@ def unit(link: Link) -> str:
 def norm(vector: Array) -> float:
     """Return the length of a vector."""
     return float(np.linalg.norm(vector))
+
+
+def rounded_down(value: float) -> float:
+    """Return the greatest number of one digit that is not above a positive one."""
+    size = 10.0 ** floor(log10(value))
+    return float(f"{floor(value / size) * size:.1g}")
