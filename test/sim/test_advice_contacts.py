@@ -101,15 +101,17 @@ def test_a_velocity_without_limit_throws_the_body_out():
     assert f"up to {0.4 * 0.02 / 1e-3:.3g} m/s" in message(config)
 
 
-def test_the_corner_of_a_scaled_box_in_a_turned_cylinder_is_found():
+def test_the_face_of_a_scaled_box_in_a_turned_cylinder_is_found():
     T = np.diag([0.5, 2.0, 1.0, 1.0])
     pin = thing(Box(np.full(3, SIDE)), name="pin", T=T)  # 5 cm x 20 cm x 10 cm
     log = thing(Cylinder(0.2, 1.0), name="log", fixed=True)
     R = axis_angle_matrix(np.array([0.0, 0.0, 1.0]), pi / 2)  # its axis along X
-    # The lower edge, y = +-0.1, dips to 0.18 from the axis: at y = 0.1, z = sqrt(0.18^2 - 0.1^2).
-    z = float(np.sqrt(0.18**2 - 0.1**2)) + 0.05
-    config = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0, 0, z)))
-    assert "starts 20 mm deep inside 'LOG'" in message(config)
+    upper = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0, 0, 0.19 + SIDE / 2)))
+    assert "starts 10 mm deep inside 'LOG'" in message(upper)
+    touching = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0.525, 0, 0)))
+    assert codes(touching) == []
+    end = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0.51, 0, 0)))
+    assert "starts 15 mm deep inside 'LOG'" in message(end)
 
 
 def test_what_cannot_move_may_overlap_and_the_misplaced_body_is_the_one_that_can():
