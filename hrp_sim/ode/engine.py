@@ -13,7 +13,15 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..articulation import link_error
-from ..engine import PHYSICS_RANGES, AnyArray, PhysicsError, PhysicsSettings, Placement, Solver
+from ..engine import (
+    LARGEST_GRAVITY,
+    PHYSICS_RANGES,
+    AnyArray,
+    PhysicsError,
+    PhysicsSettings,
+    Placement,
+    Solver,
+)
 from ..flatten import flatten
 from ..snapshot import check_arrays, check_bodies, check_settings, described
 from ..state import SimulatedBody, WorldState
@@ -307,7 +315,7 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         cfm=settings.cfm,
         iterations=settings.iterations,
         over_relaxation=settings.over_relaxation,
-        max_correcting_velocity=settings.max_correcting_velocity,
+        max_correcting_velocity=settings.correcting_velocity,
         surface_layer=settings.surface_layer,
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
@@ -325,5 +333,5 @@ def _check_settings(settings: PhysicsSettings) -> None:
             raise PhysicsError(
                 f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
             )
-    if len(settings.gravity) != 3 or not all(abs(g) < 1e6 for g in settings.gravity):
+    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
         raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")
