@@ -88,7 +88,7 @@ _ADVICE = {
     ),
     "tall-stack": (
         "bodies stand on one another, and the solver 'world' loses stacks",
-        "write solver: quick",
+        "write predict_sticking: true, or solver: quick",
     ),
     "too-weak": (
         "a drive is too weak to hold its joint where it starts",

@@ -58,7 +58,7 @@ def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Ite
 def stacks_suit_the_solver(
     physics: PhysicsSettings, starts: Sequence[Start]
 ) -> Iterator[Diagnostic]:
-    """WORLD fails on stacks, QUICK on what carries many times its own mass."""
+    """WORLD fails on stacks if no contact may stick, QUICK on what carries many times its own mass."""
     free = [s for s in starts if s.is_free and any(s.mobile)]
     x, y, z = physics.gravity
     if len(free) < 2 or z >= 0.0 or max(abs(x), abs(y)) > abs(z):
@@ -67,11 +67,12 @@ def stacks_suit_the_solver(
     below = _supports(solids)
     if physics.solver is Solver.WORLD:
         stack = _highest(solids, below)
-        if len(stack) >= _LOWEST_BAD_STACK:
+        if len(stack) >= _LOWEST_BAD_STACK and not physics.predict_sticking:
             names = first_few([f"'{free[i].name}'" for i in stack], 4)
             message = (
                 f"{len(stack)} bodies stand on one another ({names}): the solver 'world' loses "
-                f"stacks of {_LOWEST_BAD_STACK} and more; write solver: quick"
+                f"stacks of {_LOWEST_BAD_STACK} and more without predict_sticking; write "
+                "predict_sticking: true, or solver: quick"
             )
             yield free[stack[0]].warning("tall-stack", message)
         return
