@@ -150,8 +150,7 @@ def _step(
     """Run to the end, show the table meanwhile, and sum up.
 
     ``missed`` tells what else went wrong; a run that was stopped before its end is not judged.
-    ``hint`` says what to look for if the physics fails. That ends a run, except for one around
-    which there is ROS and which has no end of its own: its world stands still and can be reset.
+    ``hint`` says what to look for if the physics fails, which ends a run.
     """
     factor = default_factor if options.rtf is None else options.rtf
     console = Console()
@@ -162,13 +161,7 @@ def _step(
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
             trace.write(simulation.state)
             on_step = _also_trace(on_step, trace, simulation)
-        runner = Runner(
-            simulation,
-            on_step,
-            real_time_factor=factor,
-            duration=options.duration,
-            on_failure=session.node.tell_failure if session and not options.duration else None,
-        )
+        runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
         if session is not None:
             session.serve(runner)
         signals.stop(runner)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hrp_model import Diagnostic, Link
+from hrp_model import Diagnostic, JointType, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
@@ -68,7 +68,8 @@ def drives_hold_the_start(
     if x != 0.0 or y != 0.0 or z >= 0.0:
         return
     for start in starts:
-        if start.is_free or start.body.extra_joints or not start.body.moving_links:
+        loose = any(link.joint.type is JointType.FREE for link in start.body.links[1:])
+        if start.is_free or loose or start.body.extra_joints or not start.body.moving_links:
             continue
         needed = start.state.gravity_torque(-z)
         weak: list[tuple[float, Link, str]] = []

@@ -26,7 +26,10 @@ def loops_start_closed(_: PhysicsSettings, starts: Sequence[Start]) -> Iterator[
     for start in starts:
         if not start.body.extra_joints:
             continue
-        constraints = LoopConstraints(start.body)
+        try:
+            constraints = LoopConstraints(start.body)
+        except ValueError:  # of a size that no mechanism has: there is nothing to say about it
+            continue
         residual = np.abs(constraints.residual(start.state.q[constraints.joints]))
         lengths = constraints.lengths
         open_rows = residual > np.where(lengths, _SMALL_GAP, _SMALL_ANGLE)

@@ -93,7 +93,7 @@ def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
     assert "stands still before step" in message
     assert "body 'lever', link 'LEVER'" in message
     assert "ros2 service call /reset std_srvs/srv/Trigger" in message
-    assert message in log.read_text(encoding="utf-8")
+    peer.wait_until("the log", lambda: message in log.read_text(encoding="utf-8"))
     assert health(peer, DiagnosticStatus.ERROR).message == message  # and so again
 
     stopped_ns = stamp_ns(peer.messages["joint_states"][-1].header.stamp)

@@ -284,6 +284,13 @@ def test_an_open_loop_is_told_with_the_joints_that_close_it():
     assert codes(world(entry(body, q=closed))) == []
 
 
+def test_loops_of_no_size_that_a_mechanism_has_are_no_matter_of_advice():
+    body = four_bar(*GRASHOF, crank=1.0)
+    (pin,) = body.extra_joints
+    far = replace(pin, X_AJ=at(2e9))
+    assert "open-at-start" not in codes(world(entry(replace(body, extra_joints=(far,)))))
+
+
 def test_after_a_failure_the_warnings_are_remembered_and_the_notes_are_not():
     physics = PhysicsSettings()
     told = advise(world(entry(lever(position=Range(-0.5, 0.5)), q=np.array([1.0]))))
