@@ -123,8 +123,9 @@ def _only_spelling(node: Mapping, key: str) -> str | None:
         return None
     found = [name for name in names if name in node]
     entries = node.entries()
-    first, *others = sorted(found, key=lambda name: entries[name][0].start)
-    for other in others:
+    found.sort(key=lambda name: entries[name][0].start)
+    first: str = found[0]
+    for other in found[1:]:
         message = f"'{other}' says the same as '{first}' at {entries[first][0].span}; remove one"
         node.diagnostics.error("two-spellings", message, entries[other][0].span)
     return first
@@ -133,14 +134,17 @@ def _only_spelling(node: Mapping, key: str) -> str | None:
 def _value(node: Mapping, key: str, spelling: str) -> Any:
     """Return the value of a setting, or None where it is not usable."""
     if key == "solver":
-        return node.choice(spelling, choices=_SOLVERS, default=None)
+        choices: dict[str, Solver | None] = {**_SOLVERS}
+        return node.choice(spelling, choices=choices, default=None)
     if key == "gravity":
         return _gravity(node)
     if key in _SWITCHES:
         return node.boolean(spelling, default=None)
     if spelling in _FRAME_RATE:
         rate = node.number(spelling, default=None)
-        return 1.0 / rate if _is_in_range(node, spelling, rate, _SLOWEST, _FASTEST) else None
+        if rate is None or not _is_in_range(node, spelling, rate, _SLOWEST, _FASTEST):
+            return None
+        return 1.0 / rate
     if key in PHYSICS_RANGES:
         read = node.integer if key in _INTEGERS else node.number
         number = read(spelling, default=None)
