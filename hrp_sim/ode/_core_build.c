@@ -19,6 +19,7 @@ static void groups_create(World *world, Body *body, const Flat *flat)
                            I[1], I[2], I[5]);
         body->group[g] = dBodyCreate(world->world);
         dBodySetMass(body->group[g], &mass);
+        dBodySetFiniteRotationMode(body->group[g], 1);
         group_place(body->group[g], flat_reals(flat, GROUP_ZERO_P) + 3 * g,
                     flat_reals(flat, GROUP_ZERO_R) + 9 * g);
     }

@@ -47,7 +47,7 @@ def test_a_thrown_body_turns_about_its_centre_of_mass():
     engine.step(1000)
     center = thing.motion.p[0] + thing.motion.R[0] @ com
     np.testing.assert_allclose(center, com, atol=1e-12)
-    np.testing.assert_allclose(thing.motion.R[0], axis_angle_matrix(Z, 2.0), atol=1e-5)
+    np.testing.assert_allclose(thing.motion.R[0], axis_angle_matrix(Z, 2.0), atol=1e-10)
     # The origin goes round in a circle: it accelerates towards the centre by w^2 r.
     inward = thing.motion.R[0] @ com * 4.0
     np.testing.assert_allclose(thing.motion.a[0], inward, atol=5e-3)
@@ -167,11 +167,11 @@ def test_the_rate_of_a_slider_on_a_turning_base_is_that_of_its_position():
         assert arm.motion.dq[0] == pytest.approx(rate, abs=2e-3)
 
 
-@pytest.mark.parametrize("speed", [30.0, -30.0])
-def test_q_goes_on_beyond_pi(speed):
+@pytest.mark.parametrize("speed", [30.0, -30.0, 300.0])
+def test_q_goes_on_beyond_pi_as_fast_as_the_joint_turns(speed):
     engine, arm = world(fixed(one_joint(REVOLUTE), dq=np.array([speed])), gravity=(0, 0, 0))
     engine.step(1000)
-    assert arm.motion.q[0] == pytest.approx(speed, rel=1e-3)
+    assert arm.motion.q[0] == pytest.approx(speed, rel=1e-9)
 
 
 def test_a_start_beyond_pi_is_kept():
