@@ -126,7 +126,7 @@ typedef struct {
     PyObject_HEAD
     dWorldID world;
     dJointGroupID contact_group;
-    dGeomID ray;
+    dGeomID ray, stand_in;
     dReal step;
     int quick, joint_limits, self_collision, max_contacts;
     unsigned long seed, random;
@@ -176,6 +176,9 @@ void joint_set_stops(Joint *joint);
 void contacts_create(World *world);
 void boxes_update(Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
+
+/* _core_boxes.c */
+int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found);
 
 /* _core_state.c */
 void state_save(World *world);
