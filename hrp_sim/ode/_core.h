@@ -180,6 +180,9 @@ PyObject *overlaps_forbid(World *world, Body *body);
 /* _core_boxes.c */
 int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found);
 
+/* _core_friction.c */
+void slip_direct(const World *world, dBodyID a, dBodyID b, dContact *contact);
+
 /* _core_state.c */
 void state_save(World *world);
 void state_restore(World *world);

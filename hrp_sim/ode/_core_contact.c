@@ -118,6 +118,7 @@ static void touch(const Pair *pair)
 {
     dContactGeom found[FOUND];
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
+    dBodyID group_a = group_of(pair->bodies[0], a), group_b = group_of(pair->bodies[1], b);
     int count = shapes_collide(pair->world, a->geom, b->geom, FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
@@ -127,11 +128,11 @@ static void touch(const Pair *pair)
         contact.geom = found[i];
         contact.surface.mode = dContactApprox1;
         contact.surface.mu = sqrt(a->friction * b->friction);
-        if (!track_surface(pair, 0, &contact))
-            track_surface(pair, 1, &contact);
+        if (!track_surface(pair, 0, &contact) && !track_surface(pair, 1, &contact))
+            slip_direct(pair->world, group_a, group_b, &contact);
         dJointID joint =
             dJointCreateContact(pair->world->world, pair->world->contact_group, &contact);
-        dJointAttach(joint, group_of(pair->bodies[0], a), group_of(pair->bodies[1], b));
+        dJointAttach(joint, group_a, group_b);
     }
 }
 
