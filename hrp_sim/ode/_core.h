@@ -76,6 +76,7 @@ typedef struct {
     JointState now, saved;
     dReal base, damping;            /* effort at the end of the step: base - damping dq */
     dReal applied;                  /* effort given to the bodies directly */
+    dReal drift;                    /* what turning alone adds to the rate in a step */
     dJointFeedback feedback, motor_feedback;
     int watched, row_is_on[2], exceeds;
 } Joint;
