@@ -2,9 +2,12 @@
 #include "_core.h"
 
 #include <math.h>
+#include <string.h>
 
-#define PARALLEL 1e-8 /* sine of the angle below which edges count as parallel to ODE's rounding */
+#define PARALLEL 1e-8 /* sine of the angle below which edges count as parallel */
 #define TILT 1e-7     /* [rad] */
+#define FLAT 3        /* boxes that lie flat on each other touch in as many points at least */
+#define DEEPER 1e-6   /* than what the tilt does to the depth, in [m] */
 
 /* Whether edges of two boxes are parallel but for rounding.
  *
@@ -42,8 +45,16 @@ static dGeomID tilted(dGeomID stand_in, dGeomID box)
 /* Find the contacts of two shapes: ODE's, or those that it would find if it did not lose them. */
 int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found)
 {
-    if (dGeomGetClass(a) == dBoxClass && dGeomGetClass(b) == dBoxClass &&
-        are_nearly_parallel(dGeomGetRotation(a), dGeomGetRotation(b)))
-        b = tilted(world->stand_in, b);
-    return dCollide(a, b, most, found, sizeof *found);
+    int count = dCollide(a, b, most, found, sizeof *found);
+    if (count >= FLAT || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
+        !are_nearly_parallel(dGeomGetRotation(a), dGeomGetRotation(b)))
+        return count;
+    dContactGeom first[FLAT];
+    memcpy(first, found, (size_t)count * sizeof *found);
+    int now = dCollide(a, tilted(world->stand_in, b), most, found, sizeof *found);
+    for (int i = 0; now > count && i < now; i++)
+        if (found[i].depth > DEEPER)
+            return now;
+    memcpy(found, first, (size_t)count * sizeof *found);
+    return count;
 }

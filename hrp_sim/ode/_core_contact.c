@@ -118,7 +118,6 @@ static void touch(const Pair *pair)
 {
     dContactGeom found[FOUND];
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
-    dBodyID group_a = group_of(pair->bodies[0], a), group_b = group_of(pair->bodies[1], b);
     int count = shapes_collide(pair->world, a->geom, b->geom, FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
@@ -128,11 +127,10 @@ static void touch(const Pair *pair)
         contact.geom = found[i];
         contact.surface.mode = dContactApprox1;
         contact.surface.mu = sqrt(a->friction * b->friction);
-        if (!track_surface(pair, 0, &contact) && !track_surface(pair, 1, &contact))
-            slip_direct(pair->world, group_a, group_b, &contact);
-        dJointID joint =
-            dJointCreateContact(pair->world->world, pair->world->contact_group, &contact);
-        dJointAttach(joint, group_a, group_b);
+        if (!track_surface(pair, 0, &contact))
+            track_surface(pair, 1, &contact);
+        contact_add(pair->world, &contact, group_of(pair->bodies[0], a),
+                    group_of(pair->bodies[1], b));
     }
 }
 
@@ -177,6 +175,7 @@ static void touch_own(const Pair *pair, void *data)
 /* Make the contact joints of this step, in an order that depends on the state alone. */
 void contacts_create(World *world)
 {
+    world->touches = 0;
     for (int i = 0; i < world->count; i++)
         set_update(&world->bodies[i]->moving);
     for (int i = 0; i < world->count; i++) {
