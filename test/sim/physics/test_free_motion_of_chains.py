@@ -1,9 +1,11 @@
 """Free motion of branched chains against MuJoCo, and what it conserves."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from paths import MODELS
 from sim.ode.scenes import (
     PRISMATIC,
     REVOLUTE,
@@ -21,6 +23,7 @@ from sim.physics.bodies import chain
 from sim.physics.measures import energy, momentum, separation
 from sim.physics.mujoco_peer import free_motion
 
+from hrp_model import load_body
 from hrp_model.body import Body
 from hrp_sim.engine import Solver
 
@@ -130,3 +133,19 @@ def test_a_servo_holds_a_slider_on_a_turning_base_where_the_force_balances(solve
     # Steps along the tangent are made up for by a rate of -h w^2 r / 2, which kd feels.
     assert simulated.motion.q[1] == pytest.approx(rate**2 * arm / (kp - rate**2), rel=2e-3)
     assert simulated.motion.effort[1] == pytest.approx(-kp * simulated.motion.q[1], rel=2e-3)
+
+
+def test_iterations_take_up_rotors_that_outweigh_their_links_slowly():
+    arm = load_body(MODELS / "arm" / "arm.body")
+    arm = replace(arm, links=tuple(replace(link, collision=()) for link in arm.links))
+    start = np.linspace(0.3, -0.3, len(arm.moving_links))
+    exact, _ = free_motion(arm, 1.0, q=start)
+    errors = []
+    for iterations in (50, 200, 500):
+        engine, simulated = world(
+            fixed(arm, q=start), solver=Solver.QUICK, iterations=iterations, joint_limits=False
+        )
+        engine.step(1000)
+        errors.append(np.abs(simulated.motion.q - exact).max())
+    assert errors[2] < errors[1] < errors[0]
+    assert errors[2] < 5e-3
