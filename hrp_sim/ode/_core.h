@@ -79,6 +79,7 @@ typedef struct {
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal applied;                  /* effort given to the bodies directly */
+    dReal drift;                    /* what turning alone adds to the rate in a step */
     dJointFeedback feedback, motor_feedback;
     int watched, row_is_on[2], exceeds;
 } Joint;
@@ -162,7 +163,7 @@ typedef struct {
     PyObject_HEAD
     dWorldID world;
     dJointGroupID contact_group;
-    dGeomID ray;
+    dGeomID ray, stand_in;
     dReal step;
     int quick, joint_limits, self_collision, max_contacts;
     unsigned long seed, random;
@@ -244,6 +245,12 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 void contacts_create(World *world);
 void boxes_update(Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
+
+/* _core_boxes.c */
+int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found);
+
+/* _core_friction.c */
+void slip_direct(const World *world, dBodyID a, dBodyID b, dContact *contact);
 
 /* _core_state.c */
 void group_save(dBodyID group, GroupState *state);

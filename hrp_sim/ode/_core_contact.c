@@ -118,7 +118,7 @@ static void touch(const Pair *pair)
 {
     dContactGeom found[FOUND];
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
-    int count = dCollide(a->geom, b->geom, FOUND, found, sizeof *found);
+    int count = shapes_collide(pair->world, a->geom, b->geom, FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
     for (int i = 0; i < count; i++) {
@@ -199,7 +199,8 @@ static void forbid_overlap(const Pair *pair, void *data)
     int *there = &body->contacts[a * body->links + b], *back = &body->contacts[b * body->links + a];
     if (*there != CONTACT_UNLESS_OVERLAPPING)
         return;
-    int count = dCollide(pair->geoms[0]->geom, pair->geoms[1]->geom, FOUND, found, sizeof *found);
+    int count =
+        shapes_collide(pair->world, pair->geoms[0]->geom, pair->geoms[1]->geom, FOUND, found);
     for (int i = 0; i < count; i++) {
         if (found[i].depth > OVERLAP) {
             *there = *back = CONTACT_NEVER;

@@ -47,6 +47,7 @@ static void world_close(World *world)
     world->count = 0;
     if (world->world && !world->broken) {
         dGeomDestroy(world->ray);
+        dGeomDestroy(world->stand_in);
         dJointGroupDestroy(world->contact_group);
         dWorldDestroy(world->world);
     }
@@ -77,6 +78,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     world->world = dWorldCreate();
     world->contact_group = dJointGroupCreate(0);
     world->ray = dCreateRay(0, 1.0);
+    world->stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
     dGeomRaySetClosestHit(world->ray, 1);
     dWorldSetGravity(world->world, g[0], g[1], g[2]);
     dWorldSetERP(world->world, erp);
