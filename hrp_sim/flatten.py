@@ -29,6 +29,7 @@ from .articulation import (
 )
 from .collision import flatten_shapes
 from .engine import PhysicsError, PhysicsSettings, Placement
+from .magnitudes import check_magnitudes
 
 _log = logging.getLogger("hrp_sim")
 
@@ -49,6 +50,7 @@ def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
             zero, a shape is impossible; the message names the body and the link.
     """
     _check_numbers(placement)
+    check_magnitudes(placement)
     start = _start(placement)
     zero = BodyState(placement.body)
     zero.p[0], zero.R[0], zero.q[:] = start.p[0], start.R[0], 0.0

@@ -6,6 +6,10 @@ FAULT_DRIVE: int
 FAULT_TRACK: int
 FAULT_STATE: int
 FAULT_SOLVER: int
+FAULT_CONTACTS: int
+FAULT_ROWS: int
+MOST_CONTACTS: int
+MOST_ROWS: int
 
 class World:
     def __new__(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..articulation import Articulation, link_error
+from ..articulation import Articulation
 from ..engine import PHYSICS_RANGES, PhysicsError, PhysicsSettings, Placement, Solver
 from ..flatten import flatten
 from ..state import BodyMotion, JointDrive, SimulatedBody, WorldState
 from . import _core
+from .failure import body_failure, solver_failure
 
 _log = logging.getLogger("hrp_sim")
 
@@ -83,7 +84,11 @@ class OdeEngine:
             raise PhysicsError(f"there is a body '{name}' in the world already")
         articulation = flatten(placement, self._settings)
         simulated = SimulatedBody(name, body, BodyMotion.zeros(body), JointDrive.limp(body))
-        number, overlapping = self._world.add_body(articulation, simulated.motion, simulated.drive)
+        try:
+            made = self._world.add_body(articulation, simulated.motion, simulated.drive)
+        except (ValueError, RuntimeError) as error:  # what flatten let through
+            raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
+        number, overlapping = made
         self._entries[name] = _Entry(number, articulation, simulated)
         self._simulated[name] = simulated
         if overlapping:
@@ -159,23 +164,12 @@ class OdeEngine:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 
     def _failure(self, kind: int, number: int, index: int) -> PhysicsError:
-        when = f"at {self._time_ns / 1e9:.6g} s"
+        step = self._time_ns // self._settings.step_ns
+        when = f"at {self._time_ns / 1e9:.6g} s (step {step})"
         if kind == _core.FAULT_SOLVER:
-            return PhysicsError(f"ODE could not solve the step {when}")
+            return solver_failure(when)
         entry = next(e for e in self._entries.values() if e.number == number)
-        placement = entry.articulation.placement
-        if kind == _core.FAULT_STATE:
-            link = int(np.argmax(entry.articulation.links.group == index))
-            problem = f"its motion is no longer finite, or absurd, {when}"
-            return link_error(placement, placement.body.links[link], problem)
-        if kind == _core.FAULT_TRACK:
-            speed = entry.simulated.drive.track_speed[index]
-            problem = f"its track cannot run at {speed:g} m/s, {when}"
-            return link_error(placement, placement.body.links[index], problem)
-        drive = entry.simulated.drive
-        told = ", ".join(f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
-        problem = f"its joint cannot be driven with {told}, {when}"
-        return link_error(placement, placement.body.moving_links[index], problem)
+        return body_failure(kind, index, entry.articulation, entry.simulated, when)
 
     def _report_complaints(self) -> None:
         """Say once that ODE's solver has difficulties; one message of its own means nothing."""
