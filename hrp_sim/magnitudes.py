@@ -6,9 +6,11 @@ leaves the range of a float64.
 
 from __future__ import annotations
 
+from weakref import WeakSet
+
 import numpy as np
 
-from hrp_model import Link
+from hrp_model import Body, Link
 from hrp_model.rigid import Array
 
 from .articulation import link_error
@@ -23,12 +25,28 @@ MOST_LINKS = 5000  # of one body: a table of who may touch whom has the square o
 LARGEST_ROTOR_INERTIA = 1e12  # [kg m^2] or [kg]
 
 
+# Bodies whose own numbers were found good: they are frozen, and often placed again.
+_sound: WeakSet[Body] = WeakSet()
+
+
 def check_magnitudes(placement: Placement) -> None:
     """Check every number of a placement whose size has a bound.
 
     Raises:
         PhysicsError: One is not finite, or beyond its bound; the message names the link.
     """
+    if placement.body not in _sound:
+        _check_body(placement)
+        _sound.add(placement.body)
+    root = placement.body.root
+    _bound(placement, root, "its placement lies", placement.X_WL.p, FARTHEST, "m")
+    if not placement.fixed:
+        _bound(placement, root, "its start is", placement.v, FASTEST, "m/s")
+        _bound(placement, root, "its start is", placement.w, FASTEST, "rad/s")
+    _check_joints(placement)
+
+
+def _check_body(placement: Placement) -> None:
     count = len(placement.body.links)
     if count > MOST_LINKS:
         problem = f"it has {count} links, more than the {MOST_LINKS} that can be simulated"
@@ -40,12 +58,6 @@ def check_magnitudes(placement: Placement) -> None:
         points = np.concatenate([joint.X_AJ.p, joint.X_BJ.p])
         what = f"a point of its extra joint to '{joint.links[1]}' lies"
         _bound(placement, link, what, points, FARTHEST, "m")
-    root = placement.body.root
-    _bound(placement, root, "its placement lies", placement.X_WL.p, FARTHEST, "m")
-    if not placement.fixed:
-        _bound(placement, root, "its start is", placement.v, FASTEST, "m/s")
-        _bound(placement, root, "its start is", placement.w, FASTEST, "rad/s")
-    _check_joints(placement)
 
 
 def _check_link(placement: Placement, link: Link) -> None:

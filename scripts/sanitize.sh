@@ -17,7 +17,9 @@ trap 'rm -rf "$work"' EXIT
 WARNINGS=(-Wall -Wextra -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wold-style-definition
   -Wpointer-arith -Wvla -Wundef -Wformat=2 -Wnull-dereference -Wdouble-promotion)
 GCC_WARNINGS=(-Wlogical-op -Wduplicated-cond -Wclobbered -Wjump-misses-init)
-TESTS=(test/sim/ode test/sim/test_hostile_*.py test/model/vrml test/model/choreonoid test/model/test_yaml_tree.py)
+TESTS=(test/sim/ode test/sim/test_hostile_numbers.py test/sim/test_hostile_states.py
+  test/model/test_number_list.py test/model/test_robustness_numbers.py test/model/test_yaml_tree.py
+  test/model/vrml/test_tokens.py test/model/vrml/test_parser.py)
 
 # Every compiler that is there, with all warnings as errors, and no file left out.
 compile_strictly() {
@@ -56,9 +58,23 @@ build_sanitized() {
 
 # Run Python in the copy. Python's own allocator would hide what is done to its memory.
 sanitized() {
-  (cd "$work/tree" && env PYTHONPATH="$PWD:$PWD/test" PYTHONMALLOC=malloc \
-    LD_PRELOAD="$(gcc -print-file-name=libasan.so)" \
-    UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 "$PY" "$@")
+  (cd "$work/tree" && env PYTHONPATH="$PWD:$PWD/test" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
+    LD_PRELOAD="$(gcc -print-file-name=libasan.so)" UBSAN_OPTIONS=print_stacktrace=1 "$PY" "$@")
+}
+
+# Python and numpy leave memory behind at their end: only what our C code asked for counts.
+find_leaks() {
+  say "looking for leaks ..."
+  ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=16 LSAN_OPTIONS=exitcode=0 \
+    sanitized scripts/soak.py --cycles 200 --steps 2000 2>"$work/leaks"
+  grep -q 'SUMMARY: AddressSanitizer: .* leaked' "$work/leaks" || {
+    say "LeakSanitizer did not run"
+    cat "$work/leaks"
+    return 1
+  }
+  awk 'BEGIN { RS = "" } / hrp_(sim|model)\/[a-z\/]*_[a-z_]+\.[ch]:/ { print; found = 1 }
+    END { exit found }' "$work/leaks" || return 1
+  say "no leaks"
 }
 
 compile_strictly
@@ -66,3 +82,4 @@ build_sanitized
 [ $# -gt 0 ] || set -- "${TESTS[@]}"
 say "running the tests: $*"
 ASAN_OPTIONS=detect_leaks=0 sanitized -m pytest -q -p no:cacheprovider "$@"
+find_leaks

@@ -109,6 +109,7 @@ class Cycles:
         self._engine.add_body(_floor())
 
     def __call__(self) -> None:
+        """Put one body in, and take one out when there are enough."""
         rng = self._rng
         body = self._bodies[rng.integers(len(self._bodies))]
         name = f"{body.name}{self._made}"
@@ -144,6 +145,7 @@ class Steps:
             self._engine.add_body(Placement(name=body.name, body=body, X_WL=pose))
 
     def __call__(self) -> None:
+        """Take the steps."""
         self._engine.step(self.BATCH)
 
 
@@ -179,7 +181,7 @@ def resident() -> int:
 
 class _MallInfo(ctypes.Structure):
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
-    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
 
 
 def heap() -> int:
@@ -210,7 +212,9 @@ def watch(
         heaps.append(heap())
         seconds = time.process_time() - began
         each = seconds / done * 1e6 if done else 0.0
-        report(f"{warm_up + done}/{calls} calls, {samples[-1][1] / MIB:.2f} MiB, {each:.0f} us each")
+        report(
+            f"{warm_up + done}/{calls} calls, {samples[-1][1] / MIB:.2f} MiB, {each:.0f} us each"
+        )
     slope = float(np.polyfit(*np.array(samples, dtype=np.float64).T, 1)[0]) if done else 0.0
     return Growth(samples[0][1], samples[-1][1], slope, heaps[-1] - heaps[0], done, seconds)
 
@@ -242,10 +246,16 @@ def _soak(what: str, call: Callable[[], None], calls: int, each: int, bound: flo
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cycles", type=int, default=1_000_000, help="bodies put in (default: a million)")
-    parser.add_argument("--steps", type=int, default=10_000_000, help="steps (default: ten million)")
+    parser.add_argument(
+        "--cycles", type=int, default=1_000_000, help="bodies put in (default: a million)"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=10_000_000, help="steps (default: ten million)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the bodies and where they are put")
-    parser.add_argument("--bound", type=float, default=4.0, help="growth allowed [MiB] (default: 4)")
+    parser.add_argument(
+        "--bound", type=float, default=4.0, help="growth allowed [MiB] (default: 4)"
+    )
     options = parser.parse_args(arguments)
     if min(options.cycles, options.steps, options.seed) < 0:
         parser.error("counts and seed must not be negative")

@@ -15,8 +15,8 @@ from . import _core
 def solver_failure(when: str) -> PhysicsError:
     """Return the error of a step that ODE gave up, with no body to blame."""
     return PhysicsError(
-        f"ODE could not solve the step {when}; reset, and try a shorter time_step, "
-        "solver: quick, or a larger cfm"
+        f"ODE could not solve the step {when}; a shorter time_step, solver: quick, or a larger "
+        "cfm may help"
     )
 
 
@@ -36,8 +36,8 @@ def body_failure(
     body = placement.body
     if kind == _core.FAULT_CONTACTS:
         problem = (
-            f"with it the step {when} has more than {_core.MOST_CONTACTS} contacts; move apart "
-            "what lies in each other, or try a smaller max_contacts"
+            f"with it there are more than {_core.MOST_CONTACTS} contacts {when}; move apart what "
+            "lies in each other, or use a smaller max_contacts"
         )
         return link_error(placement, body.links[index], problem)
     if kind in (_core.FAULT_STATE, _core.FAULT_ROWS):
@@ -57,13 +57,13 @@ def _absurd(simulated: SimulatedBody, link: int, when: str) -> str:
     v, w = (float(np.linalg.norm(a[link])) for a in (simulated.motion.v, simulated.motion.w))
     return (
         f"its motion is no longer finite, or absurd, {when}; before, it moved at {v:.3g} m/s and "
-        f"{w:.3g} rad/s. Reset, and try a shorter time_step, weaker drives, or more mass and "
-        "inertia here"
+        f"{w:.3g} rad/s. A shorter time_step, weaker drives, or more mass and inertia here may help"
     )
 
 
 def _crowd(when: str) -> str:
     return (
-        f"it and what it touches or is joined to, {when}, are more than {_core.MOST_ROWS} rows of "
-        "constraints, too many for solver: world; try solver: quick, or a smaller max_contacts"
+        f"it and all that hangs together with it come to more than {_core.MOST_ROWS} rows of "
+        f"constraints, too many for solver: world, {when}; use solver: quick, or a smaller "
+        "max_contacts"
     )
