@@ -34,7 +34,7 @@ def test_bodies_that_come_and_go_leave_nothing(soak):
 
 @pytest.mark.parametrize("solver", ["world", "quick"])
 def test_steps_leave_nothing(soak, solver):
-    growth = soak.watch(soak.Steps(soak.Solver(solver)), 300)
+    growth = soak.watch(soak.Steps(soak.Solver(solver)), 100)
     assert not growth.exceeds(0.25 * MIB), growth
 
 
