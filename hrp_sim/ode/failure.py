@@ -44,6 +44,11 @@ def body_failure(
         i = int(np.argmax(articulation.links.group == index))
         problem = _absurd(simulated, i, when) if kind == _core.FAULT_STATE else _crowd(when)
         return link_error(placement, body.links[i], problem)
+    if kind == _core.FAULT_WRENCH:
+        wrench = simulated.wrench
+        force, torque = wrench.force[index].tolist(), wrench.torque[index].tolist()
+        problem = f"it cannot be pushed with the force {force} and torque {torque}, {when}"
+        return link_error(placement, body.links[index], problem)
     drive = simulated.drive
     if kind == _core.FAULT_TRACK:
         problem = f"its track cannot run at {drive.track_speed[index]:g} m/s, {when}"
