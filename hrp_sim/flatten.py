@@ -58,7 +58,6 @@ def flatten(
             zero, a shape is impossible; the message names the body and the link.
     """
     _check_numbers(placement)
-    check_magnitudes(placement)
     start = start_state(placement)
     zero = BodyState(placement.body)
     zero.p[0], zero.R[0], zero.q[:] = start.p[0], start.R[0], 0.0
@@ -105,7 +104,8 @@ def start_state(placement: Placement) -> BodyState:
     """Return the state that a placement asks for.
 
     Raises:
-        PhysicsError: A number is not finite, the pose not rigid, or q or dq of the wrong shape.
+        PhysicsError: A number is not finite, or absurd, the pose not rigid, or q or dq of the
+            wrong shape.
     """
     body = placement.body
     if not _is_rigid(placement.X_WL):
@@ -129,6 +129,7 @@ def start_state(placement: Placement) -> BodyState:
         state.v[0], state.w[0] = placement.v, placement.w
     if not (np.all(np.isfinite(state.v[0])) and np.all(np.isfinite(state.w[0]))):
         raise link_error(placement, body.root, "its velocity is not finite")
+    check_magnitudes(placement)
     state.calc_forward_kinematics(velocity=True)
     return state
 

@@ -153,7 +153,7 @@ class OdeEngine:
         order = check_bodies(arrays, fingerprints)
         check_arrays(arrays, self.save())
         time_ns, random = int(arrays["time_ns"]), int(arrays["random"])
-        if time_ns < 0 or not 0 <= random < 2**32:
+        if not 0 <= time_ns < 2**62 or not 0 <= random < 2**32:
             raise PhysicsError("'time_ns' or 'random' of the snapshot is out of range")
         parts = {name: _part(arrays, name) for name in order}
         for name, entry in self._entries.items():

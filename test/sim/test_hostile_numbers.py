@@ -14,3 +14,9 @@ def test_hostile_numbers_are_refused_or_simulated(program, count):
     lived, refused = map(int, run_program(program, 0, count).split())
     assert lived + refused == count
     assert min(lived, refused) > count / 10
+
+
+def test_hostile_calls_of_services_are_refused_or_done():
+    done, refused = map(int, run_program("hostile_services.py", 0, 100).split())
+    assert done + refused == 15 * 100
+    assert min(done, refused) > 100
