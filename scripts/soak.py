@@ -98,35 +98,47 @@ def _floor() -> Placement:
 
 
 class Cycles:
-    """Each call puts a body into a world, steps, resets now and then, and takes one out."""
+    """Each call puts a body into a world, steps, and takes one out when there are enough.
+
+    Now and then one is moved, the world is reset, or saved and restored.
+    """
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self._bodies = bodies()
-        self._alive: list[str] = []
+        self._alive: list[Placement] = []
         self._made = 0
         self._engine = OdeEngine(PhysicsSettings())
         self._engine.add_body(_floor())
 
     def __call__(self) -> None:
         """Put one body in, and take one out when there are enough."""
-        rng = self._rng
+        engine, rng = self._engine, self._rng
         body = self._bodies[rng.integers(len(self._bodies))]
-        name = f"{body.name}{self._made}"
-        x, y = rng.uniform(-2.0, 2.0, size=2)
-        pose = Pose(p=np.array([x, y, rng.uniform(0.0, 1.0)]))
-        placed = Placement(name=name, body=body, X_WL=pose, fixed=bool(rng.random() < 0.1))
-        simulated = self._engine.add_body(placed)
-        simulated.drive.track_speed[:] = [
+        fixed = bool(rng.random() < 0.1)
+        placed = Placement(
+            name=f"{body.name}{self._made}", body=body, X_WL=self._pose(), fixed=fixed
+        )
+        engine.add_body(placed).drive.track_speed[:] = [
             0.1 if link.joint.type is JointType.TRACK else 0.0 for link in body.links
         ]
         self._made += 1
-        self._alive.append(name)
-        self._engine.step()
+        self._alive.append(placed)
+        engine.step()
         if len(self._alive) > ALIVE:
-            self._engine.remove_body(self._alive.pop(rng.integers(len(self._alive))))
+            engine.remove_body(self._alive.pop(rng.integers(len(self._alive))).name)
         if self._made % 3 == 0:
-            self._engine.reset()
+            engine.reset()
+        elif self._made % 4 == 0:
+            moved = self._alive[rng.integers(len(self._alive))]
+            engine.move_body(replace(moved, X_WL=self._pose()))
+        elif self._made % 5 == 0:
+            saved = engine.save()
+            engine.step()
+            engine.restore(saved)
+
+    def _pose(self) -> Pose:
+        return Pose(p=self._rng.uniform([-2.0, -2.0, 0.0], [2.0, 2.0, 1.0]))
 
 
 class Steps:

@@ -5,6 +5,10 @@ import sys
 
 import pytest
 from paths import ROOT
+from sim.ode.scenes import at, floor, moving
+
+from hrp_sim.config import BodyEntry, WorldConfig
+from hrp_sim.simulation import Simulation
 
 MIB = 2**20
 
@@ -29,6 +33,20 @@ def _no_ranges_aloud(caplog):
 def test_bodies_that_come_and_go_leave_nothing(soak):
     growth = soak.watch(soak.Cycles(seed=1), 3000)
     assert growth.calls == 2700
+    assert not growth.exceeds(0.5 * MIB), growth
+
+
+def test_what_is_spawned_into_a_simulation_and_removed_leaves_nothing(soak):
+    simulation = Simulation(WorldConfig(bodies=(BodyEntry(placement=floor()),)))
+
+    def cycle():
+        for body in soak.bodies():
+            simulation.spawn(BodyEntry(placement=moving(body, at(z=1.0))))
+            simulation.step()
+            simulation.remove(body.name)
+        simulation.reset()
+
+    growth = soak.watch(cycle, 100)
     assert not growth.exceeds(0.5 * MIB), growth
 
 
