@@ -38,7 +38,7 @@ LINK = """
     inertia: {inertia}
     elements:
       - {{ type: Shape, geometry: {geometry} }}
-      - {{ type: {device}, name: {name}_D, id: {id}, translation: {at}, {device_keys} }}
+      - {{ type: {device}, name: {name}_D, id: {id}, translation: {there}, {device_keys} }}
 """
 DEVICES = {
     "ForceSensor": "max_force: {0}, max_torque: {0}",
@@ -83,6 +83,7 @@ class HostileFile(Hostile):
             gear=self.text(10.0),
             rotor=self.text(1e-4),
             at=self.texts(*self.rng.normal(size=3) * 0.2),
+            there=self.texts(0.0, 0.0, 0.1),
             center=self.texts(0.0, 0.0, 0.0),
             mass=self.text(1.0),
             inertia=self.texts(0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01),
@@ -147,6 +148,8 @@ def live(seed):
             assert "'" in str(runner.error) or "ODE" in str(runner.error), runner.error
             simulation.reset()
             assert simulation.state_hash() == start
+    for sensor in simulation.sensors.values():
+        sensor.read(simulation.state)
     simulation.close()
 
 
