@@ -44,7 +44,7 @@ DEVICES = {
     "ForceSensor": "max_force: {0}, max_torque: {0}",
     "RateGyroSensor": "max_angular_velocity: {0}",
     "AccelerationSensor": "max_acceleration: {0}",
-    "RangeSensor": "scan_rate: {1}, yaw_range: {1}, yaw_step: {1}, min_distance: {1}, "
+    "RangeSensor": "scan_rate: {1}, yaw_range: {1}, yaw_step: {1}, min_distance: {2}, "
     "max_distance: {1}",
 }
 GEOMETRIES = (
@@ -69,7 +69,7 @@ class HostileFile(Hostile):
 
     def link_text(self, k):
         device = self.pick(list(DEVICES))
-        keys = DEVICES[device].format(self.texts(1e3, 1e3, 1e3), self.text(1.0))
+        keys = DEVICES[device].format(self.texts(1e3, 1e3, 1e3), self.text(1.0), self.text(0.1))
         geometry = self.pick(GEOMETRIES)
         kinds = ("revolute", "prismatic", "fixed", "pseudo_continuous_track", "free")
         return LINK.format(
