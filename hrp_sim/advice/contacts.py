@@ -58,7 +58,7 @@ def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Ite
 def stacks_suit_the_solver(
     physics: PhysicsSettings, starts: Sequence[Start]
 ) -> Iterator[Diagnostic]:
-    """WORLD fails on stacks if no contact may stick, QUICK on what carries many times its own mass."""
+    """WORLD fails on stacks if nothing may stick, QUICK on what carries many times its mass."""
     free = [s for s in starts if s.is_free and any(s.mobile)]
     x, y, z = physics.gravity
     if len(free) < 2 or z >= 0.0 or max(abs(x), abs(y)) > abs(z):

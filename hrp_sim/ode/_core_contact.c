@@ -118,9 +118,14 @@ static void touch(const Pair *pair)
 {
     dContactGeom found[FOUND];
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
+    if (pair->world->contacts >= MOST_CONTACTS)
+        return;
     int count = shapes_collide(pair->world, a->geom, b->geom, FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
+    pair->world->contacts += count;
+    pair->world->crowded_body = pair->bodies[0]->id;
+    pair->world->crowded_link = a->link;
     for (int i = 0; i < count; i++) {
         dContact contact;
         memset(&contact, 0, sizeof contact);
@@ -176,6 +181,7 @@ static void touch_own(const Pair *pair, void *data)
 void contacts_create(World *world)
 {
     world->touches = 0;
+    world->contacts = 0;
     for (int i = 0; i < world->count; i++)
         set_update(&world->bodies[i]->moving);
     for (int i = 0; i < world->count; i++) {
