@@ -8,6 +8,10 @@ FAULT_TRACK: int
 FAULT_STATE: int
 FAULT_SOLVER: int
 FAULT_WRENCH: int
+FAULT_CONTACTS: int
+FAULT_ROWS: int
+MOST_CONTACTS: int
+MOST_ROWS: int
 
 class World:
     def __new__(
