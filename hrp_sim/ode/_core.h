@@ -85,9 +85,11 @@ typedef struct {
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal applied;                  /* effort given to the bodies directly */
+    dReal effort;                   /* of the drive, in the step that was taken last */
     dReal drift;                    /* what turning alone adds to the rate in a step */
     dJointFeedback feedback, motor_feedback;
     int watched, row_is_on[2], exceeds;
+    int weighed;                    /* whether the motor's force tells the effort */
 } Joint;
 
 typedef struct {
@@ -231,6 +233,7 @@ void loops_hold(World *world);
 int drives_check(const Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
 void drives_begin(Body *body);
+void drive_measure(const World *world, const Body *body, Joint *joint);
 int drives_exceed(Body *body);
 void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);

@@ -208,9 +208,23 @@ void drives_apply(World *world, Body *body)
     }
 }
 
-static dReal effort_of(const Joint *joint)
+/* Keep the effort that the drive exerted in the step that was just taken.
+ *
+ * It follows from the rate that the step led to. QUICK leaves errors in rates, which stiff
+ * gains would make large: there it follows from the force of the motor's row instead, if the
+ * row holds nothing else that has a bound. The rotor's and the friction's share goes off.
+ */
+void drive_measure(const World *world, const Body *body, Joint *joint)
 {
-    return joint->base - joint->damping * joint->now.dq;
+    joint->effort = joint->base - joint->damping * joint->now.dq;
+    if (!joint->weighed || joint->damping == 0.0 || joint->now.limited)
+        return;
+    const dJointFeedback *row = &joint->motor_feedback;
+    dReal axis[3];
+    rotate4(axis, body->saved[joint->child].R, joint->axis);
+    joint->effort = dot3(axis, joint->kind == JOINT_HINGE ? row->t1 : row->f1) +
+                    joint->rotor_inertia * (joint->now.dq - joint->saved.dq) / world->step +
+                    joint->viscous_friction * joint->now.dq;
 }
 
 /* Forget which efforts left their ranges: a new step begins. */
@@ -228,7 +242,7 @@ int drives_exceed(Body *body)
     int found = 0;
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
-        dReal effort = effort_of(joint);
+        dReal effort = joint->effort;
         int outside = effort > joint->effort_upper || effort < joint->effort_lower;
         int is_new = outside && joint->damping > 0.0 && !joint->now.limited && !joint->exceeds;
         joint->exceeds |= is_new;

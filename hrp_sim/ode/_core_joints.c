@@ -100,10 +100,10 @@ void joints_create(World *world, Body *body, const Flat *flat)
             joint->lower = -dInfinity;
             joint->upper = dInfinity;
         }
-        if (joint->watched) {
+        joint->weighed = world->quick && joint->motor && joint->coulomb_friction == 0.0;
+        if (joint->watched)
             dJointSetFeedback(joint->joint, &joint->feedback);
-            if (joint->motor)
-                dJointSetFeedback(joint->motor, &joint->motor_feedback);
-        }
+        if (joint->motor && (joint->watched || joint->weighed))
+            dJointSetFeedback(joint->motor, &joint->motor_feedback);
     }
 }

@@ -205,9 +205,8 @@ static void joint_write(const Body *body, const Joint *joint)
     if (i >= 0) {
         live(body, MOTION_Q)[i] = joint->now.q;
         live(body, MOTION_DQ)[i] = joint->now.dq;
-        dReal effort = joint->base - joint->damping * joint->now.dq;
         live(body, MOTION_EFFORT)[i] =
-            fmin(fmax(effort, joint->effort_lower), joint->effort_upper);
+            fmin(fmax(joint->effort, joint->effort_lower), joint->effort_upper);
     }
     if (joint->watched)
         wrench_write(body, joint);

@@ -36,8 +36,10 @@ static int attempt(World *world, Fault *fault)
         return 0;
     for (int i = 0; i < world->count; i++) {
         Body *body = world->bodies[i];
-        for (int j = 0; j < body->joints; j++)
+        for (int j = 0; j < body->joints; j++) {
             joint_read(body, &body->joint[j]);
+            drive_measure(world, body, &body->joint[j]);
+        }
     }
     return 1;
 }

@@ -83,9 +83,7 @@ class RangeSensor:
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
         if not (is_rotation(self.X_LS.R) and np.all(np.abs(self.X_LS.p) < _FARTHEST)):
-            raise ValueError(
-                "its pose on the link is not a rigid transform within a sensible reach"
-            )
+            raise ValueError("its pose on the link is no rigid transform, or far away")
         half = _half_count(self.yaw_range, self.yaw_step)
         angles = self.yaw_step * np.arange(-half, half + 1)
         directions_S = np.stack([-np.sin(angles), np.zeros_like(angles), -np.cos(angles)], axis=1)

@@ -19,6 +19,7 @@ from sim.ode.scenes import (
 )
 
 from hrp_model.body import Body, Range
+from hrp_sim.engine import Solver
 
 KINDS = pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 WEIGHTLESS = {"gravity": (0.0, 0.0, 0.0)}
@@ -139,3 +140,26 @@ def test_a_servo_at_its_stop_stays_quiet():
     assert arm.motion.q[0] == pytest.approx(0.2, abs=1e-3)
     assert arm.motion.dq[0] == pytest.approx(0.0, abs=1e-6)
     assert arm.motion.effort[0] == 50.0
+
+
+def test_quick_steps_report_the_effort_that_they_applied():
+    """In a chain that QUICK does not solve to the end the rates alone would tell another one."""
+    count, arm = 8, 0.3
+    links = [root()]
+    for i in range(count):
+        mass = {"center_of_mass": 0.5 * arm * X, "mass": 0.1 + 5.0 * (i == count - 1)}
+        place = at(x=arm * (i > 0))
+        links.append(child(f"L{i}", links[-1].name, REVOLUTE, Y, X_PL=place, **mass))
+    body = Body(name="chain", links=tuple(links))
+    engine, chain = world(fixed(body), solver=Solver.QUICK, iterations=200)
+    chain.drive.kp[:], chain.drive.kd[:] = 1e6, 1e4
+    engine.step(2000)
+    efforts = []
+    for _ in range(200):
+        engine.step()
+        efforts.append(chain.motion.effort.copy())
+    reach = [[arm * (j - i) + 0.5 * arm for j in range(count)] for i in range(count)]
+    weight = G * np.array([link.mass for link in links[1:]])
+    expected = [-sum(w * x for w, x in zip(weight, row, strict=True) if x > 0) for row in reach]
+    assert np.mean(efforts, axis=0) == pytest.approx(np.array(expected), rel=0.02)
+    assert np.std(efforts, axis=0).max() < 0.05 * np.abs(expected).max()
