@@ -190,6 +190,8 @@ void motion_write_still(const Body *body);
 /* _core_step.c */
 void world_step(World *world, long count, Fault *fault);
 void guards_install(void);
+PyObject *guarded_call(PyObject *error, PyObject *const *arguments, Py_ssize_t count);
+long complaints_take(void);
 
 /* _core_rays.c */
 void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,10 +49,12 @@ class OdeEngine:
         PhysicsError: A setting is not finite or has no sense.
     """
 
+    _world_type: ClassVar[type[_core.World]] = _core.World
+
     def __init__(self, settings: PhysicsSettings) -> None:
         _check_settings(settings)
         self._settings = settings
-        self._world = _make_world(settings)
+        self._world = _make_world(self._world_type, settings)
         self._entries: dict[str, _Entry] = {}
         self._simulated: dict[str, SimulatedBody] = {}
         self._time_ns = 0
@@ -189,15 +192,15 @@ class OdeEngine:
     def _rebuild(self) -> None:
         """Make the world anew, after ODE was left in the middle of a step."""
         self._world.close()
-        self._world = _make_world(self._settings)
+        self._world = _make_world(self._world_type, self._settings)
         for name, entry in self._entries.items():
             simulated = entry.simulated
             number, _ = self._world.add_body(entry.articulation, simulated.motion, simulated.drive)
             self._entries[name] = _Entry(number, entry.articulation, simulated)
 
 
-def _make_world(settings: PhysicsSettings) -> _core.World:
-    return _core.World(
+def _make_world(world_type: type[_core.World], settings: PhysicsSettings) -> _core.World:
+    return world_type(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,
