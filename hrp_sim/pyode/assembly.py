@@ -102,12 +102,6 @@ class Assembly:
         """The joints that move."""
         return [j for j in self.joints if j.kind != JointKind.FIXED]
 
-    @property
-    def watched(self) -> list[tuple[Joint, int]]:
-        """The joints that force sensors watch, and which of the driven ones they are, or -1."""
-        driven = [id(j) for j in self.driven]
-        return [(j, driven.index(id(j)) if j.motor else -1) for j in self.joints if j.watched]
-
     def group_of(self, link: int) -> Any:
         """Return the group that carries a link, or the environment."""
         group = int(self.articulation.links.group[link])

@@ -22,9 +22,8 @@ from .vectors import Vector, cross, rotate
 SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
 OVERLAP = 1e-3  # deeper at the start means drawn into each other, in [m]
 TRACK_SIDE_FRICTION = 0.5
-# Pairs are sought among shapes that have come this near, in [m]; the list holds until one
-# has travelled as far.
-NEAR = 0.05
+# The list of near pairs holds about so many steps, and until a shape has travelled this far.
+NEAR_STEPS, NEAR = 20, 1e-4
 
 _collide = ode.collide
 
@@ -76,16 +75,17 @@ class Contacts:
         self._reach = max((g.reach for g in geoms if g.group != STATIC), default=0.0)
         self._near: list[Pair] = []
         self._near_boxes: list[tuple[int, Any]] = []
-        self._travelled = inf
+        self._travelled, self._margin, self._last_way = inf, NEAR, 0.0
 
     def move(self, motion: Motion) -> None:
         """Take in how far the shapes can have moved in a step that led to this motion."""
         v, w = motion.v.ravel(), motion.w.ravel()
         # Sums of squares are quickly had and exceed the largest square.
         speed = sqrt(v.dot(v)) + self._reach * sqrt(w.dot(w))
-        if speed * self._step > 0.02 * NEAR:
+        if speed * self._step > NEAR / NEAR_STEPS:
             speed = _fastest(motion.v) + self._reach * _fastest(motion.w)
-        self._travelled += speed * self._step
+        self._last_way = speed * self._step
+        self._travelled += self._last_way
 
     def forget(self) -> None:
         """Look for near pairs anew: something was put elsewhere."""
@@ -93,7 +93,7 @@ class Contacts:
 
     def make(self) -> None:
         """Make the contact joints of this step."""
-        if not self._travelled < NEAR:
+        if not self._travelled < self._margin:
             self._find_near()
         boxes = self._box_list
         for i, get in self._near_boxes:
@@ -118,7 +118,8 @@ class Contacts:
         """List the pairs that may touch before a shape has travelled far."""
         self._box_list: list[Vector] = [get() for get in self._boxes]
         boxes = np.array(self._box_list).reshape(-1, 3, 2)
-        lower, upper = boxes[:, :, 0] - NEAR, boxes[:, :, 1] + NEAR
+        self._margin = NEAR + NEAR_STEPS * self._last_way
+        lower, upper = boxes[:, :, 0] - self._margin, boxes[:, :, 1] + self._margin
         a, b = self._first, self._second
         meet = ((lower[a] <= upper[b]) & (lower[b] <= upper[a])).all(axis=1)
         self._near = [self._pairs[i] for i in np.flatnonzero(meet).tolist()]

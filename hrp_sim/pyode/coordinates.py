@@ -41,8 +41,8 @@ class Coordinates:
             self._now[:, part], self.turns[part] = body.now, body.turns
             body.now, body.turns = self._now[:, part], self.turns[part]
         self.q, self.dq = self._now
+        self._saved, self._saved_turns = self._now.copy(), self.turns.copy()
         self._plan()
-        self.save()
 
     def _plan(self) -> None:
         """Decide how to read the joints: hinges all at once, sliders one by one."""
@@ -56,7 +56,7 @@ class Coordinates:
         self._rates = [j.joint.getAngleRate for j in self._hinge_joints]
         self._read = np.zeros((2, len(hinges)))
         self._shift = TURN * self.turns[self._hinges]
-        self._is_near_zero = False
+        self._is_near_zero = self._was_near_zero = False
 
     def read(self) -> None:
         """Read q and dq. A hinge may turn on beyond ODE's +-pi."""
@@ -96,16 +96,20 @@ class Coordinates:
         for joint, turns in zip(self.joints, self.turns.tolist(), strict=True):
             joint.set_stops(turns)
         self._shift = TURN * self.turns[self._hinges]
-        self._is_near_zero = False
 
     def save(self) -> None:
         """Keep the coordinates before a step that may fail."""
-        self._saved, self._saved_turns = self._now.copy(), self.turns.copy()
+        np.copyto(self._saved, self._now)
+        np.copyto(self._saved_turns, self.turns)
+        self._was_near_zero = self._is_near_zero
 
     def restore(self) -> None:
         """Go back to what was saved."""
-        self._now[...], self.turns[...] = self._saved, self._saved_turns
-        self.set_stops()
+        np.copyto(self._now, self._saved)
+        if (self.turns != self._saved_turns).any():
+            np.copyto(self.turns, self._saved_turns)
+            self.set_stops()
+        self._is_near_zero = self._was_near_zero
 
 
 def _slide(joint: Joint) -> tuple[float, float]:

@@ -6,7 +6,7 @@ the target of one row of each motor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import ode
@@ -38,6 +38,7 @@ class Drives:
         self._coordinates, self._step = coordinates, step
         self._joints = joints = coordinates.joints
         self._bodies = list(zip(bodies, coordinates.parts, strict=True))
+        self._driven_bodies = [(b, part) for b, part in self._bodies if part.start < part.stop]
         n = len(joints)
         self._lower = np.array([j.effort[0] for j in joints], dtype=np.float64)
         self._upper = np.array([j.effort[1] for j in joints], dtype=np.float64)
@@ -52,23 +53,18 @@ class Drives:
         self._scratch, self._target, self._told = np.zeros(n), np.zeros(n), np.zeros((5, n))
         self._gains = b"none yet"
         self._rows_are_old = True
-        self._is_lone = len(self._bodies) == 1 and _in_order(bodies[0])
-        self.save()
+        self._any_limited = bool(self._limited.any())
+        self._saved = self._limited.copy()
+        self._lone = None
+        if len(self._driven_bodies) == 1 and _in_order(self._driven_bodies[0][0]):
+            self._lone = self._driven_bodies[0][0]
 
     # What the drives are told.
 
     def check(self) -> Fault | None:
         """Return the first thing wrong with what the drives are told, or None."""
         for body, _ in self._bodies:
-            d = body.drive
-            # A sum of squares that is small, and no NaN, has only small terms.
-            if not (
-                d.q.dot(d.q) < _LARGEST_SQUARE
-                and d.dq.dot(d.dq) < _LARGEST_SQUARE
-                and d.effort.dot(d.effort) < _LARGEST_SQUARE
-                and d.track_speed.dot(d.track_speed) < _LARGEST_SQUARE
-                and _gains_are_good(body)
-            ) and (fault := _fault(body)):
+            if not _is_surely_good(body) and (fault := _fault(body)):
                 return fault
         return None
 
@@ -87,12 +83,11 @@ class Drives:
 
     def _fetch(self) -> Sequence[Array]:
         """Return q, dq, kp, kd and effort that the joints are told."""
-        if self._is_lone:
-            return _told(self._bodies[0][0].drive)
-        for body, part in self._bodies:
-            if part.start < part.stop:
-                for row, array in zip(self._told, _told(body.drive), strict=True):
-                    row[part] = array[body.coordinates]
+        if self._lone is not None:
+            return _told(self._lone.drive)
+        for body, part in self._driven_bodies:
+            for row, array in zip(self._told, _told(body.drive), strict=True):
+                row[part] = array[body.coordinates]
         return tuple(self._told)
 
     # Before a step.
@@ -126,30 +121,39 @@ class Drives:
             self._apply_directly()
 
     def _set_rows(self) -> None:
-        """Set softness and bounds of the rows, after gains or ranges have changed."""
+        """Work out softness and bounds of the rows, after gains have changed."""
         self._rows_are_old = False
         D, rotor = self._damping, self._rotor
-        self._explicit = ~(D > 0.0) | (self._bounded & self._limited)
-        self._all_implicit = not self._explicit.any()
-        self._stiffness = np.where(self._explicit, 1.0, rotor + D)
-        on = ~self._explicit | (rotor > 0.0)
-        self._all_on, self._on = bool(on.all()), np.flatnonzero(on)
-        self._free = np.flatnonzero(~(D > 0.0))
-        held = self._explicit & (D > 0.0)
-        self._held = np.flatnonzero(held).tolist()
         lower = np.where(np.isfinite(self._lower), self._lower, self._upper - UNBOUNDED)
         upper = np.where(np.isfinite(self._upper), self._upper, lower + UNBOUNDED)
         with np.errstate(divide="ignore", invalid="ignore"):
-            softness = 1.0 / np.where(self._explicit, rotor, self._stiffness)
-            held_softness, half = 1.0 / D, (upper - lower) / 2.0
-            self._middle = (lower + upper) / 2.0
-        for i, joint in enumerate(self._joints):
-            first = (0.0, float(softness[i]), ode.Infinity) if on[i] else _OFF
-            second = (0.0, float(held_softness[i]), float(half[i])) if held[i] else _OFF
+            self._softness = (1.0 / (rotor + D)).tolist()
+            self._rotor_softness = (1.0 / rotor).tolist()
+            self._held_softness, self._half = (1.0 / D).tolist(), ((upper - lower) / 2.0).tolist()
+            self._middle = ((lower + upper) / 2.0).tolist()
+        self._driven = D > 0.0
+        self._free = np.flatnonzero(~self._driven)
+        self._switch(range(len(self._joints)))
+
+    def _switch(self, changed: Iterable[int]) -> None:
+        """Set the rows of joints whose efforts are bounded from now on, or no more."""
+        self._explicit = ~self._driven | (self._bounded & self._limited)
+        self._all_implicit = not self._explicit.any()
+        self._stiffness = np.where(self._explicit, 1.0, self._rotor + self._damping)
+        on = ~self._explicit | (self._rotor > 0.0)
+        self._all_on, self._on = bool(on.all()), np.flatnonzero(on)
+        self._setters = [self._joints[i].motor.setParam for i in self._on.tolist()]
+        self._held = np.flatnonzero(self._explicit & self._driven).tolist()
+        self.applied[:] = 0.0
+        for i in changed:
+            joint, first, second = self._joints[i], _OFF, _OFF
+            if on[i]:
+                softness = self._rotor_softness if self._explicit[i] else self._softness
+                first = 0.0, softness[i], ode.Infinity
+            if self._explicit[i] and self._driven[i]:
+                second = 0.0, self._held_softness[i], self._half[i]
             _set_row(joint, 0, first)
             _set_row(joint, 1, second)
-        self._setters = [self._joints[i].motor.setParam for i in self._on]
-        self.applied[:] = 0.0
 
     def _apply_directly(self) -> None:
         """Give efforts without gains, and the middles of bounded ranges, to the bodies."""
@@ -184,45 +188,51 @@ class Drives:
         np.maximum(effort, self._lower, out=effort)
         np.minimum(effort, self._upper, out=effort)
         if effort.tobytes() == exact:
-            outside = np.zeros_like(self._limited)
-        else:
-            told = np.frombuffer(exact)
-            outside = (told > self._upper) | (told < self._lower)
+            if self._any_limited:
+                self._set_limited(np.zeros_like(self._limited))
+            return False
+        told = np.frombuffer(exact)
+        outside = (told > self._upper) | (told < self._lower)
         new = outside & (self._damping > 0.0) & ~self._limited & ~self._exceeds
         self._exceeds |= new
-        if (self._limited & ~outside).any():
-            self._limited &= outside
-            self._rows_are_old = True
+        self._set_limited(self._limited & outside)
         return bool(new.any())
 
     def limit(self) -> None:
         """Bound the efforts that exceeded: for the same step, taken again."""
-        self._limited |= self._exceeds
-        self._rows_are_old = True
+        self._set_limited(self._limited | self._exceeds)
+
+    def _set_limited(self, limited: Array) -> None:
+        changed = np.flatnonzero(limited != self._limited)
+        if len(changed):
+            self._limited[:] = limited
+            self._any_limited = bool(limited.any())
+            self._switch(changed.tolist())
 
     def write(self) -> None:
         """Write the coordinates and the efforts of the last step into the bodies' motions."""
         q, dq = self._coordinates.q, self._coordinates.dq
-        for body, part in self._bodies:
-            m = body.motion
-            if self._is_lone:
-                m.q[:], m.dq[:], m.effort[:] = q, dq, self.effort
-            elif part.start < part.stop:
-                rows = body.coordinates
-                m.q[rows], m.dq[rows], m.effort[rows] = q[part], dq[part], self.effort[part]
+        if self._lone is not None:
+            m = self._lone.motion
+            m.q[:], m.dq[:], m.effort[:] = q, dq, self.effort
+            return
+        for body, part in self._driven_bodies:
+            m, rows = body.motion, body.coordinates
+            m.q[rows], m.dq[rows], m.effort[rows] = q[part], dq[part], self.effort[part]
 
     def save(self) -> None:
         """Keep which efforts are bounded, before a step that may fail."""
-        self._saved = self._limited.copy()
+        if self._any_bounded:
+            np.copyto(self._saved, self._limited)
 
     def forget(self) -> None:
         """Set the rows anew: other efforts are bounded than before."""
+        self._any_limited = bool(self._limited.any())
         self._rows_are_old = True
 
     def restore(self) -> None:
         """Go back to what was saved."""
-        self._limited[:] = self._saved
-        self._rows_are_old = True
+        self._set_limited(self._saved)
 
 
 _LARGEST_SQUARE = LARGEST_DRIVE * LARGEST_DRIVE
@@ -237,14 +247,25 @@ def _in_order(body: Assembly) -> bool:
     return bool(np.array_equal(body.coordinates, np.arange(len(body.drive.q))))
 
 
-def _gains_are_good(body: Assembly) -> bool:
-    kp, kd = body.drive.kp, body.drive.kd
-    if not len(kp):
-        return True
-    gains = kp.tobytes() + kd.tobytes()
-    if gains != body.good_gains and not (_is_sane(kp, 0.0).all() and _is_sane(kd, 0.0).all()):
+def _is_surely_good(body: Assembly) -> bool:
+    """Tell quickly whether what a body's drives are told is good; False if not sure."""
+    d = body.drive
+    # A sum of squares that is small, and no NaN, has only small terms.
+    if not d.track_speed.dot(d.track_speed) < _LARGEST_SQUARE:
         return False
-    body.good_gains = gains
+    if not len(d.q):
+        return True
+    if not (
+        d.q.dot(d.q) < _LARGEST_SQUARE
+        and d.dq.dot(d.dq) < _LARGEST_SQUARE
+        and d.effort.dot(d.effort) < _LARGEST_SQUARE
+    ):
+        return False
+    gains = d.kp.tobytes() + d.kd.tobytes()
+    if gains != body.good_gains:
+        if not (_is_sane(d.kp, 0.0).all() and _is_sane(d.kd, 0.0).all()):
+            return False
+        body.good_gains = gains
     return True
 
 

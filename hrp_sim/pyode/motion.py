@@ -31,6 +31,7 @@ _LINK_ROWS = (
 )
 # The whole state of a group: p 0-2, quaternion 3-6, R 7-18, v 19-21, w 22-24.
 GROUP_ROWS = tuple((state, i) for state, size in enumerate((3, 4, 12, 3, 3)) for i in range(size))
+_SOMEWHERE = (0.0, 0.0, 0.0)
 
 
 def _addresses(places: Indices, rows: Sequence[tuple[int, int]]) -> Indices:
@@ -78,17 +79,20 @@ class Motion:
         self._p, self._turned = np.zeros((3, n)), np.zeros((3, 3, n))
         self._poses: list[tuple[Array, slice | Indices, Array]] = []
         self._changes: list[tuple[Array, slice | Indices, Array]] = []
+        moving = [(b, found) for b, found in zip(self._bodies, links, strict=True) if len(found)]
         end = 0
-        for body, found in zip(self._bodies, links, strict=True):
-            if not len(found):
-                continue
+        for body, found in moving:
             part = slice(end, end + len(found))
             end += len(found)
-            rows = _as_slice(found)
-            m = body.motion
+            m, rows = body.motion, _as_slice(found)
+            if len(moving) == 1 and isinstance(rows, slice):
+                self._p, self._turned = m.p[rows].T, m.R[rows].transpose(1, 2, 0)
+            else:
+                self._poses += [
+                    (m.p, rows, self._p[:, part].T),
+                    (m.R, rows, self._turned[:, :, part].transpose(2, 0, 1)),
+                ]
             self._poses += [
-                (m.p, rows, self._p[:, part].T),
-                (m.R, rows, self._turned[:, :, part].transpose(2, 0, 1)),
                 (m.v, rows, self._now[0, :, part].T),
                 (m.w, rows, self._now[1, :, part].T),
             ]
@@ -102,20 +106,22 @@ class Motion:
         self._memory.read(self.state)
         self._is_fresh = False
 
-    def read_groups(self) -> Array:
-        """Return the whole state of the groups of all bodies, shape (25, groups)."""
-        state = np.empty(self._groups.shape)
+    def read_groups(self, state: Array | None = None) -> Array:
+        """Return the whole state of the groups of all bodies, shape (25, groups).
+
+        Args:
+            state: To be filled, from an earlier call.
+        """
+        if state is None:
+            state = np.empty(self._groups.shape)
         self._groups.read(state)
         return state
 
     def write_groups(self, state: Array) -> None:
         """Put the groups back to the last bit: PyODE's setters would normalise quaternions."""
-        nothing = (0.0, 0.0, 0.0)
         for body in self._bodies:
             for group in body.groups:
-                group.setPosition(nothing)  # so that ODE knows that the shapes have moved
-                group.setForce(nothing)
-                group.setTorque(nothing)
+                group.setPosition(_SOMEWHERE)  # so that ODE knows that the shapes have moved
         self._groups.write(state)
 
     def find_absurd(self) -> tuple[Assembly, int] | None:

@@ -26,7 +26,7 @@ from .drives import Drives
 from .motion import Motion
 from .rays import Rays
 from .refusal import refuse_unknown
-from .wrench import write_wrenches
+from .wrench import Wrenches
 
 Fault = tuple[int, int, int, int]
 _SOLVER_FAULT = (_core.FAULT_SOLVER, 0, 0)
@@ -134,7 +134,7 @@ class World:
                 if count > 0:
                     self._motion.write(self._step)
                     self._drives.write()
-                    write_wrenches(self._bodies, self._saved, self._drives)
+                    self._wrenches.write(self._saved, self._drives.applied)
                 return None
             if done > 0:
                 self._motion.read()
@@ -181,7 +181,7 @@ class World:
         for body in () if self.broken else self._bodies:
             body.destroy()
         self._bodies = []
-        del self._motion, self._coordinates, self._drives, self._contacts
+        del self._motion, self._coordinates, self._drives, self._contacts, self._wrenches
         del self._world, self._solve, self._rays
 
     @contextmanager
@@ -208,6 +208,7 @@ class World:
         self._motion, self._coordinates = Motion([]), Coordinates([])
         self._drives = Drives([], self._coordinates, self._step)
         self._contacts = self._make_contacts([])
+        self._wrenches = Wrenches([])
 
     def _arrange(self) -> None:
         """Make what works on all bodies at once, if it is not there."""
@@ -218,6 +219,8 @@ class World:
         self._coordinates = Coordinates(self._bodies)
         self._drives = Drives(self._bodies, self._coordinates, self._step)
         self._contacts = self._make_contacts(self._bodies)
+        self._wrenches = Wrenches(self._bodies)
+        self._saved = self._motion.read_groups()
 
     def _make_contacts(self, bodies: list[Assembly]) -> Contacts:
         return Contacts(
@@ -240,7 +243,7 @@ class World:
     def _step_once(self) -> tuple[int, int, int] | None:
         """Step, again with more efforts bounded as long as one leaves its range."""
         drives = self._drives
-        self._saved = self._motion.read_groups()
+        self._motion.read_groups(self._saved)
         self._coordinates.save()
         drives.save()
         drives.new_step()

@@ -8,45 +8,56 @@ from hrp_model.rigid import Array
 
 from ..articulation import JointKind
 from .assembly import Assembly, Joint
-from .drives import Drives
 from .vectors import Vector, cross, rotate
+
 
 _NOTHING = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
 
-def write_wrenches(bodies: Sequence[Assembly], saved: Array, drives: Drives) -> None:
-    """Write the wrench that the parent applied to each watched link, about its origin.
+class Wrenches:
+    """The joints that force sensors watch."""
 
-    Args:
-        bodies: All of them.
-        saved: State of all groups when the step began, shape (25, groups).
-        drives: Of the step.
-    """
-    first_group, first_joint = 0, 0
-    for body in bodies:
-        applied = drives.applied[first_joint : first_joint + len(body.coordinates)]
-        for joint, driven in body.watched:
-            R = saved[7:19, first_group + joint.child].tolist()
-            effort = float(applied[driven]) if driven >= 0 else 0.0
-            _write(body, joint, (*R[0:3], *R[4:7], *R[8:11]), effort)
-        first_group += len(body.groups)
-        first_joint += len(body.coordinates)
+    def __init__(self, bodies: Sequence[Assembly]) -> None:
+        self._watched: list[tuple[Joint, Vector, int, int, Array, Array]] = []
+        first_group = first_driven = 0
+        for body in bodies:
+            driven = [id(j) for j in body.driven]
+            for joint in body.joints:
+                if joint.watched:
+                    place = first_driven + driven.index(id(joint)) if joint.motor else -1
+                    arm = body.articulation.links.p[joint.link].tolist()
+                    m, column = body.motion, first_group + joint.child
+                    outs = m.force[joint.link], m.torque[joint.link]
+                    self._watched.append((joint, arm, column, place, *outs))
+            first_group += len(body.groups)
+            first_driven += len(driven)
+
+    def write(self, saved: Array, applied: Array) -> None:
+        """Write the wrench that the parent applied to each watched link, about its origin.
+
+        Args:
+            saved: State of all groups when the step began, shape (25, groups).
+            applied: Efforts that the drives gave to the bodies directly.
+        """
+        for joint, arm, column, place, force, torque in self._watched:
+            a, b, c, _, d, e, f, _, g, h, i, _ = saved[7:19, column].tolist()
+            effort = float(applied[place]) if place >= 0 else 0.0
+            force[:], torque[:] = _wrench(joint, (a, b, c, d, e, f, g, h, i), arm, effort)
 
 
-def _write(body: Assembly, joint: Joint, R: Vector, applied: float) -> None:
-    force, torque = joint.joint.getFeedback()[:2]
-    # Rows that are off tell nothing: the memory of what they told before.
-    more = joint.motor.getFeedback()[:2] if any(joint.row_is_on) else _NOTHING
-    force = [a + b for a, b in zip(force, more[0], strict=True)]
-    torque = [a + b for a, b in zip(torque, more[1], strict=True)]
-    arm = rotate(R, body.articulation.links.p[joint.link].tolist())
-    moment = cross(force, arm)  # (-arm) x force: from the centre of mass to the origin
-    axis = rotate(R, joint.axis)
-    for i in range(3):
-        torque[i] += moment[i]
+def _wrench(joint: Joint, R: Vector, arm: Vector, applied: float) -> tuple[Vector, Vector]:
+    (fx, fy, fz), (tx, ty, tz) = joint.joint.getFeedback()[:2]
+    # Of rows that are off the memory holds what they told before, or never did.
+    is_on = joint.row_is_on[0] or joint.row_is_on[1]
+    (px, py, pz), (qx, qy, qz) = joint.motor.getFeedback()[:2] if is_on else _NOTHING
+    fx, fy, fz, tx, ty, tz = fx + px, fy + py, fz + pz, tx + qx, ty + qy, tz + qz
+    # (-arm) x force: from the centre of mass to the origin
+    mx, my, mz = cross((fx, fy, fz), rotate(R, arm))
+    tx, ty, tz = tx + mx, ty + my, tz + mz
+    if applied != 0.0:
+        x, y, z = rotate(R, joint.axis)
         if joint.kind == JointKind.HINGE:
-            torque[i] += axis[i] * applied
-        elif joint.kind == JointKind.SLIDER:
-            force[i] += axis[i] * applied
-    body.motion.force[joint.link] = force
-    body.motion.torque[joint.link] = torque
+            tx, ty, tz = tx + x * applied, ty + y * applied, tz + z * applied
+        else:
+            fx, fy, fz = fx + x * applied, fy + y * applied, fz + z * applied
+    return (fx, fy, fz), (tx, ty, tz)
