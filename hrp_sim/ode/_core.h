@@ -1,8 +1,8 @@
 /* ODE behind plain arrays: the structures that the files _core_*.c share.
  *
  * Python hands over an Articulation (hrp_sim/articulation.py) and the arrays of a
- * BodyMotion and a JointDrive (hrp_sim/state.py); their buffers are held, and read and
- * written in place while the interpreter lock is released. Geoms are kept in plain
+ * BodyMotion, a JointDrive and an ExternalWrench (hrp_sim/state.py); their buffers are held,
+ * and read and written in place while the interpreter lock is released. Geoms are kept in plain
  * arrays rather than in ODE's spaces: the order of contacts then depends on the state
  * alone, and not on the history of the spaces' lists.
  */
@@ -21,7 +21,7 @@ enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
-enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER };
+enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER, FAULT_WRENCH };
 
 /* Arrays of an Articulation, only looked at while a body is made. */
 typedef enum {
@@ -49,11 +49,12 @@ typedef struct {
     Py_ssize_t count[PER_KINDS];
 } Flat;
 
-/* Arrays of a BodyMotion and of a JointDrive, held as long as the body lives. */
+/* Arrays of a BodyMotion, a JointDrive and an ExternalWrench, held as long as the body lives. */
 typedef enum {
     MOTION_P, MOTION_R, MOTION_V, MOTION_W, MOTION_A, MOTION_ALPHA,
     MOTION_FORCE, MOTION_TORQUE, MOTION_Q, MOTION_DQ, MOTION_EFFORT,
     DRIVE_Q, DRIVE_DQ, DRIVE_KP, DRIVE_KD, DRIVE_EFFORT, DRIVE_TRACK_SPEED,
+    WRENCH_FORCE, WRENCH_TORQUE,
     LIVE_FIELDS
 } LiveField;
 
@@ -82,7 +83,7 @@ typedef struct {
 
 typedef struct {
     dGeomID geom;
-    int link;
+    int link, index; /* index: its row in the Articulation */
     dReal friction;
     dReal box[6];
 } Geom;
@@ -116,6 +117,18 @@ typedef struct {
     int held;
 } Body;
 
+/* Arrays of a body's moving state, to be kept and put back; see SavedBody in saving.py. */
+typedef enum {
+    SAVED_P, SAVED_QUATERNION, SAVED_R, SAVED_V, SAVED_W,
+    SAVED_Q, SAVED_DQ, SAVED_TURNS, SAVED_LIMITED,
+    SAVED_FIELDS
+} SavedField;
+
+typedef struct {
+    Py_buffer views[SAVED_FIELDS];
+    int held;
+} Saved;
+
 typedef struct {
     int kind;
     long done, body;
@@ -139,7 +152,7 @@ typedef struct {
 /* _core_buffers.c */
 int flat_fetch(Flat *flat, PyObject *articulation);
 void flat_release(Flat *flat);
-int live_fetch(Body *body, PyObject *motion, PyObject *drive);
+int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench);
 int fetch_array(PyObject *owner, const char *name, char type, Py_ssize_t size, int writable,
                 Py_buffer *view);
 static inline const double *flat_reals(const Flat *flat, FlatField field)
@@ -157,10 +170,14 @@ static inline double *live(const Body *body, LiveField field)
 
 /* _core_build.c, _core_joints.c, _core_geoms.c */
 Body *body_create(World *world, const Flat *flat);
+int body_is_like(const Body *body, const Flat *flat);
+void body_rebase(World *world, Body *body, const Flat *flat);
+void body_move(Body *body, const Flat *flat);
 void body_destroy(Body *body);
 void joints_create(World *world, Body *body, const Flat *flat);
 void loops_create(World *world, Body *body, const Flat *flat);
 int geoms_create(Body *body, const Flat *flat);
+void geoms_place(Body *body, const Flat *flat);
 void geoms_destroy(Body *body);
 
 /* _core_drive.c */
@@ -172,12 +189,18 @@ void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
 
+/* _core_wrench.c */
+int wrenches_check(const Body *body, Fault *fault);
+void wrenches_apply(Body *body);
+
 /* _core_contact.c */
 void contacts_create(World *world);
 void boxes_update(Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
 
 /* _core_state.c */
+void group_save(dBodyID group, GroupState *state);
+void group_restore(dBodyID group, const GroupState *state);
 void state_save(World *world);
 void state_restore(World *world);
 void state_reset(World *world);
@@ -186,6 +209,23 @@ int state_check(World *world, Fault *fault);
 void velocities_remember(Body *body);
 void motion_write(const Body *body, dReal step);
 void motion_write_still(const Body *body);
+
+/* _core_saved.c */
+int saved_fetch(const Body *body, PyObject *owner, int writable, Saved *saved);
+void saved_release(Saved *saved);
+void saved_read(const Body *body, const Saved *saved);
+int saved_write(Body *body, const Saved *saved);
+
+/* _core_module.c */
+int world_ready(World *world);
+int world_whole(World *world);
+
+/* _core_place.c */
+int body_find(const World *world, long id);
+PyObject *world_rebase_body(World *world, PyObject *args);
+PyObject *world_move_body(World *world, PyObject *args);
+PyObject *world_read_state(World *world, PyObject *args);
+PyObject *world_write_state(World *world, PyObject *args);
 
 /* _core_step.c */
 void world_step(World *world, long count, Fault *fault);

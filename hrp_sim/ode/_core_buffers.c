@@ -72,6 +72,7 @@ static const struct { const char *name; int per_link, width; } LIVE[LIVE_FIELDS]
     [DRIVE_DQ] = {"dq", 0, 1},          [DRIVE_KP] = {"kp", 0, 1},
     [DRIVE_KD] = {"kd", 0, 1},          [DRIVE_EFFORT] = {"effort", 0, 1},
     [DRIVE_TRACK_SPEED] = {"track_speed", 1, 1},
+    [WRENCH_FORCE] = {"force", 1, 3},   [WRENCH_TORQUE] = {"torque", 1, 3},
 };
 
 /* Hold the buffer of owner.name: contiguous, of type 'd' or 'i', of size elements (-1: any). */
@@ -187,14 +188,15 @@ void flat_release(Flat *flat)
         PyBuffer_Release(&flat->views[--flat->held]);
 }
 
-/* Hold the arrays that the engine writes (motion) and reads (drive) at every step. */
-int live_fetch(Body *body, PyObject *motion, PyObject *drive)
+/* Hold the arrays that the engine writes (motion) and reads (drive, wrench) at every step. */
+int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench)
 {
     for (int field = 0; field < LIVE_FIELDS; field++) {
-        int is_motion = field < DRIVE_Q;
+        PyObject *owner = field < DRIVE_Q ? motion : field < WRENCH_FORCE ? drive : wrench;
+        int is_drive = owner == drive; /* the others are written, wrenches by resets */
         int rows = LIVE[field].per_link ? body->links : body->coordinates;
-        if (fetch_array(is_motion ? motion : drive, LIVE[field].name, 'd',
-                        (Py_ssize_t)rows * LIVE[field].width, is_motion, &body->live[field]))
+        if (fetch_array(owner, LIVE[field].name, 'd', (Py_ssize_t)rows * LIVE[field].width,
+                        !is_drive, &body->live[field]))
             return -1;
         body->held = field + 1;
     }

@@ -69,10 +69,20 @@ int geoms_create(Body *body, const Flat *flat)
         geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
                    flat_reals(flat, GEOM_R) + 9 * k);
         GeomSet *set = group < 0 ? &body->standing : &body->moving;
-        set->items[set->count++] =
-            (Geom){.geom = geom, .link = link, .friction = flat_reals(flat, GEOM_FRICTION)[k]};
+        set->items[set->count++] = (Geom){
+            .geom = geom, .link = link, .index = k, .friction = flat_reals(flat, GEOM_FRICTION)[k]};
     }
     return 0;
+}
+
+/* Move the shapes of the links that stand still to where they are now. */
+void geoms_place(Body *body, const Flat *flat)
+{
+    for (int i = 0; i < body->standing.count; i++) {
+        const Geom *geom = &body->standing.items[i];
+        geom_place(geom->geom, NULL, flat_reals(flat, GEOM_P) + 3 * geom->index,
+                   flat_reals(flat, GEOM_R) + 9 * geom->index);
+    }
 }
 
 static void set_destroy(GeomSet *set)
