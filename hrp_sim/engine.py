@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, BodyState, Pose
 from hrp_model.rigid import Array
 
+from .materials import MaterialTable
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
 
@@ -43,12 +44,14 @@ class PhysicsSettings:
         over_relaxation: Of the QUICK solver.
         erp: Share of a constraint's error that one step removes.
         cfm: Softness of the constraints.
-        friction: Coulomb coefficient where the model names no material.
+        friction: Coulomb coefficient where the model names no material of the table.
+        materials: How surfaces of materials that models name touch each other.
         max_correcting_velocity: Of contacts that push bodies apart, in [m/s].
         surface_layer: Depth that contacts may keep, in [m].
         max_contacts: Contacts kept for a pair of shapes.
         joint_limits: Whether the position ranges of the joints hold.
         self_collision: Whether links of one body collide as its model says.
+        convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
         seed: Of the engine's random order of constraints.
     """
 
@@ -60,11 +63,13 @@ class PhysicsSettings:
     erp: float = 0.4
     cfm: float = 1e-8
     friction: float = 1.0
+    materials: MaterialTable = field(default_factory=MaterialTable)
     max_correcting_velocity: float = 0.01
     surface_layer: float = 1e-4
     max_contacts: int = 4
     joint_limits: bool = True
     self_collision: bool = True
+    convex_meshes: bool = False
     seed: int = 0
 
     @property

@@ -71,7 +71,7 @@ def flatten(
     contacts = _contacts(placement.body, group_of, joints, loops)
     geoms = shapes
     if geoms is None:
-        geoms = flatten_shapes(placement, links.R, links.p, settings.friction)
+        geoms = flatten_shapes(placement, links, settings)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
 
 

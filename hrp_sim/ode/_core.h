@@ -32,7 +32,7 @@ typedef enum {
     JOINT_ANCHOR, JOINT_AXIS, JOINT_LOWER, JOINT_UPPER,
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
     LOOP_KIND, LOOP_A, LOOP_B, LOOP_P_A, LOOP_P_B, LOOP_AXIS,
-    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_FRICTION,
+    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
     FLAT_FIELDS
@@ -83,15 +83,14 @@ typedef struct {
 
 typedef struct {
     dGeomID geom;
-    int link, index; /* index: its row in the Articulation */
-    dReal friction;
+    int link, material, index; /* index: its row in the Articulation */
     dReal box[6];
 } Geom;
 
 typedef struct {
     Geom *items;
-    int count;
-    dReal box[6]; /* around all of them */
+    int count, touching; /* those that touch come first; the others only stop rays */
+    dReal box[6];        /* around all of them */
 } GeomSet;
 
 typedef struct {
@@ -147,10 +146,12 @@ typedef struct {
     Body **bodies;
     int count;
     int busy, broken;
+    int materials;                /* what follows has a row and a column for each */
+    dReal *friction, *restitution;
 } World;
 
 /* _core_buffers.c */
-int flat_fetch(Flat *flat, PyObject *articulation);
+int flat_fetch(Flat *flat, PyObject *articulation, int materials);
 void flat_release(Flat *flat);
 int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench);
 int fetch_array(PyObject *owner, const char *name, char type, Py_ssize_t size, int writable,
@@ -192,6 +193,11 @@ void joint_set_stops(Joint *joint);
 /* _core_wrench.c */
 int wrenches_check(const Body *body, Fault *fault);
 void wrenches_apply(Body *body);
+
+/* _core_materials.c */
+PyObject *materials_set(World *world, PyObject *args);
+void materials_free(World *world);
+void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact);
 
 /* _core_contact.c */
 void contacts_create(World *world);

@@ -45,7 +45,7 @@ static const Field FLAT[FLAT_FIELDS] = {
     [GEOM_SIZE] = {"geoms", "size", 'd', 3, PER_GEOM},
     [GEOM_R] = {"geoms", "R", 'd', 9, PER_GEOM},
     [GEOM_P] = {"geoms", "p", 'd', 3, PER_GEOM},
-    [GEOM_FRICTION] = {"geoms", "friction", 'd', 1, PER_GEOM},
+    [GEOM_MATERIAL] = {"geoms", "material", 'i', 1, PER_GEOM},
     [GEOM_FIRST_VERTEX] = {"geoms", "first_vertex", 'i', 1, PER_GEOM_AND_END},
     [GEOM_FIRST_TRIANGLE] = {"geoms", "first_triangle", 'i', 1, PER_GEOM_AND_END},
     [VERTICES] = {"geoms", "vertices", 'd', 3, PER_VERTEX},
@@ -145,7 +145,7 @@ static int meshes_in_range(const Flat *flat)
     return good;
 }
 
-static int flat_indices_check(const Flat *flat)
+static int flat_indices_check(const Flat *flat, int materials)
 {
     const Py_ssize_t *n = flat->count;
     return indices_in_range(flat, LINK_GROUP, -1, n[PER_GROUP]) &&
@@ -158,11 +158,12 @@ static int flat_indices_check(const Flat *flat)
            indices_in_range(flat, LOOP_A, -1, n[PER_GROUP]) &&
            indices_in_range(flat, LOOP_B, -1, n[PER_GROUP]) &&
            indices_in_range(flat, GEOM_KIND, GEOM_BOX, GEOM_MESH + 1) &&
-           indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) && meshes_in_range(flat);
+           indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) &&
+           indices_in_range(flat, GEOM_MATERIAL, -1, materials) && meshes_in_range(flat);
 }
 
 /* Hold every array of an Articulation. Returns -1 with an exception set; release anyway. */
-int flat_fetch(Flat *flat, PyObject *articulation)
+int flat_fetch(Flat *flat, PyObject *articulation, int materials)
 {
     memset(flat, 0, sizeof *flat);
     for (int field = 0; field < FLAT_FIELDS; field++) {
@@ -179,7 +180,7 @@ int flat_fetch(Flat *flat, PyObject *articulation)
         flat->count[PER_GEOM_AND_END] = flat->count[PER_GEOM] + 1;
         flat->count[PER_PAIR] = flat->count[PER_LINK] * flat->count[PER_LINK];
     }
-    return flat_indices_check(flat) ? 0 : -1;
+    return flat_indices_check(flat, materials) ? 0 : -1;
 }
 
 void flat_release(Flat *flat)

@@ -45,6 +45,7 @@ static void world_close(World *world)
         dWorldDestroy(world->world);
     }
     world->world = NULL;
+    materials_free(world);
 }
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -113,7 +114,7 @@ static PyObject *world_add_body(World *world, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOO", &articulation, &motion, &drive, &wrench) ||
         !world_whole(world))
         return NULL;
-    if (flat_fetch(&flat, articulation) == 0)
+    if (flat_fetch(&flat, articulation, world->materials) == 0)
         body = body_create(world, &flat);
     if (body && live_fetch(body, motion, drive, wrench) == 0 && body_append(world, body) == 0) {
         dAllocateODEDataForThread(dAllocateMaskAll);
@@ -251,6 +252,8 @@ static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closu
 }
 
 static PyMethodDef methods[] = {
+    {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
+     "set_materials(friction, restitution): how pairs of materials touch, before there are bodies."},
     {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
      "add_body(articulation, motion, drive, wrench): put a body in; return its id and "
      "overlapping links."},

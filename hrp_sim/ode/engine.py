@@ -293,7 +293,7 @@ def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
 
 
 def _make_world(world_type: type[_core.World], settings: PhysicsSettings) -> _core.World:
-    return world_type(
+    world = world_type(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,
@@ -308,6 +308,8 @@ def _make_world(world_type: type[_core.World], settings: PhysicsSettings) -> _co
         self_collision=settings.self_collision,
         seed=settings.seed,
     )
+    world.set_materials(*settings.materials.matrices(settings.friction))
+    return world
 
 
 def _check_settings(settings: PhysicsSettings) -> None:
