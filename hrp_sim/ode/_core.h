@@ -12,6 +12,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <ode/ode.h>
+#include <setjmp.h>
 
 #ifndef dDOUBLE
 #error "the arrays are float64: ODE must be built with double precision"
@@ -235,9 +236,12 @@ PyObject *world_write_state(World *world, PyObject *args);
 
 /* _core_step.c */
 void world_step(World *world, long count, Fault *fault);
+extern _Thread_local jmp_buf *way_out; /* where ODE's errors go, or NULL */
+extern _Thread_local long complaints;
 void guards_install(void);
-PyObject *guarded_call(PyObject *error, PyObject *const *arguments, Py_ssize_t count);
-long complaints_take(void);
+
+/* _core_functions.c */
+int functions_add(PyObject *module);
 
 /* _core_rays.c */
 void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,

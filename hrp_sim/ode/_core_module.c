@@ -295,35 +295,11 @@ static PyTypeObject world_type = {
     .tp_getset = properties,
 };
 
-static PyObject *ode_error;
-
-static PyObject *module_guarded(PyObject *Py_UNUSED(module), PyObject *const *arguments,
-                                Py_ssize_t count)
-{
-    if (count < 1)
-        return PyErr_Format(PyExc_TypeError, "guarded() needs a function");
-    return guarded_call(ode_error, arguments, count);
-}
-
-static PyObject *module_take_complaints(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
-{
-    return PyLong_FromLong(complaints_take());
-}
-
-static PyMethodDef functions[] = {
-    {"guarded", (PyCFunction)(void (*)(void))module_guarded, METH_FASTCALL,
-     "guarded(function, *arguments): call a builtin that calls ODE; raise OdeError if that fails."},
-    {"take_complaints", module_take_complaints, METH_NOARGS,
-     "take_complaints(): messages of ODE in this thread since the last call."},
-    {NULL, NULL, 0, NULL},
-};
-
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "hrp_sim.ode._core",
     .m_doc = "Open Dynamics Engine behind plain arrays.",
     .m_size = -1,
-    .m_methods = functions,
 };
 
 PyMODINIT_FUNC PyInit__core(void)
@@ -332,9 +308,7 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     guards_install();
     PyObject *module = PyModule_Create(&definition);
-    ode_error = PyErr_NewException("hrp_sim.ode._core.OdeError", PyExc_RuntimeError, NULL);
-    if (!module || !ode_error || PyModule_AddObjectRef(module, "OdeError", ode_error) ||
-        PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
+    if (!module || functions_add(module) || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
         PyModule_AddIntConstant(module, "FAULT_DRIVE", FAULT_DRIVE) ||
         PyModule_AddIntConstant(module, "FAULT_TRACK", FAULT_TRACK) ||
         PyModule_AddIntConstant(module, "FAULT_STATE", FAULT_STATE) ||

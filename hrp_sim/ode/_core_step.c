@@ -1,11 +1,9 @@
 /* Steps, and what keeps ODE from ending the process. */
 #include "_core.h"
 
-#include <setjmp.h>
-
 /* ODE aborts when its error handler returns: leave the step instead. */
-static _Thread_local jmp_buf *way_out;
-static _Thread_local long complaints;
+_Thread_local jmp_buf *way_out;
+_Thread_local long complaints;
 
 static void on_error(int number, const char *message, va_list arguments)
 {
@@ -29,31 +27,6 @@ void guards_install(void)
     dSetErrorHandler(on_error);
     dSetDebugHandler(on_error);
     dSetMessageHandler(on_message);
-}
-
-/* Call a Python function that does nothing but call ODE, as PyODE's do: an error of ODE ends
- * the call and sets OdeError. What was left in the middle is not to be touched again. */
-PyObject *guarded_call(PyObject *error, PyObject *const *arguments, Py_ssize_t count)
-{
-    jmp_buf here;
-    PyObject *volatile result = NULL;
-    if (setjmp(here) == 0) {
-        way_out = &here;
-        result = PyObject_Vectorcall(arguments[0], arguments + 1, (size_t)(count - 1), NULL);
-    } else {
-        Py_LeaveRecursiveCall(); /* the interpreter's count of calls that was left behind */
-        PyErr_SetString(error, "ODE has failed");
-    }
-    way_out = NULL;
-    return result;
-}
-
-/* Return how many messages of ODE this thread has got outside of steps, and forget them. */
-long complaints_take(void)
-{
-    long taken = complaints;
-    complaints = 0;
-    return taken;
 }
 
 /* Advance ODE once. Returns 0 when it could not. */
