@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +10,12 @@ import ode
 
 from hrp_model.rigid import Array
 
-from ..articulation import STATIC, Articulation, GeomKind, IntArray, JointKind, LoopKind
-from ..state import BodyMotion, JointDrive
-from .binding import HI_STOP, LO_STOP, Indices, state_addresses
-from .vectors import Vector, from_group, into_group, rotate
+from ..articulation import STATIC, Articulation, GeomKind, IntArray, JointKind, Links
+from ..state import BodyMotion, ExternalWrench, JointDrive
+from .binding import HI_STOP, LO_STOP, Indices, identify, state_addresses
+from .joint_makers import MAKERS, make_motor
+from .loops import make_loop
+from .vectors import Vector, into_group
 
 TURN = 6.283185307179586476925
 
@@ -41,6 +42,8 @@ class Joint:
     position: tuple[float, float]
     effort: tuple[float, float]
     rotor_inertia: float
+    damping: float
+    friction: float
     watched: bool
     row_is_on: list[bool] = field(default_factory=lambda: [False, False])
 
@@ -55,12 +58,21 @@ class Joint:
 
 @dataclass(slots=True, eq=False)
 class Geom:
-    """A shape: PyODE's, the link that carries it, its friction, and how far it reaches."""
+    """A shape.
+
+    Attributes:
+        geom: PyODE's.
+        row: Its place in the Articulation.
+        link, group: Those that carry it.
+        material: As in ``Geoms``.
+        reach: How far it extends from the group's origin, in [m].
+    """
 
     geom: Any
+    row: int
     link: int
     group: int
-    friction: float
+    material: int
     reach: float
 
 
@@ -69,9 +81,11 @@ class Assembly:
     """A body in the world.
 
     Attributes:
+        articulation: What it was made of.
+        links: The links; those that cannot move are where they are now.
         addresses: Where the state of each group lies, shape (groups, 5).
         contacts: A ``Contact`` for every pair of links, shape (links, links).
-        start: State of the groups at the start, rows as in ``motion.GROUP_ROWS``.
+        first: State of the groups at the start, rows as in ``motion.GROUP_ROWS``.
         now: q and dq of the driven joints, shape (2, driven).
         turns: Whole turns of the driven joints beyond ODE's angle.
         limited: Whether their efforts are bounded by rows of their own.
@@ -83,6 +97,8 @@ class Assembly:
     articulation: Articulation
     motion: BodyMotion
     drive: JointDrive
+    wrench: ExternalWrench
+    links: Links
     groups: list[Any]
     addresses: Indices
     contacts: IntArray
@@ -90,7 +106,7 @@ class Assembly:
     loops: list[Any] = field(default_factory=list)
     moving: list[Geom] = field(default_factory=list)
     standing: list[Geom] = field(default_factory=list)
-    start: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    first: Array = field(default_factory=lambda: np.zeros((0, 0)))
     now: Array = field(default_factory=lambda: np.zeros((2, 0)))
     turns: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     limited: Array = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -104,12 +120,46 @@ class Assembly:
 
     def group_of(self, link: int) -> Any:
         """Return the group that carries a link, or the environment."""
-        group = int(self.articulation.links.group[link])
+        group = int(self.links.group[link])
         return ode.environment if group == STATIC else self.groups[group]
+
+    def start(self, articulation: Articulation) -> None:
+        """Put the groups to where an articulation starts, as near as PyODE's setters do."""
+        flat = articulation.groups
+        for g, group in enumerate(self.groups):
+            _place(group, flat.p[g], flat.R[g])
+            group.setLinearVel(flat.v[g].tolist())
+            group.setAngularVel(flat.w[g].tolist())
+
+    def join(self, world: Any, articulation: Articulation, *, joint_limits: bool) -> None:
+        """Make the joints, instead of those there are, and put the groups to their starts."""
+        self.loops.clear()
+        self.joints.clear()
+        for g, group in enumerate(self.groups):
+            _place(group, articulation.groups.zero_p[g], articulation.groups.zero_R[g])
+        for j in range(len(articulation.joints.kind)):
+            joint = _make_joint(world, self, articulation, j, joint_limits=joint_limits)
+            self.joints.append(joint)
+        n = len(self.driven)
+        self.now = np.zeros((2, n))
+        self.turns, self.limited = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+        self.coordinates = np.array([j.coordinate for j in self.driven], dtype=np.int64)
+        self.start(articulation)
+        loops = articulation.loops
+        for i, (a, b) in enumerate(zip(loops.a.tolist(), loops.b.tolist(), strict=True)):
+            ends = _group(self, a), _group(self, b)
+            self.loops.append(make_loop(world, loops, i, *ends))
+
+    def rebase(self, world: Any, articulation: Articulation, *, joint_limits: bool) -> None:
+        """Stand the links that cannot move elsewhere, and put the body to its start there."""
+        self.links = articulation.links
+        self.join(world, articulation, joint_limits=joint_limits)
+        for geom in self.standing:
+            _place(geom.geom, articulation.geoms.p[geom.row], articulation.geoms.R[geom.row])
 
     def destroy(self) -> None:
         """Take everything out of the world: PyODE destroys what nobody refers to."""
-        for geom in (*self.moving, *self.standing):
+        for geom in self.moving:
             geom.geom.setBody(None)
         for owned in (self.moving, self.standing, self.loops, self.joints, self.groups):
             owned.clear()
@@ -119,8 +169,7 @@ def assemble(
     world: Any,
     number: int,
     articulation: Articulation,
-    motion: BodyMotion,
-    drive: JointDrive,
+    arrays: tuple[BodyMotion, JointDrive, ExternalWrench],
     *,
     joint_limits: bool,
 ) -> Assembly:
@@ -128,23 +177,13 @@ def assemble(
     flat = articulation
     groups = [_make_group(world, flat, g) for g in range(len(flat.groups.mass))]
     addresses = np.array([state_addresses(g) for g in groups], dtype=np.int64).reshape(-1, 5)
-    made = Assembly(
-        number, flat, motion, drive, groups, addresses, np.array(flat.contacts, dtype=np.int32)
-    )
-    for j in range(len(flat.joints.kind)):
-        made.joints.append(_make_joint(world, made, j, joint_limits=joint_limits))
-    for g, group in enumerate(groups):
-        _place(group, flat.groups.p[g], flat.groups.R[g])
-        group.setLinearVel(flat.groups.v[g].tolist())
-        group.setAngularVel(flat.groups.w[g].tolist())
-    made.loops.extend(_make_loop(world, made, i) for i in range(len(flat.loops.kind)))
-    for k in range(len(flat.geoms.kind)):
+    contacts = np.array(flat.contacts, dtype=np.int32)
+    made = Assembly(number, flat, *arrays, flat.links, groups, addresses, contacts)
+    made.join(world, flat, joint_limits=joint_limits)
+    touching_first = np.argsort(flat.geoms.material < 0, kind="stable")
+    for k in touching_first.tolist():
         geom = _make_geom(made, k)
         (made.standing if geom.group == STATIC else made.moving).append(geom)
-    n = len(made.driven)
-    made.now = np.zeros((2, n))
-    made.coordinates = np.array([j.coordinate for j in made.driven], dtype=np.int64)
-    made.turns, made.limited = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     return made
 
 
@@ -159,20 +198,25 @@ def _make_group(world: Any, flat: Articulation, g: int) -> Any:
     mass.setParameters(float(flat.groups.mass[g]), 0.0, 0.0, 0.0, xx, yy, zz, xy, xz, yz)
     group = ode.Body(world)
     group.setMass(mass)
-    _place(group, flat.groups.zero_p[g], flat.groups.zero_R[g])
+    identify(group)
     return group
 
 
-def _make_joint(world: Any, body: Assembly, j: int, *, joint_limits: bool) -> Joint:
+def _make_joint(
+    world: Any, body: Assembly, articulation: Articulation, j: int, *, joint_limits: bool
+) -> Joint:
     """Make a joint and its motor; the groups stand where every joint is at zero."""
-    flat = body.articulation.joints
+    flat = articulation.joints
     kind = JointKind(int(flat.kind[j]))
     link, child = int(flat.link[j]), int(flat.child[j])
     anchor, axis = flat.anchor[j].tolist(), flat.axis[j].tolist()
     bodies = body.groups[child], _group(body, int(flat.parent[j]))
-    joint = _MAKERS[kind](world, bodies, anchor, axis)
-    motor = None if kind == JointKind.FIXED else _make_motor(world, kind, bodies, axis)
-    watched = bool(body.articulation.links.watched[link])
+    friction = float(flat.friction[j])
+    joint = MAKERS[kind](world, bodies, anchor, axis)
+    motor = None
+    if kind != JointKind.FIXED:
+        motor = make_motor(world, kind, bodies, axis, friction)
+    watched = bool(articulation.links.watched[link])
     for made in (joint, motor) if watched else ():
         if made is not None:
             made.setFeedback(True)
@@ -191,6 +235,8 @@ def _make_joint(world: Any, body: Assembly, j: int, *, joint_limits: bool) -> Jo
         position=limits if joint_limits else (-ode.Infinity, ode.Infinity),
         effort=(float(flat.effort_lower[j]), float(flat.effort_upper[j])),
         rotor_inertia=float(flat.rotor_inertia[j]),
+        damping=float(flat.damping[j]),
+        friction=friction,
         watched=watched,
     )
 
@@ -199,77 +245,10 @@ def _group(body: Assembly, group: int) -> Any:
     return ode.environment if group == STATIC else body.groups[group]
 
 
-def _make_hinge(world: Any, bodies: tuple[Any, Any], anchor: Vector, axis: Vector) -> Any:
-    joint = ode.HingeJoint(world)
-    joint.attach(*bodies)
-    joint.setAnchor(anchor)
-    joint.setAxis(axis)
-    return joint
-
-
-def _make_slider(world: Any, bodies: tuple[Any, Any], _anchor: Vector, axis: Vector) -> Any:
-    joint = ode.SliderJoint(world)
-    joint.attach(*bodies)
-    joint.setAxis(axis)
-    return joint
-
-
-def _make_fixed(world: Any, bodies: tuple[Any, Any], _anchor: Vector, _axis: Vector) -> Any:
-    joint = ode.FixedJoint(world)
-    joint.attach(*bodies)
-    joint.setFixed()
-    return joint
-
-
-def _make_ball(world: Any, bodies: tuple[Any, Any], anchor: Vector, _axis: Vector) -> Any:
-    joint = ode.BallJoint(world)
-    joint.attach(*bodies)
-    joint.setAnchor(anchor)
-    return joint
-
-
-_MAKERS = {
-    JointKind.FIXED: _make_fixed,
-    JointKind.HINGE: _make_hinge,
-    JointKind.SLIDER: _make_slider,
-}
-LOOP_MAKERS = {
-    LoopKind.BALL: _make_ball,
-    LoopKind.HINGE: _make_hinge,
-    LoopKind.FIXED: _make_fixed,
-}
-
-
-def _make_motor(world: Any, kind: JointKind, bodies: tuple[Any, Any], axis: Sequence[float]) -> Any:
-    """Make the rows of a drive: both along the axis, idle until an effort is asked for."""
-    motor = ode.AMotor(world) if kind == JointKind.HINGE else ode.LMotor(world)
-    motor.attach(*bodies)
-    motor.setNumAxes(2)
-    for row in range(2):
-        motor.setAxis(row, 1, axis)
-    return motor
-
-
-def _make_loop(world: Any, body: Assembly, i: int) -> Any:
-    """Make an extra joint in the starting posture; see ``loops_create`` in C."""
-    flat = body.articulation.loops
-    a, b = _group(body, int(flat.a[i])), _group(body, int(flat.b[i]))
-    axis = tuple(flat.axis[i].tolist())
-    if a is not ode.environment:
-        axis = rotate(a.getRotation(), axis)
-    p_a, p_b = from_group(a, flat.p_a[i].tolist()), from_group(b, flat.p_b[i].tolist())
-    moved, meet, leave = (a, p_b, p_a) if b is ode.environment else (b, p_a, p_b)
-    back = moved.getPosition()
-    moved.setPosition([back[k] + meet[k] - leave[k] for k in range(3)])
-    joint = LOOP_MAKERS[LoopKind(int(flat.kind[i]))](world, (a, b), meet, axis)
-    moved.setPosition(back)
-    return joint
-
-
 def _make_geom(body: Assembly, k: int) -> Geom:
     flat = body.articulation.geoms
     kind, link = GeomKind(int(flat.kind[k])), int(flat.link[k])
-    group = int(body.articulation.links.group[link])
+    group = int(body.links.group[link])
     a, b, c = size = flat.size[k].tolist()
     p, R = flat.p[k].tolist(), flat.R[k].ravel().tolist()
     if kind == GeomKind.BOX:
@@ -281,11 +260,10 @@ def _make_geom(body: Assembly, k: int) -> Geom:
     else:
         geom, radius = ode.GeomCapsule(None, a, b), a + b / 2.0
     if group == STATIC:
-        geom.setPosition(p)
-        geom.setRotation(R)
+        _place(geom, flat.p[k], flat.R[k])
     else:
         geom.setBody(body.groups[group])
         geom.setOffsetPosition(p)
         geom.setOffsetRotation(R)
     reach = float(np.linalg.norm(flat.p[k])) + radius
-    return Geom(geom, link, group, float(flat.friction[k]), reach)
+    return Geom(geom, k, link, group, int(flat.material[k]), reach)

@@ -8,7 +8,7 @@ numbers of joint parameters are those of an older ODE.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ Indices = NDArray[np.int64]
 
 # Of ODE 0.16; PyODE's own constants count otherwise.
 LO_STOP, HI_STOP, VEL, FMAX, CFM = 0, 1, 2, 5, 8
-SECOND_ROW = 256
-MU2, FDIR1, MOTION1, APPROX1 = 0x001, 0x002, 0x020, 0x7000
+SECOND_ROW, THIRD_ROW = 256, 512
+BOUNCE, MU2, FDIR1, MOTION1, APPROX1 = 0x004, 0x001, 0x002, 0x020, 0x7000
 
 _REAL_BYTES = 8
 _ALL_DATA = 0xFFFFFFFF  # dAllocateMaskAll
@@ -48,6 +48,8 @@ allocate_thread_data = _function("dAllocateODEDataForThread", ctypes.c_int, ctyp
 _body_of_geom = _function("dGeomGetBody", ctypes.c_void_p, ctypes.c_void_p)
 _world_of_body = _function("dBodyGetWorld", ctypes.c_void_p, ctypes.c_void_p)
 _set_over_relaxation = _function("dWorldSetQuickStepW", None, ctypes.c_void_p, ctypes.c_double)
+_joint_of_body = _function("dBodyGetJoint", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_set_ball_anchor2 = _function("dJointSetBallAnchor2", None, ctypes.c_void_p, *[ctypes.c_double] * 3)
 _has = _function("dCheckConfiguration", ctypes.c_int, ctypes.c_char_p)
 _places = [_function(f"dBodyGet{n}", ctypes.c_void_p, ctypes.c_void_p) for n in _PLACES]
 
@@ -88,10 +90,29 @@ def set_over_relaxation(world: Any, value: float) -> None:
     _set_over_relaxation(_world_of_body(_id_of(body)), value)
 
 
+def set_second_anchor(first: Any, anchor: Sequence[float]) -> None:
+    """Set the second body's anchor of the ball joint that was attached last.
+
+    Args:
+        first: The joint's first body, which ``identify`` knows.
+        anchor: In the second body's frame, or in W.
+    """
+    # ODE puts a joint at the front of its bodies' lists.
+    _set_ball_anchor2(_joint_of_body(first.ode_id, 0), *anchor)
+
+
+def identify(body: Any) -> None:
+    """Let a body of PyODE, which takes attributes of any name, know its dBodyID."""
+    body.ode_id = _id_of(body)
+
+
 def state_addresses(body: Any) -> list[int]:
-    """Return where p, the quaternion, R (rows of 4), v and w of a body lie, as long as it lives."""
-    body_id = _id_of(body)
-    return [int(place(body_id)) for place in _places]
+    """Return where p, the quaternion, R (rows of 4), v and w of a body lie, as long as it lives.
+
+    Args:
+        body: One that ``identify`` knows.
+    """
+    return [int(place(body.ode_id)) for place in _places]
 
 
 class Memory:

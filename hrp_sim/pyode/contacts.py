@@ -15,13 +15,15 @@ from hrp_model.rigid import Array
 from ..articulation import STATIC, Contact
 from ..ode._core import guarded
 from .assembly import Assembly, Geom
-from .binding import APPROX1, FDIR1, MOTION1, MU2
+from .binding import APPROX1, BOUNCE, FDIR1, MOTION1, MU2
 from .motion import Motion
-from .vectors import Vector, cross, rotate
+from .sticking import Sticking
+from .vectors import Vector, cross, dot, rotate
 
 SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
 OVERLAP = 1e-3  # deeper at the start means drawn into each other, in [m]
 TRACK_SIDE_FRICTION = 0.5
+BOUNCING_STEPS, SLOWEST_BOUNCE = 2.0, 1e-4  # see _core_materials.c; [m/s]
 # The list of near pairs holds about so many steps, and until a shape has travelled this far.
 NEAR_STEPS, NEAR = 20, 1e-4
 
@@ -38,6 +40,7 @@ class Pair:
     owners: tuple[Assembly, Assembly]
     bodies: tuple[Any, Any]
     mu: float
+    restitution: float
     has_track: bool
 
 
@@ -50,6 +53,8 @@ class Contacts:
         step: In [s].
         max_contacts: Kept for a pair of shapes.
         self_collision: Whether links of one body collide.
+        materials: Friction and restitution of each pair of materials.
+        sticking: Makes joints of the contacts that stick.
     """
 
     def __init__(
@@ -60,14 +65,17 @@ class Contacts:
         *,
         max_contacts: int,
         self_collision: bool,
+        materials: tuple[Array, Array],
+        sticking: Sticking,
     ) -> None:
         self._world, self._group = world, ode.JointGroup()
         self._step, self._max_contacts = step, max_contacts
-        geoms = [g for b in bodies for g in (*b.moving, *b.standing)]
+        self._gravity, self._sticking = world.getGravity(), sticking
+        geoms = [g for b in bodies for g in _touching([*b.moving, *b.standing])]
         number = {id(g): i for i, g in enumerate(geoms)}
         self._boxes = [g.geom.getAABB for g in geoms]
         self._pairs = [
-            _pair(number, a, b, owners)
+            _pair(number, a, b, owners, materials)
             for owners, a, b in _all_pairs(bodies, self_collision=self_collision)
         ]
         self._first = np.array([p.first for p in self._pairs], dtype=np.int64)
@@ -93,6 +101,7 @@ class Contacts:
 
     def make(self) -> None:
         """Make the contact joints of this step."""
+        self._sticking.begin_take()
         if not self._travelled < self._margin:
             self._find_near()
         boxes = self._box_list
@@ -111,7 +120,8 @@ class Contacts:
                 self._touch(pair)
 
     def clear(self) -> None:
-        """Remove the contact joints."""
+        """Remove the contact joints, after the step."""
+        self._sticking.end_take()
         self._group.empty()
 
     def _find_near(self) -> None:
@@ -134,13 +144,24 @@ class Contacts:
             return
         if len(found) > 1:
             found = reduce(found, self._max_contacts)
-        world, group, mu = self._world, self._group, pair.mu
+        world, group, mu, bodies = self._world, self._group, pair.mu, pair.bodies
         for contact in found:
-            contact.setMode(APPROX1)
-            contact.setMu(mu)
-            if pair.has_track and not _set_track(pair, 0, contact):
-                _set_track(pair, 1, contact)
-            ode.ContactJoint(world, group, contact).attach(*pair.bodies)
+            mode = APPROX1
+            if pair.restitution > 0.0:
+                mode |= self._set_bounce(pair.restitution, contact)
+            if pair.has_track:
+                mode |= _set_track(pair, 0, contact) or _set_track(pair, 1, contact)
+            if not self._sticking.add(contact, bodies, mu, may_stick=mode == APPROX1):
+                contact.setMode(mode)
+                contact.setMu(mu)
+                ode.ContactJoint(world, group, contact).attach(*bodies)
+
+    def _set_bounce(self, restitution: float, contact: Any) -> int:
+        """Let a contact bounce; return what its mode gains. See ``contact_surface`` in C."""
+        pull = abs(dot(self._gravity, contact.getContactGeomParams()[1]))
+        contact.setBounce(restitution)
+        contact.setBounceVel(max(BOUNCING_STEPS * pull * self._step, SLOWEST_BOUNCE))
+        return BOUNCE
 
 
 def forbid_overlaps(body: Assembly) -> list[tuple[int, int]]:
@@ -200,9 +221,15 @@ def _fastest(velocities: Array) -> float:
     return sqrt(float((velocities * velocities).sum(axis=0).max(initial=0.0)))
 
 
+def _touching(geoms: Sequence[Geom]) -> list[Geom]:
+    """Return the shapes that touch; the others only stop rays."""
+    return [geom for geom in geoms if geom.material >= 0]
+
+
 def _own_pairs(body: Assembly) -> Iterator[tuple[tuple[Assembly, Assembly], Geom, Geom]]:
-    for i, a in enumerate(body.moving):
-        for b in (*body.moving[i + 1 :], *body.standing):
+    moving, standing = _touching(body.moving), _touching(body.standing)
+    for i, a in enumerate(moving):
+        for b in (*moving[i + 1 :], *standing):
             if body.contacts[a.link, b.link] != Contact.NEVER:
                 yield (body, body), a, b
 
@@ -220,48 +247,53 @@ def _all_pairs(
                 (a.moving, b.standing),
                 (a.standing, b.moving),
             ):
-                for geom in ours:
-                    for other in theirs:
+                for geom in _touching(ours):
+                    for other in _touching(theirs):
                         yield (a, b), geom, other
 
 
-def _pair(number: dict[int, int], a: Geom, b: Geom, owners: tuple[Assembly, Assembly]) -> Pair:
+def _pair(
+    number: dict[int, int],
+    a: Geom,
+    b: Geom,
+    owners: tuple[Assembly, Assembly],
+    materials: tuple[Array, Array],
+) -> Pair:
     geoms = a, b
+    friction, restitution = (float(matrix[a.material, b.material]) for matrix in materials)
+    tracks = [o.links.track_axis[g.link] for o, g in zip(owners, geoms, strict=True)]
     return Pair(
-        number[id(a)],
-        number[id(b)],
-        geoms,
-        owners,
-        (owners[0].group_of(a.link), owners[1].group_of(b.link)),
-        sqrt(a.friction * b.friction),
-        any(
-            o.articulation.links.track_axis[g.link].any()
-            for o, g in zip(owners, geoms, strict=True)
-        ),
+        first=number[id(a)],
+        second=number[id(b)],
+        geoms=geoms,
+        owners=owners,
+        bodies=(owners[0].group_of(a.link), owners[1].group_of(b.link)),
+        mu=friction,
+        restitution=restitution,
+        has_track=any(axis.any() for axis in tracks),
     )
 
 
-def _set_track(pair: Pair, side: int, contact: Any) -> bool:
-    """Let the surface of a track run along its contact; return whether it does.
+def _set_track(pair: Pair, side: int, contact: Any) -> int:
+    """Let the surface of a track run along its contact; return what the mode gains, or 0.
 
     See ``track_surface`` in C for the directions.
     """
     owner, link, group = pair.owners[side], pair.geoms[side].link, pair.geoms[side].group
-    axis = owner.articulation.links.track_axis[link].tolist()
+    axis = owner.links.track_axis[link].tolist()
     if not any(axis):
-        return False
+        return 0
     if group != STATIC:
         axis = rotate(owner.groups[group].getRotation(), axis)
     x, y, z = cross(axis, contact.getContactGeomParams()[1])
     length = sqrt(x * x + y * y + z * z)
     if length < 1e-5:
-        return False
+        return 0
     scale = (-1.0 if side else 1.0) / length
-    contact.setMode(APPROX1 | FDIR1 | MOTION1 | MU2)
     contact.setFDir1((x * scale, y * scale, z * scale))
     # ODE means the motion of the joint's first body; what stands still is never the first.
     is_first = group != STATIC and (side == 0 or pair.geoms[0].group == STATIC)
     speed = float(owner.drive.track_speed[link])
     contact.setMotion1(speed if is_first else -speed)
     contact.setMu2(TRACK_SIDE_FRICTION)
-    return True
+    return FDIR1 | MOTION1 | MU2

@@ -13,7 +13,7 @@ import ode
 
 from hrp_model.rigid import Array
 
-from ..articulation import JointKind
+from ..articulation import STATIC, JointKind
 from ..ode import _core
 from ..state import LARGEST_DRIVE, JointDrive
 from .assembly import Assembly, Joint
@@ -45,6 +45,7 @@ class Drives:
         self._bounded = np.isfinite(self._lower) | np.isfinite(self._upper)
         self._any_bounded = bool(self._bounded.any())
         self._rotor = np.array([j.rotor_inertia for j in joints], dtype=np.float64) / step
+        self._passive = self._rotor + np.array([j.damping for j in joints], dtype=np.float64)
         self._limited, self._exceeds = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         for body, part in self._bodies:
             self._limited[part] = body.limited
@@ -110,10 +111,11 @@ class Drives:
             else:
                 np.add(base, scratch, out=base, where=self._sprung)
         np.multiply(self._rotor, self._coordinates.dq, out=target)
-        np.add(target, base, out=target)
+        if self._all_implicit:
+            np.add(target, base, out=target)
+        else:
+            np.add(target, base, out=target, where=~self._explicit)
         np.divide(target, self._stiffness, out=target)
-        if not self._all_implicit:
-            np.copyto(target, self._coordinates.dq, where=self._explicit)
         values = (target if self._all_on else target[self._on]).tolist()
         for set_parameter, value in zip(self._setters, values, strict=True):
             set_parameter(VEL, value)
@@ -123,12 +125,12 @@ class Drives:
     def _set_rows(self) -> None:
         """Work out softness and bounds of the rows, after gains have changed."""
         self._rows_are_old = False
-        D, rotor = self._damping, self._rotor
+        D, passive = self._damping, self._passive
         lower = np.where(np.isfinite(self._lower), self._lower, self._upper - UNBOUNDED)
         upper = np.where(np.isfinite(self._upper), self._upper, lower + UNBOUNDED)
         with np.errstate(divide="ignore", invalid="ignore"):
-            self._softness = (1.0 / (rotor + D)).tolist()
-            self._rotor_softness = (1.0 / rotor).tolist()
+            self._softness = (1.0 / (passive + D)).tolist()
+            self._passive_softness = (1.0 / passive).tolist()
             self._held_softness, self._half = (1.0 / D).tolist(), ((upper - lower) / 2.0).tolist()
             self._middle = ((lower + upper) / 2.0).tolist()
         self._driven = D > 0.0
@@ -139,8 +141,9 @@ class Drives:
         """Set the rows of joints whose efforts are bounded from now on, or no more."""
         self._explicit = ~self._driven | (self._bounded & self._limited)
         self._all_implicit = not self._explicit.any()
-        self._stiffness = np.where(self._explicit, 1.0, self._rotor + self._damping)
-        on = ~self._explicit | (self._rotor > 0.0)
+        self._stiffness = self._passive + np.where(self._explicit, 0.0, self._damping)
+        on = self._stiffness > 0.0
+        self._stiffness[~on] = 1.0
         self._all_on, self._on = bool(on.all()), np.flatnonzero(on)
         self._setters = [self._joints[i].motor.setParam for i in self._on.tolist()]
         self._held = np.flatnonzero(self._explicit & self._driven).tolist()
@@ -148,7 +151,7 @@ class Drives:
         for i in changed:
             joint, first, second = self._joints[i], _OFF, _OFF
             if on[i]:
-                softness = self._rotor_softness if self._explicit[i] else self._softness
+                softness = self._passive_softness if self._explicit[i] else self._softness
                 first = 0.0, softness[i], ode.Infinity
             if self._explicit[i] and self._driven[i]:
                 second = 0.0, self._held_softness[i], self._half[i]
@@ -167,6 +170,19 @@ class Drives:
             _push(self._joints[i], float(applied[i]))
 
     # After a step.
+
+    def push(self) -> None:
+        """Add what pushes the links from outside, each at its origin, for the next step."""
+        for body, _ in self._bodies:
+            force, torque = body.wrench.force, body.wrench.torque
+            if not (force.any() or torque.any()):
+                continue
+            for link in np.flatnonzero(body.links.group != STATIC).tolist():
+                group, p = body.group_of(link), body.links.p[link].tolist()
+                if force[link].any():
+                    group.addForceAtRelPos(force[link].tolist(), p)
+                if torque[link].any():
+                    group.addTorque(torque[link].tolist())
 
     def new_step(self) -> None:
         """Forget which efforts left their ranges: a new step begins."""
@@ -251,7 +267,12 @@ def _is_surely_good(body: Assembly) -> bool:
     """Tell quickly whether what a body's drives are told is good; False if not sure."""
     d = body.drive
     # A sum of squares that is small, and no NaN, has only small terms.
-    if not d.track_speed.dot(d.track_speed) < _LARGEST_SQUARE:
+    force, torque = body.wrench.force.ravel(), body.wrench.torque.ravel()
+    if not (
+        d.track_speed.dot(d.track_speed) < _LARGEST_SQUARE
+        and force.dot(force) < _LARGEST_SQUARE
+        and torque.dot(torque) < _LARGEST_SQUARE
+    ):
         return False
     if not len(d.q):
         return True
@@ -284,6 +305,10 @@ def _fault(body: Assembly) -> Fault | None:
     sane = _is_sane(d.track_speed, -LARGEST_DRIVE)
     if not sane.all():
         return _core.FAULT_TRACK, body.number, int(np.argmin(sane))
+    force, torque = (np.abs(a).max(axis=1) for a in (body.wrench.force, body.wrench.torque))
+    sane = (force < LARGEST_DRIVE) & (torque < LARGEST_DRIVE)
+    if not sane.all():
+        return _core.FAULT_WRENCH, body.number, int(np.argmin(sane))
     return None
 
 

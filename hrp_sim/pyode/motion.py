@@ -51,10 +51,8 @@ class Motion:
 
     def __init__(self, bodies: Sequence[Assembly]) -> None:
         self._bodies = bodies
-        links = [np.flatnonzero(b.articulation.links.group != STATIC) for b in bodies]
-        places = [
-            b.addresses[b.articulation.links.group[i]] for b, i in zip(bodies, links, strict=True)
-        ]
+        links = [np.flatnonzero(b.links.group != STATIC) for b in bodies]
+        places = [b.addresses[b.links.group[i]] for b, i in zip(bodies, links, strict=True)]
         none = np.zeros((0, 5), dtype=np.int64)
         self._memory = Memory(_addresses(np.concatenate([none, *places]), _LINK_ROWS))
         groups = np.concatenate([none, *(b.addresses for b in bodies)])
@@ -65,7 +63,7 @@ class Motion:
         self._R = self.state[3:18].reshape(3, 5, n)
         self.v, self._w = self.state[18:21], self.state[21:26]
         self.w = self._w[:3]
-        local = [(b.articulation.links, i) for b, i in zip(bodies, links, strict=True)]
+        local = [(b.links, i) for b, i in zip(bodies, links, strict=True)]
         self._local_p = _columns([x.p[i] for x, i in local], (3,))
         self._local_R = _columns([x.R[i] for x, i in local], (3, 3))
         self._make_room(links, n)
@@ -163,7 +161,7 @@ class Motion:
     def write_still(self, bodies: Sequence[Assembly]) -> None:
         """Write how bodies move where no step led: nothing accelerates, nothing pushes."""
         for body in bodies:
-            m, links = body.motion, body.articulation.links
+            m, links = body.motion, body.links
             for array in (m.a, m.alpha, m.force, m.torque, m.dq, m.effort):
                 array[...] = 0.0
             static = np.flatnonzero(links.group == STATIC)

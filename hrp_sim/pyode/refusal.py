@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..articulation import STATIC, Articulation, GeomKind, LoopKind, link_error
-from .assembly import LOOP_MAKERS
+from .loops import MAKERS
 
 _SHAPES = {GeomKind.BOX, GeomKind.SPHERE, GeomKind.CYLINDER, GeomKind.CAPSULE}
 _ADVICE = "the engine 'pyode' cannot do that, use the engine 'ode' (--engine ode)"
@@ -22,7 +22,7 @@ def refuse_unknown(articulation: Articulation) -> None:
             problem = f"its collision shape is made a {shape}, no primitive; {_ADVICE}"
             raise link_error(placement, links[link], problem)
     for i, kind in enumerate(loops.kind.tolist()):
-        if kind not in LOOP_MAKERS:
+        if kind not in MAKERS:
             group = loops.b[i] if loops.a[i] == STATIC else loops.a[i]
             link = int(np.argmax(articulation.links.group == group))
             problem = f"its extra joint is of type {LoopKind(kind).name.lower()}; {_ADVICE}"

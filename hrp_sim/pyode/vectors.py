@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import ode
-
 Vector = Sequence[float]
 Triple = tuple[float, float, float]
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def rotate(R: Vector, v: Vector) -> Triple:
@@ -36,8 +35,8 @@ def dot(a: Vector, b: Vector) -> float:
 
 
 def into_group(group: Any, v: Vector, *, is_point: bool) -> Vector:
-    """Express a point or a direction of W in a group's frame; in W itself for the environment."""
-    if group is ode.environment:
+    """Express a point or a direction of W in a group's frame; in W itself where there is none."""
+    if group is None:
         return v
     if is_point:
         v = [a - b for a, b in zip(v, group.getPosition(), strict=True)]
@@ -46,7 +45,7 @@ def into_group(group: Any, v: Vector, *, is_point: bool) -> Vector:
 
 def from_group(group: Any, point: Vector) -> Vector:
     """Express a point of a group's frame in W."""
-    if group is ode.environment:
+    if group is None:
         return point
     turned = rotate(group.getRotation(), point)
     return [a + b for a, b in zip(turned, group.getPosition(), strict=True)]

@@ -17,7 +17,8 @@ from hrp_model.rigid import Array
 
 from ..articulation import Articulation
 from ..ode import _core
-from ..state import BodyMotion, JointDrive
+from ..ode.saving import SavedBody
+from ..state import BodyMotion, ExternalWrench, JointDrive
 from . import binding
 from .assembly import Assembly, assemble
 from .contacts import Contacts, forbid_overlaps
@@ -26,6 +27,8 @@ from .drives import Drives
 from .motion import Motion
 from .rays import Rays
 from .refusal import refuse_unknown
+from .saved import read_state, write_state
+from .sticking import Sticking
 from .wrench import Wrenches
 
 Fault = tuple[int, int, int, int]
@@ -50,6 +53,7 @@ class World:
         max_contacts: int,
         joint_limits: bool,
         self_collision: bool,
+        predict_sticking: bool,
         seed: int,
     ) -> None:
         self._world = world = ode.World()
@@ -63,7 +67,9 @@ class World:
         self._step, self._solve = step, world.quickStep if quick else world.step
         self._max_contacts, self._self_collision = max_contacts, self_collision
         self._joint_limits = joint_limits
-        self._seed = self._random = seed
+        self._sticking = Sticking(world, step, is_on=predict_sticking and not quick)
+        self._materials = np.ones((1, 1)), np.zeros((1, 1))
+        self._seed = self.random = seed
         self._bodies: list[Assembly] = []
         self._next_number = 0
         self._rays = Rays()
@@ -73,8 +79,17 @@ class World:
         self.complaints = 0
         self._disarrange()
 
+    def set_materials(self, friction: Array, restitution: Array, /) -> None:
+        """Take in how each pair of materials touches; before there are bodies."""
+        self._materials = friction, restitution
+
     def add_body(
-        self, articulation: Articulation, motion: BodyMotion, drive: JointDrive, /
+        self,
+        articulation: Articulation,
+        motion: BodyMotion,
+        drive: JointDrive,
+        wrench: ExternalWrench,
+        /,
     ) -> tuple[int, list[tuple[int, int]]]:
         """Put a body in; return its number and the pairs of links that overlap.
 
@@ -83,18 +98,13 @@ class World:
         """
         refuse_unknown(articulation)
         with self._use():
+            arrays = motion, drive, wrench
+            number, self._next_number = self._next_number, self._next_number + 1
             body = assemble(
-                self._world,
-                self._next_number,
-                articulation,
-                motion,
-                drive,
-                joint_limits=self._joint_limits,
+                self._world, number, articulation, arrays, joint_limits=self._joint_limits
             )
-            self._next_number += 1
-            motion, coordinates = Motion([body]), Coordinates([body])
-            body.start = motion.read_groups()
-            _put([body], motion, coordinates)
+            body.first = Motion([body]).read_groups()
+            _reset([body], Motion([body]), Coordinates([body]))
             overlapping = forbid_overlaps(body) if self._self_collision else []
             self._bodies.append(body)
             self._disarrange()
@@ -103,19 +113,45 @@ class World:
     def remove_body(self, number: int, /) -> None:
         """Take a body out."""
         with self._use():
-            body = next((b for b in self._bodies if b.number == number), None)
-            if body is None:
-                raise KeyError(f"no body {number}")
+            body = self._find(number)
             self._bodies.remove(body)
             self._disarrange()
             body.destroy()
+
+    def rebase_body(self, number: int, articulation: Articulation, /) -> None:
+        """Stand the static links of a body elsewhere, and put it to its start there."""
+        with self._use():
+            body = self._find(number)
+            self._disarrange()
+            body.rebase(self._world, articulation, joint_limits=self._joint_limits)
+            _move(body, articulation)
+
+    def move_body(self, number: int, articulation: Articulation, /) -> None:
+        """Put what moves of a body to where the articulation starts."""
+        with self._use():
+            body = self._find(number)
+            self._disarrange()
+            _move(body, articulation)
+
+    def read_state(self, number: int, arrays: SavedBody, /) -> None:
+        """Write the moving state of a body into arrays."""
+        with self._use(even_broken=True):
+            read_state(self._find(number), arrays)
+
+    def write_state(self, number: int, arrays: SavedBody, /) -> None:
+        """Put a body into a saved state."""
+        with self._use():
+            body = self._find(number)
+            self._disarrange()
+            write_state(body, arrays)
 
     def reset(self) -> None:
         """Put every body back to its start."""
         with self._use():
             self._arrange()
-            self._random = self._seed
-            _put(self._bodies, self._motion, self._coordinates)
+            self.random = self._seed
+            self._sticking.reset()
+            _reset(self._bodies, self._motion, self._coordinates)
             self._drives.forget()
             self._contacts.forget()
 
@@ -229,7 +265,15 @@ class World:
             self._step,
             max_contacts=self._max_contacts,
             self_collision=self._self_collision,
+            materials=self._materials,
+            sticking=self._sticking,
         )
+
+    def _find(self, number: int) -> Assembly:
+        for body in self._bodies:
+            if body.number == number:
+                return body
+        raise KeyError(f"no body {number}")
 
     def _steps(self, count: int) -> tuple[int, tuple[int, int, int] | None]:
         """Take steps; return how many were good, and what failed."""
@@ -241,27 +285,31 @@ class World:
         return count, None
 
     def _step_once(self) -> tuple[int, int, int] | None:
-        """Step, again with more efforts bounded as long as one leaves its range."""
+        """Step, again as long as an effort leaves its range or a contact does not stick."""
         drives = self._drives
         self._motion.read_groups(self._saved)
         self._coordinates.save()
         drives.save()
         drives.new_step()
+        self._sticking.begin()
         while True:
             if failure := self._attempt():
                 self._restore()
                 return failure
-            if not drives.exceed():
+            exceeds, fails = drives.exceed(), self._sticking.fails()
+            if not (exceeds or fails):
                 break
             self._restore()
             drives.limit()
-        self._random = binding.get_random()
+        self._sticking.end()
+        self.random = binding.get_random()
         return None
 
     def _attempt(self) -> tuple[int, int, int] | None:
         """Take a step from the saved state; return what failed."""
-        if binding.get_random() != self._random:  # ODE has one for the whole process
-            binding.set_random(self._random)
+        if binding.get_random() != self.random:  # ODE has one for the whole process
+            binding.set_random(self.random)
+        self._drives.push()
         self._drives.apply()
         try:
             self._contacts.make()
@@ -287,12 +335,24 @@ class World:
         self._drives.restore()
 
 
-def _put(bodies: list[Assembly], motion: Motion, coordinates: Coordinates) -> None:
+def _reset(bodies: list[Assembly], motion: Motion, coordinates: Coordinates) -> None:
     """Put bodies to their starts, and write them; motion and coordinates are of the same."""
-    motion.write_groups(np.concatenate([np.zeros((25, 0)), *(b.start for b in bodies)], axis=1))
-    motion.read()
+    motion.write_groups(np.concatenate([np.zeros((25, 0)), *(b.first for b in bodies)], axis=1))
     for body in bodies:
+        body.wrench.force[...] = body.wrench.torque[...] = 0.0
         body.limited[:] = False
         body.now[0] = body.articulation.q[body.coordinates]
+    motion.read()
     coordinates.read_anew()
     motion.write_still(bodies)
+
+
+def _move(body: Assembly, articulation: Articulation) -> None:
+    """Put the groups and joints of a body where an articulation starts, and write it."""
+    body.start(articulation)
+    body.limited[:] = False
+    body.now[0] = articulation.q[body.coordinates]
+    motion, coordinates = Motion([body]), Coordinates([body])
+    motion.read()
+    coordinates.read_anew()
+    motion.write_still([body])

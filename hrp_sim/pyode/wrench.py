@@ -10,7 +10,6 @@ from ..articulation import JointKind
 from .assembly import Assembly, Joint
 from .vectors import Vector, cross, rotate
 
-
 _NOTHING = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
 
@@ -25,7 +24,7 @@ class Wrenches:
             for joint in body.joints:
                 if joint.watched:
                     place = first_driven + driven.index(id(joint)) if joint.motor else -1
-                    arm = body.articulation.links.p[joint.link].tolist()
+                    arm = body.links.p[joint.link].tolist()
                     m, column = body.motion, first_group + joint.child
                     outs = m.force[joint.link], m.torque[joint.link]
                     self._watched.append((joint, arm, column, place, *outs))
@@ -48,7 +47,7 @@ class Wrenches:
 def _wrench(joint: Joint, R: Vector, arm: Vector, applied: float) -> tuple[Vector, Vector]:
     (fx, fy, fz), (tx, ty, tz) = joint.joint.getFeedback()[:2]
     # Of rows that are off the memory holds what they told before, or never did.
-    is_on = joint.row_is_on[0] or joint.row_is_on[1]
+    is_on = joint.row_is_on[0] or joint.row_is_on[1] or joint.friction > 0.0
     (px, py, pz), (qx, qy, qz) = joint.motor.getFeedback()[:2] if is_on else _NOTHING
     fx, fy, fz, tx, ty, tz = fx + px, fy + py, fz + pz, tx + qx, ty + qy, tz + qz
     # (-arm) x force: from the centre of mass to the origin
