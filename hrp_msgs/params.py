@@ -278,7 +278,19 @@ MODEL_NODE = (
 
 SIM_NODE = (
     Param("world", "", "World file or model, as a path, file:// or package:// URI."),
-    Param("solver", "", "'world' or 'quick'; empty means what the world file says."),
+    Param(
+        "engine",
+        "ode",
+        "Physics engine; 'pyode' needs PyODE, does primitives and common joints, and has the same "
+        "results.",
+        choices=("ode", "pyode"),
+    ),
+    Param(
+        "solver",
+        "",
+        "How constraints are solved; empty means as the world file says.",
+        choices=("", "world", "quick"),
+    ),
     Param("seed", -1, "Of the engine's random order; -1 means what the world file says."),
     Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),

@@ -49,6 +49,7 @@ from hrp_msgs.wrench import wrench
 from .control import JointCommand
 from .darkroom import Darkroom
 from .engine import PhysicsError, Solver
+from .engines import make_engine
 from .load import load_world
 from .naming import name_bodies
 from .runner import Runner, StopSignals
@@ -198,12 +199,11 @@ class SimNode(Node):
         world, solver, seed = (self.settings[key] for key in ("world", "solver", "seed"))
         if not world:
             raise WrongUseError("no world is named; start with: --ros-args -p world:=FILE")
-        if solver not in ("", *(s.value for s in Solver)):
-            raise WrongUseError(f"solver is 'world' or 'quick', not '{solver}'")
         config = load_world(world, logged_diagnostics(self)).with_physics(
             solver=Solver(solver) if solver else None, seed=seed if seed >= 0 else None
         )
-        return Simulation(config, defer_images=True, diagnostics=logged_diagnostics(self))
+        engine, log = make_engine(self.settings["engine"], config.physics), logged_diagnostics(self)
+        return Simulation(config, engine=engine, defer_images=True, diagnostics=log)
 
     def start(self, simulation: Simulation) -> None:
         """Make the topics of a simulation, and publish what does not change.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import ode
+from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
@@ -109,7 +110,7 @@ class Assembly:
     first: Array = field(default_factory=lambda: np.zeros((0, 0)))
     now: Array = field(default_factory=lambda: np.zeros((2, 0)))
     turns: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    limited: Array = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    limited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     coordinates: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     good_gains: bytes = b""
 

@@ -130,7 +130,7 @@ class Memory:
         count = (int(addresses.max(initial=first)) - first) // _REAL_BYTES + 1
         # Only the numbers at the addresses are ever touched, not what lies between them.
         span = (ctypes.c_double * count).from_address(first)
-        self._numbers: Array = np.frombuffer(span, dtype=np.float64) if addresses.size else _NOTHING
+        self._numbers: Array = np.ctypeslib.as_array(span) if addresses.size else np.zeros(0)
         self._indices = (addresses - first) // _REAL_BYTES
         self.shape = addresses.shape
 
@@ -141,6 +141,3 @@ class Memory:
     def write(self, values: Array) -> None:
         """Put the numbers back."""
         self._numbers[self._indices] = values
-
-
-_NOTHING = np.zeros(0)

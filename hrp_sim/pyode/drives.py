@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import ode
+from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
@@ -21,6 +22,7 @@ from .binding import CFM, FMAX, SECOND_ROW, VEL
 from .coordinates import Coordinates
 from .vectors import rotate
 
+Switches = NDArray[np.bool_]
 Fault = tuple[int, int, int]  # kind, number of the body, index
 UNBOUNDED = 1e6  # stands for the missing end of a one-sided effort range
 _OFF = (0.0, 0.0, 0.0)
@@ -46,7 +48,8 @@ class Drives:
         self._any_bounded = bool(self._bounded.any())
         self._rotor = np.array([j.rotor_inertia for j in joints], dtype=np.float64) / step
         self._passive = self._rotor + np.array([j.damping for j in joints], dtype=np.float64)
-        self._limited, self._exceeds = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self._limited: Switches = np.zeros(n, np.bool_)
+        self._exceeds: Switches = np.zeros(n, np.bool_)
         for body, part in self._bodies:
             self._limited[part] = body.limited
             body.limited = self._limited[part]
@@ -218,7 +221,7 @@ class Drives:
         """Bound the efforts that exceeded: for the same step, taken again."""
         self._set_limited(self._limited | self._exceeds)
 
-    def _set_limited(self, limited: Array) -> None:
+    def _set_limited(self, limited: Switches) -> None:
         changed = np.flatnonzero(limited != self._limited)
         if len(changed):
             self._limited[:] = limited
@@ -290,8 +293,8 @@ def _is_surely_good(body: Assembly) -> bool:
     return True
 
 
-def _is_sane(values: Array, lowest: float) -> Array:
-    sane: Array = (values > -LARGEST_DRIVE) & (values < LARGEST_DRIVE) & (values >= lowest)
+def _is_sane(values: Array, lowest: float) -> Switches:
+    sane: Switches = (values > -LARGEST_DRIVE) & (values < LARGEST_DRIVE) & (values >= lowest)
     return sane
 
 

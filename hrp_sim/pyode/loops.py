@@ -25,7 +25,8 @@ def make_loop(world: Any, loops: Loops, i: int, a: Any, b: Any) -> Any:
         world: Of PyODE.
         loops: Of the body.
         i: Which of them.
-        a, b: The groups that it ties, None for the environment.
+        a: Group that it ties, None for the environment.
+        b: The other.
     """
     in_a = loops.R_a[i].ravel().tolist(), loops.p_a[i].tolist()
     in_b = loops.R_b[i].ravel().tolist(), loops.p_b[i].tolist()

@@ -57,9 +57,9 @@ class Motion:
         self._memory = Memory(_addresses(np.concatenate([none, *places]), _LINK_ROWS))
         groups = np.concatenate([none, *(b.addresses for b in bodies)])
         self._groups = Memory(_addresses(groups, GROUP_ROWS))
-        self.state = np.zeros(self._memory.shape)
+        n = sum(map(len, links))
+        self.state = np.zeros((len(_LINK_ROWS), n))
         self._is_fresh = False
-        n = self.state.shape[1]
         self._R = self.state[3:18].reshape(3, 5, n)
         self.v, self._w = self.state[18:21], self.state[21:26]
         self.w = self._w[:3]

@@ -160,7 +160,9 @@ class World:
         with self._use():
             self._arrange()
             _core.take_complaints()
-            if fault := self._drives.check():
+            with np.errstate(over="ignore"):  # of what is about to be refused
+                fault = self._drives.check()
+            if fault:
                 kind, number, index = fault
                 return kind, 0, number, index
             self._drives.begin()
