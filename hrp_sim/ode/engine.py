@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class OdeEngine:
         PhysicsError: A setting is not finite or has no sense.
     """
 
-    _world_type: ClassVar[type[_core.World]] = _core.World
+    _world_type: ClassVar[Any] = _core.World  # or what has its face
 
     def __init__(self, settings: PhysicsSettings) -> None:
         _check_settings(settings)
@@ -291,8 +291,8 @@ def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
     }
 
 
-def _make_world(world_type: type[_core.World], settings: PhysicsSettings) -> _core.World:
-    world = world_type(
+def _make_world(world_type: Any, settings: PhysicsSettings) -> _core.World:
+    world: _core.World = world_type(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,

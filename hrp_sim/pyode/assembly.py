@@ -92,6 +92,7 @@ class Assembly:
         limited: Whether their efforts are bounded by rows of their own.
         coordinates: Where they are in the joint vectors.
         good_gains: Those that were found good last.
+        no_push: What a wrench that pushes nothing is in bytes.
     """
 
     number: int
@@ -113,6 +114,7 @@ class Assembly:
     limited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     coordinates: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     good_gains: bytes = b""
+    no_push: bytes = b""
 
     @property
     def driven(self) -> list[Joint]:
@@ -180,6 +182,7 @@ def assemble(
     addresses = np.array([state_addresses(g) for g in groups], dtype=np.int64).reshape(-1, 5)
     contacts = np.array(flat.contacts, dtype=np.int32)
     made = Assembly(number, flat, *arrays, flat.links, groups, addresses, contacts)
+    made.no_push = bytes(arrays[2].force.nbytes)
     made.join(world, flat, joint_limits=joint_limits)
     touching_first = np.argsort(flat.geoms.material < 0, kind="stable")
     for k in touching_first.tolist():

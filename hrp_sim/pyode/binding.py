@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hrp_model.rigid import Array
 
 from ..engine import PhysicsError
-from ..ode import _core
+from ..ode import guard
 
 Indices = NDArray[np.int64]
 
@@ -63,7 +63,7 @@ def check_library() -> None:
     """
     if not _has(b"ODE_double_precision"):
         raise PhysicsError("PyODE is linked with an ODE of single precision; use --engine ode")
-    ours = ctypes.PyDLL(_core.__file__).dRandGetSeed
+    ours = ctypes.PyDLL(guard.EXTENSION).dRandGetSeed
     if _address(ours) != _address(get_random):
         raise PhysicsError("PyODE is linked with an ODE of its own; use --engine ode")
 

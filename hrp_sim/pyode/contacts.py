@@ -13,7 +13,7 @@ import ode
 from hrp_model.rigid import Array
 
 from ..articulation import STATIC, Contact
-from ..ode._core import guarded
+from ..ode.guard import guarded
 from .assembly import Assembly, Geom
 from .binding import APPROX1, BOUNCE, FDIR1, MOTION1, MU2
 from .motion import Motion
@@ -142,23 +142,24 @@ class Contacts:
         found = guarded(_collide, a.geom, b.geom)
         if not found:
             return
-        if len(found) > 1:
-            found = reduce(found, self._max_contacts)
+        told = [contact.getContactGeomParams() for contact in found]
         world, group, mu, bodies = self._world, self._group, pair.mu, pair.bodies
-        for contact in found:
+        add = self._sticking.add
+        for i in reduce(told, self._max_contacts):
+            contact, (p, normal, depth, _, _) = found[i], told[i]
             mode = APPROX1
             if pair.restitution > 0.0:
-                mode |= self._set_bounce(pair.restitution, contact)
+                mode |= self._set_bounce(pair.restitution, contact, normal)
             if pair.has_track:
-                mode |= _set_track(pair, 0, contact) or _set_track(pair, 1, contact)
-            if not self._sticking.add(contact, bodies, mu, may_stick=mode == APPROX1):
+                mode |= _set_track(pair, 0, contact, normal) or _set_track(pair, 1, contact, normal)
+            if not add((p, normal, depth), bodies, mu, may_stick=mode == APPROX1):
                 contact.setMode(mode)
                 contact.setMu(mu)
                 ode.ContactJoint(world, group, contact).attach(*bodies)
 
-    def _set_bounce(self, restitution: float, contact: Any) -> int:
+    def _set_bounce(self, restitution: float, contact: Any, normal: Vector) -> int:
         """Let a contact bounce; return what its mode gains. See ``contact_surface`` in C."""
-        pull = abs(dot(self._gravity, contact.getContactGeomParams()[1]))
+        pull = abs(dot(self._gravity, normal))
         contact.setBounce(restitution)
         contact.setBounceVel(max(BOUNCING_STEPS * pull * self._step, SLOWEST_BOUNCE))
         return BOUNCE
@@ -179,27 +180,34 @@ def forbid_overlaps(body: Assembly) -> list[tuple[int, int]]:
     return found
 
 
-def reduce(contacts: Sequence[Any], wanted: int) -> list[Any]:
-    """Return the best contacts: the deepest, then always the farthest from those kept."""
-    told = [c.getContactGeomParams() for c in contacts]
-    order = list(range(len(told)))
-    points, depths = [t[0] for t in told], [t[2] for t in told]
+def reduce(told: Sequence[Any], wanted: int) -> list[int]:
+    """Return the best contacts: the deepest, then always the farthest from those kept.
+
+    Args:
+        told: Point, normal, depth, ... of each contact.
+        wanted: Most that are kept.
+    """
+    count = len(told)
+    if count == 1:
+        return [0]
+    order = list(range(count))
+    depths = [t[2] for t in told]
     best = depths.index(max(depths))
-    distance = [inf] * len(told)
-    kept = []
-    last = min(wanted, len(told)) - 1
+    distance = [inf] * count
+    last = min(wanted, count) - 1
     for k in range(last + 1):
         chosen = order[best]
         order[best], distance[best] = order[k], distance[k]
         order[k] = chosen
-        kept.append(contacts[chosen])
         if k == last:
             break
-        x, y, z = points[chosen]
-        best, farthest = k + 1, -1.0
-        for i in range(k + 1, len(order)):
-            px, py, pz = points[order[i]]
-            px, py, pz = px - x, py - y, pz - z
+        x, y, z = told[chosen][0]
+        farthest = -1.0
+        for i in range(k + 1, count):
+            px, py, pz = told[order[i]][0]
+            px -= x
+            py -= y
+            pz -= z
             d = px * px + py * py + pz * pz
             if d < distance[i]:
                 distance[i] = d
@@ -208,8 +216,8 @@ def reduce(contacts: Sequence[Any], wanted: int) -> list[Any]:
             if d > farthest:
                 best, farthest = i, d
         if farthest < SAME_PLACE * SAME_PLACE:
-            break
-    return kept
+            return order[: k + 1]
+    return order[: last + 1]
 
 
 def _boxes_meet(a: Vector, b: Vector) -> bool:
@@ -274,7 +282,7 @@ def _pair(
     )
 
 
-def _set_track(pair: Pair, side: int, contact: Any) -> int:
+def _set_track(pair: Pair, side: int, contact: Any, normal: Vector) -> int:
     """Let the surface of a track run along its contact; return what the mode gains, or 0.
 
     See ``track_surface`` in C for the directions.
@@ -285,7 +293,7 @@ def _set_track(pair: Pair, side: int, contact: Any) -> int:
         return 0
     if group != STATIC:
         axis = rotate(owner.groups[group].getRotation(), axis)
-    x, y, z = cross(axis, contact.getContactGeomParams()[1])
+    x, y, z = cross(axis, normal)
     length = sqrt(x * x + y * y + z * z)
     if length < 1e-5:
         return 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hrp_model.rigid import Array
 
 from ..articulation import STATIC, JointKind
-from ..ode import _core
+from ..ode import guard
 from ..state import LARGEST_DRIVE, JointDrive
 from .assembly import Assembly, Joint
 from .binding import CFM, FMAX, SECOND_ROW, VEL
@@ -177,9 +177,9 @@ class Drives:
     def push(self) -> None:
         """Add what pushes the links from outside, each at its origin, for the next step."""
         for body, _ in self._bodies:
-            force, torque = body.wrench.force, body.wrench.torque
-            if not (force.any() or torque.any()):
+            if not _is_pushed(body):
                 continue
+            force, torque = body.wrench.force, body.wrench.torque
             for link in np.flatnonzero(body.links.group != STATIC).tolist():
                 group, p = body.group_of(link), body.links.p[link].tolist()
                 if force[link].any():
@@ -270,11 +270,9 @@ def _is_surely_good(body: Assembly) -> bool:
     """Tell quickly whether what a body's drives are told is good; False if not sure."""
     d = body.drive
     # A sum of squares that is small, and no NaN, has only small terms.
-    force, torque = body.wrench.force.ravel(), body.wrench.torque.ravel()
     if not (
         d.track_speed.dot(d.track_speed) < _LARGEST_SQUARE
-        and force.dot(force) < _LARGEST_SQUARE
-        and torque.dot(torque) < _LARGEST_SQUARE
+        and (not _is_pushed(body) or _wrench_is_sane(body).all())
     ):
         return False
     if not len(d.q):
@@ -304,15 +302,26 @@ def _fault(body: Assembly) -> Fault | None:
     for array in _told(d):
         sane = _is_sane(array, 0.0 if array is d.kp or array is d.kd else -LARGEST_DRIVE)
         if not sane.all():
-            return _core.FAULT_DRIVE, body.number, int(np.argmin(sane))
+            return guard.FAULT_DRIVE, body.number, int(np.argmin(sane))
     sane = _is_sane(d.track_speed, -LARGEST_DRIVE)
     if not sane.all():
-        return _core.FAULT_TRACK, body.number, int(np.argmin(sane))
-    force, torque = (np.abs(a).max(axis=1) for a in (body.wrench.force, body.wrench.torque))
-    sane = (force < LARGEST_DRIVE) & (torque < LARGEST_DRIVE)
+        return guard.FAULT_TRACK, body.number, int(np.argmin(sane))
+    sane = _wrench_is_sane(body)
     if not sane.all():
-        return _core.FAULT_WRENCH, body.number, int(np.argmin(sane))
+        return guard.FAULT_WRENCH, body.number, int(np.argmin(sane))
     return None
+
+
+def _is_pushed(body: Assembly) -> bool:
+    """Tell whether anything pushes a body from outside; comparing bytes is the fastest."""
+    force, torque = body.wrench.force.tobytes(), body.wrench.torque.tobytes()
+    return force != body.no_push or torque != body.no_push
+
+
+def _wrench_is_sane(body: Assembly) -> Switches:
+    force, torque = (np.abs(a).max(axis=1) for a in (body.wrench.force, body.wrench.torque))
+    sane: Switches = (force < LARGEST_DRIVE) & (torque < LARGEST_DRIVE)
+    return sane
 
 
 def _set_row(joint: Joint, row: int, values: tuple[float, float, float]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import Any, ClassVar
 
 from ..engine import PhysicsSettings
-from ..ode import OdeEngine, _core
+from ..ode import OdeEngine
 from .binding import check_library
 from .world import World
 
@@ -22,7 +22,7 @@ class PyOdeEngine(OdeEngine):
             that this package cannot share.
     """
 
-    _world_type: ClassVar[type[_core.World]] = cast("type[_core.World]", World)
+    _world_type: ClassVar[Any] = World
 
     def __init__(self, settings: PhysicsSettings) -> None:
         check_library()

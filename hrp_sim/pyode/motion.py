@@ -75,6 +75,10 @@ class Motion:
         self._now, self._before = np.zeros((2, 3, n)), np.zeros((2, 3, n))
         self._rates = np.zeros((2, 3, n))
         self._p, self._turned = np.zeros((3, n)), np.zeros((3, 3, n))
+        self._pose_factors = self._R[:, :3, None], self._local_R[:, None]
+        self._point_factors = self._R, self._local_p[:, None]
+        w, o = self._w, self._offset
+        self._cross_factors = (w[1:4], o[2:5]), (w[2:5], o[1:4])
         self._poses: list[tuple[Array, slice | Indices, Array]] = []
         self._changes: list[tuple[Array, slice | Indices, Array]] = []
         moving = [(b, found) for b, found in zip(self._bodies, links, strict=True) if len(found)]
@@ -176,21 +180,21 @@ class Motion:
         """Work out the links' velocities, and how far their origins lie from the groups'."""
         self._is_fresh = True
         product, offset, now = self._products[0], self._offset, self._now
-        np.multiply(self._R, self._local_p[:, None], out=product)
+        np.multiply(*self._point_factors, out=product)
         np.add(product[0], product[1], out=offset)
         np.add(offset, product[2], out=offset)
-        w = self._w
-        np.multiply(w[1:4], offset[2:5], out=now[0])
-        np.multiply(w[2:5], offset[1:4], out=now[1])
-        np.subtract(now[0], now[1], out=now[0])
-        np.add(now[0], self.v, out=now[0])
-        now[1] = self.w
+        v, w = now
+        np.multiply(*self._cross_factors[0], out=v)
+        np.multiply(*self._cross_factors[1], out=w)
+        np.subtract(v, w, out=v)
+        np.add(v, self.v, out=v)
+        np.copyto(w, self.w)
 
     def _write_poses(self) -> None:
         self._velocities()
         np.add(self.state[:3], self._offset[:3], out=self._p)
         product = self._products[1]
-        np.multiply(self._R[:, :3, None], self._local_R[:, None], out=product)
+        np.multiply(*self._pose_factors, out=product)
         np.add(product[0], product[1], out=self._turned)
         np.add(self._turned, product[2], out=self._turned)
         for target, rows, source in self._poses:

@@ -11,7 +11,7 @@ import ode
 
 from hrp_model.rigid import Array
 
-from ..ode._core import guarded
+from ..ode.guard import guarded
 
 
 class Rays:

@@ -54,11 +54,18 @@ class Sticking:
         """Begin to make the contacts of a step, maybe once more."""
         self._touches = 0
 
-    def add(self, contact: Any, bodies: tuple[Any, Any], mu: float, *, may_stick: bool) -> bool:
+    def add(
+        self,
+        contact: tuple[Vector, Vector, float],
+        bodies: tuple[Any, Any],
+        mu: float,
+        *,
+        may_stick: bool,
+    ) -> bool:
         """Make the joint of a contact if it shall stick; return whether it shall.
 
         Args:
-            contact: Of PyODE.
+            contact: Point, normal and depth.
             bodies: Those of its shapes, None for the environment; the normal points into the
                 first.
             mu: Coulomb coefficient.
@@ -68,9 +75,9 @@ class Sticking:
         self._touches += 1
         if not (may_stick and self._is_on and not self._none_sticks and number < self._room):
             return False
-        if mu <= 0.0 or self._waits.get(number, (0, 0))[0]:
+        if mu <= 0.0 or (self._waits and self._waits.get(number, (0, 0))[0]):
             return False
-        p, normal, depth = contact.getContactGeomParams()[:3]
+        p, normal, depth = contact
         first, second = bodies
         if not _is_at_rest(p, first, second):
             return False
@@ -89,7 +96,8 @@ class Sticking:
         joint.setAnchor(p)
         joint.setFeedback(True)
         if speed > 0.0:
-            away = [a + b * speed / rate for a, b in zip(p, normal, strict=True)]
+            (x, y, z), (a, b, c) = p, normal
+            away = (x + a * speed / rate, y + b * speed / rate, z + c * speed / rate)
             set_second_anchor(first, into_group(second, away, is_point=True))
         return joint
 

@@ -16,7 +16,7 @@ import ode
 from hrp_model.rigid import Array
 
 from ..articulation import Articulation
-from ..ode import _core
+from ..ode import guard
 from ..ode.saving import SavedBody
 from ..state import BodyMotion, ExternalWrench, JointDrive
 from . import binding
@@ -32,7 +32,7 @@ from .sticking import Sticking
 from .wrench import Wrenches
 
 Fault = tuple[int, int, int, int]
-_SOLVER_FAULT = (_core.FAULT_SOLVER, 0, 0)
+_SOLVER_FAULT = (guard.FAULT_SOLVER, 0, 0)
 
 
 class World:
@@ -157,28 +157,11 @@ class World:
 
     def step(self, count: int, /) -> Fault | None:
         """Advance; return None, or (fault, steps done, number of a body, index)."""
-        with self._use():
-            self._arrange()
-            _core.take_complaints()
-            with np.errstate(over="ignore"):  # of what is about to be refused
-                fault = self._drives.check()
-            if fault:
-                kind, number, index = fault
-                return kind, 0, number, index
-            self._drives.begin()
-            done, failure = self._steps(count)
-            self.complaints += _core.take_complaints()
-            if failure is None:
-                if count > 0:
-                    self._motion.write(self._step)
-                    self._drives.write()
-                    self._wrenches.write(self._saved, self._drives.applied)
-                return None
-            if done > 0:
-                self._motion.read()
-                self._motion.write_still(self._bodies)
-            kind, number, index = failure
-            return kind, done, number, index
+        self._take()  # as _use, but quicker
+        try:
+            return self._advance(count)
+        finally:
+            self._is_busy = False
 
     def cast_rays(
         self,
@@ -225,6 +208,13 @@ class World:
     @contextmanager
     def _use(self, *, even_broken: bool = False) -> Iterator[None]:
         """Have the world alone, and ODE ready for this thread."""
+        self._take(even_broken=even_broken)
+        try:
+            yield
+        finally:
+            self._is_busy = False
+
+    def _take(self, *, even_broken: bool = False) -> None:
         if self._is_closed:
             raise RuntimeError("the world is closed")
         if self._is_busy:
@@ -232,13 +222,32 @@ class World:
         if self.broken and not even_broken:
             raise RuntimeError("the world is broken; make another")
         self._is_busy = True
-        try:
-            if self._thread != threading.get_ident():
-                self._thread = threading.get_ident()
-                binding.prepare_thread()
-            yield
-        finally:
-            self._is_busy = False
+        if self._thread != threading.get_ident():
+            self._thread = threading.get_ident()
+            binding.prepare_thread()
+
+    def _advance(self, count: int) -> Fault | None:
+        self._arrange()
+        guard.take_complaints()
+        with np.errstate(over="ignore"):  # of what is about to be refused
+            bad = self._drives.check()
+        if bad:
+            kind, number, index = bad
+            return kind, 0, number, index
+        self._drives.begin()
+        done, failure = self._steps(count)
+        self.complaints += guard.take_complaints()
+        if failure:
+            if done > 0:
+                self._motion.read()
+                self._motion.write_still(self._bodies)
+            kind, number, index = failure
+            return kind, done, number, index
+        if count > 0:
+            self._motion.write(self._step)
+            self._drives.write()
+            self._wrenches.write(self._saved, self._drives.applied)
+        return None
 
     def _disarrange(self) -> None:
         """Forget what works on all bodies at once: one has come or gone."""
@@ -315,15 +324,15 @@ class World:
         self._drives.apply()
         try:
             self._contacts.make()
-            _core.guarded(self._solve, self._step)
-        except _core.OdeError:
+            guard.guarded(self._solve, self._step)
+        except guard.OdeError:
             self.broken = True  # ODE was left in the middle: its memory is not to be trusted
         else:
             self._contacts.clear()
         self._motion.read()
         if absurd := self._motion.find_absurd():
             body, group = absurd
-            return _core.FAULT_STATE, body.number, group
+            return guard.FAULT_STATE, body.number, group
         if self.broken:
             return _SOLVER_FAULT
         self._contacts.move(self._motion)

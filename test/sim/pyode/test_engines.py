@@ -108,7 +108,7 @@ def test_errors_of_ode_do_not_end_the_process():
 
 @needs_pyode
 def test_what_ode_fails_at_again_and_again_is_an_error_each_time():
-    from hrp_sim.ode._core import OdeError, guarded
+    from hrp_sim.ode.guard import OdeError, guarded
 
     ode = pytest.importorskip("ode")
     for _ in range(2 * sys.getrecursionlimit()):  # none of the calls that are left may count on
