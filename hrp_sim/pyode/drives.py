@@ -164,6 +164,9 @@ class Drives:
     def _apply_directly(self) -> None:
         """Give efforts without gains, and the middles of bounded ranges, to the bodies."""
         base, applied, free = self._base, self.applied, self._free
+        if not self._held and not base.any():
+            applied[:] = 0.0  # as where all joints are limp
+            return
         for i in self._held:
             applied[i] = self._middle[i]
             target = (base[i] - applied[i]) / self._damping[i]
