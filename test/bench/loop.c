@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FOUND = 128 };
+enum { FOUND = 512 };
 enum { FIXED, HINGE, SLIDER };
 enum { BOX, SPHERE, CYLINDER, CAPSULE, MESH };
 enum { NEVER, ALWAYS, UNLESS_OVERLAPPING };

@@ -117,6 +117,7 @@ physics:
   max_contacts: 8
   joint_limits: false
   self_collision: off
+  convex_meshes: true
   seed: 42
 bodies: []
 """)
@@ -135,6 +136,7 @@ bodies: []
         max_contacts=8,
         joint_limits=False,
         self_collision=False,
+        convex_meshes=True,
         seed=42,
     )
     assert config.physics.step_ns == 2_000_000
