@@ -96,10 +96,10 @@ class Pushes:
         self._take()
         rows = [np.concatenate([p.force, p.torque, p.point]) for p in self._lasting]
         return {
-            "push_bodies": np.array([p.target.name for p in self._lasting], dtype=np.str_),
-            "push_links": np.array([p.link for p in self._lasting], dtype=np.int64),
-            "push_wrenches": np.array(rows, dtype=np.float64).reshape(-1, 9),
-            "push_left_ns": np.array([p.left_ns for p in self._lasting], dtype=np.int64),
+            "body": np.array([p.target.name for p in self._lasting], dtype=np.str_),
+            "link": np.array([p.link for p in self._lasting], dtype=np.int64),
+            "wrench": np.array(rows, dtype=np.float64).reshape(-1, 9),
+            "left_ns": np.array([p.left_ns for p in self._lasting], dtype=np.int64),
         }
 
     @classmethod
@@ -111,18 +111,17 @@ class Pushes:
         Raises:
             PhysicsError: They make no sense, or act on bodies that there are not.
         """
-        texts = arrays.get("push_bodies", np.array([]))
-        n = texts.size
+        n = np.size(arrays.get("body", np.array([])))
         expected = {
-            "push_bodies": np.zeros(n, dtype=np.str_),
-            "push_links": np.zeros(n, dtype=np.int64),
-            "push_wrenches": np.zeros((n, 9)),
-            "push_left_ns": np.zeros(n, dtype=np.int64),
+            "body": np.zeros(n, dtype=np.str_),
+            "link": np.zeros(n, dtype=np.int64),
+            "wrench": np.zeros((n, 9)),
+            "left_ns": np.zeros(n, dtype=np.int64),
         }
-        check_arrays({k: v for k, v in arrays.items() if k.startswith("push_")}, expected)
+        check_arrays(arrays, expected)
         pushes = cls()
-        rows = (arrays[name].tolist() for name in ("push_bodies", "push_links", "push_left_ns"))
-        for wrench, body, link, left_ns in zip(arrays["push_wrenches"], *rows, strict=True):
+        rows = (arrays[name].tolist() for name in ("body", "link", "left_ns"))
+        for wrench, body, link, left_ns in zip(arrays["wrench"], *rows, strict=True):
             if body not in bodies or not 0 <= link < len(bodies[body].body.links):
                 raise PhysicsError("a push of the snapshot acts on a link that is not here")
             force, torque, point = wrench.reshape(3, 3).copy()

@@ -212,7 +212,11 @@ class Simulation:
     def save(self) -> Snapshot:
         """Return the whole state; a run that goes on from it is the same to the last bit."""
         self._take_commands()  # that is where they would have their effect
-        parts = {"physics": self.engine.save(), "simulation": self._save_own()}
+        parts = {
+            "physics": self.engine.save(),
+            "pushes": self._pushes.save(),
+            "simulation": self._save_own(),
+        }
         return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -226,8 +230,8 @@ class Simulation:
         """
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
-        pushes = Pushes.restored(own, self.bodies)
-        check_arrays(_without_pushes(own), _without_pushes(self._save_own()))
+        pushes = Pushes.restored(snapshot.part("pushes"), self.bodies)
+        check_arrays(own, self._save_own())
         self.engine.restore(physics)
         self._pushes = pushes
         self._commands.clear()
@@ -302,15 +306,10 @@ class Simulation:
                 self._controllers[name].command(command)
 
     def _save_own(self) -> dict[str, AnyArray]:
-        """Return what the engine does not know of."""
-        arrays = self._pushes.save()
+        """Return what drives the bodies, and since when their sensors are read."""
+        arrays: dict[str, AnyArray] = {}
         for name in self.bodies:
             arrays[f"{name}/origin_ns"] = np.array(self._watch.origin(name), dtype=np.int64)
         for name, controller in self._controllers.items():
             arrays |= {f"{name}/{key}": array for key, array in controller.save().items()}
         return arrays
-
-
-def _without_pushes(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """Return the arrays whose number and shapes are those of the bodies."""
-    return {name: array for name, array in arrays.items() if "/" in name}

@@ -174,8 +174,9 @@ typedef struct {
     dReal *friction, *restitution;
     int predict_sticking, none_sticks, takes;
     Touch *touch;
-    Habit *habit;
-    int touches, touch_room;
+    Habit *habit, *habit_before;  /* before: when the step began that is being taken */
+    int touches, touches_before;
+    int touch_room, touch_capacity;
 } World;
 
 /* _core_buffers.c */
@@ -236,10 +237,17 @@ PyObject *materials_set(World *world, PyObject *args);
 void materials_free(World *world);
 void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact);
 
+/* _core_wrench.c */
+int wrenches_check(const Body *body, Fault *fault);
+void wrenches_apply(Body *body);
+
 /* _core_sticking.c */
 void sticking_begin(World *world);
 void sticking_end(World *world);
 int sticking_fails(World *world);
+void sticking_undo(World *world);
+PyObject *world_habits(World *world, void *closure);
+int world_set_habits(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 

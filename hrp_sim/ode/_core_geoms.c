@@ -63,7 +63,8 @@ static int geom_add(Body *body, const Flat *flat, int k)
     geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
                flat_reals(flat, GEOM_R) + 9 * k);
     set->touching += material >= 0;
-    set->items[set->count++] = (Geom){.geom = geom, .link = link, .index = k, .material = material};
+    set->items[set->count++] =
+        (Geom){.geom = geom, .link = link, .material = material, .index = k};
     return 1;
 }
 

@@ -38,9 +38,10 @@ static void world_close(World *world)
     }
     free(world->touch);
     free(world->habit);
+    free(world->habit_before);
     world->touch = NULL;
-    world->habit = NULL;
-    world->touch_room = 0;
+    world->habit = world->habit_before = NULL;
+    world->touch_room = world->touch_capacity = world->touches = 0;
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -286,6 +287,8 @@ static PyGetSetDef properties[] = {
     {"complaints", (getter)world_complaints, NULL, "Messages of ODE's solver so far.", NULL},
     {"random", (getter)world_random, (setter)world_set_random, "State of the random order.",
      NULL},
+    {"habits", (getter)world_habits, (setter)world_set_habits,
+     "What is remembered of the contacts of the last step, two bytes each.", NULL},
     {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

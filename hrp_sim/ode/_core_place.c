@@ -20,7 +20,8 @@ static PyObject *world_place(World *world, PyObject *args, int rebase)
     if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_whole(world) ||
         (i = body_find(world, id)) < 0)
         return NULL;
-    if (flat_fetch(&flat, articulation, world->materials) == 0 && body_is_like(world->bodies[i], &flat)) {
+    if (flat_fetch(&flat, articulation, world->materials) == 0 &&
+        body_is_like(world->bodies[i], &flat)) {
         if (rebase)
             body_rebase(world, world->bodies[i], &flat);
         else

@@ -80,6 +80,7 @@ static int step_once(World *world, Fault *fault)
         int again = 0;
         if (!attempt(world, fault)) {
             state_restore(world);
+            sticking_undo(world);
             return 0;
         }
         for (int i = 0; i < world->count; i++)

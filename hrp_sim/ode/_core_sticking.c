@@ -18,24 +18,49 @@
 #define LONGEST_WAIT 127
 #define MOST_TAKES 3
 
-/* Make room for as many contacts as there may be; without it they are proper contacts. */
+/* Make room for contacts; returns 0 without memory. What is new is zero. */
+static int make_room(World *world, int room)
+{
+    if (room <= world->touch_capacity)
+        return 1;
+    size_t old = (size_t)world->touch_capacity, size = (size_t)room;
+    Habit *habit = realloc(world->habit, size * sizeof *habit);
+    if (habit)
+        world->habit = habit;
+    Habit *before = realloc(world->habit_before, size * sizeof *before);
+    if (before)
+        world->habit_before = before;
+    Touch *touch = realloc(world->touch, size * sizeof *touch);
+    if (touch)
+        world->touch = touch;
+    if (!habit || !before || !touch)
+        return 0;
+    memset(habit + old, 0, (size - old) * sizeof *habit);
+    world->touch_capacity = room;
+    return 1;
+}
+
+/* Make room for as many contacts as there may be; those beyond it are proper contacts. The
+ * room depends on the last step alone, not on the steps before, so that runs repeat. */
 void sticking_begin(World *world)
 {
     int room = 2 * world->touches + 64;
     world->none_sticks = 0;
     world->takes = 0;
-    if (!world->predict_sticking || room <= world->touch_room)
+    world->touches_before = world->touches;
+    if (!world->predict_sticking)
         return;
-    Habit *habit = realloc(world->habit, (size_t)room * sizeof *habit);
-    if (!habit)
-        return;
-    memset(habit + world->touch_room, 0, (size_t)(room - world->touch_room) * sizeof *habit);
-    world->habit = habit;
-    Touch *touch = realloc(world->touch, (size_t)room * sizeof *touch);
-    if (!touch)
-        return;
-    world->touch = touch;
-    world->touch_room = room;
+    world->touch_room = make_room(world, room) ? room : world->touch_capacity;
+    if (world->touch_room > 0)
+        memcpy(world->habit_before, world->habit, (size_t)world->touch_room * sizeof(Habit));
+}
+
+/* Forget the step that could not be taken. */
+void sticking_undo(World *world)
+{
+    world->touches = world->touches_before;
+    if (world->touch_room > 0)
+        memcpy(world->habit, world->habit_before, (size_t)world->touch_room * sizeof(Habit));
 }
 
 /* Forget everything: a run begins. */
@@ -43,7 +68,42 @@ void sticking_reset(World *world)
 {
     world->touches = 0;
     if (world->habit)
-        memset(world->habit, 0, (size_t)world->touch_room * sizeof *world->habit);
+        memset(world->habit, 0, (size_t)world->touch_capacity * sizeof *world->habit);
+}
+
+/* Return what is remembered of the contacts: wait and patience of each, a byte each. */
+PyObject *world_habits(World *world, void *Py_UNUSED(closure))
+{
+    int known = world->touches < world->touch_room ? world->touches : world->touch_room;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(Habit) * world->touches);
+    if (!bytes)
+        return NULL;
+    memset(PyBytes_AS_STRING(bytes), 0, sizeof(Habit) * (size_t)world->touches);
+    if (known > 0)
+        memcpy(PyBytes_AS_STRING(bytes), world->habit, sizeof(Habit) * (size_t)known);
+    return bytes;
+}
+
+/* Remember what was returned once. */
+int world_set_habits(World *world, PyObject *value, void *Py_UNUSED(closure))
+{
+    char *bytes;
+    Py_ssize_t size;
+    if (!value) {
+        PyErr_SetString(PyExc_TypeError, "habits cannot be deleted");
+        return -1;
+    }
+    if (PyBytes_AsStringAndSize(value, &bytes, &size) || !world_ready(world))
+        return -1;
+    int touches = (int)(size / (Py_ssize_t)sizeof(Habit));
+    sticking_reset(world);
+    if (!make_room(world, 2 * touches + 64)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    world->touches = touches;
+    memcpy(world->habit, bytes, sizeof(Habit) * (size_t)touches);
+    return 0;
 }
 
 static int is_at_rest(const dReal p[3], dBodyID a, dBodyID b)

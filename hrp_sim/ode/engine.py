@@ -26,6 +26,8 @@ _log = logging.getLogger("hrp_sim")
 
 _FARTHEST = 1e6  # [m], of a ray
 _NO_BODY = -1
+_END_OF_HABITS = 128  # each is less
+_MOST_CONTACTS = 1_000_000
 # A sudden change of speed may cost the solver one message; this many mean trouble.
 MANY_COMPLAINTS = 10
 
@@ -123,12 +125,14 @@ class OdeEngine:
     def save(self) -> dict[str, AnyArray]:
         """Return all that ``restore`` needs to go on to the last bit: copies, by name.
 
-        ``time_ns`` and ``random`` (), ``bodies`` (their names, in order), ``settings``
-        ("name=value" each), and what ``saving.Entry`` keeps of each body, as "BODY/...".
+        ``time_ns`` and ``random`` (), ``habits`` (contacts, 2; see _core_sticking.c), ``bodies``
+        (their names, in order), ``settings`` ("name=value" each), and what ``saving.Entry``
+        keeps of each body, as "BODY/...".
         """
         arrays: dict[str, AnyArray] = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "random": np.array(self._world.random, dtype=np.int64),
+            "habits": np.frombuffer(self._world.habits, np.uint8).reshape(-1, 2).astype(np.int32),
             "bodies": np.array(list(self._entries), dtype=np.str_),
             "settings": described(self._settings),
         }
@@ -151,10 +155,15 @@ class OdeEngine:
         check_settings(arrays, self._settings)
         fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
         order = check_bodies(arrays, fingerprints)
-        check_arrays(arrays, self.save())
-        time_ns, random = int(arrays["time_ns"]), int(arrays["random"])
-        if time_ns < 0 or not 0 <= random < 2**32:
-            raise PhysicsError("'time_ns' or 'random' of the snapshot is out of range")
+        contacts = len(np.atleast_1d(arrays.get("habits", ())))
+        check_arrays(arrays, self.save() | {"habits": np.zeros((contacts, 2), dtype=np.int32)})
+        time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
+        ranges = {"time_ns": 2**63, "random": 2**32, "habits": _END_OF_HABITS}
+        for name, end in ranges.items():
+            if np.any(arrays[name] < 0) or np.any(arrays[name] >= end):
+                raise PhysicsError(f"'{name}' of the snapshot is out of range")
+        if contacts > _MOST_CONTACTS:
+            raise PhysicsError("'habits' of the snapshot are those of too many contacts")
         parts = {name: _part(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
@@ -165,6 +174,7 @@ class OdeEngine:
                 self._stand(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
             entry.restore(self._world, parts[name])
         self._world.random = random
+        self._world.habits = habits.astype(np.uint8).tobytes()
         self._time_ns = time_ns
 
     def reset(self) -> None:

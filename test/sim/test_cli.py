@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from paths import MODELS
+from paths import MODELS, ROOT
 
 from hrp_sim.cli import main
 
 ARM = MODELS / "worlds" / "arm.yaml"
+HUMANOID = MODELS / "worlds" / "humanoid_in_room.yaml"
 MOVING_LINK = """\
 format: ChoreonoidBody
 format_version: 2.0
@@ -44,6 +48,33 @@ def test_a_run_sums_up_and_repeats_bit_by_bit(capsys):
     again = run(capsys, "run", ARM, "--duration", "0.5")[1]
     longer = run(capsys, "run", ARM, "--duration", "0.501")[1]
     assert state_hash(out) == state_hash(again) != state_hash(longer)
+
+
+@pytest.mark.parametrize("solver", ["world", "quick"])
+def test_a_saved_run_goes_on_as_if_it_had_not_stopped(capsys, tmp_path, solver):
+    state = tmp_path / "state.npz"
+    again = ("run", HUMANOID, "--solver", solver)
+    whole = run(capsys, *again, "--duration", "0.2")[1]
+    assert run(capsys, *again, "--duration", "0.05", "--save", state)[0] == 0
+    command = [sys.executable, "-m", "hrp_sim.cli", *map(str, again)]
+    command += ["--duration", "0.15", "--restore", str(state)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    rest = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+    assert state_hash(rest) == state_hash(whole)
+    assert "simulated 0.150 s" in rest
+
+
+def test_a_state_that_does_not_fit_is_refused_with_its_file(capsys, tmp_path):
+    state = tmp_path / "state.npz"
+    assert run(capsys, "run", ARM, "--duration", "0.01", "--save", state)[0] == 0
+    for arguments, words in (
+        ((HUMANOID,), "bodies that are not here: 'Floor', 'arm'"),
+        ((ARM, "--seed", "7"), "other settings: seed=0; here: seed=7"),
+    ):
+        status, out, err = run(capsys, "run", *arguments, "--restore", state, "--duration", "1")
+        assert (status, out) == (1, "")
+        assert f"error: '{state}'" in err
+        assert words in err
 
 
 def test_the_solver_can_be_chosen(capsys):
@@ -116,6 +147,9 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--every", "1"], 2, "--every needs --trace"),
         (["run", ARM, "--solver", "fast"], 2, "invalid choice: 'fast'"),
         (["run", ARM, "--listen"], 2, "--listen needs --ros"),
+        (["run", ARM, "--restore", "no.npz", "--duration", "1"], 1, "'no.npz': No such file"),
+        (["run", ARM, "--restore", ARM, "--duration", "1"], 1, "arm.yaml' is no snapshot"),
+        (["run", ARM, "--save", "/nowhere/x", "--duration", "0.01"], 1, "No such file"),
         (
             ["run", ARM, "--trace", "/nowhere/x", "--duration", "1"],
             1,

@@ -87,3 +87,21 @@ def test_a_rate_so_low_that_no_fraction_is_near_still_falls_due():
 def test_a_rate_must_be_positive_and_finite(rate):
     with pytest.raises(ValueError, match="positive and finite"):
         SampleClock(rate)
+
+
+def test_samples_count_from_the_origin_and_waiting_finds_the_next_one():
+    clock = SampleClock(400.0, origin_ns=3 * MS)
+    assert [t for t in range(4 * MS, 14 * MS, MS) if clock.is_due(t)] == [
+        6 * MS,
+        8 * MS,
+        11 * MS,
+        13 * MS,
+    ]
+    for start in range(3, 20):
+        skipped = SampleClock(400.0, origin_ns=3 * MS)
+        skipped.wait(start * MS)
+        stepped = SampleClock(400.0, origin_ns=3 * MS)
+        for t in range(4 * MS, (start + 1) * MS, MS):
+            stepped.is_due(t)
+        later = range((start + 1) * MS, 40 * MS, MS)
+        assert [skipped.is_due(t) for t in later] == [stepped.is_due(t) for t in later]

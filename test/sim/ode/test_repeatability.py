@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sim.ode.scenes import REVOLUTE, X, Y, at, child, floor, lone, moving, place
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.engine import PhysicsError, Solver
+from hrp_sim.engine import PhysicsError, Placement, Solver
 
 
 def tumbling(solver=Solver.WORLD, **settings):
@@ -132,13 +133,20 @@ def test_bodies_come_and_go_without_growth():
     shapes = (placed(Sphere(0.1)), placed(Box(np.full(3, 0.2))))
     links = (root(free=True, collision=shapes), child("A", "BASE", REVOLUTE, X, collision=shapes))
     thing = moving(Body(name="thing", links=links), at(z=1.0))
+    # Moved, its hinge is made anew: it is tied to the world.
+    base = Placement(name="base", body=Body(name="base", links=links), X_WL=at(y=5.0), fixed=True)
     engine, _ = world(floor())
 
     def cycle(count):
         for _ in range(count):
             engine.add_body(thing)
+            engine.add_body(base)
+            saved = engine.save()
+            engine.move_body(replace(base, X_WL=at(0.0, 5.0, 2.0)))
             engine.step(2)
+            engine.restore(saved)
             engine.reset()
+            engine.remove_body("base")
             engine.remove_body("thing")
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -179,3 +187,43 @@ def is_busy(engine):
     except RuntimeError as error:
         return "another thread" in str(error)
     return False
+
+
+def crowd():
+    """Thirty boxes on four contacts each; ten of them slide."""
+    shape = placed(Box(np.full(3, 0.1)))
+    rng = np.random.default_rng(4)
+    boxes = [
+        moving(
+            lone(shape, inertia=np.eye(3) / 600.0),
+            at(0.2 * (k % 6), 0.2 * (k // 6), 0.0499),
+            name=f"b{k}",
+            v=np.append(rng.uniform(-0.4, 0.4, 2), 0.0) * (k < 10),
+        )
+        for k in range(30)
+    ]
+    engine, *_ = world(floor(), *boxes)
+    return engine
+
+
+def test_a_reset_forgets_how_many_contacts_there_were():
+    engine, fresh = crowd(), crowd()
+    engine.step(300)
+    engine.reset()
+    engine.step(100)
+    fresh.step(100)
+    assert digest(engine) == digest(fresh)
+
+
+def test_a_crowd_of_contacts_goes_on_after_a_restore():
+    engine, fresh = crowd(), crowd()
+    engine.step(60)
+    saved = engine.save()
+    assert len(saved["habits"]) > 100
+    engine.step(100)
+    there = digest(engine)
+    engine.restore(saved)
+    engine.step(100)
+    fresh.restore(saved)
+    fresh.step(100)
+    assert digest(engine) == digest(fresh) == there

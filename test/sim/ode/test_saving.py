@@ -1,0 +1,251 @@
+"""A saved world goes on to the last bit, wherever and whatever came between."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from paths import ROOT
+from sim.ode.menagerie import drive, placements
+from sim.ode.scenes import REVOLUTE, X, at, fixed, lone, moving, one_joint, placed, world
+from sim.ode.test_moving import random_jump
+from sim.ode.test_repeatability import digest, tumbling
+
+from hrp_model.geometry import Sphere
+from hrp_sim.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.ode import OdeEngine
+
+FIELDS = ("p", "R", "v", "w", "a", "alpha", "force", "torque", "q", "dq", "effort")
+
+
+def zoo(solver=Solver.WORLD, first=None):
+    engine, *_ = world(*(placements() if first is None else first).values(), solver=solver)
+    drive(engine)
+    return engine
+
+
+def everything(engine):
+    """Return all that can be seen of a world, exactly."""
+    arrays = {"time": engine.state.time_ns}
+    for name, simulated in engine.state.bodies.items():
+        for field in FIELDS:
+            arrays[f"{name}.{field}"] = getattr(simulated.motion, field).tobytes()
+    return arrays
+
+
+def differing(a, b):
+    assert a.keys() == b.keys()
+    return [name for name in a if a[name] != b[name]]
+
+
+@pytest.mark.parametrize("solver", list(Solver))
+def test_it_goes_on_in_the_same_and_in_a_fresh_world(solver):
+    engine = zoo(solver)
+    engine.step(400)
+    saved, at_save = engine.save(), everything(engine)
+    assert np.any(saved["walker/joint_limited"])
+    assert saved["top/joint_turns"][0] >= 1
+    assert np.any(saved["walker/motion_force"])
+    engine.step(500)
+    there = everything(engine)
+    engine.restore(saved)
+    assert differing(everything(engine), at_save) == []
+    engine.step(500)
+    assert differing(everything(engine), there) == []
+    fresh = zoo(solver)
+    fresh.restore(saved)
+    assert differing(everything(fresh), at_save) == []
+    fresh.step(500)
+    assert differing(everything(fresh), there) == []
+
+
+@pytest.mark.parametrize("solver", list(Solver))
+def test_it_goes_on_after_bodies_came_went_and_jumped(solver):
+    """The fresh world has the bodies in their first order, unmoved."""
+    first = placements()
+    engine = zoo(solver, first)
+    rng = np.random.default_rng(7)
+    engine.step(100)
+    engine.remove_body("cone")
+    engine.remove_body("crank")
+    engine.add_body(moving(lone(placed(Sphere(0.2))), at(z=3.0), name="guest"))
+    engine.step(100)
+    for name in ("crank", "cone"):
+        engine.add_body(first[name])
+    for name in ("floor", "crank", "top"):
+        jump = random_jump(rng, first[name])
+        if name == "floor":
+            jump["X_WL"] = at(0.5, 0.2, -0.3)
+        engine.move_body(type(first[name])(**jump))
+    engine.step(100)
+    engine.remove_body("guest")
+    drive(engine)
+    engine.step(50)
+    saved = engine.save()
+    engine.step(300)
+    there = everything(engine)
+    fresh = zoo(solver)
+    fresh.step(10)
+    fresh.restore(saved)
+    fresh.step(300)
+    assert differing(there, everything(fresh)) == []
+    assert list(fresh.state.bodies) == list(engine.state.bodies)
+    fresh.reset()
+    fresh.step(50)
+    engine.reset()
+    engine.step(50)
+    assert differing(everything(engine), everything(fresh)) == []
+
+
+def test_another_process_goes_on_with_it(tmp_path):
+    """Ten seconds in one go, in two processes, and cut at three seconds: one state."""
+    code = (
+        "import sys\n"
+        "from sim.ode.test_saving import *\n"
+        "for solver in Solver:\n"
+        "    engine = tumbling(solver, time_step=0.002)\n"
+        "    if len(sys.argv) > 1:\n"
+        "        with np.load(sys.argv[1] + solver.value + '.npz') as file:\n"
+        "            engine.restore(dict(file))\n"
+        "    engine.step(5000 - engine.state.time_ns // 2_000_000)\n"
+        "    print(engine.state.time_ns, digest(engine))\n"
+    )
+    here = []
+    for solver in Solver:
+        engine = tumbling(solver, time_step=0.002)
+        engine.step(1500)
+        np.savez(tmp_path / f"{solver.value}.npz", **engine.save())
+        engine.step(3500)
+        here += ["10000000000", digest(engine)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "test")])}
+    for arguments in ([], [f"{tmp_path}/"]):
+        command = [sys.executable, "-c", code, *arguments]
+        run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        assert run.stdout.split() == here
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_happens_a_restored_world_is_the_same(seed):
+    """Random spawns, removals, jumps, pushes, steps, saves and restores."""
+    rng = np.random.default_rng(seed)
+    solver = list(Solver)[seed % 2]
+    first = placements()
+    engine = zoo(solver, {"floor": first["floor"]})
+    snapshots = []
+    for _ in range(60):
+        here = engine.state.bodies
+        name = str(rng.choice(list(first)))
+        action = rng.choice(["spawn", "remove", "jump", "push", "step", "save", "restore"])
+        if action == "spawn" and name not in here:
+            engine.add_body(first[name])
+            drive(engine)
+        elif action == "remove" and name in here and name != "floor":
+            engine.remove_body(name)
+            with pytest.raises(KeyError):
+                engine.remove_body(name)
+        elif action == "jump" and name in here and name != "floor":
+            engine.move_body(type(first[name])(**random_jump(rng, first[name])))
+        elif action == "push" and name in here:
+            here[name].wrench.force[:] = rng.uniform(-1.0, 1.0, here[name].wrench.force.shape)
+            here[name].wrench.torque[:] = rng.uniform(-0.1, 0.1, here[name].wrench.torque.shape)
+        elif action == "step":
+            engine.step(int(rng.integers(1, 30)))
+        elif action == "save":
+            saved = engine.save()
+            engine.step(20)
+            snapshots.append((saved, everything(engine)))
+        elif action == "restore" and snapshots:
+            saved, later = snapshots[int(rng.integers(len(snapshots)))]
+            if set(saved["bodies"].tolist()) == set(here):
+                engine.restore(saved)
+                engine.step(20)
+                assert differing(everything(engine), later) == []
+    saved, later = snapshots[-1]
+    fresh = zoo(solver, {name: first[name] for name in reversed(saved["bodies"].tolist())})
+    fresh.restore(saved)
+    fresh.step(20)
+    assert differing(everything(fresh), later) == []
+    for simulated in engine.state.bodies.values():
+        assert np.all(np.isfinite(simulated.motion.p))
+
+
+def test_a_snapshot_is_a_copy():
+    engine = zoo()
+    engine.step(10)
+    saved = engine.save()
+    kept = {name: array.copy() for name, array in saved.items()}
+    engine.step(100)
+    assert all(np.array_equal(saved[name], kept[name]) for name in saved)
+
+
+def test_a_world_whose_step_failed_can_be_restored():
+    engine, arm = world(fixed(one_joint(REVOLUTE, X)))
+    engine.step(10)
+    saved = engine.save()
+    arm.drive.effort[0] = 5e9
+    with pytest.raises(PhysicsError, match="absurd"):
+        engine.step()
+    engine.restore(saved)
+    engine.step(10)
+    assert engine.state.time_ns == 20_000_000
+
+
+def spoiled():
+    """Yield how a snapshot may be bad, and what is said of it."""
+    yield "bodies", lambda a: a["bodies"][:-1], "lacks bodies that are here: 'ball'"
+    yield "bodies", lambda a: np.append(a["bodies"], "x"), "bodies that are not here: 'x'"
+    yield "bodies", lambda a: np.append(a["bodies"], "top"), "twice"
+    yield "bodies", lambda _: np.zeros(3), "lacks 'bodies'"
+    yield "settings", lambda a: a["settings"][1:], "other settings: .*; here: time_step=0.001"
+    yield "top/fingerprint", lambda _: np.array("0" * 64), "body 'top' is not the one"
+    yield "top/drive_kp", None, "lacks 'top/drive_kp'"
+    yield "top/more", lambda _: np.zeros(1), "'top/more', which means nothing"
+    yield "walker/group_p", lambda a: a["walker/group_p"][:-1], r"shape \(3, 3\), not \(4, 3\)"
+    yield "walker/group_v", lambda a: a["walker/group_v"].astype(np.float32), "not of type float64"
+    yield "walker/group_v", lambda a: a["walker/group_v"].tolist(), "not of type float64"
+    yield "walker/group_v", lambda a: a["walker/group_v"] * np.nan, "not finite"
+    yield "walker/group_v", lambda a: a["walker/group_v"] + 1e6, "'walker/group_v'.*absurd"
+    yield "walker/group_quaternion", lambda a: a["walker/group_quaternion"] * 2.0, "unit length"
+    yield "walker/group_quaternion", lambda a: a["walker/group_quaternion"] * 0.0, "unit length"
+    yield "walker/group_R", lambda a: a["walker/group_R"][:, ::-1], "another rotation"
+    yield "top/base_R", lambda a: a["top/base_R"] * 1.1, "not a rotation"
+    yield "top/joint_turns", lambda a: a["top/joint_turns"] + 5, "does not fit 'joint_q'"
+    yield "top/joint_limited", lambda a: a["top/joint_limited"] + 7, "more than 0 and 1"
+    yield "time_ns", lambda _: np.array(-1), "out of range"
+    yield "random", lambda _: np.array(2**32), "'random' of the snapshot is out of range"
+    yield "habits", lambda _: np.zeros((3, 3), dtype=np.int32), r"shape \(3, 3\), not \(3, 2\)"
+    yield "habits", lambda _: np.full((3, 2), 128, dtype=np.int32), "'habits' .* out of range"
+    yield "habits", lambda _: np.zeros((3_000_000, 2), dtype=np.int32), "too many contacts"
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "words"), list(spoiled()), ids=[f"{n}-{w[:12]}" for n, _, w in spoiled()]
+)
+def test_what_does_not_fit_is_named_and_changes_nothing(name, spoil, words):
+    engine = zoo()
+    engine.step(30)
+    bad = engine.save()
+    if spoil is None:
+        del bad[name]
+    else:
+        bad[name] = spoil(bad)
+    engine.step(20)
+    before = everything(engine)
+    with pytest.raises(PhysicsError, match=words):
+        engine.restore(bad)
+    assert differing(everything(engine), before) == []
+    engine.step(20)
+
+
+def test_a_changed_model_or_setting_is_refused():
+    saved = zoo().save()
+    first = placements()
+    first["ball"] = moving(lone(placed(Sphere(0.11))), first["ball"].X_WL, name="ball")
+    changed, *_ = world(*first.values())
+    with pytest.raises(PhysicsError, match="body 'ball' is not the one"):
+        changed.restore(saved)
+    with pytest.raises(PhysicsError, match="solver='world'; here: solver='quick'"):
+        zoo(Solver.QUICK).restore(saved)
+    with pytest.raises(PhysicsError, match="bodies that are not here: 'floor', 'crank'"):
+        OdeEngine(PhysicsSettings()).restore(saved)

@@ -1,0 +1,52 @@
+"""Bodies that come and go in pictures."""
+
+import numpy as np
+from sim.render.scenes import (
+    LOOKING_ALONG_X,
+    body_of,
+    box_at,
+    glowing,
+    in_thread,
+    needs_opengl,
+    poses_of,
+)
+
+from hrp_model import Pose
+from hrp_sim.render import Pinhole, Renderer
+
+pytestmark = needs_opengl
+LENS = Pinhole(32, 32, 1.0, 0.01, 50.0)
+RED, GREEN = (255, 0, 0), (0, 255, 0)
+
+
+def wall(name, rgb, distance, links=1):
+    return body_of(name, *([(box_at((0.1, 40, 40), (distance, 0, 0), glowing(rgb)),)] * links))
+
+
+def test_a_picture_shows_who_is_there_in_any_thread(diagnostics):
+    far, near = wall("far", RED, 4.0), wall("near", GREEN, 2.0, links=2)
+    here, two = poses_of(Pose()), poses_of(Pose(), Pose())
+    renderer = Renderer({"far": far})
+    renderer.prepare(diagnostics)
+
+    def middle(**poses):
+        return tuple(int(c) for c in renderer.render(LENS, LOOKING_ALONG_X, poses)[16, 16])
+
+    assert middle(far=here) == RED
+    renderer.show({"far": far, "near": near}, diagnostics)
+    assert middle(far=here, near=two) == GREEN
+    assert in_thread(lambda: middle(far=here, near=two)) == GREEN
+    # Exposed before it came, or when another of its name was there.
+    assert middle(far=here) == RED
+    assert middle(far=here, near=here) == RED
+    renderer.show({"far": far}, diagnostics)
+    assert middle(far=here, near=two) == RED
+    renderer.show({}, diagnostics)
+    np.testing.assert_array_equal(middle(), np.rint(np.array([0.55, 0.7, 0.85]) * 255))
+
+
+def test_nothing_is_read_before_the_first_picture(diagnostics):
+    renderer = Renderer({})
+    renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
+    pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())})
+    assert tuple(pixels[16, 16]) == RED
