@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from .codes import CODES
+from .codes import CODES, Rule
 from .diagnostics import Diagnostic, Severity, Source, Span, counted
 
 # A model, as the user named it, and what was found in it.
@@ -176,9 +176,9 @@ def version_number() -> str:
     return ""
 
 
-def code_list() -> str:
-    """Return all codes with what they mean and what to do, a paragraph for each."""
-    return "\n".join(f"{code}\n    {rule.meaning}\n    {rule.hint}" for code, rule in CODES.items())
+def code_list(codes: Mapping[str, Rule] = CODES) -> str:
+    """Return codes with what they mean and what to do, a paragraph for each."""
+    return "\n".join(f"{code}\n    {rule.meaning}\n    {rule.hint}" for code, rule in codes.items())
 
 
 def summary(name: str, found: Iterable[Diagnostic]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -17,6 +17,7 @@ from rclpy.parameter import Parameter
 from .start import WrongUseError
 
 Value = bool | int | float | str
+_LARGEST = 2**63 - 1  # of a whole number in a message
 _KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -30,12 +31,12 @@ class Param:
     """A parameter. Its default fixes the type, its doc names the unit.
 
     Attributes:
-        minimum, maximum: Of a float; others have no limits.
+        minimum, maximum: Of a number, both included.
         read_only: Whether it can be set at the start only.
         choices: The words that a text may be; empty means any.
 
     Raises:
-        ValueError: Limits are given to something else than a float, or choices that the
+        ValueError: Limits are given to something else than a number, or choices that the
             default is none of.
     """
 
@@ -48,8 +49,8 @@ class Param:
     choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self._is_limited and not isinstance(self.default, float):
-            raise ValueError(f"parameter '{self.name}' has limits but is no float")
+        if self._is_limited and type(self.default) not in (int, float):
+            raise ValueError(f"parameter '{self.name}' has limits but is no number")
         if self.choices and self.default not in self.choices:
             raise ValueError(f"parameter '{self.name}' has choices but its default is none")
 
@@ -58,10 +59,9 @@ class Param:
         if type(value) is not type(self.default):
             advice = self._in_my_type(value)
             return f"{self.name} is {_KINDS[type(self.default)]}, not {value!r}{advice}"
-        if isinstance(value, float) and not self.minimum <= value <= self.maximum:
-            return (
-                f"{self.name} is in the range {self.minimum:g} .. {self.maximum:g}, not {value:g}"
-            )
+        if isinstance(value, int | float) and not self.minimum <= value <= self.maximum:
+            limits = f"{self.minimum:.10g} .. {self.maximum:.10g}"
+            return f"{self.name} is in the range {limits}, not {value:.10g}"
         if self.choices and value not in self.choices:
             return f"{self.name} is {self.alternatives}, not '{value}'"
         return ""
@@ -88,10 +88,13 @@ class Param:
         descriptor = ParameterDescriptor(description=self.doc, read_only=self.read_only)
         if self.choices:
             descriptor.additional_constraints = self.alternatives
-        if self._is_limited:
+        if self._is_limited and isinstance(self.default, float):
             descriptor.floating_point_range = [
                 FloatingPointRange(from_value=self.minimum, to_value=self.maximum)
             ]
+        elif self._is_limited:
+            least, most = max(self.minimum, -_LARGEST - 1), min(self.maximum, _LARGEST)
+            descriptor.integer_range = [IntegerRange(from_value=int(least), to_value=int(most))]
         return descriptor
 
 
@@ -288,10 +291,13 @@ SIM_NODE = (
     Param(
         "solver",
         "",
-        "How constraints are solved; empty means as the world file says.",
+        "How the constraints of a step are solved; empty means as the world file says.",
         choices=("", "world", "quick"),
     ),
-    Param("seed", -1, "Of the engine's random order; -1 means what the world file says."),
+    Param("time_step", 0.0, "Of the physics [s]; 0 = what the world file says.", 0.0, 0.1),
+    Param("iterations", 0, "Of the solver 'quick'; 0 = what the world file says.", 0, 10_000),
+    Param("joint_limits", True, "false leaves out the position limits of all joints."),
+    Param("seed", -1, "Of the random order; -1 = what the world file says.", -1, 2**32 - 1),
     Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", "", "Put before every TF frame name."),

@@ -45,6 +45,27 @@ _seed = _number(
     lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
 )
 
+_time_step = _number(
+    float,
+    "a number from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
+    lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
+)
+
+
+class _ListCodes(argparse.Action):
+    """Prints what the codes mean, like --help."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from hrp_model.report import code_list
+
+        from .codes import CODES
+
+        print(code_list(CODES))
+        parser.exit()
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -62,6 +83,14 @@ def _parser() -> argparse.ArgumentParser:
         default=ENGINES[0],
         help="physics: ode does everything; pyode needs python3-pyode, does primitives and "
         "common joints, and has the same results (default: %(default)s)",
+    )
+    run.add_argument("--time-step", type=_time_step, metavar="S", help="default: the world's")
+    run.add_argument(
+        "--no-joint-limits",
+        dest="joint_limits",
+        action="store_const",
+        const=False,
+        help="leave out the position limits of all joints",
     )
     run.add_argument("--solver", choices=[s.value for s in Solver], help="default: the world's")
     run.add_argument(
@@ -84,6 +113,12 @@ def _parser() -> argparse.ArgumentParser:
         "--listen",
         action="store_true",
         help="show what a second process hears of the topics, and fail if it misses any",
+    )
+    run.add_argument(
+        "--list-codes",
+        action=_ListCodes,
+        help="explain every code of a warning about a world, and exit; those about models are "
+        "explained by hrp-model check --list-codes",
     )
     bench = commands.add_parser("bench", help="measure the speed of this machine, as ratios")
     bench.add_argument("model", type=Path, nargs="?", help="default: the package's humanoid")

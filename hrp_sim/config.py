@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .control import HOLD, ControlSettings
 from .engine import PhysicsSettings, Placement, Solver
@@ -23,11 +24,22 @@ class WorldConfig:
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
     bodies: tuple[BodyEntry, ...] = ()
 
-    def with_physics(self, *, solver: Solver | None = None, seed: int | None = None) -> WorldConfig:
+    def with_physics(
+        self,
+        *,
+        solver: Solver | None = None,
+        seed: int | None = None,
+        time_step: float | None = None,
+        iterations: int | None = None,
+        joint_limits: bool | None = None,
+    ) -> WorldConfig:
         """Return the same world with other settings of physics; None leaves one as it is."""
-        physics = self.physics
-        if solver is not None:
-            physics = replace(physics, solver=solver)
-        if seed is not None:
-            physics = replace(physics, seed=seed)
-        return replace(self, physics=physics)
+        wanted = {
+            "solver": solver,
+            "seed": seed,
+            "time_step": time_step,
+            "iterations": iterations,
+            "joint_limits": joint_limits,
+        }
+        changes: dict[str, Any] = {k: v for k, v in wanted.items() if v is not None}
+        return replace(self, physics=replace(self.physics, **changes))

@@ -53,8 +53,9 @@ class JointControl:
 class ControlSettings:
     """How the joints of a body are driven until a command says otherwise.
 
-    Where a closed loop makes joints without an id follow from the others, they have no motor
-    of their own: they are left limp unless ``joints`` gives them a mode.
+    The formats number the joints that have motors. A joint without an id, of a body where others
+    have one or where a closed loop makes it follow from others, is left limp unless ``joints``
+    gives it a mode.
 
     Attributes:
         mode: POSITION holds the initial posture; VELOCITY and EFFORT start at zero.
@@ -125,7 +126,7 @@ class BodyController:
         self._refuse_unknown_joints(settings)
         self._kp, self._kd = _gains(simulated.body, settings, q, fixed=fixed)
         self._settings = settings
-        self._followers = _followers(simulated.body, settings)
+        self._passive = _passive(simulated.body, settings)
         self._initial = np.array(q, dtype=np.float64)
         self._target = self._initial.copy()
         self._approaching = False
@@ -141,7 +142,7 @@ class BodyController:
         self._approaching = False
         for name, i in self._joints.items():
             own = _mode_of(name, self._settings)
-            usual = ControlMode.EFFORT if i in self._followers else self._settings.mode
+            usual = ControlMode.EFFORT if i in self._passive else self._settings.mode
             mode = usual if own is None else own
             drive.kd[i] = 0.0 if mode is ControlMode.EFFORT else self._kd[i]
             drive.kp[i] = self._kp[i] if mode is ControlMode.POSITION else 0.0
@@ -263,18 +264,16 @@ def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> t
     return kp, kd
 
 
-def _followers(body: Body, settings: ControlSettings) -> set[int]:
-    """Return the joints without an id that move as closed loops make them, as elements of q."""
+def _passive(body: Body, settings: ControlSettings) -> set[int]:
+    """Return the joints that have no motor, as elements of q."""
+    unnumbered = {i for i, x in enumerate(body.moving_links) if x.joint.id is None}
+    if len(unnumbered) < len(body.moving_links):
+        return unnumbered
     if any(x.parent is not None and x.joint.type is JointType.FREE for x in body.links):
         return set()  # what moves freely may close a loop without these joints
-    driven = [
-        link.name
-        for link in body.moving_links
-        if link.joint.id is not None or _mode_of(link.joint.name, settings) is not None
-    ]
+    driven = [x.name for x in body.moving_links if _mode_of(x.joint.name, settings) is not None]
     closures = [LoopClosure(body, group, driven) for group in loop_groups(body)]
-    dependent = {int(i) for closure in closures for i in closure.dependent}
-    return {i for i in dependent if body.moving_links[i].joint.id is None}
+    return {int(i) for closure in closures for i in closure.dependent}
 
 
 def _mode_of(joint: str, settings: ControlSettings) -> ControlMode | None:

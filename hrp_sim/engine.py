@@ -46,6 +46,7 @@ class PhysicsSettings:
         cfm: Softness of the constraints.
         friction: Coulomb coefficient where the model names no material of the table.
         materials: How surfaces of materials that models name touch each other.
+        limit_correcting_velocity: Whether ``max_correcting_velocity`` counts.
         max_correcting_velocity: Of contacts that push bodies apart, in [m/s].
         surface_layer: Depth that contacts may keep, in [m].
         max_contacts: Contacts kept for a pair of shapes.
@@ -67,6 +68,7 @@ class PhysicsSettings:
     cfm: float = 1e-8
     friction: float = 1.0
     materials: MaterialTable = field(default_factory=MaterialTable)
+    limit_correcting_velocity: bool = True
     max_correcting_velocity: float = 0.01
     surface_layer: float = 1e-4
     max_contacts: int = 4
@@ -81,8 +83,15 @@ class PhysicsSettings:
         """The time step as an integer, in [ns]."""
         return round(self.time_step * NS_PER_S)
 
+    @property
+    def correcting_velocity(self) -> float:
+        """The most speed at which contacts push bodies apart, in [m/s]; infinity for any."""
+        return self.max_correcting_velocity if self.limit_correcting_velocity else inf
 
-# The range in which each number of PhysicsSettings makes sense; gravity has no range.
+
+# No element of gravity means as much as this, in [m/s^2].
+LARGEST_GRAVITY = 1e6
+# The range in which each other number of PhysicsSettings makes sense.
 PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
     "time_step": (1e-6, 0.1),
     "iterations": (1, 10_000),

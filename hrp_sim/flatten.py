@@ -30,6 +30,7 @@ from .articulation import (
 from .collision import flatten_shapes
 from .engine import PhysicsError, PhysicsSettings, Placement
 from .extra_joints import flatten_extra_joints
+from .magnitudes import check_magnitudes
 from .state import LARGEST_DRIVE
 
 _log = logging.getLogger("hrp_sim")
@@ -108,7 +109,8 @@ def start_state(placement: Placement) -> BodyState:
     """Return the state that a placement asks for.
 
     Raises:
-        PhysicsError: A number is not finite, the pose not rigid, or q or dq of the wrong shape.
+        PhysicsError: A number is not finite, or absurd, the pose not rigid, or q or dq of the
+            wrong shape.
     """
     body = placement.body
     if not _is_rigid(placement.X_WL):
@@ -132,6 +134,7 @@ def start_state(placement: Placement) -> BodyState:
         state.v[0], state.w[0] = placement.v, placement.w
     if not (np.all(np.isfinite(state.v[0])) and np.all(np.isfinite(state.w[0]))):
         raise link_error(placement, body.root, "its velocity is not finite")
+    check_magnitudes(placement)
     state.calc_forward_kinematics(velocity=True)
     return state
 

@@ -2,53 +2,46 @@
 
 Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
-Subscribed: ``joint_commands`` of each robot. Parameters: ``hrp_msgs.params.SIM_NODE``.
+Subscribed: ``joint_commands`` of each robot. Services: ``reset`` and ``pause``, once a run is
+served. Parameters: ``hrp_msgs.params.SIM_NODE``.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import rclpy
-from geometry_msgs.msg import WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
+from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode, logged_diagnostics
 from hrp_model.rigid import matrix_quaternion
-from hrp_msgs import names, qos
+from hrp_msgs import names, outputs, qos
 from hrp_msgs.clock import clock
-from hrp_msgs.image import ImageBuffer, camera_info
-from hrp_msgs.imu import imu
 from hrp_msgs.joint_command import joint_command
-from hrp_msgs.joint_state import joint_state
-from hrp_msgs.laser_scan import laser_scan
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.odometry import odometry
 from hrp_msgs.params import SIM_NODE, declare
 from hrp_msgs.start import WrongUseError, init_ros
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
-from hrp_msgs.wrench import wrench
 
+from .advice import advise, after_failure
 from .control import JointCommand
 from .darkroom import Darkroom
-from .engine import PhysicsError, Solver
+from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import make_engine
 from .load import load_world
 from .naming import name_bodies
@@ -58,134 +51,39 @@ from .sensors import (
     CameraSensor,
     Exposure,
     ForceSensor,
-    ImageReading,
     ImuSensor,
     JointSensor,
-    OdometryReading,
     OdometrySensor,
     RangeSensor,
-    ScanReading,
 )
+from .services import RunServices
 from .simulation import Simulation
 from .state import SimulatedBody
 
-
-@dataclass(frozen=True)
-class Route:
-    """How the readings of one kind of sensor become messages.
-
-    Attributes:
-        message: Class of the message.
-        topic: Topic from the sensor's token and whether it is the only one of its kind.
-        convert: Fills a message with a reading in the frame of this name, and returns it.
-        lazy: Whether the sensor is only read when somebody listens.
-    """
-
-    message: Any
-    topic: Callable[[str, bool], str]
-    convert: Callable[[Any, str, Any], Any]
-    lazy: bool = False
-
-
-def _scan_settings(r: ScanReading) -> dict[str, float]:
-    keys = ("angle_min", "angle_increment", "scan_time", "range_min", "range_max")
-    return {key: getattr(r, key) for key in keys}
-
-
 # A new sensor is one entry here. Odometry and cameras say more than one message.
-ROUTES: dict[type, Route] = {
-    JointSensor: Route(
-        JointState,
-        lambda _token, _alone: names.JOINT_STATES,
-        lambda r, _frame, m: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort, m),
-    ),
-    ImuSensor: Route(
-        Imu,
-        lambda token, alone: names.imu_topic(token, only_one=alone),
-        lambda r, frame, m: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration, m),
-    ),
-    ForceSensor: Route(
-        WrenchStamped,
-        lambda token, _alone: names.wrench_topic(token),
-        lambda r, frame, m: wrench(r.time_ns, frame, r.force, r.torque, m),
-    ),
-    RangeSensor: Route(
-        LaserScan,
-        lambda token, alone: names.scan_topic(token, only_one=alone),
-        lambda r, frame, _m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
-        lazy=True,
-    ),
+ROUTES: dict[type, outputs.Route] = {
+    JointSensor: outputs.JOINTS,
+    ImuSensor: outputs.IMU,
+    ForceSensor: outputs.WRENCH,
+    RangeSensor: outputs.SCAN,
 }
 
 
-class SensorOutput:
-    """The topic of one sensor, and the message that is filled anew for each reading."""
-
-    def __init__(self, node: Node, route: Route, topic: str, frame: str) -> None:
-        self.topics = [Topic(node, route.message, topic, qos.SENSOR)]
-        self._route = route
-        self._frame = frame
-        self._message = route.message()
-
-    def is_wanted(self) -> bool:
-        """Tell whether the sensor should be read."""
-        return not self._route.lazy or self.topics[0].has_listener()
-
-    def publish(self, reading: Any) -> None:
-        """Publish a reading."""
-        self.topics[0].publish(self._route.convert(reading, self._frame, self._message))
-
-
-class OdometryOutput:
-    """The true motion of a root, as odometry and, unless it is latched elsewhere, on /tf."""
-
-    def __init__(self, node: Node, topic: str, world: str, root: str, tf: Topic | None) -> None:
-        self.topics = [Topic(node, Odometry, topic, qos.SENSOR)]
-        self._frames = world, root
-        self._tf = tf
-        self._message = Odometry()
-
-    def is_wanted(self) -> bool:
-        """Tell that it is always read."""
-        return True
-
-    def publish(self, r: OdometryReading) -> None:
-        """Publish where the root is."""
-        pose, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
-        msg = odometry(r.time_ns, *self._frames, *pose, *twist, self._message)
-        self.topics[0].publish(msg)
-        if self._tf is not None:
-            self._tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
-
-
-class CameraOutput:
-    """The topics of one camera: image and camera_info, with one stamp."""
-
-    def __init__(self, node: Node, topics: tuple[str, str], frame: str) -> None:
-        kinds = zip((Image, CameraInfo), topics, strict=True)
-        self.topics = [Topic(node, message, topic, qos.SENSOR) for message, topic in kinds]
-        self._buffer = ImageBuffer()
-        self._frame = frame
-
-    def is_wanted(self) -> bool:
-        """Tell whether the camera should take pictures."""
-        return any(topic.has_listener() for topic in self.topics)
-
-    def publish(self, r: ImageReading) -> None:
-        """Publish a picture."""
-        image, info = self.topics
-        image.publish(self._buffer.image(r.time_ns, self._frame, r.pixels))
-        height, width = r.pixels.shape[:2]
-        info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))
-
-
 class SimNode(Node):
-    """Publishes a simulation. Whoever steps it calls ``publish`` after every step."""
+    """Publishes a simulation. Whoever steps it calls ``publish`` after every step.
+
+    Attributes:
+        settings: Values of the parameters by name.
+        after_failure: What to look for if the physics fails.
+    """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("sim_node", **node_options)
         self.settings = declare(self, SIM_NODE)
-        self._outputs: dict[str, Any] = {}  # one of the classes above for each sensor
+        self.after_failure = ""
+        self._run_services: RunServices | None = None
+        self._time_ns = 0
+        self._outputs: dict[str, Any] = {}  # one of ``hrp_msgs.outputs`` for each sensor
         self._simulation: Simulation | None = None
 
     def load(self) -> Simulation:
@@ -196,14 +94,27 @@ class SimNode(Node):
             PhysicsError: The physics cannot take a body.
             WrongUseError: A parameter makes no sense.
         """
-        world, solver, seed = (self.settings[key] for key in ("world", "solver", "seed"))
-        if not world:
+        settings = self.settings
+        if not settings["world"]:
             raise WrongUseError("no world is named; start with: --ros-args -p world:=FILE")
-        config = load_world(world, logged_diagnostics(self)).with_physics(
-            solver=Solver(solver) if solver else None, seed=seed if seed >= 0 else None
+        least, most = PHYSICS_RANGES["time_step"]
+        if 0.0 < (time_step := settings["time_step"]) < least:
+            raise WrongUseError(f"time_step is 0 or from {least:g} to {most:g}, not {time_step:g}")
+        diagnostics = logged_diagnostics(self)
+        config = load_world(settings["world"], diagnostics).with_physics(
+            solver=Solver(settings["solver"]) if settings["solver"] else None,
+            time_step=time_step or None,
+            iterations=settings["iterations"] or None,
+            joint_limits=None if settings["joint_limits"] else False,
+            seed=settings["seed"] if settings["seed"] >= 0 else None,
         )
-        engine, log = make_engine(self.settings["engine"], config.physics), logged_diagnostics(self)
-        return Simulation(config, engine=engine, defer_images=True, diagnostics=log)
+        engine = make_engine(settings["engine"], config.physics)
+        simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
+        found = advise(config)
+        for advice in found:
+            diagnostics.add(advice)
+        self.after_failure = after_failure(config.physics, found)
+        return simulation
 
     def start(self, simulation: Simulation) -> None:
         """Make the topics of a simulation, and publish what does not change.
@@ -229,14 +140,27 @@ class SimNode(Node):
         self._darkroom = Darkroom(cameras, lambda name, image: self._outputs[name].publish(image))
         simulation.wanted = lambda name: self._outputs[name].is_wanted()
 
+    def serve(self, runner: Runner) -> None:
+        """Let others pause and reset the run that publishes here."""
+        self._run_services = RunServices(self, runner, self.after_failure)
+
+    def tell_failure(self, error: PhysicsError) -> None:
+        """Say that the physics failed, and what to do."""
+        if self._run_services is not None:
+            self._run_services.tell_failure(error)
+
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
         own = [self._clock_topic, self._tf, self._tf_static]
+        own += [] if self._run_services is None else [self._run_services.topic]
         return own + [topic for output in self._outputs.values() for topic in output.topics]
 
     def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
         """Publish the readings of one step, and the clock when it is due."""
+        if time_ns < self._time_ns:  # time began anew
+            self._clock_ticks.reset()
+        self._time_ns = time_ns
         if self._clock_ticks.is_due(time_ns):
             self._clock_topic.publish(clock(time_ns))
         for name, reading in readings.items():
@@ -269,15 +193,15 @@ class SimNode(Node):
             frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
             if isinstance(sensor, OdometrySensor):
                 topic, tf = naming.topic(names.ODOMETRY), None if is_fixed else self._tf
-                self._outputs[key] = OdometryOutput(self, topic, world, root, tf)
+                self._outputs[key] = outputs.OdometryOutput(self, topic, world, root, tf)
             elif isinstance(sensor, CameraSensor):
                 image, info = map(naming.topic, names.image_topics(token))
-                self._outputs[key] = CameraOutput(self, (image, info), frame)
+                self._outputs[key] = outputs.CameraOutput(self, (image, info), frame)
             else:
                 route = ROUTES[type(sensor)]
                 alone = sum(type(s) is type(sensor) for s in sensors.values()) == 1
                 topic = naming.topic(route.topic(token, alone))
-                self._outputs[key] = SensorOutput(self, route, topic, frame)
+                self._outputs[key] = outputs.SensorOutput(self, route, topic, frame)
         if not body.is_static:
             self._listen(name, naming.topic(names.JOINT_COMMANDS))
         if not is_fixed:
@@ -327,6 +251,10 @@ class RosSession:
             self._executor.add_node(node)
         self._thread.start()
 
+    def serve(self, runner: Runner) -> None:
+        """Let others pause and reset a run of this simulation from now on."""
+        self.node.serve(runner)
+
     def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
         """Publish the readings of one step, and where they have moved the links."""
         self.node.publish(time_ns, readings)
@@ -371,15 +299,16 @@ def _run() -> int:
     """Run to the end; a world whose physics failed stands still until then, and answers."""
     with StopSignals() as signals, closing(RosSession({})) as session:
         factor = session.node.settings["real_time_factor"]
-        runner = Runner(session.simulation, session.publish, real_time_factor=factor)
+        runner = Runner(
+            session.simulation,
+            session.publish,
+            real_time_factor=factor,
+            on_failure=session.node.tell_failure,
+        )
+        session.serve(runner)
         signals.stop(runner)
         runner.run()
-        if runner.error is None:
-            return 0
-        advice = "mend the world or the commands, end this node with Ctrl-C and start it again"
-        session.node.get_logger().error(f"the simulation stands still: {runner.error}; {advice}")
-        runner.wait_for_stop()
-        return 1
+        return 0 if runner.error is None else 1
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.live import Live
@@ -18,6 +18,7 @@ from rich.live import Live
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.resources import share_folder
 
+from .advice import advise, after_failure
 from .board import Board, Line
 from .engine import PhysicsError, Solver
 from .engines import make_engine
@@ -28,6 +29,9 @@ from .schedule import NS_PER_S
 from .simulation import Simulation
 from .snapshot import Snapshot
 from .trace import TraceWriter
+
+if TYPE_CHECKING:
+    from .node import RosSession
 
 GOOD, PROBLEM = 0, 1
 REFRESH_HZ = 4
@@ -50,11 +54,17 @@ def run(options: argparse.Namespace) -> int:
 def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     diagnostics = Diagnostics(listener=_print_warning)
     config = load_world(options.world, diagnostics).with_physics(
-        solver=Solver(options.solver) if options.solver else None, seed=options.seed
+        solver=Solver(options.solver) if options.solver else None,
+        seed=options.seed,
+        time_step=options.time_step,
+        joint_limits=options.joint_limits,
     )
     # Nobody looks at images here.
     engine = make_engine(options.engine, config.physics)
     simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
+    found = advise(config)
+    for advice in found:
+        diagnostics.add(advice)
     counts: Counter[str] = Counter()
 
     def on_step(_: int, readings: Mapping[str, Any]) -> None:
@@ -63,7 +73,8 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     def lines() -> list[Line]:
         return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
-    status = _step(options, simulation, on_step, lines, signals, default_factor=0.0)
+    hint = after_failure(config.physics, found)
+    status = _step(options, simulation, on_step, lines, signals, hint, default_factor=0.0)
     simulation.close()
     return status
 
@@ -89,8 +100,9 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     }
     if options.solver:
         parameters["solver"] = options.solver
-    if options.seed is not None:
-        parameters["seed"] = options.seed
+    for name in ("seed", "time_step", "joint_limits"):
+        if (value := getattr(options, name)) is not None:
+            parameters[name] = value
     session = RosSession(parameters)
     with ExitStack() as stack:
         stack.callback(session.close)
@@ -111,8 +123,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
             listener.settle()
             return listener.missed()
 
-        ran = (session.simulation, session.publish, lines, signals)
-        return _step(options, *ran, default_factor=1.0, missed=missed)
+        ran = (session.simulation, session.publish, lines, signals, session.node.after_failure)
+        return _step(options, *ran, default_factor=1.0, missed=missed, session=session)
 
 
 def _give_dds_room() -> None:
@@ -135,13 +147,16 @@ def _step(
     on_step: OnStep,
     lines: Callable[[], list[Line]],
     signals: StopSignals,
+    hint: str,
     *,
     default_factor: float,
     missed: Callable[[], list[str]] = list,
+    session: RosSession | None = None,
 ) -> int:
     """Run to the end, show the table meanwhile, and sum up.
 
     ``missed`` tells what else went wrong; a run that was stopped before its end is not judged.
+    ``hint`` says what to look for if the physics fails, which ends a run.
     """
     factor = default_factor if options.rtf is None else options.rtf
     console = Console()
@@ -153,6 +168,8 @@ def _step(
             trace.write(simulation.state)
             on_step = _also_trace(on_step, trace, simulation)
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
+        if session is not None:
+            session.serve(runner)
         signals.stop(runner)
         board = Board(options.world, runner, lines, listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
@@ -164,7 +181,7 @@ def _step(
     if options.save:
         simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
-    problems += [] if runner.error is None else [str(runner.error)]
+    problems += [] if runner.error is None else [f"{runner.error}\nhint: {hint}"]
     console.print(board)
     console.print(
         f"simulated {simulated:.3f} s in {elapsed:.3f} s: "

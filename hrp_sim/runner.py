@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
-from math import inf
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as OutOfTime
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .engine import PhysicsError
 from .schedule import NS_PER_S
@@ -16,30 +19,44 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 OnStep = Callable[[int, Mapping[str, object]], None]
+_T = TypeVar("_T")
 
 # After falling behind by more than this the clock is set anew: a hitch is not followed by
 # a burst of steps. In [s].
 MAX_LAG = 0.1
 # Real-time factor is measured over windows of this length. In [s].
 WINDOW = 0.5
-# Longer sleeps are cut into naps, between which ``stop`` is noticed. In [s].
+# Longer sleeps are cut into naps, between which ``stop`` and ``call`` are noticed. In [s].
 NAP = 0.02
+# How long ``call`` waits for a step that takes its time. In [s].
+PATIENCE = 10.0
+_NEVER = -1
+
+
+class NotRunningError(RuntimeError):
+    """Nobody steps the simulation, so nobody can do what was asked for."""
 
 
 class Runner:
-    """Runs a simulation in the thread that calls ``run``.
+    """Runs a simulation in the thread that calls ``run``; everything else is for any thread.
+
+    While it stands still, paused or after a failure of the physics, it costs next to nothing
+    and goes on to take calls; when it goes on there is no burst of steps to catch up.
 
     Args:
         simulation: What to step.
         on_step: Called after every step with the time in [ns] and the readings that fell due.
         real_time_factor: Simulated per real second; 0 runs as fast as possible.
-        duration: ``run`` ends before the step that would lead beyond this much simulated
-            time, in [s]; None runs until ``stop``.
+        duration: ``run`` ends after as many whole steps as this much simulated time holds, in
+            [s]; None runs until ``stop``.
+        on_failure: Called when the physics fails; the world then stands still until ``reset``
+            or ``resume``. Without it a failure ends ``run``.
 
     Attributes:
         simulation: What is stepped.
         measured_factor: Simulated per real second over the last ``WINDOW``; 0 before its end.
-        error: Why the physics failed, or None.
+        error: Why the physics failed and the world stands still, or None.
+        paused: Whether ``pause`` was called, and ``resume`` not since.
         stopped: Whether ``stop`` was called.
     """
 
@@ -50,23 +67,66 @@ class Runner:
         *,
         real_time_factor: float = 1.0,
         duration: float | None = None,
+        on_failure: Callable[[PhysicsError], None] | None = None,
     ) -> None:
         self.simulation = simulation
         self.measured_factor = 0.0
         self.error: PhysicsError | None = None
-        self._factor = real_time_factor
-        self._on_step = on_step
-        self._duration_ns = inf if duration is None else round(duration * NS_PER_S)
+        self.paused = False
         # No threading.Event: its lock might be held by the very code that a signal interrupts.
         self.stopped = False
+        self._factor = real_time_factor
+        self._on_step = on_step
+        self._on_failure = on_failure
+        self._duration_ns = None if duration is None else round(duration * NS_PER_S)
+        self._calls: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._thread: int | None = None
+        self._ended = False
 
     def stop(self) -> None:
-        """End ``run`` before its next step. May be called from any thread or signal handler."""
+        """End ``run`` before its next step. May be called from a signal handler, too."""
         self.stopped = True
 
-    def wait_for_stop(self) -> None:
-        """Return when ``stop`` is called."""
-        self._sleep(inf)
+    def pause(self) -> None:
+        """Stand still before the next step."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Go on, also after a failure: where its cause is still there, it comes again."""
+        self.error = None
+        self.paused = False
+
+    def reset(self) -> None:
+        """Put the world back to its start, at time zero; a failure is over, a pause is not.
+
+        Raises:
+            NotRunningError: Nobody runs the simulation.
+            PhysicsError: The physics cannot be put back.
+        """
+        self.call(self._reset)
+
+    def call(self, action: Callable[[], _T], patience: float = PATIENCE) -> _T:
+        """Have something done between two steps by the thread that runs; return its result.
+
+        Args:
+            action: What to do. What it raises is raised here.
+            patience: How long to wait for its turn, in [s].
+
+        Raises:
+            NotRunningError: It was not done: ``run`` has ended, or takes no call for so long.
+        """
+        if threading.get_ident() == self._thread:
+            return action()
+        future: Future[_T] = Future()
+        self._calls.append((future, action))
+        if self._ended:
+            future.cancel()
+        try:
+            return future.result(patience)
+        except (CancelledError, OutOfTime):
+            if not future.cancel():  # it has just begun, or raised this itself
+                return future.result()
+            raise NotRunningError("the simulation does not run") from None
 
     def run(self) -> None:
         """Step until the duration is over, ``stop`` is called or the physics fails.
@@ -74,39 +134,80 @@ class Runner:
         A failure of the physics is kept in ``error``: the world stays as it was before the
         failing step.
         """
+        self._thread, self._ended = threading.get_ident(), False
+        try:
+            self._run()
+        finally:
+            self._thread, self._ended = None, True
+            for future, _ in list(self._calls):
+                future.cancel()
+
+    def _run(self) -> None:
         simulation = self.simulation
         step_ns = simulation.engine.settings.step_ns
-        origin = window_start = time.monotonic()
-        origin_ns = window_ns = simulation.state.time_ns
-        end_ns = origin_ns + self._duration_ns
+        left = None if self._duration_ns is None else self._duration_ns // step_ns
+        now_ns = _NEVER
         while not self.stopped:
-            now_ns = simulation.state.time_ns
-            if now_ns + step_ns > end_ns:
-                return
+            self._do_calls()
+            if self.paused or self.error is not None:
+                now_ns, self.measured_factor = _NEVER, 0.0
+                time.sleep(NAP)
+                continue
+            if simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
+                now_ns = simulation.state.time_ns
+                self._origin = self._window = (time.monotonic(), now_ns)
+            if (ahead := self._ahead(now_ns)) > 0.0:
+                time.sleep(min(ahead, NAP))
+                continue
+            if left is not None:
+                if left == 0:
+                    return
+                left -= 1
             try:
                 readings = simulation.step()
             except PhysicsError as error:
                 self.error = error
-                return
+                if self._on_failure is None:
+                    return
+                self._on_failure(error)
+                continue
             now_ns += step_ns
             self._on_step(now_ns, readings)
-            wall = time.monotonic()
-            if wall - window_start >= WINDOW:
-                self.measured_factor = (now_ns - window_ns) / NS_PER_S / (wall - window_start)
-                window_start, window_ns = wall, now_ns
-            if self._factor <= 0.0:
-                continue
-            ahead = origin + (now_ns - origin_ns) / NS_PER_S / self._factor - wall
-            if ahead > 0.0:
-                self._sleep(ahead)
-            elif ahead < -MAX_LAG:
-                origin, origin_ns = wall, now_ns
+            self._measure(now_ns)
 
-    def _sleep(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while seconds > 0.0 and not self.stopped:
-            time.sleep(min(seconds, NAP))
-            seconds = end - time.monotonic()
+    def _reset(self) -> None:
+        self.simulation.reset()
+        self.error = None
+
+    def _do_calls(self) -> None:
+        while self._calls:
+            future, action = self._calls.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = action()
+            except Exception as error:  # it belongs to the caller, not to who runs
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+    def _ahead(self, now_ns: int) -> float:
+        """Return how long the next step has to wait, in [s]."""
+        if self._factor <= 0.0:
+            return 0.0
+        wall = time.monotonic()
+        origin, origin_ns = self._origin
+        ahead = origin + (now_ns - origin_ns) / NS_PER_S / self._factor - wall
+        if ahead < -MAX_LAG:
+            self._origin = wall, now_ns
+        return ahead
+
+    def _measure(self, now_ns: int) -> None:
+        wall = time.monotonic()
+        start, start_ns = self._window
+        if wall - start >= WINDOW:
+            self.measured_factor = (now_ns - start_ns) / NS_PER_S / (wall - start)
+            self._window = wall, now_ns
 
 
 class StopSignals:

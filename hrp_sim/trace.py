@@ -26,10 +26,13 @@ class TraceWriter:
     def __init__(self, path: Path, period: float | None = None) -> None:
         self._file = path.open("w", encoding="utf-8")
         self._period_ns = 0 if period is None else round(period * NS_PER_S)
-        self._next_ns = 0
+        self._next_ns = self._last_ns = 0
 
     def write(self, state: WorldState) -> None:
         """Write a line if one is due."""
+        if state.time_ns < self._last_ns:  # time began anew
+            self._next_ns = 0
+        self._last_ns = state.time_ns
         if state.time_ns < self._next_ns:
             return
         if self._period_ns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,15 +16,14 @@ from hrp_model.yaml_nodes import Mapping, Node, Scalar
 
 from .config import BodyEntry, WorldConfig
 from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
-from .engine import PHYSICS_RANGES, PhysicsSettings, Placement, Solver
+from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
 from .materials import MaterialTable
+from .physics_file import read_physics
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
-_INTEGERS = ("iterations", "max_contacts", "seed")
-_SWITCHES = ("joint_limits", "self_collision", "convex_meshes", "predict_sticking")
 
 
 class WorldReader:
@@ -56,24 +55,9 @@ class WorldReader:
         return WorldConfig(physics=settings, bodies=tuple(entries))
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
-        values: dict[str, Any] = {}
-        for key, (low, high) in PHYSICS_RANGES.items():
-            read = node.integer if key in _INTEGERS else node.number
-            number = read(key, default=None)
-            if number is not None and self._in_range(node, key, number, low, high):
-                values[key] = number
-        for key in _SWITCHES:
-            switch = node.boolean(key, default=None)
-            if switch is not None:
-                values[key] = switch
-        words = {solver.value: solver for solver in Solver}
-        values["solver"] = node.choice("solver", choices=words, default=Solver.WORLD)
-        gravity = node.numbers("gravity", count=3, default=None)
-        if gravity is not None:
-            values["gravity"] = tuple(gravity.tolist())
-        values["materials"] = self._materials(node)
+        settings = replace(read_physics(node), materials=self._materials(node))
         node.finish()
-        return replace(PhysicsSettings(), **values)
+        return settings
 
     def _materials(self, node: Mapping) -> MaterialTable:
         """Read the table of materials, written here or in a file that is named here."""
@@ -82,13 +66,6 @@ class WorldReader:
             return load_materials(written.text, self._folder, self._diagnostics, written.span)
         inside = node.mapping("materials")
         return MaterialTable() if inside is None else read_materials(inside, self._diagnostics)
-
-    def _in_range(self, node: Mapping, key: str, value: float, low: float, high: float) -> bool:
-        if low <= value <= high:
-            return True
-        message = f"'{key}' must lie between {low:.10g} and {high:.10g}, not {value:g}"
-        self._diagnostics.error("out-of-range", message, node.at(key))
-        return False
 
     def _body(self, node: Node) -> BodyEntry | None:
         if not isinstance(node, Mapping):

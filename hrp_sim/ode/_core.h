@@ -22,7 +22,12 @@ enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
-enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER, FAULT_WRENCH };
+enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
+       FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS };
+
+/* More than these no step has. */
+#define MOST_CONTACTS 200000
+#define MOST_ROWS 10000 /* of one island, for WorldStep: a matrix of 800 MB */
 
 /* Arrays of an Articulation, only looked at while a body is made. */
 typedef enum {
@@ -80,6 +85,7 @@ typedef struct {
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal applied;                  /* effort given to the bodies directly */
+    dReal drift;                    /* what turning alone adds to the rate in a step */
     dJointFeedback feedback, motor_feedback;
     int watched, row_is_on[2], exceeds;
 } Joint;
@@ -162,7 +168,7 @@ typedef struct {
     PyObject_HEAD
     dWorldID world;
     dJointGroupID contact_group;
-    dGeomID ray;
+    dGeomID ray, stand_in;
     dReal step;
     int quick, joint_limits, self_collision, max_contacts;
     unsigned long seed, random;
@@ -177,6 +183,8 @@ typedef struct {
     Habit *habit, *habit_before;  /* before: when the step began that is being taken */
     int touches, touches_before;
     int touch_room, touch_capacity;
+    long contacts, crowded_body; /* made for the step; who made the last of too many */
+    int crowded_link;
 } World;
 
 /* _core_buffers.c */
@@ -228,10 +236,6 @@ void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
 
-/* _core_wrench.c */
-int wrenches_check(const Body *body, Fault *fault);
-void wrenches_apply(Body *body);
-
 /* _core_materials.c */
 PyObject *materials_set(World *world, PyObject *args);
 void materials_free(World *world);
@@ -255,6 +259,12 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 void contacts_create(World *world);
 void boxes_update(Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
+
+/* _core_boxes.c */
+int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found);
+
+/* _core_friction.c */
+void slip_direct(const World *world, dBodyID a, dBodyID b, dContact *contact);
 
 /* _core_state.c */
 void group_save(dBodyID group, GroupState *state);
@@ -287,16 +297,20 @@ PyObject *world_write_state(World *world, PyObject *args);
 
 /* _core_step.c */
 void world_step(World *world, long count, Fault *fault);
+
+/* _core_guard.c */
 extern _Thread_local jmp_buf *way_out; /* where ODE's errors go, or NULL */
 extern _Thread_local long complaints;
 void guards_install(void);
+PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments);
+int crowd_check(World *world, Fault *fault);
 
 /* _core_functions.c */
 int functions_add(PyObject *module);
 
 /* _core_rays.c */
-void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-               double max_distance, long ignored, double *distances);
+int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
+              double max_distance, long ignored, double *distances);
 
 /* Small vectors; matrices are rows of 3 (arrays) or of 4 (ODE's). */
 static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])

@@ -11,6 +11,10 @@ FAULT_TRACK: int
 FAULT_STATE: int
 FAULT_SOLVER: int
 FAULT_WRENCH: int
+FAULT_CONTACTS: int
+FAULT_ROWS: int
+MOST_CONTACTS: int
+MOST_ROWS: int
 
 class OdeError(RuntimeError):
     """ODE has failed in the middle; what it was working on is not to be touched again."""

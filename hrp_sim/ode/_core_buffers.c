@@ -1,6 +1,10 @@
 /* Numpy arrays to C: the one place that checks their types, sizes and indices. */
 #include "_core.h"
 
+#include <math.h>
+
+#define ABSURD 1e30 /* no number of a body is larger, in SI units */
+
 typedef struct {
     const char *owner, *name;
     char type;
@@ -149,10 +153,67 @@ static int meshes_in_range(const Flat *flat)
     return good;
 }
 
+/* Whether the values of a field are finite and not absurd; only ranges may be infinite. */
+static int reals_in_range(const Flat *flat, FlatField field)
+{
+    const double *values = flat_reals(flat, field);
+    Py_ssize_t count = flat->views[field].len / (Py_ssize_t)sizeof(double);
+    int is_range = field >= JOINT_LOWER && field <= JOINT_EFFORT_UPPER;
+    int is_positive = field == GROUP_MASS;
+    int is_size = field == GEOM_SIZE || field == JOINT_ROTOR_INERTIA;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        double x = values[i];
+        if ((is_range ? isnan(x) : !(fabs(x) < ABSURD)) || (is_positive && x <= 0.0) ||
+            (is_size && x < 0.0)) {
+            PyErr_Format(PyExc_ValueError, "%s.%s has a number that cannot be, at %zd",
+                         FLAT[field].owner ? FLAT[field].owner : "start", FLAT[field].name, i);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether vectors (width 3) have length one, or the rows of matrices (width 9) are orthonormal. */
+static int units_in_range(const Flat *flat, FlatField field)
+{
+    const double *values = flat_reals(flat, field);
+    int rows = FLAT[field].width / 3;
+    Py_ssize_t count = flat->views[field].len / (Py_ssize_t)sizeof(double) / FLAT[field].width;
+    for (Py_ssize_t n = 0; n < count; n++) {
+        if (field == JOINT_AXIS && flat_ints(flat, JOINT_KIND)[n] == JOINT_FIXED)
+            continue; /* it has none */
+        for (int i = 0; i < rows; i++)
+            for (int k = 0; k < rows; k++) {
+                const double *at = values + FLAT[field].width * n;
+                if (fabs(dot3(at + 3 * i, at + 3 * k) - (i == k)) < 1e-5)
+                    continue;
+                PyErr_Format(PyExc_ValueError, "%s.%s[%zd] has not length one", FLAT[field].owner,
+                             FLAT[field].name, n);
+                return 0;
+            }
+    }
+    return 1;
+}
+
+/* ODE ends the process on such numbers, so they are checked even though flatten() has named the
+ * link that has them. */
+static int numbers_in_range(const Flat *flat)
+{
+    static const FlatField units[] = {LINK_R,     GROUP_ZERO_R, GROUP_R,
+                                      GEOM_R,     JOINT_AXIS,   LOOP_AXIS};
+    for (int field = 0; field < FLAT_FIELDS; field++)
+        if (FLAT[field].type == 'd' && !reals_in_range(flat, (FlatField)field))
+            return 0;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!units_in_range(flat, units[i]))
+            return 0;
+    return 1;
+}
+
 static int flat_indices_check(const Flat *flat, int materials)
 {
     const Py_ssize_t *n = flat->count;
-    return indices_in_range(flat, LINK_GROUP, -1, n[PER_GROUP]) &&
+    return numbers_in_range(flat) && indices_in_range(flat, LINK_GROUP, -1, n[PER_GROUP]) &&
            indices_in_range(flat, JOINT_KIND, JOINT_FIXED, JOINT_SLIDER + 1) &&
            indices_in_range(flat, JOINT_LINK, 0, n[PER_LINK]) &&
            indices_in_range(flat, JOINT_COORDINATE, -1, n[PER_COORDINATE]) &&

@@ -19,6 +19,7 @@ static void groups_create(World *world, Body *body, const Flat *flat)
                            I[1], I[2], I[5]);
         body->group[g] = dBodyCreate(world->world);
         dBodySetMass(body->group[g], &mass);
+        dBodySetFiniteRotationMode(body->group[g], 1);
     }
 }
 

@@ -121,9 +121,14 @@ static void touch(const Pair *pair)
 {
     dContactGeom found[FOUND];
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
-    int count = dCollide(a->geom, b->geom, FOUND, found, sizeof *found);
+    if (pair->world->contacts >= MOST_CONTACTS)
+        return;
+    int count = shapes_collide(pair->world, a->geom, b->geom, FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
+    pair->world->contacts += count;
+    pair->world->crowded_body = pair->bodies[0]->id;
+    pair->world->crowded_link = a->link;
     for (int i = 0; i < count; i++) {
         dContact contact;
         memset(&contact, 0, sizeof contact);
@@ -179,6 +184,7 @@ static void touch_own(const Pair *pair, void *data)
 void contacts_create(World *world)
 {
     world->touches = 0;
+    world->contacts = 0;
     for (int i = 0; i < world->count; i++)
         set_update(&world->bodies[i]->moving, world->bodies[i]->moving.touching);
     for (int i = 0; i < world->count; i++) {
@@ -202,7 +208,8 @@ static void forbid_overlap(const Pair *pair, void *data)
     int *there = &body->contacts[a * body->links + b], *back = &body->contacts[b * body->links + a];
     if (*there != CONTACT_UNLESS_OVERLAPPING)
         return;
-    int count = dCollide(pair->geoms[0]->geom, pair->geoms[1]->geom, FOUND, found, sizeof *found);
+    int count =
+        shapes_collide(pair->world, pair->geoms[0]->geom, pair->geoms[1]->geom, FOUND, found);
     for (int i = 0; i < count; i++) {
         if (found[i].depth > OVERLAP) {
             *there = *back = CONTACT_NEVER;

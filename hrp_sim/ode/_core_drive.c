@@ -92,7 +92,7 @@ static void row_set(Joint *joint, int row, dReal target, dReal softness, dReal b
     int base = row ? SECOND_ROW : 0;
     void (*set)(dJointID, int, dReal) =
         joint->kind == JOINT_HINGE ? dJointSetAMotorParam : dJointSetLMotorParam;
-    set(joint->motor, base + dParamVel, target);
+    set(joint->motor, base + dParamVel, target - joint->drift);
     set(joint->motor, base + dParamCFM, softness);
     set(joint->motor, base + dParamFMax, bound);
 }
@@ -178,11 +178,34 @@ static void drive_apply(const Body *body, Joint *joint, dReal h)
         effort_add(body, joint, joint->applied);
 }
 
+/* The acceleration along a slider that its turning alone brings, in [m/s^2].
+ *
+ * A row means the rate along the axis as the step finds it, and the axis turns in the step: with
+ * nothing else at work the rate changes by h times -a . (w x (w x d)), where d leads from the
+ * parent's centre of mass to the child's. The rate of a hinge has no such term.
+ */
+static dReal centrifugal(const Body *body, const Joint *joint)
+{
+    dReal axis[3], apart[3];
+    if (joint->kind != JOINT_SLIDER || joint->parent < 0)
+        return 0.0;
+    dBodyID child = body->group[joint->child];
+    const dReal *w = dBodyGetAngularVel(child), *p = dBodyGetPosition(child);
+    const dReal *from = dBodyGetPosition(body->group[joint->parent]);
+    rotate4(axis, dBodyGetRotation(child), joint->axis);
+    for (int i = 0; i < 3; i++)
+        apart[i] = p[i] - from[i];
+    return dot3(w, w) * dot3(axis, apart) - dot3(axis, w) * dot3(w, apart);
+}
+
 void drives_apply(World *world, Body *body)
 {
-    for (int j = 0; j < body->joints; j++)
-        if (body->joint[j].kind != JOINT_FIXED)
-            drive_apply(body, &body->joint[j], world->step);
+    for (int j = 0; j < body->joints; j++) {
+        if (body->joint[j].kind == JOINT_FIXED)
+            continue;
+        body->joint[j].drift = world->step * centrifugal(body, &body->joint[j]);
+        drive_apply(body, &body->joint[j], world->step);
+    }
 }
 
 static dReal effort_of(const Joint *joint)

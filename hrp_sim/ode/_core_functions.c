@@ -5,7 +5,8 @@ static PyObject *ode_error;
 
 /* Call a builtin that does nothing but call ODE. Where ODE fails, its error leaves the call;
  * what was left in the middle is not to be touched again. */
-static PyObject *guarded(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+static PyObject *call_guarded(PyObject *Py_UNUSED(module), PyObject *const *arguments,
+                              Py_ssize_t count)
 {
     jmp_buf here;
     PyObject *volatile result = NULL;
@@ -30,7 +31,7 @@ static PyObject *take_complaints(PyObject *Py_UNUSED(module), PyObject *Py_UNUSE
 }
 
 static PyMethodDef functions[] = {
-    {"guarded", (PyCFunction)(void (*)(void))guarded, METH_FASTCALL,
+    {"guarded", (PyCFunction)(void (*)(void))call_guarded, METH_FASTCALL,
      "guarded(function, *arguments): call a builtin that calls ODE; raise OdeError if ODE fails."},
     {"take_complaints", take_complaints, METH_NOARGS,
      "take_complaints(): messages of ODE in this thread since the last call."},

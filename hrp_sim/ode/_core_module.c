@@ -47,6 +47,7 @@ static void world_close(World *world)
     world->count = 0;
     if (world->world && !world->broken) {
         dGeomDestroy(world->ray);
+        dGeomDestroy(world->stand_in);
         dJointGroupDestroy(world->contact_group);
         dWorldDestroy(world->world);
     }
@@ -78,6 +79,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     world->world = dWorldCreate();
     world->contact_group = dJointGroupCreate(0);
     world->ray = dCreateRay(0, 1.0);
+    world->stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
     dGeomRaySetClosestHit(world->ray, 1);
     dWorldSetGravity(world->world, g[0], g[1], g[2]);
     dWorldSetERP(world->world, erp);
@@ -125,7 +127,7 @@ static PyObject *world_add_body(World *world, PyObject *args)
     if (flat_fetch(&flat, articulation, world->materials) == 0)
         body = body_create(world, &flat);
     if (body && live_fetch(body, motion, drive, wrench) == 0 && body_append(world, body) == 0) {
-        dAllocateODEDataForThread(dAllocateMaskAll);
+        dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
         body->id = world->next_id++;
         body_started(body);
         boxes_update(body);
@@ -176,11 +178,16 @@ static PyObject *world_step_method(World *world, PyObject *argument)
     return Py_BuildValue("(illi)", fault.kind, fault.done, fault.body, fault.index);
 }
 
-static int directions_check(const double *directions, Py_ssize_t count)
+static int rays_check(const double *origins, const double *directions, Py_ssize_t count)
 {
     for (Py_ssize_t n = 0; n < count; n++) {
+        const double *o = origins + 3 * n;
+        if (!(fabs(o[0]) < 1e9 && fabs(o[1]) < 1e9 && fabs(o[2]) < 1e9)) {
+            PyErr_Format(PyExc_ValueError, "origins[%zd] is not finite, or absurd", n);
+            return 0;
+        }
         const double *d = directions + 3 * n;
-        if (!(fabs(dot3(d, d) - 1.0) < 1e-6)) {
+        if (!(fabs(dot3(d, d) - 1.0) < 1e-5)) /* rotations are right to 1e-6 */ {
             PyErr_Format(PyExc_ValueError, "directions[%zd] is not a unit vector", n);
             return 0;
         }
@@ -209,13 +216,18 @@ static PyObject *world_cast_rays(World *world, PyObject *args)
         if (fetch_array(objects[held], NULL, 'd', held < 2 ? 3 * count : count, held == 2,
                         &views[held]))
             break;
-    if (held == 3 && directions_check(views[1].buf, count)) {
+    if (held == 3 && rays_check(views[0].buf, views[1].buf, count)) {
+        int good;
         world->busy = 1;
         Py_BEGIN_ALLOW_THREADS
-        rays_cast(world, views[0].buf, views[1].buf, count, max_distance, ignored, views[2].buf);
+        good = rays_cast(world, views[0].buf, views[1].buf, count, max_distance, ignored,
+                         views[2].buf);
         Py_END_ALLOW_THREADS
         world->busy = 0;
-        result = Py_NewRef(Py_None);
+        if (good)
+            result = Py_NewRef(Py_None);
+        else
+            PyErr_SetString(PyExc_RuntimeError, "ODE failed; the world can only be reset");
     }
     while (held > 0)
         PyBuffer_Release(&views[--held]);
@@ -259,22 +271,34 @@ static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closu
     return 0;
 }
 
+/* What gives ODE numbers outside of a step has a way out when ODE refuses them. */
+#define GUARDED(method)                                                                            \
+    static PyObject *method##_guarded(World *world, PyObject *arguments)                           \
+    {                                                                                              \
+        return guarded(world, method, arguments);                                                  \
+    }
+GUARDED(world_add_body)
+GUARDED(world_rebase_body)
+GUARDED(world_move_body)
+GUARDED(world_write_state)
+GUARDED(world_reset)
+
 static PyMethodDef methods[] = {
     {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
      "set_materials(friction, restitution): how pairs of materials touch, before there are bodies."},
-    {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
+    {"add_body", (PyCFunction)world_add_body_guarded, METH_VARARGS,
      "add_body(articulation, motion, drive, wrench): put a body in; return its id and "
      "overlapping links."},
     {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): take a body out."},
-    {"rebase_body", (PyCFunction)world_rebase_body, METH_VARARGS,
+    {"rebase_body", (PyCFunction)world_rebase_body_guarded, METH_VARARGS,
      "rebase_body(id, articulation): stand its static links elsewhere, and put it to its start."},
-    {"move_body", (PyCFunction)world_move_body, METH_VARARGS,
+    {"move_body", (PyCFunction)world_move_body_guarded, METH_VARARGS,
      "move_body(id, articulation): put what moves of a body to where the articulation starts."},
     {"read_state", (PyCFunction)world_read_state, METH_VARARGS,
      "read_state(id, arrays): write its moving state into the arrays of a SavedBody."},
-    {"write_state", (PyCFunction)world_write_state, METH_VARARGS,
+    {"write_state", (PyCFunction)world_write_state_guarded, METH_VARARGS,
      "write_state(id, arrays): put a body into the state of a SavedBody."},
-    {"reset", (PyCFunction)world_reset, METH_NOARGS, "Put every body back to its start."},
+    {"reset", (PyCFunction)world_reset_guarded, METH_NOARGS, "Put every body back to its start."},
     {"step", (PyCFunction)world_step_method, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
     {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
@@ -323,7 +347,11 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_TRACK", FAULT_TRACK) ||
         PyModule_AddIntConstant(module, "FAULT_STATE", FAULT_STATE) ||
         PyModule_AddIntConstant(module, "FAULT_SOLVER", FAULT_SOLVER) ||
-        PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH)) {
+        PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH) ||
+        PyModule_AddIntConstant(module, "FAULT_CONTACTS", FAULT_CONTACTS) ||
+        PyModule_AddIntConstant(module, "FAULT_ROWS", FAULT_ROWS) ||
+        PyModule_AddIntConstant(module, "MOST_CONTACTS", MOST_CONTACTS) ||
+        PyModule_AddIntConstant(module, "MOST_ROWS", MOST_ROWS)) {
         Py_XDECREF(module);
         return NULL;
     }

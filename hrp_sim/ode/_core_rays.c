@@ -37,11 +37,10 @@ static void ray_meet(World *world, Ray *ray, const GeomSet *set)
     }
 }
 
-/* Write the distance to the nearest shape along each ray, infinite where there is none. */
-void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-               double max_distance, long ignored, double *distances)
+static void cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
+                 double max_distance, long ignored, double *distances)
 {
-    dAllocateODEDataForThread(dAllocateMaskAll);
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     for (int i = 0; i < world->count; i++)
         boxes_update(world->bodies[i]);
     for (Py_ssize_t n = 0; n < count; n++) {
@@ -61,4 +60,22 @@ void rays_cast(World *world, const double *origins, const double *directions, Py
         }
         distances[n] = ray.nearest < max_distance ? ray.nearest : (double)INFINITY;
     }
+}
+
+/* Write the distance to the nearest shape along each ray, infinite where there is none.
+ * Returns 0, and leaves the world broken, when ODE failed. */
+int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
+              double max_distance, long ignored, double *distances)
+{
+    jmp_buf here;
+    volatile int whole = 0;
+    if (setjmp(here) == 0) {
+        way_out = &here;
+        cast(world, origins, directions, count, max_distance, ignored, distances);
+        whole = 1;
+    } else {
+        world->broken = 1;
+    }
+    way_out = NULL;
+    return whole;
 }

@@ -1,36 +1,8 @@
-/* Steps, and what keeps ODE from ending the process. */
+/* Steps. */
 #include "_core.h"
 
-/* ODE aborts when its error handler returns: leave the step instead. */
-_Thread_local jmp_buf *way_out;
-_Thread_local long complaints;
-
-static void on_error(int number, const char *message, va_list arguments)
-{
-    if (way_out)
-        longjmp(*way_out, 1);
-    /* Outside a step there is nowhere to go: ODE ends the process, but not without a word. */
-    fprintf(stderr, "ODE error %d: ", number);
-    vfprintf(stderr, message, arguments);
-    fputc('\n', stderr);
-}
-
-static void on_message(int number, const char *message, va_list arguments)
-{
-    (void)number, (void)message, (void)arguments;
-    complaints++;
-}
-
-/* Take over ODE's handlers: errors leave the step, messages are counted. */
-void guards_install(void)
-{
-    dSetErrorHandler(on_error);
-    dSetDebugHandler(on_error);
-    dSetMessageHandler(on_message);
-}
-
-/* Advance ODE once. Returns 0 when it could not. */
-static int solve(World *world)
+/* Advance ODE once. Returns 0 when it could not, and may describe the fault. */
+static int solve(World *world, Fault *fault)
 {
     jmp_buf here;
     volatile int solved = 0;
@@ -38,8 +10,9 @@ static int solve(World *world)
         way_out = &here;
         loops_hold(world);
         contacts_create(world);
-        solved = world->quick ? dWorldQuickStep(world->world, world->step)
-                              : dWorldStep(world->world, world->step);
+        if (crowd_check(world, fault))
+            solved = world->quick ? dWorldQuickStep(world->world, world->step)
+                                  : dWorldStep(world->world, world->step);
         dJointGroupEmpty(world->contact_group);
     } else {
         world->broken = 1; /* ODE was left in the middle: its memory is not to be trusted */
@@ -56,8 +29,8 @@ static int attempt(World *world, Fault *fault)
         wrenches_apply(world->bodies[i]);
     for (int i = 0; i < world->count; i++)
         drives_apply(world, world->bodies[i]);
-    int solved = solve(world);
-    if (state_check(world, fault) && !solved)
+    int solved = solve(world, fault);
+    if (fault->kind == FAULT_NONE && state_check(world, fault) && !solved)
         *fault = (Fault){.kind = FAULT_SOLVER};
     if (fault->kind != FAULT_NONE)
         return 0;
@@ -102,7 +75,7 @@ void world_step(World *world, long count, Fault *fault)
 {
     *fault = (Fault){.kind = FAULT_NONE};
     complaints = 0;
-    dAllocateODEDataForThread(dAllocateMaskAll);
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     for (int i = 0; i < world->count; i++)
         if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;

@@ -2,7 +2,7 @@
  *
  * dWorldStep solves what has no bounds at once, and takes up every row of a contact on its
  * own afterwards, each at the price of a solution. A contact that sticks has no bounds to
- * tell: it is a ball joint whose force pushes and stays within the friction pyramid. So
+ * tell: it is a ball joint whose force pushes and stays within the friction cone. So
  * contacts at rest are supposed to stick; where the force of one shows that it does not, the
  * step is taken again with a proper contact there. The motion is that of the same problem. Of
  * forces that redundant contacts may share in many ways these are the even ones, where
@@ -161,22 +161,21 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
         dJointID joint = stick(world, &contact->geom, touch->normal, a ? a : b, a ? b : NULL);
         dJointSetFeedback(joint, &touch->feedback);
     } else {
+        if (!(contact->surface.mode & dContactFDir1))
+            slip_direct(world, a, b, contact);
         dJointID joint = dJointCreateContact(world->world, world->contact_group, contact);
         dJointAttach(joint, a, b);
     }
 }
 
-/* Whether a contact can exert the force that made it stick: the pyramid is ODE's own. */
+/* Whether a contact can exert the force that made it stick: within the cone of friction. */
 static int holds(const Touch *touch)
 {
     const dReal *f = touch->feedback.f1;
-    dVector3 n = {touch->normal[0], touch->normal[1], touch->normal[2]}, t1, t2;
-    dPlaneSpace(n, t1, t2);
-    dReal push = dot3(f, n);
+    dReal push = dot3(f, touch->normal), most = touch->friction * push;
     if (!(push >= 0.0))
         return 0;
-    return isinf(touch->friction) || (fabs(dot3(f, t1)) <= touch->friction * push &&
-                                      fabs(dot3(f, t2)) <= touch->friction * push);
+    return isinf(touch->friction) || dot3(f, f) - push * push <= most * most;
 }
 
 /* Whether a contact was wrongly supposed to stick in the step that was just taken. It waits

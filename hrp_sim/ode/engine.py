@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -13,13 +12,21 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation import link_error
-from ..engine import PHYSICS_RANGES, AnyArray, PhysicsError, PhysicsSettings, Placement, Solver
+from ..engine import (
+    LARGEST_GRAVITY,
+    PHYSICS_RANGES,
+    AnyArray,
+    PhysicsError,
+    PhysicsSettings,
+    Placement,
+    Solver,
+)
 from ..flatten import flatten
 from ..snapshot import check_arrays, check_bodies, check_settings, described
 from ..state import SimulatedBody, WorldState
 from ..teleport import jumped, rebased, same_bits
 from . import _core
+from .failure import body_failure, solver_failure
 from .saving import Entry
 
 _log = logging.getLogger("hrp_sim")
@@ -84,7 +91,10 @@ class OdeEngine:
         articulation = flatten(placement, self._settings)
         simulated = SimulatedBody.at_rest(name, body)
         arrays = simulated.motion, simulated.drive, simulated.wrench
-        number, overlapping = self._world.add_body(articulation, *arrays)
+        try:
+            number, overlapping = self._world.add_body(articulation, *arrays)
+        except (ValueError, RuntimeError) as error:  # what flatten let through
+            raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._entries[name] = Entry(number, articulation, simulated)
         self._simulated[name] = simulated
         if overlapping:
@@ -158,7 +168,7 @@ class OdeEngine:
         contacts = len(np.atleast_1d(arrays.get("habits", ())))
         check_arrays(arrays, self.save() | {"habits": np.zeros((contacts, 2), dtype=np.int32)})
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
-        ranges = {"time_ns": 2**63, "random": 2**32, "habits": _END_OF_HABITS}
+        ranges = {"time_ns": 2**62, "random": 2**32, "habits": _END_OF_HABITS}
         for name, end in ranges.items():
             if np.any(arrays[name] < 0) or np.any(arrays[name] >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
@@ -239,28 +249,12 @@ class OdeEngine:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 
     def _failure(self, kind: int, number: int, index: int) -> PhysicsError:
-        when = f"at {self._time_ns / 1e9:.6g} s"
+        step = self._time_ns // self._settings.step_ns
+        when = f"at {self._time_ns / 1e9:.6g} s (step {step})"
         if kind == _core.FAULT_SOLVER:
-            return PhysicsError(f"ODE could not solve the step {when}")
+            return solver_failure(when)
         entry = next(e for e in self._entries.values() if e.number == number)
-        placement = entry.first.placement
-        if kind == _core.FAULT_STATE:
-            link = int(np.argmax(entry.first.links.group == index))
-            problem = f"its motion is no longer finite, or absurd, {when}"
-            return link_error(placement, placement.body.links[link], problem)
-        if kind == _core.FAULT_TRACK:
-            speed = entry.simulated.drive.track_speed[index]
-            problem = f"its track cannot run at {speed:g} m/s, {when}"
-            return link_error(placement, placement.body.links[index], problem)
-        if kind == _core.FAULT_WRENCH:
-            wrench = entry.simulated.wrench
-            force, torque = wrench.force[index].tolist(), wrench.torque[index].tolist()
-            problem = f"it cannot be pushed with the force {force} and torque {torque}, {when}"
-            return link_error(placement, placement.body.links[index], problem)
-        drive = entry.simulated.drive
-        told = ", ".join(f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
-        problem = f"its joint cannot be driven with {told}, {when}"
-        return link_error(placement, placement.body.moving_links[index], problem)
+        return body_failure(kind, index, entry.first, entry.simulated, when)
 
     def _report_complaints(self) -> None:
         """Say once that ODE's solver has difficulties; one message of its own means nothing."""
@@ -310,7 +304,7 @@ def _make_world(world_type: Any, settings: PhysicsSettings) -> _core.World:
         cfm=settings.cfm,
         iterations=settings.iterations,
         over_relaxation=settings.over_relaxation,
-        max_correcting_velocity=settings.max_correcting_velocity,
+        max_correcting_velocity=settings.correcting_velocity,
         surface_layer=settings.surface_layer,
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
@@ -330,5 +324,5 @@ def _check_settings(settings: PhysicsSettings) -> None:
             raise PhysicsError(
                 f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
             )
-    if len(settings.gravity) != 3 or not all(abs(g) < 1e6 for g in settings.gravity):
+    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
         raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")

@@ -6,11 +6,15 @@ extension installs such handlers when it is imported, for the whole process.
 
 from . import _core
 from ._core import (
+    FAULT_CONTACTS,
     FAULT_DRIVE,
+    FAULT_ROWS,
     FAULT_SOLVER,
     FAULT_STATE,
     FAULT_TRACK,
     FAULT_WRENCH,
+    MOST_CONTACTS,
+    MOST_ROWS,
     OdeError,
     guarded,
     take_complaints,
@@ -20,11 +24,15 @@ EXTENSION = str(_core.__file__)
 
 __all__ = [
     "EXTENSION",
+    "FAULT_CONTACTS",
     "FAULT_DRIVE",
+    "FAULT_ROWS",
     "FAULT_SOLVER",
     "FAULT_STATE",
     "FAULT_TRACK",
     "FAULT_WRENCH",
+    "MOST_CONTACTS",
+    "MOST_ROWS",
     "OdeError",
     "guarded",
     "take_complaints",

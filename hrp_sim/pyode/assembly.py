@@ -63,6 +63,7 @@ class Geom:
 
     Attributes:
         geom: PyODE's.
+        is_box: Whether it is a box.
         row: Its place in the Articulation.
         link, group: Those that carry it.
         material: As in ``Geoms``.
@@ -70,6 +71,7 @@ class Geom:
     """
 
     geom: Any
+    is_box: bool
     row: int
     link: int
     group: int
@@ -202,6 +204,8 @@ def _make_group(world: Any, flat: Articulation, g: int) -> Any:
     mass.setParameters(float(flat.groups.mass[g]), 0.0, 0.0, 0.0, xx, yy, zz, xy, xz, yz)
     group = ode.Body(world)
     group.setMass(mass)
+    group.setFiniteRotationMode(1)
+    group.ode_mass = float(flat.groups.mass[g])  # PyODE takes attributes of any name
     identify(group)
     return group
 
@@ -270,4 +274,4 @@ def _make_geom(body: Assembly, k: int) -> Geom:
         geom.setOffsetPosition(p)
         geom.setOffsetRotation(R)
     reach = float(np.linalg.norm(flat.p[k])) + radius
-    return Geom(geom, k, link, group, int(flat.material[k]), reach)
+    return Geom(geom, kind == GeomKind.BOX, k, link, group, int(flat.material[k]), reach)

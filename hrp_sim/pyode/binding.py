@@ -50,6 +50,9 @@ _world_of_body = _function("dBodyGetWorld", ctypes.c_void_p, ctypes.c_void_p)
 _set_over_relaxation = _function("dWorldSetQuickStepW", None, ctypes.c_void_p, ctypes.c_double)
 _joint_of_body = _function("dBodyGetJoint", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
 _set_ball_anchor2 = _function("dJointSetBallAnchor2", None, ctypes.c_void_p, *[ctypes.c_double] * 3)
+_from_axis_angle = _function(
+    "dRFromAxisAndAngle", None, ctypes.POINTER(ctypes.c_double), *[ctypes.c_double] * 4
+)
 _has = _function("dCheckConfiguration", ctypes.c_int, ctypes.c_char_p)
 _places = [_function(f"dBodyGet{n}", ctypes.c_void_p, ctypes.c_void_p) for n in _PLACES]
 
@@ -99,6 +102,13 @@ def set_second_anchor(first: Any, anchor: Sequence[float]) -> None:
     """
     # ODE puts a joint at the front of its bodies' lists.
     _set_ball_anchor2(_joint_of_body(first.ode_id, 0), *anchor)
+
+
+def axis_angle_rotation(axis: Sequence[float], angle: float) -> list[float]:
+    """Return 9 numbers, row by row, as ODE computes them."""
+    rows = (ctypes.c_double * 12)()
+    _from_axis_angle(rows, *axis, angle)
+    return [*rows[0:3], *rows[4:7], *rows[8:11]]
 
 
 def identify(body: Any) -> None:

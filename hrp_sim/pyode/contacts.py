@@ -13,21 +13,20 @@ import ode
 from hrp_model.rigid import Array
 
 from ..articulation import STATIC, Contact
-from ..ode.guard import guarded
+from ..ode.guard import FAULT_CONTACTS, MOST_CONTACTS
 from .assembly import Assembly, Geom
-from .binding import APPROX1, BOUNCE, FDIR1, MOTION1, MU2
+from .binding import APPROX1, FDIR1, MOTION1, MU2
+from .crowds import CONTACT_ROWS, JOINT_ROWS, Ends, Fault, find_crowd
 from .motion import Motion
 from .sticking import Sticking
-from .vectors import Vector, cross, dot, rotate
+from .surfaces import Surfaces
+from .vectors import Vector, cross, rotate
 
 SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
 OVERLAP = 1e-3  # deeper at the start means drawn into each other, in [m]
 TRACK_SIDE_FRICTION = 0.5
-BOUNCING_STEPS, SLOWEST_BOUNCE = 2.0, 1e-4  # see _core_materials.c; [m/s]
 # The list of near pairs holds about so many steps, and until a shape has travelled this far.
 NEAR_STEPS, NEAR = 20, 1e-4
-
-_collide = ode.collide
 
 
 @dataclass(slots=True, eq=False)
@@ -42,10 +41,14 @@ class Pair:
     mu: float
     restitution: float
     has_track: bool
+    are_boxes: bool
 
 
 class Contacts:
     """The contacts of a world.
+
+    Attributes:
+        ends: Bodies and constraint rows of each of this step.
 
     Args:
         world: Of PyODE.
@@ -54,6 +57,7 @@ class Contacts:
         max_contacts: Kept for a pair of shapes.
         self_collision: Whether links of one body collide.
         materials: Friction and restitution of each pair of materials.
+        surfaces: Finds contacts, and says how they bounce and rub.
         sticking: Makes joints of the contacts that stick.
     """
 
@@ -66,11 +70,15 @@ class Contacts:
         max_contacts: int,
         self_collision: bool,
         materials: tuple[Array, Array],
+        surfaces: Surfaces,
         sticking: Sticking,
     ) -> None:
         self._world, self._group = world, ode.JointGroup()
         self._step, self._max_contacts = step, max_contacts
-        self._gravity, self._sticking = world.getGravity(), sticking
+        self._surfaces, self._sticking = surfaces, sticking
+        self._count = 0
+        self._crowded: Pair | None = None
+        self.ends: list[tuple[Ends, int]] = []
         geoms = [g for b in bodies for g in _touching([*b.moving, *b.standing])]
         number = {id(g): i for i, g in enumerate(geoms)}
         self._boxes = [g.geom.getAABB for g in geoms]
@@ -102,6 +110,8 @@ class Contacts:
     def make(self) -> None:
         """Make the contact joints of this step."""
         self._sticking.begin_take()
+        self._count, self._crowded = 0, None
+        self.ends.clear()
         if not self._travelled < self._margin:
             self._find_near()
         boxes = self._box_list
@@ -138,34 +148,44 @@ class Contacts:
         self._travelled = 0.0
 
     def _touch(self, pair: Pair) -> None:
+        if self._count >= MOST_CONTACTS:
+            return
         a, b = pair.geoms
-        found = guarded(_collide, a.geom, b.geom)
+        found = self._surfaces.collide(a.geom, b.geom, are_boxes=pair.are_boxes)
         if not found:
             return
         told = [contact.getContactGeomParams() for contact in found]
         world, group, mu, bodies = self._world, self._group, pair.mu, pair.bodies
-        add = self._sticking.add
-        for i in reduce(told, self._max_contacts):
+        add, ends = self._sticking.add, self.ends
+        kept = reduce(told, self._max_contacts)
+        self._count += len(kept)
+        self._crowded = pair
+        for i in kept:
             contact, (p, normal, depth, _, _) = found[i], told[i]
             mode = APPROX1
             if pair.restitution > 0.0:
-                mode |= self._set_bounce(pair.restitution, contact, normal)
+                mode |= self._surfaces.set_bounce(pair.restitution, contact, normal)
             if pair.has_track:
                 mode |= _set_track(pair, 0, contact, normal) or _set_track(pair, 1, contact, normal)
-            if not add((p, normal, depth), bodies, mu, may_stick=mode == APPROX1):
-                contact.setMode(mode)
-                contact.setMu(mu)
-                ode.ContactJoint(world, group, contact).attach(*bodies)
+            if add((p, normal, depth), bodies, mu, may_stick=mode == APPROX1):
+                ends.append((bodies, JOINT_ROWS))
+                continue
+            if not mode & FDIR1:
+                mode |= self._surfaces.set_slip(contact, p, normal, bodies, mu)
+            contact.setMode(mode)
+            contact.setMu(mu)
+            ode.ContactJoint(world, group, contact).attach(*bodies)
+            ends.append((bodies, CONTACT_ROWS))
 
-    def _set_bounce(self, restitution: float, contact: Any, normal: Vector) -> int:
-        """Let a contact bounce; return what its mode gains. See ``contact_surface`` in C."""
-        pull = abs(dot(self._gravity, normal))
-        contact.setBounce(restitution)
-        contact.setBounceVel(max(BOUNCING_STEPS * pull * self._step, SLOWEST_BOUNCE))
-        return BOUNCE
+    def find_crowd(self, bodies: Sequence[Assembly], *, quick: bool) -> Fault | None:
+        """Return the fault of more contacts than a step may have, or None."""
+        if self._count >= MOST_CONTACTS and self._crowded is not None:
+            pair = self._crowded
+            return FAULT_CONTACTS, pair.owners[0].number, pair.geoms[0].link
+        return None if quick else find_crowd(bodies, self._count, self.ends)
 
 
-def forbid_overlaps(body: Assembly) -> list[tuple[int, int]]:
+def forbid_overlaps(body: Assembly, surfaces: Surfaces) -> list[tuple[int, int]]:
     """Let links that overlap where they start pass through each other; return their pairs."""
     found = []
     for _, a, b in _own_pairs(body):
@@ -173,7 +193,7 @@ def forbid_overlaps(body: Assembly) -> list[tuple[int, int]]:
             continue
         if not _boxes_meet(a.geom.getAABB(), b.geom.getAABB()):
             continue
-        contacts = guarded(_collide, a.geom, b.geom)
+        contacts = surfaces.collide(a.geom, b.geom, are_boxes=a.is_box and b.is_box)
         if any(c.getContactGeomParams()[2] > OVERLAP for c in contacts):
             body.contacts[a.link, b.link] = body.contacts[b.link, a.link] = Contact.NEVER
             found.append((a.link, b.link))
@@ -279,6 +299,7 @@ def _pair(
         mu=friction,
         restitution=restitution,
         has_track=any(axis.any() for axis in tracks),
+        are_boxes=a.is_box and b.is_box,
     )
 
 

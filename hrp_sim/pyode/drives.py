@@ -20,7 +20,7 @@ from ..state import LARGEST_DRIVE, JointDrive
 from .assembly import Assembly, Joint
 from .binding import CFM, FMAX, SECOND_ROW, VEL
 from .coordinates import Coordinates
-from .vectors import rotate
+from .vectors import dot, rotate
 
 Switches = NDArray[np.bool_]
 Fault = tuple[int, int, int]  # kind, number of the body, index
@@ -55,6 +55,12 @@ class Drives:
             body.limited = self._limited[part]
         self.effort, self.applied, self._base = np.zeros(n), np.zeros(n), np.zeros(n)
         self._scratch, self._target, self._told = np.zeros(n), np.zeros(n), np.zeros((5, n))
+        self._drift = np.zeros(n)
+        self._turning = [
+            (i, j)
+            for i, j in enumerate(joints)
+            if j.kind == JointKind.SLIDER and j.bodies[1] is not None
+        ]
         self._gains = b"none yet"
         self._rows_are_old = True
         self._any_limited = bool(self._limited.any())
@@ -119,6 +125,10 @@ class Drives:
         else:
             np.add(target, base, out=target, where=~self._explicit)
         np.divide(target, self._stiffness, out=target)
+        if self._turning:
+            for i, joint in self._turning:
+                self._drift[i] = self._step * _centrifugal(joint)
+            np.subtract(target, self._drift, out=target)
         values = (target if self._all_on else target[self._on]).tolist()
         for set_parameter, value in zip(self._setters, values, strict=True):
             set_parameter(VEL, value)
@@ -169,7 +179,7 @@ class Drives:
             return
         for i in self._held:
             applied[i] = self._middle[i]
-            target = (base[i] - applied[i]) / self._damping[i]
+            target = (base[i] - applied[i]) / self._damping[i] - self._drift[i]
             self._joints[i].motor.setParam(SECOND_ROW + VEL, float(target))
         applied[free] = np.minimum(np.maximum(base[free], self._lower[free]), self._upper[free])
         for i in np.flatnonzero(applied).tolist():
@@ -336,6 +346,14 @@ def _set_row(joint: Joint, row: int, values: tuple[float, float, float]) -> None
     base = SECOND_ROW * row
     for number, value in zip((VEL, CFM, FMAX), values, strict=True):
         joint.motor.setParam(base + number, value)
+
+
+def _centrifugal(joint: Joint) -> float:
+    """Return the acceleration along a slider that its turning alone brings; see C."""
+    child, parent = joint.bodies
+    w, axis = child.getAngularVel(), rotate(child.getRotation(), joint.axis)
+    apart = [a - b for a, b in zip(child.getPosition(), parent.getPosition(), strict=True)]
+    return dot(w, w) * dot(axis, apart) - dot(axis, w) * dot(w, apart)
 
 
 def _push(joint: Joint, effort: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf
 from typing import Any
 
 import ode
@@ -14,7 +14,6 @@ AT_REST = 0.01  # [m/s], about what gravity adds in a step
 LEAST_SOFTNESS = 1e-12  # of cfm: redundant joints have no solution without any
 LONGEST_WAIT = 127
 MOST_TAKES = 3
-_SQRT_HALF = 0.70710678118654752440
 
 
 class Sticking:
@@ -36,6 +35,7 @@ class Sticking:
         self._room = self._touches = self._takes = 0
         self._none_sticks = False
         self._waits: dict[int, tuple[int, int]] = {}  # by number in the step: wait, patience
+        self._before: tuple[int, dict[int, tuple[int, int]]] = 0, {}
         self._joints: list[tuple[int, Any, Vector, float]] = []
         self._forces: list[tuple[int, Vector, Vector, float]] = []
 
@@ -45,10 +45,28 @@ class Sticking:
         self._waits.clear()
 
     def begin(self) -> None:
-        """Begin a step."""
+        """Begin a step. Its room for sticking contacts depends on the last step alone."""
         self._none_sticks, self._takes = False, 0
+        self._before = self._touches, dict(self._waits)
         if self._grows:
-            self._room = max(self._room, 2 * self._touches + 64)
+            self._room = 2 * self._touches + 64
+
+    def undo(self) -> None:
+        """Forget the step that could not be taken."""
+        self._touches, self._waits = self._before
+
+    @property
+    def habits(self) -> bytes:
+        """What is remembered of the contacts: wait and patience of each, a byte each."""
+        waits = [self._waits.get(i, (0, 0)) for i in range(self._touches)]
+        return bytes(value for pair in waits for value in pair)
+
+    @habits.setter
+    def habits(self, values: bytes) -> None:
+        self.reset()
+        self._touches = len(values) // 2
+        pairs = enumerate(zip(values[::2], values[1::2], strict=True))
+        self._waits = {i: pair for i, pair in pairs if any(pair)}
 
     def begin_take(self) -> None:
         """Begin to make the contacts of a step, maybe once more."""
@@ -144,25 +162,9 @@ def _is_at_rest(p: Vector, a: Any, b: Any) -> bool:
 
 
 def _holds(force: Vector, normal: Vector, mu: float) -> bool:
-    """Whether a contact can exert the force that made it stick: the pyramid is ODE's own."""
+    """Whether a contact can exert the force that made it stick: within the cone of friction."""
     push = dot(force, normal)
+    most = mu * push
     if not push >= 0.0:
         return False
-    if mu == inf:
-        return True
-    first, second = _plane_space(normal)
-    return abs(dot(force, first)) <= mu * push and abs(dot(force, second)) <= mu * push
-
-
-def _plane_space(n: Vector) -> tuple[Vector, Vector]:
-    """Return the two directions across a normal that ODE takes."""
-    x, y, z = n
-    if abs(z) > _SQRT_HALF:
-        a = y * y + z * z
-        k = 1.0 / sqrt(a)
-        p = (0.0, -z * k, y * k)
-        return p, (a * k, -x * p[2], x * p[1])
-    a = x * x + y * y
-    k = 1.0 / sqrt(a)
-    p = (-y * k, x * k, 0.0)
-    return p, (-z * p[1], z * p[0], a * k)
+    return mu == inf or dot(force, force) - push * push <= most * most

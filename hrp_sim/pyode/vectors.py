@@ -24,6 +24,15 @@ def unrotate(R: Vector, v: Vector) -> Triple:
     return a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z
 
 
+def product(A: Vector, B: Vector) -> list[float]:
+    """Return the product of two matrices of 9 numbers each, row by row."""
+    return [
+        A[3 * i] * B[k] + A[3 * i + 1] * B[3 + k] + A[3 * i + 2] * B[6 + k]
+        for i in range(3)
+        for k in range(3)
+    ]
+
+
 def cross(a: Vector, b: Vector) -> Triple:
     """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

@@ -29,9 +29,11 @@ from .rays import Rays
 from .refusal import refuse_unknown
 from .saved import read_state, write_state
 from .sticking import Sticking
+from .surfaces import Surfaces
 from .wrench import Wrenches
 
 Fault = tuple[int, int, int, int]
+_FARTHEST_ORIGIN = 1e9  # [m]
 _SOLVER_FAULT = (guard.FAULT_SOLVER, 0, 0)
 
 
@@ -67,6 +69,8 @@ class World:
         self._step, self._solve = step, world.quickStep if quick else world.step
         self._max_contacts, self._self_collision = max_contacts, self_collision
         self._joint_limits = joint_limits
+        self._is_quick = quick
+        self._surfaces = Surfaces(world, step)
         self._sticking = Sticking(world, step, is_on=predict_sticking and not quick)
         self._materials = np.ones((1, 1)), np.zeros((1, 1))
         self._seed = self.random = seed
@@ -82,6 +86,15 @@ class World:
     def set_materials(self, friction: Array, restitution: Array, /) -> None:
         """Take in how each pair of materials touches; before there are bodies."""
         self._materials = friction, restitution
+
+    @property
+    def habits(self) -> bytes:
+        """What is remembered of the contacts of the last step, two bytes each."""
+        return self._sticking.habits
+
+    @habits.setter
+    def habits(self, values: bytes) -> None:
+        self._sticking.habits = values
 
     def add_body(
         self,
@@ -105,7 +118,7 @@ class World:
             )
             body.first = Motion([body]).read_groups()
             _reset([body], Motion([body]), Coordinates([body]))
-            overlapping = forbid_overlaps(body) if self._self_collision else []
+            overlapping = forbid_overlaps(body, self._surfaces) if self._self_collision else []
             self._bodies.append(body)
             self._disarrange()
         return body.number, overlapping
@@ -177,6 +190,8 @@ class World:
             raise ValueError("origins and directions must have three elements for each distance")
         if not 0.0 < max_distance < np.inf:
             raise ValueError("max_distance must be positive and finite")
+        if not (np.abs(origins) < _FARTHEST_ORIGIN).all():
+            raise ValueError("an origin is not finite, or absurd")
         bad = ~(np.abs((directions * directions).sum(axis=1) - 1.0) < 1e-6)
         if bad.any():
             raise ValueError(f"directions[{int(np.argmax(bad))}] is not a unit vector")
@@ -277,6 +292,7 @@ class World:
             max_contacts=self._max_contacts,
             self_collision=self._self_collision,
             materials=self._materials,
+            surfaces=self._surfaces,
             sticking=self._sticking,
         )
 
@@ -306,6 +322,7 @@ class World:
         while True:
             if failure := self._attempt():
                 self._restore()
+                self._sticking.undo()
                 return failure
             exceeds, fails = drives.exceed(), self._sticking.fails()
             if not (exceeds or fails):
@@ -322,13 +339,18 @@ class World:
             binding.set_random(self.random)
         self._drives.push()
         self._drives.apply()
+        crowd = None
         try:
             self._contacts.make()
-            guard.guarded(self._solve, self._step)
+            crowd = self._contacts.find_crowd(self._bodies, quick=self._is_quick)
+            if crowd is None:
+                guard.guarded(self._solve, self._step)
         except guard.OdeError:
             self.broken = True  # ODE was left in the middle: its memory is not to be trusted
         else:
             self._contacts.clear()
+        if crowd:
+            return crowd
         self._motion.read()
         if absurd := self._motion.find_absurd():
             body, group = absurd

@@ -9,7 +9,7 @@ from math import floor, inf, isfinite
 import numpy as np
 
 from hrp_model import Pose
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, is_rotation
 
 from ..state import WorldState
 
@@ -17,6 +17,7 @@ from ..state import WorldState
 CastRays = Callable[[Array, Array, float, str | None], Array]
 
 MAX_RAYS = 100_000
+_FARTHEST = 1e6  # [m], of a sensor from its link
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +81,10 @@ class RangeSensor:
         if not 0.0 <= self.min_distance < self.max_distance < inf:
             raise ValueError(
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
+            )
+        if not (is_rotation(self.X_LS.R) and np.all(np.abs(self.X_LS.p) < _FARTHEST)):
+            raise ValueError(
+                "its pose on the link is not a rigid transform within a sensible reach"
             )
         half = _half_count(self.yaw_range, self.yaw_step)
         angles = self.yaw_step * np.arange(-half, half + 1)

@@ -111,9 +111,22 @@ def test_a_parameter_tells_its_meaning(node):
     assert list(made.describe_parameter("world").floating_point_range) == []
 
 
-def test_limits_of_anything_but_a_float_are_a_mistake():
-    with pytest.raises(ValueError, match="'seed' has limits but is no float"):
-        Param("seed", 1, "Of the random order.", 0.0, 9.0)
+@pytest.mark.parametrize("default", ["one", True])
+def test_limits_of_anything_but_a_number_are_a_mistake(default):
+    with pytest.raises(ValueError, match="'seed' has limits but is no number"):
+        Param("seed", default, "Of the random order.", 0.0, 9.0)
+
+
+def test_a_whole_number_may_have_limits(node):
+    seed = Param("seed", 5, "Of the random order.", -1, 2**32 - 1)
+    made = node(seed=2**32 - 1)
+    assert declare(made, [seed])["seed"] == 2**32 - 1
+    (limits,) = made.describe_parameter("seed").integer_range
+    assert (limits.from_value, limits.to_value) == (-1, 2**32 - 1)
+    for wrong in (-2, 2**32):
+        words = f"^seed is in the range -1 .. 4294967295, not {wrong}$"
+        with pytest.raises(WrongUseError, match=words):
+            declare(node(seed=wrong), [seed])
 
 
 CHOICE = Param("how", "fast", "Of doing it.", choices=("fast", "well", "not at all"))

@@ -85,6 +85,26 @@ def test_the_solver_can_be_chosen(capsys):
     assert len(hashes) == 2
 
 
+def test_the_time_step_can_be_chosen(capsys):
+    _, half, _ = run(capsys, "run", ARM, "--duration", "0.1", "--time-step", "0.0005")
+    _, whole, _ = run(capsys, "run", ARM, "--duration", "0.1", "--time-step", "0.001")
+    assert "simulated 0.100 s" in half
+    _, default, _ = run(capsys, "run", ARM, "--duration", "0.1")
+    assert state_hash(half) != state_hash(whole) == state_hash(default)
+
+
+def test_what_is_to_be_expected_is_told_at_the_start_and_joint_limits_can_be_left_out(
+    capsys, tmp_path
+):
+    world = tmp_path / "beyond.yaml"
+    model = MODELS / "arm" / "arm.body"
+    world.write_text(f"bodies: [ {{ model: {model}, joints: {{ J2: 3.0 }} }} ]")
+    status, _, err = run(capsys, "run", world, "--duration", "0.01")
+    assert status == 0
+    assert re.search(r"arm.body:\d+:\d+: warning: .*'J2' at 3 rad .*\[start-beyond-limit\]", err)
+    assert run(capsys, "run", world, "--duration", "0.01", "--no-joint-limits")[2] == ""
+
+
 def test_a_model_runs_alone_on_a_floor(capsys):
     model = MODELS / "humanoid" / "humanoid.body"
     status, out, err = run(capsys, "run", model, "--duration", "0.1")
@@ -141,6 +161,7 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--duration", "nan"], 2, "must be a number greater than 0"),
         (["run", ARM, "--duration", "long"], 2, "must be a number greater than 0, not 'long'"),
         (["run", ARM, "--rtf", "-1"], 2, "must be a number, 0 or greater, not '-1'"),
+        (["run", ARM, "--time-step", "0.2"], 2, "must be a number from 1e-06 to 0.1, not '0.2'"),
         (["run", ARM, "--seed", "-1"], 2, "must be a whole number from 0 to 4294967295"),
         (["run", ARM, "--seed", "1.5"], 2, "must be a whole number"),
         (["bench", "--runs", "0"], 2, "must be a whole number, 1 or greater"),
@@ -175,6 +196,7 @@ def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_
         r"error: body '\w+', link '\w+': its motion is no longer finite, or absurd", err
     )
     assert "rover.body" in err
+    assert "hint: what was warned of at the start may be the cause: fast-start" in err
 
 
 def test_ctrl_c_before_the_first_step_ends_it_without_a_word(capsys, monkeypatch):

@@ -352,3 +352,11 @@ def test_a_limp_joint_of_a_loop_can_be_commanded():
     assert bench.drive.kp[1] > 0.0
     bench.controller.reset()
     assert bench.drive.kp[1] == 0.0
+
+
+@pytest.mark.parametrize("ids", [(0, None, 1), (None, None, None)])
+def test_joints_without_an_id_are_limp_where_others_have_one(ids):
+    chain = replace(loop(*ids), extra_joints=())
+    names = ["CRANK", "BAR", "ROCKER"]
+    numbered = [name for name, number in zip(names, ids, strict=True) if number is not None]
+    assert sorted(held(chain)) == sorted(numbered or names)

@@ -3,51 +3,14 @@
 import signal
 import threading
 from contextlib import suppress
-from types import SimpleNamespace
 
 import pytest
+from runner_tools import Clock, Counter
 
 from hrp_sim import runner as runner_module
-from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.runner import MAX_LAG, Runner, StopSignals
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
-
-
-class Counter:
-    """Stands in for a Simulation: a step takes ``cost`` seconds of the given clock."""
-
-    def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0):
-        self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step))
-        self.state = SimpleNamespace(time_ns=0)
-        self.steps = 0
-        self._fails_at = fails_at
-        self._clock = clock
-        self._cost = cost
-
-    def step(self):
-        if self.steps == self._fails_at:
-            raise PhysicsError("link ARM is nowhere")
-        if self._clock:
-            self._clock.now += self._cost(self.steps) if callable(self._cost) else self._cost
-        self.steps += 1
-        self.state.time_ns += self.engine.settings.step_ns
-        return {"imu": self.steps}
-
-
-class Clock:
-    """A steady clock that moves when somebody sleeps."""
-
-    def __init__(self):
-        self.now = 1000.0
-        self.naps = []
-
-    def monotonic(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.naps.append(seconds)
-        self.now += seconds
 
 
 @pytest.fixture
@@ -99,7 +62,6 @@ def test_a_callback_can_stop_the_run():
     runner = Runner(simulation, lambda time_ns, _: time_ns == 5_000_000 and runner.stop())
     runner.run()
     assert simulation.steps == 5
-    runner.wait_for_stop()
 
 
 def test_another_thread_can_stop_the_run():
@@ -127,20 +89,6 @@ def test_a_long_sleep_ends_when_the_run_is_stopped(clock):
     runner.run()
     assert simulation.steps == 1
     assert clock.now - 1000.0 < 0.1
-
-
-def test_waiting_for_the_stop_lasts_until_it_comes(clock):
-    runner = Runner(Counter(), lambda *_: None)
-    sleep = clock.sleep
-
-    def nap(seconds):
-        sleep(seconds)
-        if len(clock.naps) == 5:
-            runner.stop()
-
-    clock.sleep = nap
-    runner.wait_for_stop()
-    assert len(clock.naps) == 5
 
 
 def test_a_failure_of_the_physics_ends_the_run_and_is_kept():
@@ -228,7 +176,6 @@ def test_signals_stop_the_run_however_often_they_come(number):
     with StopSignals() as signals:
         signals.stop(runner)
         runner.run()
-        runner.wait_for_stop()
     assert simulation.steps == 1
     assert runner.stopped
 

@@ -310,8 +310,8 @@ bodies:
   - { model: arm.body, position: [ 0 ], colour: red }
 """
     assert [problem.split(": ")[:2] for problem in problems(text)] == [
-        ["1:31", "out-of-range"],
         ["1:20", "unknown-word"],
+        ["1:31", "out-of-range"],
         ["3:14", "missing-model"],
         ["4:38", "wrong-type"],
         ["4:43", "unknown-joint"],

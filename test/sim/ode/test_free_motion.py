@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import reference_data
-from paths import needs_shared
 from sim.ode.scenes import (
     FIXED,
     FREE,
@@ -47,7 +45,7 @@ def test_a_thrown_body_turns_about_its_centre_of_mass():
     engine.step(1000)
     center = thing.motion.p[0] + thing.motion.R[0] @ com
     np.testing.assert_allclose(center, com, atol=1e-12)
-    np.testing.assert_allclose(thing.motion.R[0], axis_angle_matrix(Z, 2.0), atol=1e-5)
+    np.testing.assert_allclose(thing.motion.R[0], axis_angle_matrix(Z, 2.0), atol=1e-10)
     # The origin goes round in a circle: it accelerates towards the centre by w^2 r.
     inward = thing.motion.R[0] @ com * 4.0
     np.testing.assert_allclose(thing.motion.a[0], inward, atol=5e-3)
@@ -107,28 +105,6 @@ def test_a_rotor_slows_a_pendulum_as_its_inertia_says():
     assert geared.motion.dq[0] == pytest.approx(light.motion.dq[0] / 2.0, rel=5e-3)
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["pendulum", "pa10"])
-def test_published_motions_are_followed_and_the_error_is_first_order(name):
-    case = reference_data.load("trajectories.json")[name]
-    row = next(r for r in reference_data.index() if r["model_file"] == case["model_file"])
-    body = reference_data.body_of(reference_data.load(row["file"]))
-    order = [case["link_names"].index(link.name) for link in body.moving_links]
-    exact = np.array(case["exact"][10]["q"])[order]
-    assert case["exact"][10]["t"] == pytest.approx(1.0)
-    errors = []
-    for steps in (1000, 2000):
-        start = np.array(case["initial"]["q_by_link_index"])[order]
-        engine, simulated = world(fixed(body, q=start), time_step=1.0 / steps, joint_limits=False)
-        engine.step(steps)
-        errors.append(np.abs(simulated.motion.q - exact).max())
-    best = min(
-        v for k, v in case["choreonoid_max_abs_q_error_at_1s"].items() if "dt=0.001 " in k + " "
-    )
-    assert errors[0] < 1.5 * best
-    assert errors[1] == pytest.approx(errors[0] / 2.0, rel=0.2)
-
-
 @pytest.mark.parametrize("axis", [X, Y, Z, -Y])
 def test_a_hinge_turns_its_link_by_plus_q(axis):
     R0 = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.7)
@@ -167,11 +143,11 @@ def test_the_rate_of_a_slider_on_a_turning_base_is_that_of_its_position():
         assert arm.motion.dq[0] == pytest.approx(rate, abs=2e-3)
 
 
-@pytest.mark.parametrize("speed", [30.0, -30.0])
-def test_q_goes_on_beyond_pi(speed):
+@pytest.mark.parametrize("speed", [30.0, -30.0, 300.0])
+def test_q_goes_on_beyond_pi_as_fast_as_the_joint_turns(speed):
     engine, arm = world(fixed(one_joint(REVOLUTE), dq=np.array([speed])), gravity=(0, 0, 0))
     engine.step(1000)
-    assert arm.motion.q[0] == pytest.approx(speed, rel=1e-3)
+    assert arm.motion.q[0] == pytest.approx(speed, rel=1e-9)
 
 
 def test_a_start_beyond_pi_is_kept():

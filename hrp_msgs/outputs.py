@@ -1,0 +1,129 @@
+"""From what a sensor reads to its topics: one output per sensor, whatever simulates it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
+
+from . import names, qos
+from .image import ImageBuffer, camera_info
+from .imu import imu
+from .joint_state import joint_state
+from .laser_scan import laser_scan
+from .odometry import odometry
+from .tf import tf_message, transform
+from .topic import Topic
+from .wrench import wrench
+
+
+@dataclass(frozen=True)
+class Route:
+    """How the readings of one kind of sensor become messages.
+
+    Attributes:
+        message: Class of the message.
+        topic: Topic from the sensor's token and whether it is the only one of its kind.
+        convert: Fills a message with a reading in the frame of this name, and returns it.
+        lazy: Whether the sensor is only read when somebody listens.
+    """
+
+    message: Any
+    topic: Callable[[str, bool], str]
+    convert: Callable[[Any, str, Any], Any]
+    lazy: bool = False
+
+
+def _scan_settings(r: Any) -> dict[str, float]:
+    keys = ("angle_min", "angle_increment", "scan_time", "range_min", "range_max")
+    return {key: getattr(r, key) for key in keys}
+
+
+# Readings have these attributes. Odometry and cameras say more than one message.
+JOINTS = Route(
+    JointState,
+    lambda _token, _alone: names.JOINT_STATES,
+    lambda r, _frame, m: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort, m),
+)
+IMU = Route(
+    Imu,
+    lambda token, alone: names.imu_topic(token, only_one=alone),
+    lambda r, frame, m: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration, m),
+)
+WRENCH = Route(
+    WrenchStamped,
+    lambda token, _alone: names.wrench_topic(token),
+    lambda r, frame, m: wrench(r.time_ns, frame, r.force, r.torque, m),
+)
+SCAN = Route(
+    LaserScan,
+    lambda token, alone: names.scan_topic(token, only_one=alone),
+    lambda r, frame, _m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
+    lazy=True,
+)
+
+
+class SensorOutput:
+    """The topic of one sensor, and the message that is filled anew for each reading."""
+
+    def __init__(self, node: Node, route: Route, topic: str, frame: str) -> None:
+        self.topics = [Topic(node, route.message, topic, qos.SENSOR)]
+        self._route = route
+        self._frame = frame
+        self._message = route.message()
+
+    def is_wanted(self) -> bool:
+        """Tell whether the sensor should be read."""
+        return not self._route.lazy or self.topics[0].has_listener()
+
+    def publish(self, reading: Any) -> None:
+        """Publish a reading."""
+        self.topics[0].publish(self._route.convert(reading, self._frame, self._message))
+
+
+class OdometryOutput:
+    """The true motion of a root, as odometry and, unless it is latched elsewhere, on /tf."""
+
+    def __init__(self, node: Node, topic: str, world: str, root: str, tf: Topic | None) -> None:
+        self.topics = [Topic(node, Odometry, topic, qos.SENSOR)]
+        self._frames = world, root
+        self._tf = tf
+        self._message = Odometry()
+
+    def is_wanted(self) -> bool:
+        """Tell that it is always read."""
+        return True
+
+    def publish(self, r: Any) -> None:
+        """Publish where the root is."""
+        pose, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
+        msg = odometry(r.time_ns, *self._frames, *pose, *twist, self._message)
+        self.topics[0].publish(msg)
+        if self._tf is not None:
+            self._tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
+
+
+class CameraOutput:
+    """The topics of one camera: image and camera_info, with one stamp."""
+
+    def __init__(self, node: Node, topics: tuple[str, str], frame: str) -> None:
+        kinds = zip((Image, CameraInfo), topics, strict=True)
+        self.topics = [Topic(node, message, topic, qos.SENSOR) for message, topic in kinds]
+        self._buffer = ImageBuffer()
+        self._frame = frame
+
+    def is_wanted(self) -> bool:
+        """Tell whether the camera should take pictures."""
+        return any(topic.has_listener() for topic in self.topics)
+
+    def publish(self, r: Any) -> None:
+        """Publish a picture."""
+        image, info = self.topics
+        image.publish(self._buffer.image(r.time_ns, self._frame, r.pixels))
+        height, width = r.pixels.shape[:2]
+        info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))

@@ -1,0 +1,148 @@
+"""Rules for what touches: bodies inside each other, stacks, and speeds that skip contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from hrp_model import Diagnostic
+from hrp_model.validate.common import first_few
+
+from ..engine import PhysicsSettings, Solver
+from .shapes import Solids, depth
+from .start import Start, rounded_down
+
+# Depths that rounding or a rough drawing explain, in [m]; a foot that stands 1 mm deep rises
+# within a tenth of a second.
+_SHALLOW = 5e-3
+# WORLD, cubes of 10 cm, 5 s: three hold, though ODE's solver reports errors; five sink by 9 cm
+# and six fall over. QUICK holds ten within 1 mm. Free robots and trays count alike.
+_LOWEST_BAD_STACK = 4
+# QUICK, a heavy cube on a light one, 50 iterations, 3 s: it creeps by 0.3 mm at 10 times the
+# mass, by 2 mm at 100 times, and sinks into it at 1000 times. WORLD holds.
+_LOAD_RATIO_PER_ITERATION = 4.0
+# What stands less than this apart will touch, in [m].
+_NEAR = 0.05
+
+
+def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
+    """No body starts deep inside another: contacts take their time to push it out, or throw it."""
+    solids = [Solids(start) for start in starts]
+    for a, b in combinations(range(len(starts)), 2):
+        if not solids[a].meets(solids[b]):
+            continue
+        found = depth(solids[a], solids[b])
+        if found is None or found.depth <= _SHALLOW:
+            continue
+        (inner, link), (outer, other) = _inner_first(
+            (starts[a], found.link_a), (starts[b], found.link_b)
+        )
+        names = inner.body.links[link].name, outer.body.links[other].name
+        speed = physics.correcting_velocity
+        if np.isinf(speed):
+            away = physics.erp * found.depth / physics.time_step
+            what = f"contacts throw it out at up to {away:.3g} m/s"
+        elif speed > 0.0:
+            what = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
+        else:
+            what = "max_correcting_velocity 0 leaves it there"
+        message = (
+            f"link '{names[0]}' starts {1e3 * found.depth:.3g} mm deep inside '{names[1]}' of body "
+            f"'{outer.name}': {what}; give the body another 'position' in the world"
+        )
+        yield inner.warning("starts-inside", message, inner.body.links[link])
+
+
+def stacks_suit_the_solver(
+    physics: PhysicsSettings, starts: Sequence[Start]
+) -> Iterator[Diagnostic]:
+    """WORLD fails on stacks if nothing may stick, QUICK on what carries many times its mass."""
+    free = [s for s in starts if s.is_free and any(s.mobile)]
+    x, y, z = physics.gravity
+    if len(free) < 2 or z >= 0.0 or max(abs(x), abs(y)) > abs(z):
+        return
+    solids = [Solids(start) for start in free]
+    below = _supports(solids)
+    if physics.solver is Solver.WORLD:
+        stack = _highest(solids, below)
+        if len(stack) >= _LOWEST_BAD_STACK and not physics.predict_sticking:
+            names = first_few([f"'{free[i].name}'" for i in stack], 4)
+            message = (
+                f"{len(stack)} bodies stand on one another ({names}): the solver 'world' loses "
+                f"stacks of {_LOWEST_BAD_STACK} and more without predict_sticking; write "
+                "predict_sticking: true, or solver: quick"
+            )
+            yield free[stack[0]].warning("tall-stack", message)
+        return
+    for upper, lowers in enumerate(below):
+        for lower in lowers:
+            ratio = free[upper].body.total_mass / free[lower].body.total_mass
+            if ratio > _LOAD_RATIO_PER_ITERATION * physics.iterations:
+                message = (
+                    f"body '{free[upper].name}' on it has {ratio:.3g} times its mass: with the "
+                    f"solver 'quick' and {physics.iterations} iterations it sinks in; write "
+                    "solver: world"
+                )
+                yield free[lower].warning("heavy-on-light", message)
+
+
+def nothing_skips_its_contacts(
+    physics: PhysicsSettings, starts: Sequence[Start]
+) -> Iterator[Diagnostic]:
+    """In one step no link moves farther than half its thickness: it could pass through others."""
+    for start in starts:
+        speeds = np.linalg.norm(start.state.v, axis=1)
+        if not speeds.max() * physics.time_step > 1e-4:
+            continue
+        worst: tuple[float, str] | None = None
+        for i, thickness in Solids(start).thickness.items():
+            way = float(speeds[i]) * physics.time_step
+            if way > thickness / 2.0 and (worst is None or way / thickness > worst[0]):
+                step = rounded_down(thickness / 2.0 / float(speeds[i]))
+                worst = (
+                    way / thickness,
+                    f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves by "
+                    f"{1e3 * way:.3g} mm a step, but is {1e3 * thickness:.3g} mm thin: it may pass "
+                    f"through others; write time_step: {step:g}",
+                )
+        if worst is not None:
+            yield start.warning("fast-start", worst[1])
+
+
+RULES = (bodies_start_apart, stacks_suit_the_solver, nothing_skips_its_contacts)
+
+
+def _inner_first(a: tuple[Start, int], b: tuple[Start, int]) -> tuple[tuple[Start, int], ...]:
+    """Return two bodies and their links, the one first that is likelier to be misplaced."""
+    keys = [(not s.mobile[i], not s.is_free, s.body.total_mass) for s, i in (a, b)]
+    return (a, b) if keys[0] <= keys[1] else (b, a)
+
+
+def _supports(solids: Sequence[Solids]) -> list[list[int]]:
+    """Return for each body those that it stands on, or will fall on at once."""
+    boxes = [solid.box for solid in solids]
+    below: list[list[int]] = [[] for _ in solids]
+    low = np.array([np.full(3, np.inf) if b is None else b[0] for b in boxes])
+    high = np.array([np.full(3, -np.inf) if b is None else b[1] for b in boxes])
+    for i, box in enumerate(boxes):
+        if box is None:
+            continue
+        gap = box[0][2] - high[:, 2]
+        height = min(box[1][2] - box[0][2], _NEAR)
+        on = (gap > -_SHALLOW) & (gap < height)
+        on &= ((low[:, :2] < box[1][:2]) & (high[:, :2] > box[0][:2])).all(axis=1)
+        on[i] = False
+        below[i] = np.flatnonzero(on).tolist()
+    return below
+
+
+def _highest(solids: Sequence[Solids], below: list[list[int]]) -> list[int]:
+    """Return the longest chain of bodies that stand on one another, the lowest first."""
+    chains: dict[int, list[int]] = {}
+    heights = [np.inf if s.box is None else float(s.box[0][2]) for s in solids]
+    for i in np.argsort(heights, kind="stable").tolist():
+        under = [chains[j] for j in below[i] if j in chains]
+        chains[i] = [*max(under, key=len, default=[]), i]
+    return max(chains.values(), key=len)

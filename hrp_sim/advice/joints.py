@@ -1,0 +1,166 @@
+"""Rules for joints: where they start, what they can hold, and how unlike masses hang on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hrp_model import Diagnostic, JointType, Link
+from hrp_model.rigid import Array
+from hrp_model.validate.common import first_few
+
+from ..control import ControlMode, JointControl
+from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
+from .start import Group, Start, unit
+
+# A stop takes back erp of the error in each step, at any speed. Below this one the blow is
+# smaller than that of a step on a stair, in [rad/s] or [m/s].
+_GENTLE_STOP = 1.0
+# More than this share of what a drive can do is wanted to hold still.
+_WHOLE_EFFORT = 1.0
+# QUICK: a link braces its next joint with its apparent mass there, the least that resists a push
+# in any direction, 1 / m + d^2 / I for a lever d. Swinging chains of links of 1 kg and 0.2 m come
+# apart in their joints by 1 mm within 0.5 s
+#   at 20, 50, 200 iterations
+#   where three links end in a load of 140, 280, 1200 times the apparent mass above it,
+#   and at 1000 times, with 50 iterations, where a slender link between them has less inertia,
+# and by ten times as much at ten times these ratios. Light links at the ends of chains do no
+# harm: 1e-6 kg on 1 kg is as good as equal masses. WORLD is exact in all of this to 1e5.
+_RATIO_PER_ITERATION = 5.0
+
+
+def joints_start_within_their_stops(
+    physics: PhysicsSettings, starts: Sequence[Start]
+) -> Iterator[Diagnostic]:
+    """No joint starts so far beyond a limit that its stop throws it back."""
+    if not physics.joint_limits:
+        return
+    for start in starts:
+        thrown: list[tuple[float, Link, str]] = []
+        for i, link in start.joints():
+            lower, upper = link.joint.position
+            if lower > upper:  # holds nothing and is ignored
+                continue
+            q = float(start.state.q[i])
+            beyond = max(lower - q, q - upper)
+            speed = physics.erp * beyond / physics.time_step
+            if speed > _GENTLE_STOP:
+                limit = lower if q < lower else upper
+                text = f"'{link.joint.name}' at {q:.4g} {unit(link)} (limit {limit:.4g})"
+                thrown.append((speed, link, text))
+        if thrown:
+            speed, link, _ = max(thrown, key=lambda x: x[0])
+            message = (
+                f"joints start beyond their limits: {first_few([x for _, _, x in thrown], 4)}; "
+                f"their stops throw them back at up to {speed:.3g} {unit(link)}/s. Start within "
+                "the range (key 'joints'), or write joint_limits: false"
+            )
+            yield start.warning("start-beyond-limit", message, link)
+
+
+def drives_hold_the_start(
+    physics: PhysicsSettings, starts: Sequence[Start]
+) -> Iterator[Diagnostic]:
+    """The drives that shall hold a body with a fixed root are stronger than gravity there."""
+    x, y, z = physics.gravity
+    if x != 0.0 or y != 0.0 or z >= 0.0:
+        return
+    for start in starts:
+        loose = any(link.joint.type is JointType.FREE for link in start.body.links[1:])
+        if start.is_free or loose or start.body.extra_joints or not start.body.moving_links:
+            continue
+        needed = start.state.gravity_torque(-z)
+        weak: list[tuple[float, Link, str]] = []
+        for i, link in start.joints():
+            lower, upper = link.joint.effort
+            if not lower <= 0.0 <= upper or not _is_held(start, link):
+                continue
+            most, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
+            if need > _WHOLE_EFFORT * most:
+                text = f"'{link.joint.name}' needs {need:.3g} {_effort_unit(link)}, has {most:.3g}"
+                weak.append((need - most, link, text))
+        if weak:
+            _, link, _ = max(weak, key=lambda x: x[0])
+            message = (
+                "drives are too weak to hold the start against gravity: "
+                f"{first_few([text for _, _, text in weak], 4)}; check the effort limits and their "
+                "unit, or start in a posture that needs less"
+            )
+            yield start.warning("too-weak", message, link)
+
+
+def chains_are_even_for_quick(
+    physics: PhysicsSettings, starts: Sequence[Start]
+) -> Iterator[Diagnostic]:
+    """Under the solver QUICK no link carries many times its own mass or inertia."""
+    if physics.solver is not Solver.QUICK:
+        return
+    for start in starts:
+        worst = max(_loads(start.groups), key=lambda load: load.ratio, default=None)
+        if worst is None or worst.ratio <= _RATIO_PER_ITERATION * physics.iterations:
+            continue
+        enough = _rounded_up(worst.ratio / _RATIO_PER_ITERATION)
+        iterate = f"iterations: {enough}, or " if enough <= PHYSICS_RANGES["iterations"][1] else ""
+        carrier = worst.carrier
+        message = (
+            f"link '{carrier.link.name}' carries {worst.mass:.3g} kg by joint "
+            f"'{worst.child.link.joint.name}', {worst.ratio:.2g} times its own apparent mass "
+            f"there: with the solver 'quick' and {physics.iterations} iterations that joint comes "
+            f"apart by millimetres; write solver: world, or {iterate}give the link more mass and "
+            "inertia"
+        )
+        yield start.warning("uneven-chain", message, carrier.link)
+
+
+RULES = (joints_start_within_their_stops, drives_hold_the_start, chains_are_even_for_quick)
+
+
+def _is_held(start: Start, link: Link) -> bool:
+    control = start.entry.control
+    own = control.joints.get(link.joint.name, JointControl()).mode
+    return (control.mode if own is None else own) is ControlMode.POSITION
+
+
+def _effort_unit(link: Link) -> str:
+    return "N m" if unit(link) == "rad" else "N"
+
+
+class _Load(NamedTuple):
+    """What a joint carries, and how many times the apparent mass of the link above that is."""
+
+    ratio: float
+    mass: float
+    carrier: Group
+    child: Group
+
+
+def _loads(groups: Sequence[Group]) -> Iterator[_Load]:
+    """Yield what every joint between groups carries; what floats braces nothing."""
+    mass = [group.whole.mass for group in groups]
+    for i in reversed(range(len(groups))):
+        above = groups[i].parent
+        if above is not None:
+            mass[above] += mass[i]
+    for i, group in enumerate(groups):
+        if group.parent is None or groups[group.parent].floats:
+            continue
+        carrier = groups[group.parent]
+        yield _Load(mass[i] * _mobility(carrier, group.anchor), mass[i], carrier, group)
+
+
+def _mobility(group: Group, point: Array) -> float:
+    """Return the greatest acceleration of a point by a unit force there, in [1/kg].
+
+    That of K = E / m - [r] I^-1 [r], with r from the centre of mass to the point.
+    """
+    mass, center, inertia = group.whole.mass, group.whole.center_of_mass, group.whole.inertia
+    x, y, z = point - center
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    K = np.eye(3) / mass - cross @ np.linalg.solve(inertia, cross)
+    return float(np.linalg.eigvalsh((K + K.T) / 2.0)[-1])
+
+
+def _rounded_up(iterations: float) -> int:
+    return int(np.ceil(iterations / 50.0) * 50.0)

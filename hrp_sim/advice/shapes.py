@@ -1,0 +1,187 @@
+"""Collision shapes as the rules see them: boxes around them, and how deep points lie in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from hrp_model.rigid import Array, Pose
+from hrp_model.tessellate import shape_mesh
+
+from .start import Start
+
+Corners = tuple[Array, Array]
+# Points of a mesh that are looked at; more of them are thinned out.
+_MOST_POINTS = 2000
+_DIVISIONS = 16
+
+
+class Solid(NamedTuple):
+    """One collision shape.
+
+    Attributes:
+        link: Its place in ``body.links``.
+        shape: What it is, in its link's frame.
+        low, high: Corners of the box around it, along the axes of W.
+    """
+
+    link: int
+    shape: Shape
+    low: Array
+    high: Array
+
+
+class Overlap(NamedTuple):
+    """How deep two bodies lie in each other, in [m], and by which links of theirs."""
+
+    depth: float
+    link_a: int
+    link_b: int
+
+
+class Solids:
+    """The collision shapes of a body where it starts."""
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+
+    @cached_property
+    def all(self) -> list[Solid]:
+        """Every shape that has an extent."""
+        found = []
+        for i, shape, center, half in self._extents:
+            R, p = self.start.state.R[i], self.start.state.p[i]
+            T = shape.T_FG
+            middle = R @ (T[:3, :3] @ center + T[:3, 3]) + p
+            reach = np.abs(R @ T[:3, :3]) @ half
+            found.append(Solid(i, shape, middle - reach, middle + reach))
+        return found
+
+    @cached_property
+    def box(self) -> Corners | None:
+        """Corners of the box around the body, along the axes of W; None without shapes."""
+        if not self.all:
+            return None
+        low = np.min([solid.low for solid in self.all], axis=0)
+        high = np.max([solid.high for solid in self.all], axis=0)
+        return low, high
+
+    @cached_property
+    def thickness(self) -> dict[int, float]:
+        """The least extent of each link's shapes, in [m]: of its thickest one, by link."""
+        found: dict[int, float] = {}
+        for i, shape, _, half in self._extents:
+            scale = np.linalg.norm(shape.T_FG[:3, :3], axis=0)
+            least = float((2.0 * half * scale).min())
+            found[i] = max(found.get(i, 0.0), least)
+        return {i: least for i, least in found.items() if least > 0.0}
+
+    def meets(self, other: Solids) -> bool:
+        """Whether the boxes around two bodies meet, and one of these can move."""
+        a, b = self.box, other.box
+        if a is None or b is None or not (any(self.start.mobile) or any(other.start.mobile)):
+            return False
+        return bool(np.all(a[0] < b[1]) and np.all(b[0] < a[1]))
+
+    @property
+    def _extents(self) -> Iterator[tuple[int, Shape, Array, Array]]:
+        for i, link in enumerate(self.start.body.links):
+            for shape in link.collision:
+                extent = _extent(shape)
+                if extent is not None:
+                    yield i, shape, *extent
+
+
+def depth(a: Solids, b: Solids) -> Overlap | None:
+    """Return the greatest depth of a point of one body in a primitive of the other.
+
+    Meshes have no inside here, and shapes that cross without a corner in each other are not
+    found: what is found is real. Pairs of links that cannot move do not count.
+    """
+    best: Overlap | None = None
+    for x, y in _near_pairs(a, b):
+        for one, other in (((a, x), (b, y)), ((b, y), (a, x))):
+            deep = _deepest(one, other)
+            if deep > 0.0 and (best is None or deep > best.depth):
+                best = Overlap(deep, x.link, y.link)
+    return best
+
+
+def _near_pairs(a: Solids, b: Solids) -> Iterator[tuple[Solid, Solid]]:
+    low, high = (np.array([getattr(y, side) for y in b.all]) for side in ("low", "high"))
+    mobile = np.array([b.start.mobile[y.link] for y in b.all])
+    for x in a.all:
+        near = (x.low < high).all(axis=1) & (low < x.high).all(axis=1)
+        if not a.start.mobile[x.link]:
+            near &= mobile
+        for k in np.flatnonzero(near):
+            yield x, b.all[k]
+
+
+def _deepest(one: tuple[Solids, Solid], other: tuple[Solids, Solid]) -> float:
+    """Return how deep a point of one shape lies in another, a primitive, in [m]."""
+    solids, solid = other
+    parts = solid.shape.rigid_parts()
+    if parts is None or isinstance(solid.shape.geometry, Mesh):
+        return 0.0
+    X_LG, scale = parts
+    link = solids.start.state.R[solid.link], solids.start.state.p[solid.link]
+    X_WG = Pose(*link) @ X_LG
+    points = (_points(*one) - X_WG.p) @ X_WG.R
+    return _depth(solid.shape, points, scale)
+
+
+def _points(solids: Solids, solid: Solid) -> Array:
+    """Return points on a shape, in W, shape (n, 3)."""
+    mesh = shape_mesh(solid.shape, _DIVISIONS, solid=True)
+    points = mesh.vertices
+    if not isinstance(solid.shape.geometry, Mesh):
+        # The middles of the edges, too: those of boxes that lie face to face are in both.
+        corners = points[mesh.triangles]
+        middles = (corners + np.roll(corners, 1, axis=1)) / 2.0
+        points = np.concatenate([points, middles.reshape(-1, 3)])
+    points = points[:: 1 + len(points) // _MOST_POINTS]
+    R, p = solids.start.state.R[solid.link], solids.start.state.p[solid.link]
+    return np.asarray(points @ R.T + p)
+
+
+def _depth(shape: Shape, points: Array, scale: Array) -> float:
+    """Return the greatest depth of points, in the shape's own axes, below its surface."""
+    geometry = shape.geometry
+    if not len(points):
+        return 0.0
+    if isinstance(geometry, Box):
+        inside = (np.abs(geometry.size * scale) / 2.0 - np.abs(points)).min(axis=1)
+    elif isinstance(geometry, Sphere):
+        inside = geometry.radius * float(np.min(scale)) - np.linalg.norm(points, axis=1)
+    elif isinstance(geometry, Cylinder | Capsule):
+        radius = geometry.radius * float(min(scale[0], scale[2]))
+        beyond = np.abs(points[:, 1]) - geometry.height * float(scale[1]) / 2.0
+        across = np.linalg.norm(points[:, [0, 2]], axis=1)
+        if isinstance(geometry, Cylinder):
+            inside = np.minimum(radius - across, -beyond)
+        else:
+            inside = radius - np.hypot(across, np.maximum(beyond, 0.0))
+    else:
+        return 0.0
+    return float(inside.max())
+
+
+def _extent(shape: Shape) -> Corners | None:
+    """Return centre and half size of a shape's box along the axes of its geometry."""
+    geometry = shape.geometry
+    if isinstance(geometry, Mesh):
+        if not len(geometry.triangles):
+            return None
+        low, high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
+        return (low + high) / 2.0, (high - low) / 2.0
+    if isinstance(geometry, Box):
+        return np.zeros(3), geometry.size / 2.0
+    radius = geometry.radius
+    half = radius if isinstance(geometry, Sphere) else geometry.height / 2.0
+    half += radius if isinstance(geometry, Capsule) else 0.0
+    return np.zeros(3), np.array([radius, half, radius])

@@ -1,0 +1,144 @@
+"""A body as it starts: where its links are, and what the rules ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from math import floor, log10
+from typing import NamedTuple
+
+import numpy as np
+
+from hrp_model import Body, BodyState, Diagnostic, JointType, Link, Severity
+from hrp_model.devices import ForceSensor
+from hrp_model.inertia import MassProperties, merge, symmetric
+from hrp_model.rigid import Array, Pose
+
+from ..config import BodyEntry
+
+
+class Group(NamedTuple):
+    """Links that an engine makes one rigid body of.
+
+    Attributes:
+        link: The first of them.
+        parent: Group above the joint, None for what hangs on the world or on nothing.
+        floats: Whether it hangs on nothing.
+        anchor: Where the joint above is, in W, shape (3,).
+        whole: Mass, centre of mass and inertia, in W.
+    """
+
+    link: Link
+    parent: int | None
+    floats: bool
+    anchor: Array
+    whole: MassProperties
+
+
+class Start:
+    """A body of the world as it starts.
+
+    Attributes:
+        entry: How the world says it.
+        name: Of the body in the world.
+        body: The model.
+        state: Its posture and motion, of all links.
+    """
+
+    def __init__(self, entry: BodyEntry) -> None:
+        placement = entry.placement
+        self.entry = entry
+        self.name: str = placement.name
+        self.body: Body = placement.body
+        self.state = BodyState(self.body)
+        self.state.q[:] = placement.initial_q
+        if placement.dq is not None:
+            self.state.dq[:] = placement.dq
+        self.state.p[0], self.state.R[0] = placement.X_WL.p, placement.X_WL.R
+        if not placement.fixed:
+            self.state.v[0], self.state.w[0] = placement.v, placement.w
+        self.state.calc_forward_kinematics(velocity=True)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its root can move."""
+        return not self.entry.placement.fixed
+
+    @cached_property
+    def mobile(self) -> list[bool]:
+        """Whether each link can move at all."""
+        found: list[bool] = []
+        for link, parent in zip(self.body.links, self.body.parent_indices, strict=True):
+            above = self.is_free if parent < 0 else found[parent]
+            found.append(above or (parent >= 0 and not link.joint.is_fixed))
+        return found
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The rigid groups that can move, parents before children."""
+        watched = {d.link for d in self.body.devices if isinstance(d, ForceSensor)}
+        group_of: list[int | None] = []
+        members: list[list[int]] = []
+        above: list[int | None] = []
+        for i, (link, parent) in enumerate(
+            zip(self.body.links, self.body.parent_indices, strict=True)
+        ):
+            group = None if parent < 0 else group_of[parent]
+            joined = parent >= 0 and link.joint.is_fixed and link.name not in watched
+            if not self.mobile[i] or (joined and group is not None):
+                group_of.append(group)
+                if group is not None:
+                    members[group].append(i)
+                continue
+            group_of.append(len(members))
+            above.append(None if link.joint.type is JointType.FREE else group)
+            members.append([i])
+        return [self._group(parent, own) for parent, own in zip(above, members, strict=True)]
+
+    def _group(self, parent: int | None, members: list[int]) -> Group:
+        first = members[0]
+        link = self.body.links[first]
+        floats = link.joint.type is JointType.FREE or (first == 0 and self.is_free)
+        return Group(link, parent, floats, self.state.p[first], self._merged(members))
+
+    def _merged(self, members: list[int]) -> MassProperties:
+        parts = []
+        for i in members:
+            link = self.body.links[i]
+            part = MassProperties(link.mass, link.center_of_mass, symmetric(link.inertia))
+            parts.append(part.expressed_in(Pose(self.state.R[i], self.state.p[i])))
+        return merge(parts)
+
+    def joints(self) -> Iterator[tuple[int, Link]]:
+        """Yield the place of each joint in the joint vectors, and the link that it moves."""
+        yield from enumerate(self.body.moving_links)
+
+    def warning(self, code: str, message: str, link: Link | None = None) -> Diagnostic:
+        """Return a warning about this body, placed where the model defines the link."""
+        return self._diagnostic(Severity.WARNING, code, message, link)
+
+    def note(self, code: str, message: str, link: Link | None = None) -> Diagnostic:
+        """Return a note about this body, placed where the model defines the link."""
+        return self._diagnostic(Severity.NOTE, code, message, link)
+
+    def _diagnostic(
+        self, severity: Severity, code: str, message: str, link: Link | None
+    ) -> Diagnostic:
+        at = (self.body.root if link is None else link).at
+        return Diagnostic(severity, code, f"body '{self.name}': {message}", at)
+
+
+def unit(link: Link) -> str:
+    """Return the unit of a joint's position."""
+    return "rad" if link.joint.type.value == "revolute" else "m"
+
+
+def norm(vector: Array) -> float:
+    """Return the length of a vector."""
+    return float(np.linalg.norm(vector))
+
+
+def rounded_down(value: float) -> float:
+    """Return the greatest number of one digit that is not above a positive one."""
+    size = 10.0 ** floor(log10(value))
+    return float(f"{floor(value / size) * size:.1g}")

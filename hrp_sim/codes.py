@@ -1,0 +1,110 @@
+"""Every code that a world, its sensors and the advice about it add to those of models.
+
+Explained as in ``hrp_model.codes``; behind ``hrp-sim run --list-codes``.
+"""
+
+from __future__ import annotations
+
+from hrp_model.codes import Rule
+
+__all__ = ["CODES"]
+
+_WORLDS = {
+    "duplicate-name": (
+        "two bodies have the same name",
+        "give one of them another 'name'",
+    ),
+    "foreign-setting": (
+        "a setting of Choreonoid has no effect here",
+        "nothing needs to be done; leave it out if it is not what you mean",
+    ),
+    "missing-world": ("there is no such world", "check the path, or source its package"),
+    "name-collision": (
+        "two bodies or sensors would have the same topic",
+        "rename one: topics hold letters, digits and '_' only",
+    ),
+    "not-a-world": ("a file is no world", "write a list 'bodies', or name a model itself"),
+    "out-of-range": ("a number makes no sense", "write one within the range that is told"),
+    "two-rotations": ("a rotation is given twice", "leave out 'rpy' or 'rotation'"),
+    "unknown-joint": ("a model has no such joint", "check the spelling of the joint's name"),
+}
+_SENSORS = {
+    "duplicate-sensor": ("two sensors have the same name", "rename one of the devices"),
+    "flat-scan": ("a range sensor scans one plane only", "use one sensor for each plane"),
+    "ideal-scan": ("a range sensor has no errors here", "add noise to what it publishes"),
+    "idle-force-sensor": (
+        "a force sensor has no joint above it",
+        "put it on a link that hangs on another",
+    ),
+    "no-depth": ("a camera gives no depth here", "write an image type with colours"),
+    "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
+    "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
+    "no-renderer": (
+        "nothing can draw what cameras see",
+        "install an OpenGL with EGL, as Mesa has",
+    ),
+    "unusable-device": ("a device has impossible settings", "correct what the message names"),
+}
+_ADVICE = {
+    "coarse-step": (
+        "a time step is too long for contacts",
+        "write a time step of 0.02 or less; 0.001 suits most robots",
+    ),
+    "damped-by-step": (
+        "the time step damps a servo that would swing",
+        "write a shorter time step, a smaller kp or a larger kd",
+    ),
+    "explicit-damping": (
+        "a controller of efforts has a largest stable gain",
+        "command positions, shorten the step, or stay below the gain that is told",
+    ),
+    "fast-start": (
+        "a link moves so fast that it can pass through others",
+        "shorten the time step, or start slower",
+    ),
+    "heavy-on-light": (
+        "a body carries one that is too heavy for the solver 'quick'",
+        "write solver: world, or more iterations",
+    ),
+    "open-at-start": (
+        "closed loops are open where a body starts",
+        "start with the joint positions that are told, or mend the extra joints",
+    ),
+    "slowed-by-step": (
+        "a servo is faster than the time step can follow",
+        "nothing needs to be done if it only has to hold; else shorten the time step",
+    ),
+    "soft-constraints": (
+        "joints and contacts give way under the weight of a body",
+        "write a smaller cfm",
+    ),
+    "start-beyond-limit": (
+        "a joint starts beyond its limit and is thrown back",
+        "start within the range, widen it, or switch joint limits off",
+    ),
+    "starts-inside": (
+        "a body starts deep inside another",
+        "place it where it touches nothing, or just",
+    ),
+    "tall-stack": (
+        "bodies stand on one another, and the solver 'world' loses stacks",
+        "write predict_sticking: true, or solver: quick",
+    ),
+    "too-weak": (
+        "a drive is too weak to hold its joint where it starts",
+        "check the effort limits and their unit, or start in another posture",
+    ),
+    "uncorrected-errors": (
+        "constraints hardly take back their errors",
+        "write an erp of 0.2 to 0.8; the default is 0.4",
+    ),
+    "uneven-chain": (
+        "a link carries too much for the solver 'quick'",
+        "write solver: world, or more iterations",
+    ),
+}
+CODES = {
+    code: Rule(*lines)
+    for table in (_WORLDS, _SENSORS, _ADVICE)
+    for code, lines in sorted(table.items())
+}

@@ -1,0 +1,126 @@
+/* What keeps ODE from ending the process: its error handlers, and bounds for one step. */
+#include "_core.h"
+
+/* ODE ends the process when its error handler returns: leave what it was doing instead. */
+_Thread_local jmp_buf *way_out;
+_Thread_local long complaints;
+static _Thread_local char last_words[200];
+
+static void on_error(int number, const char *message, va_list arguments)
+{
+    vsnprintf(last_words, sizeof last_words, message, arguments);
+    if (way_out)
+        longjmp(*way_out, 1);
+    /* There is nowhere to go: ODE ends the process, but not without a word. */
+    fprintf(stderr, "ODE error %d: %s\n", number, last_words);
+}
+
+static void on_message(int number, const char *message, va_list arguments)
+{
+    (void)number, (void)message, (void)arguments;
+    complaints++;
+}
+
+/* Take over ODE's handlers: errors leave by the way out, messages are counted. */
+void guards_install(void)
+{
+    dSetErrorHandler(on_error);
+    dSetDebugHandler(on_error);
+    dSetMessageHandler(on_message);
+}
+
+/* Call what is no step with a way out; an error of ODE leaves the world broken, and is raised. */
+PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments)
+{
+    jmp_buf here;
+    PyObject *volatile result = NULL;
+    if (setjmp(here) == 0) {
+        way_out = &here;
+        result = method(world, arguments);
+    } else {
+        world->broken = 1; /* ODE was left in the middle: its memory is not to be trusted */
+        PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_words);
+    }
+    way_out = NULL;
+    return result;
+}
+
+/* Return an upper bound of the constraint rows of a joint. */
+static long rows_of(dJointID joint)
+{
+    return dJointGetType(joint) == dJointTypeContact ? 3 : 6;
+}
+
+/* A walk over the bodies that joints tie together. Who was seen carries the walk as a mark. */
+typedef struct {
+    dBodyID *waiting;
+    size_t count;
+} Walk;
+
+static void walk_to(Walk *walk, dBodyID group)
+{
+    if (!group || dBodyGetData(group) == walk)
+        return;
+    dBodySetData(group, walk);
+    walk->waiting[walk->count++] = group;
+}
+
+/* Return the rows of the island of a body, each counted at both ends, so twice; no more than
+ * necessary once there are too many. */
+static long island_rows(Walk *walk, dBodyID first)
+{
+    long twice = 0;
+    for (walk_to(walk, first); walk->count && twice <= 2 * MOST_ROWS;) {
+        dBodyID group = walk->waiting[--walk->count];
+        int joints = dBodyGetNumJoints(group);
+        for (int k = 0; k < joints && twice <= 2 * MOST_ROWS; k++) {
+            dJointID joint = dBodyGetJoint(group, k);
+            dBodyID a = dJointGetBody(joint, 0), b = dJointGetBody(joint, 1);
+            twice += rows_of(joint) * (a && b ? 1 : 2);
+            walk_to(walk, a);
+            walk_to(walk, b);
+        }
+    }
+    return twice;
+}
+
+/* Returns 0 and describes the fault when an island has too many rows for WorldStep. */
+static int islands_check(World *world, size_t groups, Fault *fault)
+{
+    Walk walk = {malloc(sizeof(dBodyID) * groups), 0};
+    if (!walk.waiting) {
+        *fault = (Fault){.kind = FAULT_SOLVER};
+        return 0;
+    }
+    for (int i = 0; i < world->count && fault->kind == FAULT_NONE; i++) {
+        const Body *body = world->bodies[i];
+        for (int g = 0; g < body->groups && fault->kind == FAULT_NONE; g++)
+            if (dBodyGetData(body->group[g]) != &walk &&
+                island_rows(&walk, body->group[g]) > 2 * MOST_ROWS)
+                *fault = (Fault){.kind = FAULT_ROWS, .body = body->id, .index = g};
+    }
+    for (int i = 0; i < world->count; i++)
+        for (int g = 0; g < world->bodies[i]->groups; g++)
+            dBodySetData(world->bodies[i]->group[g], NULL);
+    free(walk.waiting);
+    return fault->kind == FAULT_NONE;
+}
+
+/* Returns 0 and describes the fault when the step to come would take more memory and time than
+ * anybody has: WorldStep's matrices grow with the square of an island's rows. */
+int crowd_check(World *world, Fault *fault)
+{
+    size_t groups = 0;
+    long rows = 3 * world->contacts;
+    if (world->contacts >= MOST_CONTACTS) {
+        *fault = (Fault){.kind = FAULT_CONTACTS, .body = world->crowded_body,
+                         .index = world->crowded_link};
+        return 0;
+    }
+    for (int i = 0; i < world->count; i++) {
+        const Body *body = world->bodies[i];
+        groups += (size_t)body->groups;
+        rows += 12L * body->joints + 6L * body->loops; /* a joint and its motor */
+    }
+    return world->quick || rows <= MOST_ROWS || islands_check(world, groups, fault);
+}

@@ -1,0 +1,198 @@
+"""The ``physics`` of a world file: our names, those of Choreonoid's ODE plugin, and their ranges.
+
+The settings of an ODESimulatorItem in a Choreonoid project (``.cnoid``) may be pasted as they
+are, the whole item or what stands under its ``data``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from math import inf
+from typing import Any
+
+from hrp_model.yaml_nodes import Mapping
+
+from .engine import LARGEST_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
+
+_SOLVERS = {
+    **{solver.value: solver for solver in Solver},
+    # Choreonoid's symbols.
+    "Big matrix": Solver.WORLD,
+    "Iterative (quick step)": Solver.QUICK,
+}
+# Our name of each setting that the original knows by other names.
+_OTHER_NAMES = {
+    "time_step": ("timeStep", "timestep"),
+    "solver": ("step_mode", "stepMode"),
+    "iterations": ("num_iterations", "numIterations"),
+    "over_relaxation": ("overRelaxation",),
+    "erp": ("global_erp", "globalERP"),
+    "cfm": ("global_cfm", "globalCFM"),
+    "limit_correcting_velocity": ("limitCorrectingVel",),
+    "max_correcting_velocity": ("maxCorrectingVel",),
+    "surface_layer": ("surface_layer_depth", "surfaceLayerDepth"),
+    "joint_limits": ("enable_joint_limit", "jointLimitMode"),
+}
+_FRAME_RATE = ("frame_rate", "frameRate", "framerate")
+_SLOWEST, _FASTEST = 10.0, 1e6  # [Hz], of a time step within its range
+_INTEGERS = ("iterations", "max_contacts", "seed")
+_SWITCHES = (
+    "joint_limits",
+    "self_collision",
+    "convex_meshes",
+    "predict_sticking",
+    "limit_correcting_velocity",
+)
+
+
+@dataclass(frozen=True)
+class _Foreign:
+    """A switch of the original that has no counterpart; it says ``why`` when it is on."""
+
+    names: tuple[str, ...]
+    why: str
+    changes_motion: bool = False
+
+
+_FOREIGN = (
+    _Foreign(
+        ("add_joint_axis_inertia_to_link_inertia",),
+        "rotor inertia always counts here, and exactly, about the joint's axis alone",
+    ),
+    _Foreign(
+        (
+            "use_world_collision_detector",
+            "useWorldCollisionDetector",
+            "UseWorldItem'sCollisionDetector",
+        ),
+        "contacts are always found by ODE here",
+    ),
+    _Foreign(
+        ("use_2d_mode", "2Dmode"),
+        "bodies move in all directions here",
+        changes_motion=True,
+    ),
+)
+# What else a project's item holds: how Choreonoid runs, records and shows a simulation.
+_OF_CHOREONOID = (
+    *("id", "name", "plugin", "class", "children", "is_selected", "is_checked"),
+    *("surface_drive_culling_depth", "realtime_sync_mode", "realtimeSync", "recording"),
+    *("recordingMode", "time_range_mode", "timeRangeMode", "time_length", "timeLength"),
+    *("is_active_control_time_range_mode", "active_control_time_range_mode"),
+    *("output_all_link_positions", "allLinkPositionOutputMode"),
+    *("output_device_states", "deviceStateOutput", "record_collision_data", "recordCollisionData"),
+    *("use_controller_threads", "controllerThreads", "controller_options", "controllerOptions"),
+    *("block_scene_view_edit_mode", "scene_view_edit_mode_blocking", "time_sync_items"),
+    *("collision_seq_item", "onlyActiveControlPeriod"),
+)
+_ITEM_CLASS = "ODESimulatorItem"
+
+
+def read_physics(node: Mapping) -> PhysicsSettings:
+    """Read the settings under ``physics``; what is wrong is reported there and left out.
+
+    Keys that nobody knows are left to ``node.finish``.
+    """
+    if "class" not in node or "data" not in node:
+        return _read(node)
+    written = node.text("class", default=_ITEM_CLASS)
+    if written != _ITEM_CLASS:
+        message = f"'{written}' holds settings of another engine; here stands an {_ITEM_CLASS}"
+        node.diagnostics.error("unknown-word", message, node.at("class"))
+    node.lacks(*_OF_CHOREONOID)
+    data = node.mapping("data")
+    if data is None:  # what it is instead was reported
+        return PhysicsSettings()
+    settings = _read(data)
+    data.finish()
+    return settings
+
+
+def _read(node: Mapping) -> PhysicsSettings:
+    values: dict[str, Any] = {}
+    for key in (field.name for field in fields(PhysicsSettings)):
+        spelling = _only_spelling(node, key)
+        if spelling is None:
+            continue
+        value = _value(node, key, spelling)
+        if value is not None:
+            values[key] = value
+    _leave_out_foreign(node)
+    return replace(PhysicsSettings(), **values)
+
+
+def _only_spelling(node: Mapping, key: str) -> str | None:
+    """Return how a setting is spelled, None if it is not there; two at once are an error."""
+    names = (key, *_OTHER_NAMES.get(key, ()), *(_FRAME_RATE if key == "time_step" else ()))
+    if node.lacks(*names):  # also lets hints know them
+        return None
+    found = [name for name in names if name in node]
+    entries = node.entries()
+    found.sort(key=lambda name: entries[name][0].start)
+    first: str = found[0]
+    for other in found[1:]:
+        message = f"'{other}' says the same as '{first}' at {entries[first][0].span}; remove one"
+        node.diagnostics.error("two-spellings", message, entries[other][0].span)
+    return first
+
+
+def _value(node: Mapping, key: str, spelling: str) -> Any:
+    """Return the value of a setting, or None where it is not usable."""
+    if key == "solver":
+        choices: dict[str, Solver | None] = {**_SOLVERS}
+        return node.choice(spelling, choices=choices, default=None)
+    if key == "gravity":
+        return _gravity(node)
+    if key in _SWITCHES:
+        return node.boolean(spelling, default=None)
+    if spelling in _FRAME_RATE:
+        rate = node.number(spelling, default=None)
+        if rate is None or not _is_in_range(node, spelling, rate, _SLOWEST, _FASTEST):
+            return None
+        return 1.0 / rate
+    if key in PHYSICS_RANGES:
+        read = node.integer if key in _INTEGERS else node.number
+        number = read(spelling, default=None)
+        return number if _is_in_range(node, spelling, number, *PHYSICS_RANGES[key]) else None
+    return None
+
+
+def _gravity(node: Mapping) -> tuple[float, ...] | None:
+    gravity = node.numbers("gravity", count=3, default=None)
+    if gravity is None:
+        return None
+    if max(map(abs, gravity.tolist())) < LARGEST_GRAVITY:
+        return tuple(gravity.tolist())
+    message = f"gravity must be less than {LARGEST_GRAVITY:g} m/s^2 each way"
+    node.diagnostics.error("out-of-range", message, node.at("gravity"))
+    return None
+
+
+def _is_in_range(node: Mapping, key: str, value: Any, low: float, high: float) -> bool:
+    if value is None or low <= value <= high:
+        return value is not None
+    bounds = f"be at least {low:.10g}" if high == inf else f"lie between {low:.10g} and {high:.10g}"
+    node.diagnostics.error("out-of-range", f"'{key}' must {bounds}, not {value:g}", node.at(key))
+    return False
+
+
+def _leave_out_foreign(node: Mapping) -> None:
+    """Say what Choreonoid has and we have not."""
+    for switch in _FOREIGN:
+        for name in _present(node, switch.names):
+            if not node.boolean(name, default=False):
+                continue
+            report = node.diagnostics.warn if switch.changes_motion else node.diagnostics.note
+            report("foreign-setting", f"'{name}' has no effect: {switch.why}", node.at(name))
+    for name in _present(node, _OF_CHOREONOID):
+        message = f"'{name}' is a matter of Choreonoid's own and has no effect here"
+        node.diagnostics.note("foreign-setting", message, node.at(name))
+
+
+def _present(node: Mapping, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the names that are there; those count as asked for, and no other is suggested."""
+    for name in names:
+        if name in node:
+            node.get(name)
+            yield name

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Measure how right the physics is, and write it into the section "Accuracy" of docs/physics.md.
+
+python scripts/physics_table.py [--quick] [-o docs/physics.md]
+
+Motions are compared with MuJoCo's (Runge-Kutta at 0.1 ms, minimal coordinates) and with
+closed forms. Everything is deterministic; no row holds a time. --quick prints the rows that take
+a moment only. The scenes are those of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
+
+from sim.ode.scenes import at as placed_at
+from sim.ode.scenes import box_inertia, fixed, floor, lone, moving, placed, world
+from sim.physics.bodies import chain, top
+from sim.physics.measures import G, energy, momentum, separation
+from sim.physics.mujoco_peer import free_motion
+
+from hrp_model import Body, load_body
+from hrp_model.geometry import Box, Sphere
+from hrp_model.rigid import Pose, axis_angle_matrix
+from hrp_sim import Simulation, load_world
+from hrp_sim.engine import Placement, Solver
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "physics.md"
+BEGIN, END = "<!-- Accuracy: made by scripts/physics_table.py -->", "<!-- end of Accuracy -->"
+STEPS = 1000, 2000, 4000
+X, Z = np.eye(3)[0], np.eye(3)[2]
+WEIGHTLESS = (0.0, 0.0, 0.0)
+Q, DQ = np.array([0.3, -0.5, 0.1, 0.4, -0.2]), np.array([1.0, -2.0, 0.5, 1.5, -1.0])
+V, W = np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.5])
+# v of a sphere that rolls, over v of one that only slides.
+ROLLING = 5.0 / 7.0
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A free motion of one second.
+
+    Attributes:
+        name: What moves.
+        placement: How it starts.
+        gravity: In [m/s^2].
+    """
+
+    name: str
+    placement: Placement
+    gravity: tuple[float, float, float] = (0.0, 0.0, -G)
+
+
+def motions() -> Iterator[Motion]:
+    """Yield the free motions of the table."""
+    arm = load_body(ROOT / "models" / "arm" / "arm.body")
+    start = np.linspace(0.3, -0.3, len(arm.moving_links))
+    yield Motion("`models/arm` let go, with its rotors", fixed(without_contacts(arm), q=start))
+    yield Motion("branched chain, a slider, no rotors", fixed(chain(rotors=False), q=Q, dq=DQ))
+    yield Motion("the same with rotors", fixed(chain(), q=Q, dq=DQ))
+    tumbling = moving(chain(free=True, rotors=False), q=Q, dq=DQ, v=V, w=W)
+    yield Motion("the chain tumbling freely", tumbling, WEIGHTLESS)
+
+
+def without_contacts(body: Body) -> Body:
+    """Return a body that passes through itself."""
+    return replace(body, links=tuple(replace(link, collision=()) for link in body.links))
+
+
+def exact(motion: Motion) -> np.ndarray:
+    """Return where the joints are after a second, by MuJoCo."""
+    start = motion.placement
+    root = None if start.fixed else (start.v, start.w)
+    dq = np.zeros(len(start.initial_q)) if start.dq is None else start.dq
+    q, _ = free_motion(start.body, 1.0, q=start.initial_q, dq=dq, root=root, gravity=motion.gravity)
+    return q
+
+
+def free_row(motion: Motion, solver: Solver) -> list[str]:
+    """Return a row: errors at three steps, their order, the energy's drift, the joints' gap."""
+    target, errors, drift, apart = exact(motion), [], 0.0, 0.0
+    for steps in STEPS:
+        engine, simulated = world(
+            motion.placement,
+            time_step=1.0 / steps,
+            solver=solver,
+            gravity=motion.gravity,
+            joint_limits=False,
+        )
+        before = energy(simulated, -motion.gravity[2])
+        engine.step(steps)
+        errors.append(float(np.abs(simulated.motion.q - target).max()))
+        if steps == STEPS[0]:
+            drift = energy(simulated, -motion.gravity[2]) - before
+            apart = separation(simulated)
+        engine.close()
+    order = np.log2(errors[0] / errors[-1]) / 2.0
+    cells = [f"{error:.2e}" for error in errors]
+    return [motion.name, solver.value, *cells, f"{order:.2f}", f"{drift:.1e}", f"{apart:.1e}"]
+
+
+def momentum_kept(solver: Solver) -> str:
+    """Angular momentum that a tumbling chain loses in a second, of all it has."""
+    tumbling = moving(chain(free=True, rotors=False), q=Q, dq=DQ, v=V, w=W)
+    engine, simulated = world(tumbling, gravity=WEIGHTLESS, solver=solver)
+    _, before = momentum(simulated)
+    engine.step(1000)
+    _, after = momentum(simulated)
+    return f"{np.linalg.norm(after - before) / np.linalg.norm(before):.1e}"
+
+
+def block_on_slope(solver: Solver) -> str:
+    """Relative error of the acceleration of a block on an oblique slope."""
+    angle, mu, size = 0.6, 0.5, np.array([0.3, 0.3, 0.05])
+    down = np.array([np.cos(0.7), np.sin(0.7), 0.0])
+    R = axis_angle_matrix(np.cross(Z, down), angle)
+    block = lone(placed(Box(size)), inertia=box_inertia(1.0, size))
+    engine, thing, _ = world(
+        moving(block, Pose(R, R @ [0.0, 0.0, 0.0249])), floor(R=R), friction=mu, solver=solver
+    )
+    engine.step(100)
+    before = thing.motion.v[0].copy()
+    engine.step(500)
+    expected = G * (np.sin(angle) - mu * np.cos(angle)) * (R @ down)
+    error = np.linalg.norm((thing.motion.v[0] - before) / 0.5 - expected)
+    return f"{error / np.linalg.norm(expected):.0e}"
+
+
+def rolling_ball(solver: Solver) -> str:
+    """Relative error of the speed of a ball that was pushed and rolls."""
+    ball = lone(placed(Sphere(0.1)), inertia=np.eye(3) * 0.4 * 0.01)
+    engine, thing, _ = world(
+        moving(ball, placed_at(z=0.0999), v=X), floor(), friction=0.3, solver=solver
+    )
+    engine.step(1000)
+    return f"{abs(thing.motion.v[0, 0] / ROLLING - 1.0):.1e}"
+
+
+def _top(solver: Solver) -> tuple[float, float]:
+    mass, length, across, along, rate, tilt = 1.0, 0.1, 0.002, 0.004, 2.0, 0.6
+    about_tip = across + mass * length**2
+    spin = (about_tip * rate**2 * np.cos(tilt) + mass * G * length) / (along * rate)
+    start = fixed(
+        top(mass=mass, length=length, across=across, along=along),
+        q=np.array([0.0, tilt, 0.0]),
+        dq=np.array([rate, 0.0, spin - rate * np.cos(tilt)]),
+    )
+    engine, simulated = world(start, solver=solver)
+    engine.step(1000)
+    return simulated.motion.q[0] / rate - 1.0, simulated.motion.q[1] - tilt
+
+
+def top_rate(solver: Solver) -> str:
+    """Relative error of the precession of a top that spins at 128 rad/s."""
+    return f"{abs(_top(solver)[0]):.1e}"
+
+
+def top_lean(solver: Solver) -> str:
+    """What the top leans over in a second."""
+    return f"{_top(solver)[1]:.2f} rad"
+
+
+def stack(solver: Solver) -> str:
+    """Worst height of ten cubes upon each other, in ten seconds."""
+    size = np.full(3, 0.2)
+    cube = lone(placed(Box(size)), inertia=box_inertia(1.0, size))
+    places = [moving(cube, placed_at(z=0.2 * k + 0.1), name=f"cube{k}") for k in range(10)]
+    engine, *cubes = world(*places, floor(), solver=solver)
+    worst = 0.0
+    for _ in range(100):
+        engine.step(100)
+        heights = [c.motion.p[0, 2] - 0.2 * k - 0.1 for k, c in enumerate(cubes[:10])]
+        worst = max(worst, float(np.abs(heights).max()))
+    return f"{worst * 1e3:.1f} mm"
+
+
+def humanoid(solver: Solver, seconds: int, iterations: int = 50) -> str:
+    """What the root of the humanoid drifts while it holds its posture."""
+    config = load_world(ROOT / "models" / "humanoid" / "humanoid.body")
+    physics = replace(config.physics, solver=solver, iterations=iterations)
+    simulation = Simulation(replace(config, physics=physics))
+    simulation.wanted = lambda _name: False
+    (robot,) = (b for b in simulation.bodies.values() if b.body.moving_links)
+    start = robot.motion.p[0].copy()
+    for _ in range(seconds * 1000):
+        simulation.step()
+    drift = float(np.abs(robot.motion.p[0] - start).max()) * 1e3
+    return "it falls" if drift > 100.0 else f"{drift:.2g} mm"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A row of the second table: what is measured, and what by, for each solver."""
+
+    what: str
+    measure: Callable[[Solver], str]
+    is_quick: bool = True
+
+
+CHECKS = (
+    Check("angular momentum that the tumbling chain loses in 1 s", momentum_kept),
+    Check("acceleration of a block on an oblique slope, relative error", block_on_slope),
+    Check("speed of a ball pushed until it rolls, from 5/7 v0", rolling_ball),
+    Check("precession of a top at 128 rad/s, relative error in 1 s", top_rate),
+    Check("what this top leans over in 1 s, from 0", top_lean),
+    Check("ten cubes stacked, worst height in 10 s", stack, is_quick=False),
+    Check("humanoid in hold, drift of its root in 5 s", lambda s: humanoid(s, 5), is_quick=False),
+    Check(
+        "the same with 150 iterations",
+        lambda s: humanoid(s, 5, iterations=150),
+        is_quick=False,
+    ),
+    Check(
+        "humanoid in hold, drift in 60 s (`quick`: 150 iterations)",
+        lambda s: _minute(s),
+        is_quick=False,
+    ),
+)
+
+
+def _minute(solver: Solver) -> str:
+    return humanoid(solver, 60, iterations=50 if solver is Solver.WORLD else 150)
+
+
+def check_row(check: Check) -> list[str]:
+    """Return a row of the second table."""
+    return [check.what, *(check.measure(solver) for solver in Solver)]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def section(*, quick: bool) -> str:
+    """Return both tables."""
+    free = [free_row(motion, solver) for motion in motions() for solver in Solver]
+    checks = [check_row(check) for check in CHECKS if check.is_quick or not quick]
+    header = ["free motion of 1 s, joint error [rad, m]", "solver"]
+    header += ["1 ms", "0.5 ms", "0.25 ms", "order", "energy [J]", "gap [m]"]
+    return "\n\n".join(
+        [
+            table(header, free),
+            "Energy gained and the gap between the halves of the worst joint are those at 1 ms.",
+            table(["measured at 1 ms", *(f"`{s.value}`" for s in Solver)], checks),
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the section, or print its quick rows."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="print the quick rows, write nothing")
+    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page to write into")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        print(section(quick=True))
+        return
+    text = options.output.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    made = f"{BEGIN}\n\n{section(quick=False)}\n\n{END}"
+    options.output.write_text(before + made + after)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Which codes of diagnostics a module gives, as its source tells."""
+
+import ast
+import re
+
+SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
+# Words with a hyphen that are no codes.
+OTHERS = re.compile(r"hrp-model|hrp-sim|utf-.*|latin-1|cp932|.*-8859-.*")
+
+
+def texts(node):
+    return {
+        n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    }
+
+
+def emitted(tree):
+    """Return the texts in a module that stand where codes do."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if method in ("note", "warn", "error") and node.args:
+                found |= texts(node.args[0]) if isinstance(node.args[0], ast.Constant) else set()
+            given = [k.value for k in node.keywords if k.arg == "code"]
+            given += [a for a in node.args if isinstance(a, ast.Constant)]
+            found |= {text for value in given for text in texts(value) if SLUG.fullmatch(text)}
+        elif isinstance(node, (ast.Assign, ast.Yield, ast.Return)) and node.value is not None:
+            values = ast.walk(node.value)
+            direct = [v for v in values if not isinstance(v, ast.Call)]
+            found |= {
+                v.value
+                for v in direct
+                if isinstance(v, ast.Constant)
+                and isinstance(v.value, str)
+                and SLUG.fullmatch(v.value)
+            }
+    return {text for text in found if not OTHERS.fullmatch(text)}

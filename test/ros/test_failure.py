@@ -1,0 +1,135 @@
+"""A world whose physics fails, seen from another process: it stands still, answers, comes back."""
+
+from __future__ import annotations
+
+import signal
+from itertools import pairwise
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from ros_peer import Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+pytestmark = pytest.mark.ros
+
+# Nothing limits the effort on its joint.
+LEVER = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: lever
+links:
+  - { name: BASE, joint_type: fixed, mass: 1 }
+  - { name: LEVER, parent: BASE, joint_type: revolute, joint_id: 0, joint_axis: Y, mass: 1,
+      center_of_mass: [ 0, 0, -0.5 ], inertia: [ 0.1, 0, 0, 0, 0.1, 0, 0, 0, 0.1 ] }
+"""
+# Finite, and so taken; but no lever survives it.
+ABSURD = 9e11
+
+
+@pytest.fixture
+def lever(tmp_path):
+    """A running lever, what it logs, and a peer."""
+    log, model = tmp_path / "log.txt", tmp_path / "lever.body"
+    model.write_text(LEVER, encoding="utf-8")
+    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={model}"]
+    with running(arguments, log) as process:
+        peer = Peer()
+        peer.follow("joint_states", JointState)
+        peer.follow("/clock", Clock)
+        peer.follow("/diagnostics", DiagnosticArray)
+        try:
+            peer.wait_for("joint_states")
+            yield peer, process, log
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()
+
+
+def call(peer: Peer, service: str, kind: type, **fields):
+    """Call a service of the node; return its answer."""
+    client = peer.node.create_client(kind, service)
+    peer.wait_until(f"service {service}", client.service_is_ready)
+    future = client.call_async(kind.Request(**fields))
+    peer.wait_until(f"an answer of {service}", future.done)
+    return future.result()
+
+
+def health(peer: Peer, level: bytes) -> DiagnosticStatus:
+    """Return the next report of the simulation's health at this level."""
+
+    def found():
+        reports = (s for m in list(peer.messages["/diagnostics"]) for s in m.status)
+        mine = [s for s in reports if s.name == "sim_node: simulation"]
+        return mine[-1] if mine and mine[-1].level == level else None
+
+    peer.wait_until(f"health {level!r}", found)
+    return found()
+
+
+def blow_up(peer: Peer) -> str:
+    """Command what no physics survives until it fails; return the report of its health."""
+    publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
+
+    def has_ended():  # until then, time and again: the first may come before the two have met
+        publisher.publish(JointState(name=["LEVER"], effort=[ABSURD]))
+        statuses = [s for m in list(peer.messages["/diagnostics"]) for s in m.status]
+        return any(s.level == DiagnosticStatus.ERROR for s in statuses)
+
+    peer.wait_until("the end", has_ended)
+    peer.node.destroy_publisher(publisher)
+    return health(peer, DiagnosticStatus.ERROR).message
+
+
+def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
+    peer, process, log = lever
+    message = blow_up(peer)
+    assert "stands still before step" in message
+    assert "body 'lever', link 'LEVER'" in message
+    assert "ros2 service call /reset std_srvs/srv/Trigger" in message
+    peer.wait_until("the log", lambda: message in log.read_text(encoding="utf-8"))
+    assert health(peer, DiagnosticStatus.ERROR).message == message  # and so again
+
+    stopped_ns = stamp_ns(peer.messages["joint_states"][-1].header.stamp)
+    count = len(peer.messages["joint_states"])
+    answer = call(peer, "reset", Trigger)
+    assert answer.success, answer.message
+    peer.wait_for("joint_states", 5)
+    first, *_ = peer.messages["joint_states"][count:]
+    assert stamp_ns(first.header.stamp) < stopped_ns
+    assert max(abs(v) for v in first.velocity) < 1.0
+    times = [stamp_ns(m.clock) for m in peer.wait_for("/clock", 5)]
+    assert any(b < a for a, b in pairwise(times)), "time began anew"
+    health(peer, DiagnosticStatus.OK)
+
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0, log.read_text(encoding="utf-8")
+
+
+def test_a_pause_stops_time_and_going_on_continues_where_it_was(lever):
+    peer, process, _ = lever
+    assert call(peer, "pause", SetBool, data=True).message == "paused"
+    health(peer, DiagnosticStatus.WARN)
+    before = stamp_ns(peer.messages["joint_states"][-1].header.stamp)
+    count = len(peer.messages["joint_states"])
+    assert "still paused" in call(peer, "reset", Trigger).message
+    assert len(peer.messages["joint_states"]) == count
+    assert call(peer, "pause", SetBool, data=False).message == "running"
+    peer.wait_for("joint_states", 5)
+    after = stamp_ns(peer.messages["joint_states"][count].header.stamp)
+    assert 0 < after < before
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0
+
+
+def test_a_node_that_ends_in_failure_says_so_by_its_status(lever):
+    peer, process, _ = lever
+    blow_up(peer)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 1

@@ -1,0 +1,45 @@
+"""What a runner runs in its tests: a simulation that only counts, a clock that sleeping moves."""
+
+from types import SimpleNamespace
+
+from hrp_sim.engine import PhysicsError, PhysicsSettings
+
+
+class Counter:
+    """Stands in for a Simulation: a step takes ``cost`` seconds of the given clock."""
+
+    def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0):
+        self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step))
+        self.state = SimpleNamespace(time_ns=0)
+        self.steps = 0
+        self._fails_at = fails_at
+        self._clock = clock
+        self._cost = cost
+
+    def reset(self):
+        self.state.time_ns = 0
+        self._fails_at = None
+
+    def step(self):
+        if self.steps == self._fails_at:
+            raise PhysicsError("link ARM is nowhere")
+        if self._clock:
+            self._clock.now += self._cost(self.steps) if callable(self._cost) else self._cost
+        self.steps += 1
+        self.state.time_ns += self.engine.settings.step_ns
+        return {"imu": self.steps}
+
+
+class Clock:
+    """A steady clock that moves when somebody sleeps."""
+
+    def __init__(self):
+        self.now = 1000.0
+        self.naps = []
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.naps.append(seconds)
+        self.now += seconds

@@ -1,0 +1,50 @@
+"""The table of codes of worlds, and that it knows every code that the simulation gives."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from code_tools import SLUG, emitted
+
+import hrp_sim
+from hrp_model.codes import CODES as OF_MODELS
+from hrp_sim.cli import main
+from hrp_sim.codes import CODES
+
+PACKAGE = Path(hrp_sim.__file__).parent
+
+
+def emitted_anywhere():
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name != "codes.py":
+            found |= emitted(ast.parse(path.read_text(encoding="utf-8")))
+    return {code for code in found if SLUG.fullmatch(code)}
+
+
+def test_every_code_is_explained_here_or_among_those_of_models():
+    assert sorted(emitted_anywhere() - set(CODES) - set(OF_MODELS)) == []
+
+
+def test_every_code_that_is_explained_exists_and_once():
+    assert sorted(set(CODES) - emitted_anywhere()) == []
+    assert not set(CODES) & set(OF_MODELS)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_has_a_meaning_and_a_hint_of_one_line(code):
+    rule = CODES[code]
+    for text in rule:
+        assert text.strip() == text
+        assert 8 < len(text) <= 100
+        assert not text.endswith(".")
+    assert rule.meaning != rule.hint
+
+
+def test_the_command_lists_them(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--list-codes"])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    for code, rule in CODES.items():
+        assert f"{code}\n    {rule.meaning}\n    {rule.hint}\n" in out

@@ -1,0 +1,22 @@
+"""Whatever numbers a model, a world file or a command holds, the process goes on.
+
+The programs run in processes of their own, with memory and time bounded: an abort shows.
+"""
+
+import pytest
+from sim.hostile_runs import run_program
+
+
+@pytest.mark.parametrize(
+    ("program", "count"), [("hostile_bodies.py", 400), ("hostile_worlds.py", 120)]
+)
+def test_hostile_numbers_are_refused_or_simulated(program, count):
+    lived, refused = map(int, run_program(program, 0, count).split())
+    assert lived + refused == count
+    assert min(lived, refused) > count / 10
+
+
+def test_hostile_calls_of_services_are_refused_or_done():
+    done, refused = map(int, run_program("hostile_services.py", 0, 100).split())
+    assert done + refused == 15 * 100
+    assert min(done, refused) > 100

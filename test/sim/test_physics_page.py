@@ -1,0 +1,78 @@
+"""docs/physics.md says what the code does."""
+
+import re
+from dataclasses import fields
+
+import pytest
+from paths import ROOT
+
+from hrp_model import Diagnostics, Severity
+from hrp_sim.codes import CODES
+from hrp_sim.engine import PHYSICS_RANGES, PhysicsSettings
+from hrp_sim.load import load_world
+
+PAGE = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")
+
+
+def table(first):
+    """Return the rows of the table whose first heading this is, without those above."""
+    lines = PAGE[PAGE.index(f"| {first} |") :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def quoted(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+SETTINGS = {quoted(row[0])[0]: row for row in table("name")}
+
+
+def physics(text, tmp_path):
+    """Return the settings that a world file of this text gives, and what was said of it."""
+    path = tmp_path / "world.yaml"
+    path.write_text(f"physics: {{ {text} }}\nbodies: []\n", encoding="utf-8")
+    diagnostics = Diagnostics(listener=lambda _: None)
+    return load_world(path, diagnostics).physics, diagnostics.found
+
+
+def test_every_setting_has_a_row():
+    plain = {f.name for f in fields(PhysicsSettings) if type(f.default).__name__ != "MaterialTable"}
+    assert plain - {"materials", "convex_meshes"} <= set(SETTINGS)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_defaults_are_those_of_the_page(name, tmp_path):
+    default = SETTINGS[name][2]
+    for value in quoted(default) or [default]:
+        text = value.replace("or ", "")
+        assert physics(f"{name}: {text}", tmp_path) == (PhysicsSettings(), [])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_other_names_mean_the_same(name, tmp_path):
+    values = quoted(SETTINGS[name][3]) or [SETTINGS[name][3].split(", ")[-1]]
+    for other in quoted(SETTINGS[name][1]):
+        for value in values:
+            value = "1000" if "rame" in other else value
+            told, found = physics(f"{other}: {value}", tmp_path)
+            assert (told, found) == physics(f"{name}: {values[0]}", tmp_path)
+            assert found == []
+
+
+@pytest.mark.parametrize("name", PHYSICS_RANGES)
+def test_ranges_are_those_of_the_page(name):
+    cell = SETTINGS[name][4].replace("2^32 - 1", "4294967295").replace("and more", "to inf")
+    numbers = [float(x) for x in re.findall(r"\d[\d.e-]*|inf", cell)]
+    assert tuple(numbers[:2]) == pytest.approx(PHYSICS_RANGES[name])
+
+
+def test_every_advice_is_explained_on_the_page():
+    rows = {quoted(row[0])[0] for row in table("code")}
+    assert rows < set(CODES)
+    mentioned = set(quoted(PAGE))
+    source = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "hrp_sim" / "advice").glob("*.py")
+    )
+    given = set(re.findall(r'(?:warning|note)\(\s*"([a-z-]+)"', source))
+    given |= set(re.findall(rf'Severity\.{Severity.WARNING.name}, "([a-z-]+)"', source))
+    assert given == {code for code in mentioned if code in CODES}

@@ -1,0 +1,81 @@
+"""The short form of scripts/soak.py: bodies come and go, and the memory stays."""
+
+import importlib.util
+import sys
+
+import pytest
+from paths import ROOT
+from sim.ode.scenes import at, floor, moving
+
+from hrp_sim.config import BodyEntry, WorldConfig
+from hrp_sim.simulation import Simulation
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def soak():
+    spec = importlib.util.spec_from_file_location("soak", ROOT / "scripts/soak.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    path = list(sys.path)
+    spec.loader.exec_module(module)
+    yield module
+    sys.path[:] = path
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(autouse=True)
+def _no_ranges_aloud(caplog):
+    caplog.set_level("ERROR", logger="hrp_sim")
+
+
+def test_bodies_that_come_and_go_leave_nothing(soak):
+    growth = soak.watch(soak.Cycles(seed=1), 3000)
+    assert growth.calls == 2700
+    assert not growth.exceeds(0.5 * MIB), growth
+
+
+def test_what_is_spawned_into_a_simulation_and_removed_leaves_nothing(soak):
+    simulation = Simulation(WorldConfig(bodies=(BodyEntry(placement=floor()),)))
+
+    def cycle():
+        for body in soak.bodies():
+            simulation.spawn(BodyEntry(placement=moving(body, at(z=1.0))))
+            simulation.step()
+            simulation.remove(body.name)
+        simulation.reset()
+
+    growth = soak.watch(cycle, 100)
+    assert not growth.exceeds(0.5 * MIB), growth
+
+
+@pytest.mark.parametrize("solver", ["world", "quick"])
+def test_steps_leave_nothing(soak, solver):
+    growth = soak.watch(soak.Steps(soak.Solver(solver)), 100)
+    assert not growth.exceeds(0.25 * MIB), growth
+
+
+def test_growth_is_noticed(soak):
+    kept = []
+    growth = soak.watch(lambda: kept.append(bytes(2000)), 3000)
+    assert growth.exceeds(4 * MIB)
+    assert growth.slope == pytest.approx(2000, rel=0.2)
+
+
+def test_the_command_prints_what_it_measured(soak, capsys):
+    assert soak.main(["--cycles", "20", "--steps", "200", "--seed", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "cycles",
+        "steps, solver 'world'",
+        "steps, solver 'quick'",
+    ]
+    assert all("within 4 MiB" in line and "bytes each" in line for line in lines)
+
+
+def test_the_command_fails_on_growth(soak, monkeypatch, capsys):
+    kept = []
+    monkeypatch.setattr(soak, "Cycles", lambda seed: lambda: kept.append(bytes(10000)))
+    assert soak.main(["--cycles", "1000", "--steps", "0"]) == 1
+    assert "GROWS by more than 4 MiB" in capsys.readouterr().out
