@@ -62,7 +62,7 @@ class Drives:
             if j.kind == JointKind.SLIDER and j.bodies[1] is not None
         ]
         self._gains = b"none yet"
-        self._rows_are_old = True
+        self._rows_are_old = self._applied_is_old = True
         self._any_limited = bool(self._limited.any())
         self._saved = self._limited.copy()
         self._lone = None
@@ -109,6 +109,9 @@ class Drives:
         """
         if self._rows_are_old:
             self._set_rows()
+        if self._applied_is_old:  # not before: what the last step applied is still asked for
+            self._applied_is_old = False
+            self.applied[:] = 0.0
         base, scratch, target = self._base, self._scratch, self._target
         np.multiply(self._kd, self._dq_ref, out=base)
         np.add(self._effort, base, out=base)
@@ -160,7 +163,7 @@ class Drives:
         self._all_on, self._on = bool(on.all()), np.flatnonzero(on)
         self._setters = [self._joints[i].motor.setParam for i in self._on.tolist()]
         self._held = np.flatnonzero(self._explicit & self._driven).tolist()
-        self.applied[:] = 0.0
+        self._applied_is_old = True
         for i in changed:
             joint, first, second = self._joints[i], _OFF, _OFF
             if on[i]:
