@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +122,30 @@ def test_what_ode_fails_at_again_and_again_is_an_error_each_time():
     ball = engine.add_body(moving(lone(placed(Sphere(0.1))), at(z=1.0)))
     engine.step(100)
     assert ball.motion.p[0, 2] == pytest.approx(1.0 - 9.80665 / 2 * 0.01, abs=1e-3)
+
+
+@needs_pyode
+def test_bodies_come_and_go_without_growth():
+    resource = pytest.importorskip("resource")
+    shapes = (placed(Sphere(0.1)),)
+    links = (root(free=True, collision=shapes), child("A", "BASE", REVOLUTE, X, collision=shapes))
+    thing = moving(Body(name="thing", links=links), at(z=1.0))
+    base = replace(fixed(thing.body, at(y=5.0)), name="base")
+    engine = make_engine("pyode", PhysicsSettings())
+    engine.add_body(floor())
+
+    def cycle(count):
+        for _ in range(count):
+            engine.add_body(thing)
+            engine.add_body(base)
+            saved = engine.save()
+            engine.move_body(replace(base, X_WL=at(0.0, 5.0, 2.0)))
+            engine.step(2)
+            engine.restore(saved)
+            engine.reset()
+            engine.remove_body("base")
+            engine.remove_body("thing")
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = cycle(1000)  # Python keeps memory of its own until it has enough
+    assert cycle(1000) - before < 512  # kilobytes
