@@ -282,6 +282,13 @@ MODEL_NODE = (
 SIM_NODE = (
     Param("world", "", "World file or model, as a path, file:// or package:// URI."),
     Param(
+        "engine",
+        "ode",
+        "Physics engine; 'pyode' needs PyODE, does primitives and common joints, and has the same "
+        "results.",
+        choices=("ode", "pyode"),
+    ),
+    Param(
         "solver",
         "",
         "How the constraints of a step are solved; empty means as the world file says.",

@@ -12,6 +12,7 @@ from typing import TypeVar
 from hrp_model import ModelError
 
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
+from .engines import ENGINES
 
 PROBLEM, INTERRUPTED = 1, 130
 
@@ -76,7 +77,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
     )
-    run.add_argument("--engine", choices=["ode"], default="ode", help="physics engine")
+    run.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="physics: ode does everything; pyode needs python3-pyode, does primitives and "
+        "common joints, and has the same results (default: %(default)s)",
+    )
     run.add_argument("--time-step", type=_time_step, metavar="S", help="default: the world's")
     run.add_argument(
         "--no-joint-limits",

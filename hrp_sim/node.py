@@ -42,6 +42,7 @@ from .advice import advise, after_failure
 from .control import JointCommand
 from .darkroom import Darkroom
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
+from .engines import make_engine
 from .load import load_world
 from .naming import name_bodies
 from .runner import Runner, StopSignals
@@ -107,7 +108,8 @@ class SimNode(Node):
             joint_limits=None if settings["joint_limits"] else False,
             seed=settings["seed"] if settings["seed"] >= 0 else None,
         )
-        simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+        engine = make_engine(settings["engine"], config.physics)
+        simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
         found = advise(config)
         for advice in found:
             diagnostics.add(advice)

@@ -21,6 +21,7 @@ from hrp_model.resources import share_folder
 from .advice import advise, after_failure
 from .board import Board, Line
 from .engine import PhysicsError, Solver
+from .engines import make_engine
 from .listener import Listener
 from .load import load_world
 from .runner import OnStep, Runner, StopSignals
@@ -59,7 +60,8 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
         joint_limits=options.joint_limits,
     )
     # Nobody looks at images here.
-    simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+    engine = make_engine(options.engine, config.physics)
+    simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
     found = advise(config)
     for advice in found:
         diagnostics.add(advice)
@@ -91,7 +93,11 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
         return PROBLEM
     _give_dds_room()
-    parameters: dict[str, Any] = {"world": options.world, "describe": True}
+    parameters: dict[str, Any] = {
+        "world": options.world,
+        "engine": options.engine,
+        "describe": True,
+    }
     if options.solver:
         parameters["solver"] = options.solver
     for name in ("seed", "time_step", "joint_limits"):

@@ -308,6 +308,9 @@ void guards_install(void);
 PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments);
 int crowd_check(World *world, Fault *fault);
 
+/* _core_functions.c */
+int functions_add(PyObject *module);
+
 /* _core_rays.c */
 int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
               double max_distance, long ignored, double *distances);

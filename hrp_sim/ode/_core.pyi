@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 from hrp_model.rigid import Array
 from hrp_sim.articulation import Articulation
 from hrp_sim.ode.saving import SavedBody
@@ -12,6 +15,15 @@ FAULT_CONTACTS: int
 FAULT_ROWS: int
 MOST_CONTACTS: int
 MOST_ROWS: int
+
+class OdeError(RuntimeError):
+    """ODE has failed in the middle; what it was working on is not to be touched again."""
+
+def guarded(function: Callable[..., Any], /, *arguments: object) -> Any:
+    """Call a builtin that does nothing but call ODE; raise OdeError where ODE fails."""
+
+def take_complaints() -> int:
+    """Return how many messages ODE had for this thread since the last call."""
 
 class World:
     def __new__(

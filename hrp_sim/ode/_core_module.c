@@ -342,7 +342,7 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     guards_install();
     PyObject *module = PyModule_Create(&definition);
-    if (!module || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
+    if (!module || functions_add(module) || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
         PyModule_AddIntConstant(module, "FAULT_DRIVE", FAULT_DRIVE) ||
         PyModule_AddIntConstant(module, "FAULT_TRACK", FAULT_TRACK) ||
         PyModule_AddIntConstant(module, "FAULT_STATE", FAULT_STATE) ||

@@ -182,10 +182,12 @@ static void wrench_write(const Body *body, const Joint *joint)
     dReal *torque = live(body, MOTION_TORQUE) + 3 * joint->link;
     const dReal *R = body->saved[joint->child].R;
     const dJointFeedback *a = &joint->feedback, *b = &joint->motor_feedback;
+    /* ODE leaves the feedback of a motor as it was when none of its rows are on. */
+    int is_on = joint->row_is_on[0] || joint->row_is_on[1] || joint->coulomb_friction > 0.0;
     dReal arm[3], moment[3], axis[3];
     for (int i = 0; i < 3; i++) {
-        force[i] = a->f1[i] + b->f1[i];
-        torque[i] = a->t1[i] + b->t1[i];
+        force[i] = a->f1[i] + (is_on ? b->f1[i] : 0.0);
+        torque[i] = a->t1[i] + (is_on ? b->t1[i] : 0.0);
     }
     rotate4(arm, R, body->link_p + 3 * joint->link);
     cross3(moment, force, arm); /* (-arm) x force: from the centre of mass to the origin */

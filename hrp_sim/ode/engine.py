@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,10 +54,12 @@ class OdeEngine:
         PhysicsError: A setting is not finite or has no sense.
     """
 
+    _world_type: ClassVar[Any] = _core.World  # or what has its face
+
     def __init__(self, settings: PhysicsSettings) -> None:
         _check_settings(settings)
         self._settings = settings
-        self._world = _make_world(settings)
+        self._world = _make_world(self._world_type, settings)
         self._entries: dict[str, Entry] = {}
         self._simulated: dict[str, SimulatedBody] = {}
         self._time_ns = 0
@@ -271,7 +274,7 @@ class OdeEngine:
     def _rebuild(self, order: list[str]) -> None:
         """Make the world anew: ODE was left in the middle of a step, or in another order."""
         self._world.close()
-        self._world = _make_world(self._settings)
+        self._world = _make_world(self._world_type, self._settings)
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
         self._simulated.clear()
@@ -292,8 +295,8 @@ def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
     }
 
 
-def _make_world(settings: PhysicsSettings) -> _core.World:
-    world = _core.World(
+def _make_world(world_type: Any, settings: PhysicsSettings) -> _core.World:
+    world: _core.World = world_type(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,

@@ -85,6 +85,19 @@ def test_an_accelerated_slider_feels_drive_and_rotor():
     np.testing.assert_allclose(arm.motion.force[1], [4.0, 0.0, 0.0], atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
+def test_what_drove_a_joint_is_not_felt_when_it_is_limp_again(kind):
+    engine, arm = world(fixed(one_joint(kind, Z, watched=True)), gravity=(0.0, 0.0, 0.0))
+    arm.drive.kp[:], arm.drive.q[:] = 100.0, 1.0
+    engine.step(5)
+    felt = np.concatenate([arm.motion.force[1], arm.motion.torque[1]])
+    assert np.abs(felt).max() > 1.0
+    arm.drive.kp[:] = 0.0
+    engine.step(5)
+    np.testing.assert_allclose(arm.motion.force[1], 0.0, atol=1e-6)
+    np.testing.assert_allclose(arm.motion.torque[1], 0.0, atol=1e-6)
+
+
 def test_in_free_fall_nothing_pushes():
     body = one_joint(FIXED, watched=True, free=True, X_PL=at(0.3, 0.2, 0.1), center_of_mass=COM)
     engine, thing = world(moving(body, at(z=10.0)))
