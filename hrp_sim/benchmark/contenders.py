@@ -44,7 +44,8 @@ class EngineRun:
         engine: Its name.
 
     Raises:
-        EngineMissingError: It is not installed, or does not know a shape or a joint.
+        PhysicsError: ODE cannot take the scene.
+        EngineMissingError: Another engine is not installed, or cannot take it.
     """
 
     def __init__(self, scene: Scene, *, at_once: bool = False, engine: str = "ode") -> None:
@@ -55,6 +56,8 @@ class EngineRun:
             add_bodies(self.engine, scene)
         except PhysicsError as error:
             self.engine.close()
+            if engine == "ode":
+                raise
             raise EngineMissingError(str(error)) from None
         self.engine.reset()
 

@@ -35,7 +35,7 @@ after every step, as the engine does, except beside the engine that takes many s
 "As the original works" is that program working as Choreonoid's ODE plugin does: a hash space and
 no self-collision for each robot, up to 100 contacts for each pair of shapes and all of them kept,
 no rotor inertia, no joint limits, an ODE body for every link. What else Choreonoid does in a step
-is not in it. A ratio below 1 is faster.
+is not in it. "Original" is the ratio to it; below 1 is faster.
 """
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -14,6 +15,7 @@ from .measure import Ratio
 from .rows import Row
 from .targets import Quantity, Target
 
+_SHORT = {Quantity.TO_ORIGINAL: "original", Quantity.SPEED: "real-time", Quantity.TIME: "us"}
 SCHEMA = 1  # changes when a field changes its meaning or goes
 
 
@@ -21,9 +23,15 @@ def print_rows(rows: Sequence[Row], console: Console) -> None:
     """Print the rows of one scene and solver as a table."""
     first = rows[0]
     solver = f", {first.solver.value} solver" if first.solver else ""
-    table = Table(title=f"{first.scene}{solver}: {first.what}", title_justify="left")
+    table = Table(
+        title=f"{first.scene}{solver}: {first.what}",
+        title_justify="left",
+        box=box.SIMPLE,
+        padding=(0, 1, 0, 0),
+    )
     for heading in headings(rows):
-        table.add_column(heading, justify="left" if heading in ("", "target") else "right")
+        is_text = heading in ("", "target")
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading == "")
     for row in rows:
         table.add_row(*cells(row, rows))
     console.print(table)
@@ -31,8 +39,8 @@ def print_rows(rows: Sequence[Row], console: Console) -> None:
 
 def headings(rows: Sequence[Row]) -> list[str]:
     """Return the headings of a table of rows of one scene."""
-    original = ["to the original"] if any(row.to_original for row in rows) else []
-    return ["", "us", "real time x", "ratio", "quartiles", *original, "target"]
+    original = ["original"] if any(row.to_original for row in rows) else []
+    return ["", "us", "real-time", "ratio", "quartiles", *original, "target"]
 
 
 def cells(row: Row, rows: Sequence[Row]) -> list[str]:
@@ -46,7 +54,7 @@ def cells(row: Row, rows: Sequence[Row]) -> list[str]:
         f"{row.us:.1f}",
         "" if row.real_time_factor is None else f"{row.real_time_factor:.2f}",
         _ratio(ratio),
-        f"{ratio.low:.3f} to {ratio.high:.3f}" if ratio else "",
+        f"{ratio.low:.3f}-{ratio.high:.3f}" if ratio else "",
         *original,
         "; ".join(_judged(target, verdict) for target, verdict in row.judged()),
     ]
@@ -86,10 +94,11 @@ def _plain(row: Row) -> dict[str, object]:
     }
 
 
+# In brackets is what would be very good.
 def _judged(target: Target, verdict: str) -> str:
     is_only = target.quantity is Quantity.RATIO
-    shown = verdict if is_only else f"{target.quantity.value}: {verdict}"
-    return shown if verdict == "very good" else f"{shown} (very good {target.very_good:g})"
+    shown = verdict if is_only else f"{_SHORT[target.quantity]} {verdict}"
+    return shown if verdict == "very good" else f"{shown} ({target.very_good:g})"
 
 
 def _ratio(ratio: Ratio | None) -> str:

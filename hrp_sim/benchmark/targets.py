@@ -26,9 +26,9 @@ class Quantity(Enum):
     """What of a row a target is about."""
 
     RATIO = "ratio"
-    TO_ORIGINAL = "to the original"
+    TO_ORIGINAL = "ratio to the original"
     TIME = "us"
-    SPEED = "real time x"
+    SPEED = "real-time factor"
 
 
 @dataclass(frozen=True, slots=True)
