@@ -38,6 +38,8 @@ class LoopKind(IntEnum):
     HINGE = 1
     FIXED = 2
     PISTON = 3
+    XY = 4
+    Z = 5
 
 
 class Contact(IntEnum):
@@ -100,6 +102,8 @@ class Joints:
         lower, upper: Range of q.
         effort_lower, effort_upper: Range of the drive's effort.
         rotor_inertia: Equivalent rotor inertia, in [kg m^2] or [kg].
+        damping: Viscous friction, in [N m s/rad] or [N s/m].
+        friction: Coulomb friction, in [N m] or [N].
     """
 
     kind: IntArray
@@ -114,23 +118,28 @@ class Joints:
     effort_lower: Array
     effort_upper: Array
     rotor_inertia: Array
+    damping: Array
+    friction: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Loops:
-    """Extra joints, made in the starting posture: relative rotations stay as they are then.
+    """Extra joints, as the poses of their frame J on either side, which coincide where they hold.
 
     Attributes:
         kind: A ``LoopKind``, shape (e,).
         a, b: Groups, never the same; one may be STATIC.
-        p_a, p_b: The points that shall coincide, each in its group's frame, or in W.
-        axis: In a's frame, shape (e, 3).
+        R_a, p_a: Pose of J in the frame of group a, or in W.
+        R_b, p_b: Pose of J in the frame of group b, or in W.
+        axis: Unit vector in J, shape (e, 3).
     """
 
     kind: IntArray
     a: IntArray
     b: IntArray
+    R_a: Array
     p_a: Array
+    R_b: Array
     p_b: Array
     axis: Array
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hrp_model import Body, JointType, Range
 from hrp_model.diagnostics import did_you_mean
+from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
 from .gains import servo_gains
@@ -50,6 +51,9 @@ class JointControl:
 @dataclass(frozen=True, kw_only=True)
 class ControlSettings:
     """How the joints of a body are driven until a command says otherwise.
+
+    Where a closed loop makes joints without an id follow from the others, they have no motor
+    of their own: they are left limp unless ``joints`` gives them a mode.
 
     Attributes:
         mode: POSITION holds the initial posture; VELOCITY and EFFORT start at zero.
@@ -120,6 +124,7 @@ class BodyController:
         self._refuse_unknown_joints(settings)
         self._kp, self._kd = _gains(simulated.body, settings, q, fixed=fixed)
         self._settings = settings
+        self._followers = _followers(simulated.body, settings)
         self._initial = np.array(q, dtype=np.float64)
         self._target = self._initial.copy()
         self._approaching = False
@@ -134,8 +139,9 @@ class BodyController:
         self._target[:] = self._initial
         self._approaching = False
         for name, i in self._joints.items():
-            own = self._settings.joints.get(name, JointControl()).mode
-            mode = self._settings.mode if own is None else own
+            own = _mode_of(name, self._settings)
+            usual = ControlMode.EFFORT if i in self._followers else self._settings.mode
+            mode = usual if own is None else own
             drive.kd[i] = 0.0 if mode is ControlMode.EFFORT else self._kd[i]
             drive.kp[i] = self._kp[i] if mode is ControlMode.POSITION else 0.0
 
@@ -238,6 +244,24 @@ def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> t
         kp[i] = _first_given(own.kp, settings.kp, kp[i])
         kd[i] = _first_given(own.kd, settings.kd, kd[i])
     return kp, kd
+
+
+def _followers(body: Body, settings: ControlSettings) -> set[int]:
+    """Return the joints without an id that move as closed loops make them, as elements of q."""
+    if any(x.parent is not None and x.joint.type is JointType.FREE for x in body.links):
+        return set()  # what moves freely may close a loop without these joints
+    driven = [
+        link.name
+        for link in body.moving_links
+        if link.joint.id is not None or _mode_of(link.joint.name, settings) is not None
+    ]
+    closures = [LoopClosure(body, group, driven) for group in loop_groups(body)]
+    dependent = {int(i) for closure in closures for i in closure.dependent}
+    return {i for i in dependent if body.moving_links[i].joint.id is None}
+
+
+def _mode_of(joint: str, settings: ControlSettings) -> ControlMode | None:
+    return settings.joints.get(joint, JointControl()).mode
 
 
 def _first_given(*values: float | None) -> float:

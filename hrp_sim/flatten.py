@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from hrp_model import Body, JointType, Link
-from hrp_model.body import UNLIMITED, ExtraJoint, ExtraJointType, Range
+from hrp_model.body import UNLIMITED, Range
 from hrp_model.devices import ForceSensor
 from hrp_model.inertia import MassProperties, merge
 from hrp_model.kinematics import BodyState
-from hrp_model.rigid import Array, Pose
+from hrp_model.rigid import Array, Pose, is_rotation
 
 from .articulation import (
     STATIC,
@@ -23,22 +23,17 @@ from .articulation import (
     JointKind,
     Joints,
     Links,
-    LoopKind,
     Loops,
     link_error,
 )
 from .collision import flatten_shapes
 from .engine import PhysicsError, PhysicsSettings, Placement
+from .extra_joints import flatten_extra_joints
+from .state import LARGEST_DRIVE
 
 _log = logging.getLogger("hrp_sim")
 
 _JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
-_LOOP_KINDS = {
-    ExtraJointType.BALL: LoopKind.BALL,
-    ExtraJointType.HINGE: LoopKind.HINGE,
-    ExtraJointType.FIXED: LoopKind.FIXED,
-    ExtraJointType.PISTON: LoopKind.PISTON,
-}
 
 
 def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
@@ -59,7 +54,7 @@ def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
     groups = _groups(masses, members, zero, start)
     links = _links(placement.body, start, zero, group_of, groups, watched)
     joints = _joints(placement, zero, group_of)
-    loops = _loops(placement, links)
+    loops = flatten_extra_joints(placement, links)
     contacts = _contacts(placement.body, group_of, joints, loops)
     geoms = flatten_shapes(placement, links.R, links.p, settings.friction)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
@@ -75,22 +70,32 @@ def _check_numbers(placement: Placement) -> None:
             raise link_error(placement, link, "its mass, centre of mass or inertia is not finite")
         if link.mass < 0.0:
             raise link_error(placement, link, f"its mass is negative ({link.mass:g} kg)")
-        if link.joint.moves and not 1e-6 < float(np.linalg.norm(link.joint.axis)) < 1e6:
-            raise link_error(placement, link, f"its joint axis is {link.joint.axis.tolist()}")
-        rotor = link.joint.equivalent_rotor_inertia
-        if not 0.0 <= rotor < np.inf:
-            raise link_error(placement, link, f"its equivalent rotor inertia is {rotor:g}")
+        if link.joint.moves:
+            _check_joint(placement, link)
     if not _is_rigid(placement.X_WL):
         raise link_error(
             placement, placement.body.root, "its placement is not a finite rigid transform"
         )
 
 
+def _check_joint(placement: Placement, link: Link) -> None:
+    joint = link.joint
+    if not 1e-6 < float(np.linalg.norm(joint.axis)) < 1e6:
+        raise link_error(placement, link, f"its joint axis is {joint.axis.tolist()}")
+    for what, value in (
+        ("equivalent rotor inertia", joint.equivalent_rotor_inertia),
+        ("joint damping", joint.damping),
+        ("joint friction", joint.friction),
+    ):
+        if not 0.0 <= value < LARGEST_DRIVE:
+            raise link_error(placement, link, f"its {what} is {value:g}")
+
+
 def _is_rigid(pose: Pose) -> bool:
     """Whether a pose is finite and its rotation is one, to 1e-6."""
     if not (np.all(np.isfinite(pose.R)) and np.all(np.isfinite(pose.p))):
         return False
-    return bool(np.abs(pose.R.T @ pose.R - np.eye(3)).max() < 1e-6 and np.linalg.det(pose.R) > 0)
+    return is_rotation(pose.R)
 
 
 def _start(placement: Placement) -> BodyState:
@@ -220,7 +225,13 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
     axes = [zero.R[i] @ _unit(body.links[i].joint.axis) for i in above]
     q = np.array([_range(placement, x, x.joint.position) for x in links], dtype=np.float64)
     effort = np.array([_effort_range(placement, x) for x in links], dtype=np.float64)
-    rotors = [x.joint.equivalent_rotor_inertia if x.joint.moves else 0.0 for x in links]
+    inert = [
+        (x.joint.equivalent_rotor_inertia, x.joint.damping, x.joint.friction)
+        if x.joint.moves
+        else (0.0, 0.0, 0.0)
+        for x in links
+    ]
+    rotor, damping, friction = np.array(inert, dtype=np.float64).reshape(-1, 3).T.copy()
     return Joints(
         kind=_integers(_JOINT_KINDS.get(x.joint.type, JointKind.FIXED) for x in links),
         link=_integers(above),
@@ -233,7 +244,9 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
         upper=np.ascontiguousarray(q.reshape(-1, 2)[:, 1]),
         effort_lower=np.ascontiguousarray(effort.reshape(-1, 2)[:, 0]),
         effort_upper=np.ascontiguousarray(effort.reshape(-1, 2)[:, 1]),
-        rotor_inertia=np.array(rotors, dtype=np.float64),
+        rotor_inertia=rotor,
+        damping=damping,
+        friction=friction,
     )
 
 
@@ -269,39 +282,6 @@ def _warn_range(placement: Placement, link: Link, what: str, values: Range) -> N
         link.name,
         what,
         *values,
-    )
-
-
-def _loops(placement: Placement, links: Links) -> Loops:
-    """List the extra joints between different groups; those not simulated yet are logged."""
-    made: list[tuple[ExtraJoint, int, int]] = []
-    for joint in placement.body.extra_joints:
-        a, b = (placement.body.link_index(name) for name in joint.links)
-        values = np.concatenate([joint.X_AJ.p, joint.X_BJ.p, joint.axis])
-        if not (np.all(np.isfinite(values)) and np.linalg.norm(joint.axis) > 1e-6):
-            problem = f"its extra joint to '{joint.links[1]}' has no finite points and axis"
-            raise link_error(placement, placement.body.links[a], problem)
-        if joint.type not in _LOOP_KINDS:
-            _log.warning(
-                "body '%s': the extra joint '%s' of type %s is not simulated yet",
-                placement.name,
-                joint.name or " - ".join(joint.links),
-                joint.type.value,
-            )
-        elif links.group[a] != links.group[b]:
-            made.append((joint, a, b))
-    a_of = [a for _, a, _ in made]
-    b_of = [b for _, _, b in made]
-    points_a = [links.R[a] @ x.X_AJ.p + links.p[a] for x, a, _ in made]
-    points_b = [links.R[b] @ x.X_BJ.p + links.p[b] for x, _, b in made]
-    axes = [links.R[a] @ _unit(x.axis) for x, a, _ in made]
-    return Loops(
-        kind=_integers(_LOOP_KINDS[x.type] for x, _, _ in made),
-        a=links.group[a_of],
-        b=links.group[b_of],
-        p_a=np.array(points_a, dtype=np.float64).reshape(-1, 3),
-        p_b=np.array(points_b, dtype=np.float64).reshape(-1, 3),
-        axis=np.array(axes, dtype=np.float64).reshape(-1, 3),
     )
 
 

@@ -22,7 +22,7 @@ _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 _INTEGERS = ("iterations", "max_contacts", "seed")
-_SWITCHES = ("joint_limits", "self_collision")
+_SWITCHES = ("joint_limits", "self_collision", "predict_sticking")
 
 
 class WorldReader:

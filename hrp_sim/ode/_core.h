@@ -18,7 +18,7 @@
 #endif
 
 enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
-enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON };
+enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER };
@@ -31,7 +31,8 @@ typedef enum {
     JOINT_KIND, JOINT_LINK, JOINT_COORDINATE, JOINT_CHILD, JOINT_PARENT,
     JOINT_ANCHOR, JOINT_AXIS, JOINT_LOWER, JOINT_UPPER,
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
-    LOOP_KIND, LOOP_A, LOOP_B, LOOP_P_A, LOOP_P_B, LOOP_AXIS,
+    JOINT_DAMPING, JOINT_FRICTION,
+    LOOP_KIND, LOOP_A, LOOP_B, LOOP_R_A, LOOP_P_A, LOOP_R_B, LOOP_P_B, LOOP_AXIS,
     GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_FRICTION,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
@@ -73,12 +74,21 @@ typedef struct {
     dReal axis[3], anchor[3];       /* in the child's frame */
     dReal parent_anchor[3];         /* in the parent's frame, or in W */
     dReal lower, upper, effort_lower, effort_upper, rotor_inertia;
+    dReal viscous_friction, coulomb_friction;
     JointState now, saved;
-    dReal base, damping;            /* effort at the end of the step: base - damping dq */
+    dReal base, damping;            /* drive at the end of the step: base - damping dq */
     dReal applied;                  /* effort given to the bodies directly */
     dJointFeedback feedback, motor_feedback;
     int watched, row_is_on[2], exceeds;
 } Joint;
+
+typedef struct {
+    int kind;
+    dJointID joint;                 /* NULL where ODE has none: held anew at every step */
+    dBodyID a, b;                   /* NULL is the world */
+    dReal p_a[3], p_b[3];           /* the two points, in the frames of a and b or in W */
+    dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
+} Loop;
 
 typedef struct {
     dGeomID geom;
@@ -109,7 +119,7 @@ typedef struct {
     dReal *link_R, *link_p, *track_axis;
     dReal *before; /* v and w of each link before the step, 6 numbers each */
     Joint *joint;
-    dJointID *loop;
+    Loop *loop;
     Mesh *mesh;
     GeomSet moving, standing;
     Py_buffer live[LIVE_FIELDS];
@@ -121,6 +131,19 @@ typedef struct {
     long done, body;
     int index;
 } Fault;
+
+/* A contact of the step to be taken, as far as sticking is concerned. */
+typedef struct {
+    dJointFeedback feedback;
+    dReal normal[3], friction;
+    int sticks; /* whether it is supposed to */
+} Touch;
+
+/* What is remembered from step to step of the contact that has this number in its step. */
+typedef struct {
+    unsigned char wait;     /* steps that it is not supposed to stick */
+    unsigned char patience; /* how long it waited last */
+} Habit;
 
 typedef struct {
     PyObject_HEAD
@@ -134,6 +157,10 @@ typedef struct {
     Body **bodies;
     int count;
     int busy, broken;
+    int predict_sticking, none_sticks, takes;
+    Touch *touch;
+    Habit *habit;
+    int touches, touch_room;
 } World;
 
 /* _core_buffers.c */
@@ -155,13 +182,22 @@ static inline double *live(const Body *body, LiveField field)
     return (double *)body->live[field].buf;
 }
 
+static inline dBodyID group_or_world(const Body *body, int group)
+{
+    return group < 0 ? NULL : body->group[group];
+}
+
 /* _core_build.c, _core_joints.c, _core_geoms.c */
 Body *body_create(World *world, const Flat *flat);
 void body_destroy(Body *body);
+void into_group(dReal out[3], dBodyID group, const double *in, int is_point);
 void joints_create(World *world, Body *body, const Flat *flat);
-void loops_create(World *world, Body *body, const Flat *flat);
 int geoms_create(Body *body, const Flat *flat);
 void geoms_destroy(Body *body);
+
+/* _core_loops.c */
+void loops_create(World *world, Body *body, const Flat *flat);
+void loops_hold(World *world);
 
 /* _core_drive.c */
 int drives_check(const Body *body, Fault *fault);
@@ -171,6 +207,13 @@ int drives_exceed(Body *body);
 void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
+
+/* _core_sticking.c */
+void sticking_begin(World *world);
+void sticking_end(World *world);
+int sticking_fails(World *world);
+void sticking_reset(World *world);
+void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
 void contacts_create(World *world);

@@ -23,6 +23,7 @@ class World:
         max_contacts: int,
         joint_limits: bool,
         self_collision: bool,
+        predict_sticking: bool,
         seed: int,
     ) -> World: ...
     @property

@@ -34,10 +34,14 @@ static const Field FLAT[FLAT_FIELDS] = {
     [JOINT_EFFORT_LOWER] = {"joints", "effort_lower", 'd', 1, PER_JOINT},
     [JOINT_EFFORT_UPPER] = {"joints", "effort_upper", 'd', 1, PER_JOINT},
     [JOINT_ROTOR_INERTIA] = {"joints", "rotor_inertia", 'd', 1, PER_JOINT},
+    [JOINT_DAMPING] = {"joints", "damping", 'd', 1, PER_JOINT},
+    [JOINT_FRICTION] = {"joints", "friction", 'd', 1, PER_JOINT},
     [LOOP_KIND] = {"loops", "kind", 'i', 1, PER_LOOP},
     [LOOP_A] = {"loops", "a", 'i', 1, PER_LOOP},
     [LOOP_B] = {"loops", "b", 'i', 1, PER_LOOP},
+    [LOOP_R_A] = {"loops", "R_a", 'd', 9, PER_LOOP},
     [LOOP_P_A] = {"loops", "p_a", 'd', 3, PER_LOOP},
+    [LOOP_R_B] = {"loops", "R_b", 'd', 9, PER_LOOP},
     [LOOP_P_B] = {"loops", "p_b", 'd', 3, PER_LOOP},
     [LOOP_AXIS] = {"loops", "axis", 'd', 3, PER_LOOP},
     [GEOM_KIND] = {"geoms", "kind", 'i', 1, PER_GEOM},
@@ -153,7 +157,7 @@ static int flat_indices_check(const Flat *flat)
            indices_in_range(flat, JOINT_COORDINATE, -1, n[PER_COORDINATE]) &&
            indices_in_range(flat, JOINT_CHILD, 0, n[PER_GROUP]) &&
            indices_in_range(flat, JOINT_PARENT, -1, n[PER_GROUP]) &&
-           indices_in_range(flat, LOOP_KIND, LOOP_BALL, LOOP_PISTON + 1) &&
+           indices_in_range(flat, LOOP_KIND, LOOP_BALL, LOOP_Z + 1) &&
            indices_in_range(flat, LOOP_A, -1, n[PER_GROUP]) &&
            indices_in_range(flat, LOOP_B, -1, n[PER_GROUP]) &&
            indices_in_range(flat, GEOM_KIND, GEOM_BOX, GEOM_MESH + 1) &&

@@ -61,7 +61,7 @@ static int body_allocate(Body *body, const Flat *flat)
     body->saved = copied(NULL, groups, sizeof(GroupState));
     body->start_q = copied(NULL, (size_t)body->coordinates, sizeof(dReal));
     body->joint = copied(NULL, (size_t)body->joints, sizeof(Joint));
-    body->loop = copied(NULL, (size_t)body->loops, sizeof(dJointID));
+    body->loop = copied(NULL, (size_t)body->loops, sizeof(Loop));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
            body->track_axis && body->before && body->group && body->start && body->saved &&
            body->start_q && body->joint && body->loop;
@@ -104,8 +104,8 @@ void body_destroy(Body *body)
         return;
     geoms_destroy(body);
     for (int i = 0; body->loop && i < body->loops; i++)
-        if (body->loop[i])
-            dJointDestroy(body->loop[i]);
+        if (body->loop[i].joint)
+            dJointDestroy(body->loop[i].joint);
     for (int i = 0; body->joint && i < body->joints; i++) {
         if (body->joint[i].motor)
             dJointDestroy(body->joint[i].motor);

@@ -129,9 +129,8 @@ static void touch(const Pair *pair)
         contact.surface.mu = sqrt(a->friction * b->friction);
         if (!track_surface(pair, 0, &contact))
             track_surface(pair, 1, &contact);
-        dJointID joint =
-            dJointCreateContact(pair->world->world, pair->world->contact_group, &contact);
-        dJointAttach(joint, group_of(pair->bodies[0], a), group_of(pair->bodies[1], b));
+        contact_add(pair->world, &contact, group_of(pair->bodies[0], a),
+                    group_of(pair->bodies[1], b));
     }
 }
 
@@ -176,6 +175,7 @@ static void touch_own(const Pair *pair, void *data)
 /* Make the contact joints of this step, in an order that depends on the state alone. */
 void contacts_create(World *world)
 {
+    world->touches = 0;
     for (int i = 0; i < world->count; i++)
         set_update(&world->bodies[i]->moving);
     for (int i = 0; i < world->count; i++) {

@@ -127,15 +127,16 @@ static dReal clipped(dReal value, dReal lower, dReal upper)
 /* Set up the drive of one joint for the next step of length h.
  *
  * With J the rotor inertia and D = kd + kp h, the effort at the end of the step is
- * tau = base - D v', where base = effort + kp (q_ref - q) + kd dq_ref, and the rotor
- * resists with J (v' - v) / h. In terms of the constraint v' + force / K = target that is
+ * tau = base - D v', where base = effort + kp (q_ref - q) + kd dq_ref. The rotor resists
+ * with J (v' - v) / h, viscous friction d with d v'. In terms of the constraint
+ * v' + force / K = target that is
  *
- *     force = (J/h v + base) - (J/h + D) v',   K = J/h + D,
+ *     force = (J/h v + base) - (J/h + d + D) v',   K = J/h + d + D,
  *
  * one row, exact and stable for any gain. Where an effort range has to bound tau but not
- * the rotor, these are two rows: the rotor's (J/h) unbounded, the gains' (D) bounded. A
- * row's bounds are symmetric in ODE, so the middle of the range is added directly. An
- * effort without gains is added directly, too.
+ * the rest, these are two rows: the passive one (J/h + d) unbounded, the gains' (D)
+ * bounded. A row's bounds are symmetric in ODE, so the middle of the range is added
+ * directly. An effort without gains is added directly, too.
  *
  * Bounded rows cost half as much again as the whole step, so they are used only where the
  * range has its say: a step whose effort leaves it is taken again with them.
@@ -145,6 +146,7 @@ static void drive_apply(const Body *body, Joint *joint, dReal h)
     int i = joint->coordinate;
     dReal kp = live(body, DRIVE_KP)[i], kd = live(body, DRIVE_KD)[i];
     dReal D = kd + kp * h, rotor = joint->rotor_inertia / h;
+    dReal passive = rotor + joint->viscous_friction;
     dReal base = live(body, DRIVE_EFFORT)[i] + kd * live(body, DRIVE_DQ)[i];
     if (kp > 0.0)
         base += kp * (live(body, DRIVE_Q)[i] - joint->now.q);
@@ -154,13 +156,13 @@ static void drive_apply(const Body *body, Joint *joint, dReal h)
     joint->damping = D;
     joint->applied = 0.0;
     if (D > 0.0 && !(bounded && joint->now.limited)) {
-        dReal K = rotor + D;
+        dReal K = passive + D;
         row_set(joint, 0, (rotor * joint->now.dq + base) / K, 1.0 / K, dInfinity);
         row_set(joint, 1, 0.0, 0.0, 0.0);
         return;
     }
-    if (rotor > 0.0)
-        row_set(joint, 0, joint->now.dq, 1.0 / rotor, dInfinity);
+    if (passive > 0.0)
+        row_set(joint, 0, rotor * joint->now.dq / passive, 1.0 / passive, dInfinity);
     else
         row_set(joint, 0, 0.0, 0.0, 0.0);
     if (D > 0.0) {

@@ -35,6 +35,11 @@ static void world_close(World *world)
             while (body->held > 0)
                 PyBuffer_Release(&body->live[--body->held]);
     }
+    free(world->touch);
+    free(world->habit);
+    world->touch = NULL;
+    world->habit = NULL;
+    world->touch_room = 0;
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -50,14 +55,15 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"step", "quick", "gravity", "erp", "cfm", "iterations",
                             "over_relaxation", "max_correcting_velocity", "surface_layer",
-                            "max_contacts", "joint_limits", "self_collision", "seed", NULL};
+                            "max_contacts", "joint_limits", "self_collision", "predict_sticking",
+                            "seed", NULL};
     double step, g[3], erp, cfm, over_relaxation, velocity, layer;
-    int quick, iterations, max_contacts, joint_limits, self_collision;
+    int quick, iterations, max_contacts, joint_limits, self_collision, predict_sticking;
     unsigned long seed;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddippk", names, &step, &quick, &g[0],
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddipppk", names, &step, &quick, &g[0],
                                      &g[1], &g[2], &erp, &cfm, &iterations, &over_relaxation,
                                      &velocity, &layer, &max_contacts, &joint_limits,
-                                     &self_collision, &seed))
+                                     &self_collision, &predict_sticking, &seed))
         return NULL;
     if (!(step > 0.0) || max_contacts < 1 || iterations < 1) {
         PyErr_SetString(PyExc_ValueError, "step, iterations and max_contacts must be positive");
@@ -82,6 +88,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     world->max_contacts = max_contacts;
     world->joint_limits = joint_limits;
     world->self_collision = self_collision;
+    world->predict_sticking = predict_sticking && !quick;
     world->seed = world->random = seed;
     return (PyObject *)world;
 }

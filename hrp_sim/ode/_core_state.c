@@ -83,6 +83,7 @@ void body_started(Body *body)
 void state_reset(World *world)
 {
     world->random = world->seed;
+    sticking_reset(world);
     for (int i = 0; i < world->count; i++)
         body_reset(world->bodies[i]);
 }

@@ -38,6 +38,7 @@ static int solve(World *world)
     volatile int solved = 0;
     if (setjmp(here) == 0) {
         way_out = &here;
+        loops_hold(world);
         contacts_create(world);
         solved = world->quick ? dWorldQuickStep(world->world, world->step)
                               : dWorldStep(world->world, world->step);
@@ -68,26 +69,29 @@ static int attempt(World *world, Fault *fault)
     return 1;
 }
 
-/* Step, again with more efforts bounded as long as one leaves its range. */
+/* Step, again as long as an effort leaves its range or a contact does not stick as supposed. */
 static int step_once(World *world, Fault *fault)
 {
     state_save(world);
     for (int i = 0; i < world->count; i++)
         drives_begin(world->bodies[i]);
+    sticking_begin(world);
     for (;;) {
-        int exceeds = 0;
+        int again = 0;
         if (!attempt(world, fault)) {
             state_restore(world);
             return 0;
         }
         for (int i = 0; i < world->count; i++)
-            exceeds |= drives_exceed(world->bodies[i]);
-        if (!exceeds)
+            again |= drives_exceed(world->bodies[i]);
+        again |= sticking_fails(world);
+        if (!again)
             break;
         state_restore(world);
         for (int i = 0; i < world->count; i++)
             drives_limit(world->bodies[i]);
     }
+    sticking_end(world);
     world->random = dRandGetSeed();
     return 1;
 }

@@ -70,8 +70,7 @@ class OdeEngine:
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
 
-        Extra joints are made in the posture it starts in: their points are pulled
-        together, relative rotations stay as they are then.
+        Extra joints that do not hold in the posture it starts in are pulled together.
 
         Raises:
             PhysicsError: The name is taken, or ODE cannot take what the model says; the
@@ -210,6 +209,7 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         max_contacts=settings.max_contacts,
         joint_limits=settings.joint_limits,
         self_collision=settings.self_collision,
+        predict_sticking=settings.predict_sticking,
         seed=settings.seed,
     )
 

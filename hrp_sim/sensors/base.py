@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -43,7 +43,31 @@ class Sensor(Protocol):
         """Measure now."""
 
 
-def saturated(values: Iterable[float], limits: Array) -> Array:
-    """Return three values, each kept within +-limit; NaN stays NaN. Both of shape (3,)."""
-    # Plain floats: numpy's clip costs ten times as much on three numbers.
-    return np.array([min(max(v, -m), m) for v, m in zip(values, limits.tolist(), strict=True)])
+Vector = tuple[float, float, float]
+Rows = tuple[Vector, Vector, Vector]
+
+
+def rows_of(R: Array) -> Rows:
+    """Return the rows of a (3, 3) array as plain floats: numpy takes longer on numbers so few."""
+    x, y, z = R.tolist()
+    return tuple(x), tuple(y), tuple(z)
+
+
+def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
+    """Return R^T v: a vector of W in the axes of S, for the rows of R_WS."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
+    x, y, z = v
+    return (
+        xx * x + yx * y + zx * z,
+        xy * x + yy * y + zy * z,
+        xz * x + yz * y + zz * z,
+    )
+
+
+def saturated(values: Vector, limits: Vector) -> Array:
+    """Return three values as an array, each kept within +-limit; NaN stays NaN. Shape (3,)."""
+    x, y, z = values
+    a, b, c = limits
+    if -a <= x <= a and -b <= y <= b and -c <= z <= c:
+        return np.array(values)
+    return np.array([min(max(v, -m), m) for v, m in zip(values, limits, strict=True)])

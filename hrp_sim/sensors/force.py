@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..state import WorldState
-from .base import saturated
+from .base import Rows, Vector, rows_of, saturated, unrotated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,20 +51,29 @@ class ForceSensor:
     X_LS: Pose
     max_force: Array
     max_torque: Array
+    _R_LS: Rows = field(init=False, repr=False)
+    _p_LS: Vector = field(init=False, repr=False)
+    _limits: tuple[Vector, Vector] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
+        object.__setattr__(self, "_R_LS", rows_of(self.X_LS.R))
+        object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
+        object.__setattr__(self, "_limits", limits)
 
     def read(self, world: WorldState) -> WrenchReading:
         """Turn what the parent applies to the link about L into what S feels of the link."""
         motion, i = world.bodies[self.body].motion, self.link
-        # On arrays this small ``dot`` takes half the time of ``@``.
-        R_WS = motion.R[i].dot(self.X_LS.R)
-        fx, fy, fz = (-f for f in motion.force[i].dot(R_WS).tolist())
-        tx, ty, tz = (-t for t in motion.torque[i].dot(R_WS).tolist())
-        x, y, z = self.X_LS.p.dot(self.X_LS.R).tolist()
+        R_WL = motion.R[i].tolist()
+        fx, fy, fz = unrotated(R_WL, motion.force[i].tolist())
+        tx, ty, tz = unrotated(R_WL, motion.torque[i].tolist())
+        x, y, z = self._p_LS
         # torque about S = torque about L - p_LS x force
-        torque = (tx - y * fz + z * fy, ty - z * fx + x * fz, tz - x * fy + y * fx)
+        torque = (y * fz - z * fy - tx, z * fx - x * fz - ty, x * fy - y * fx - tz)
+        max_force, max_torque = self._limits
         return WrenchReading(
             world.time_ns,
             self.body,
-            saturated((fx, fy, fz), self.max_force),
-            saturated(torque, self.max_torque),
+            saturated(unrotated(self._R_LS, (-fx, -fy, -fz)), max_force),
+            saturated(unrotated(self._R_LS, torque), max_torque),
         )

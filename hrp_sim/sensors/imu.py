@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..state import WorldState
-from .base import saturated
+from .base import Rows, Vector, rows_of, saturated, unrotated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,30 +54,39 @@ class ImuSensor:
     g_W: Array
     max_angular_velocity: Array | None
     max_acceleration: Array | None
+    _R_LS: Rows = field(init=False, repr=False)
+    _p_LS: Vector = field(init=False, repr=False)
+    _g_W: Vector = field(init=False, repr=False)
+    _limits: tuple[Vector | None, Vector | None] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        ranges = (self.max_angular_velocity, self.max_acceleration)
+        limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
+        object.__setattr__(self, "_R_LS", rows_of(self.X_LS.R))
+        object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
+        object.__setattr__(self, "_g_W", tuple(self.g_W.tolist()))
+        object.__setattr__(self, "_limits", limits)
 
     def read(self, world: WorldState) -> ImuReading:
         """Measure at the sensor's own origin, lever arm included."""
         motion, i = world.bodies[self.body].motion, self.link
-        # On arrays this small ``dot`` takes half the time of ``@``.
-        R_WS = motion.R[i].dot(self.X_LS.R)
-        w_S = motion.w[i].dot(R_WS).tolist()
+        R_WL = motion.R[i].tolist()
+        w_L = unrotated(R_WL, motion.w[i].tolist())
         gyro = acceleration = None
-        if self.max_angular_velocity is not None:
-            gyro = saturated(w_S, self.max_angular_velocity)
-        if self.max_acceleration is not None:
-            alpha_S = motion.alpha[i].dot(R_WS).tolist()
-            f_S = (motion.a[i] - self.g_W).dot(R_WS).tolist()
-            p_LS_S = self.X_LS.p.dot(self.X_LS.R).tolist()
-            acceleration = saturated(
-                _at_lever_arm(f_S, alpha_S, w_S, p_LS_S), self.max_acceleration
-            )
+        max_angular_velocity, max_acceleration = self._limits
+        if max_angular_velocity is not None:
+            gyro = saturated(unrotated(self._R_LS, w_L), max_angular_velocity)
+        if max_acceleration is not None:
+            alpha_L = unrotated(R_WL, motion.alpha[i].tolist())
+            (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
+            f_L = unrotated(R_WL, (ax - gx, ay - gy, az - gz))
+            f_So = _at_lever_arm(f_L, alpha_L, w_L, self._p_LS)
+            acceleration = saturated(unrotated(self._R_LS, f_So), max_acceleration)
         return ImuReading(world.time_ns, self.body, gyro, acceleration)
 
 
-def _at_lever_arm(
-    f: list[float], alpha: list[float], w: list[float], r: list[float]
-) -> tuple[float, float, float]:
-    """Return f + alpha x r + w x (w x r); numpy's cross costs ten times as much."""
+def _at_lever_arm(f: Vector, alpha: Vector, w: Vector, r: Vector) -> Vector:
+    """Return f + alpha x r + w x (w x r), all in the axes of L."""
     fx, fy, fz = f
     ax, ay, az = alpha
     wx, wy, wz = w

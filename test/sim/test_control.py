@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hrp_model import Body, Joint, JointType, Link, Range
+from hrp_model import Body, Joint, JointType, Link, Pose, Range
+from hrp_model.body import ExtraJoint, ExtraJointType
 from hrp_sim.control import (
     DEFAULT_SPEED,
     HOLD,
@@ -302,3 +303,52 @@ def test_a_command_beyond_the_range_goes_to_its_end():
     bench.command("A", position=[3.0])
     bench.run(2000)
     assert_allclose(bench.drive.q[A], 0.4)
+
+
+def loop(*ids):
+    """A parallelogram about Z whose joints CRANK, BAR and ROCKER have these ids."""
+    at = [np.zeros(3), np.array([0.1, 0.0, 0.0]), np.array([0.0, 0.2, 0.0])]
+    parents = ["BASE_LINK", "CRANK", "BASE_LINK"]
+    names = ["CRANK", "BAR", "ROCKER"]
+    links = tuple(
+        Link(
+            name=name,
+            parent=parent,
+            joint=Joint(type=JointType.REVOLUTE, name=name, id=number),
+            X_PL=Pose(np.eye(3), p),
+            mass=1.0,
+            inertia=np.eye(3),
+        )
+        for name, parent, p, number in zip(names, parents, at, ids, strict=True)
+    )
+    ends = {"X_AJ": Pose(np.eye(3), at[2]), "X_BJ": Pose(np.eye(3), at[1])}
+    tie = ExtraJoint(type=ExtraJointType.XY, links=("BAR", "ROCKER"), axis=np.eye(3)[2], **ends)
+    return Body(name="loop", links=(BODY.links[0], *links), extra_joints=(tie,))
+
+
+def held(body, **joints):
+    """Return the names of the joints that are driven at the start."""
+    bench = Bench(ControlSettings(joints=joints), body, np.zeros(3))
+    driven = (bench.drive.kp > 0.0) & (bench.drive.kd > 0.0)
+    return [x.name for x, is_driven in zip(body.moving_links, driven, strict=True) if is_driven]
+
+
+def test_joints_without_an_id_that_a_loop_moves_are_left_limp():
+    assert held(loop(0, None, None)) == ["CRANK"]
+    assert held(loop(None, None, 0)) == ["ROCKER"]
+    assert held(loop(None, None, None)) == ["CRANK"]
+    assert held(loop(0, 1, 2)) == ["CRANK", "BAR", "ROCKER"]
+
+
+def test_a_mode_of_its_own_drives_a_joint_without_an_id_in_a_loop():
+    servo = JointControl(mode=ControlMode.POSITION)
+    assert held(loop(None, None, None), ROCKER=servo) == ["ROCKER"]
+    assert held(loop(0, None, None), BAR=servo) == ["CRANK", "BAR"]
+
+
+def test_a_limp_joint_of_a_loop_can_be_commanded():
+    bench = Bench(HOLD, loop(0, None, None), np.zeros(3))
+    bench.command("BAR", position=[0.1])
+    assert bench.drive.kp[1] > 0.0
+    bench.controller.reset()
+    assert bench.drive.kp[1] == 0.0

@@ -35,7 +35,8 @@ def root(name="BASE", *, free=False, mass=1.0, **link):
 
 
 def child(name, parent, kind, axis=Z, *, X_PL=None, mass=1.0, **options):
-    joint = {k: options.pop(k) for k in ("position", "effort", "initial") if k in options}
+    known = ("position", "effort", "initial", "damping", "friction", "id")
+    joint = {k: options.pop(k) for k in known if k in options}
     rotor = options.pop("rotor", 0.0)
     options = {"inertia": np.eye(3) * 0.01} | options
     return Link(

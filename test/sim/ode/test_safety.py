@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ from sim.ode.scenes import (
     world,
 )
 
-from hrp_model.body import Body, ExtraJoint, ExtraJointType, Range
+from hrp_model.body import Body, Range
 from hrp_model.geometry import Box, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose
 from hrp_sim.engine import PhysicsError, PhysicsSettings
@@ -186,12 +185,6 @@ def test_ranges_that_cannot_hold_are_ignored_aloud(caplog):
     arm.drive.effort[:] = 1.0
     engine.step(10)
     assert arm.motion.effort[0] == 1.0
-
-
-def test_what_is_not_simulated_is_said(caplog):
-    loop = ExtraJoint(type=ExtraJointType.XY, links=("ARM", "BASE"), name="rail")
-    world(fixed(replace(one_joint(REVOLUTE), extra_joints=(loop,))))
-    assert "'rail' of type xy is not simulated yet" in caplog.text
 
 
 def test_absurd_bodies_do_not_end_the_process():

@@ -21,9 +21,11 @@ from sim.ode.scenes import (
     world,
 )
 
-from hrp_model.body import Body
+from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from hrp_sim.engine import PhysicsError, Solver
+
+RESISTANCES = ("damping", "friction")
 
 
 def wild_world(rng):
@@ -46,11 +48,20 @@ def wild_world(rng):
         axis = (X, Y, Z)[rng.integers(3)]
         rotor = size(-9, 9) * rng.integers(2)
         place = at(*rng.normal(size=3) * size(-3, 3))
-        links.append(
-            child(f"L{k}", links[-1].name, kind, axis, X_PL=place, rotor=rotor, **masses())
+        joint = {"rotor": rotor} | {x: size(-9, 9) * rng.integers(2) for x in RESISTANCES}
+        links.append(child(f"L{k}", links[-1].name, kind, axis, X_PL=place, **joint, **masses()))
+    kinds = list(ExtraJointType)
+    ties = [
+        ExtraJoint(
+            type=kinds[rng.integers(len(kinds))],
+            links=("BASE", links[-1].name),
+            X_AJ=at(*rng.normal(size=3) * size(-3, 3)),
+            axis=(X, Y, Z)[rng.integers(3)],
         )
+        for _ in range(rng.integers(0, 2))
+    ]
     start = moving(
-        Body(name="wild", links=tuple(links)),
+        Body(name="wild", links=tuple(links), extra_joints=tuple(ties)),
         at(z=size(-3, 1)),
         v=rng.normal(size=3) * size(-3, 4),
         w=rng.normal(size=3) * size(-3, 4),

@@ -1,0 +1,184 @@
+/* Extra joints, which close loops. */
+#include "_core.h"
+
+#define NEVER_MET 1e12 /* what no speed of separation falls short of, in [m/s] */
+
+typedef struct {
+    dReal R[9], p[3];
+} Frame;
+
+static void rotation_of(dReal R[9], dBodyID group)
+{
+    for (int i = 0; i < 9; i++)
+        R[i] = group ? dBodyGetRotation(group)[i / 3 * 4 + i % 3] : i % 4 == 0;
+}
+
+static void point_into_world(dReal out[3], dBodyID group, const dReal p[3])
+{
+    memcpy(out, p, 3 * sizeof(dReal));
+    if (!group)
+        return;
+    rotate4(out, dBodyGetRotation(group), p);
+    for (int i = 0; i < 3; i++)
+        out[i] += dBodyGetPosition(group)[i];
+}
+
+static void direction_into_world(dReal out[3], dBodyID group, const dReal v[3])
+{
+    memcpy(out, v, 3 * sizeof(dReal));
+    if (group)
+        rotate4(out, dBodyGetRotation(group), v);
+}
+
+/* Find the joint frame in W, from where it is in a group. */
+static void frame_into_world(Frame *X_WJ, dBodyID group, const Frame *X_GJ)
+{
+    dReal R[9];
+    rotation_of(R, group);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            X_WJ->R[3 * i + k] = R[3 * i] * X_GJ->R[k] + R[3 * i + 1] * X_GJ->R[3 + k] +
+                                 R[3 * i + 2] * X_GJ->R[6 + k];
+    point_into_world(X_WJ->p, group, X_GJ->p);
+}
+
+/* Put a group where a joint frame of it, X_GJ, lies at X_WJ. */
+static void group_place_frame(dBodyID group, const Frame *X_WJ, const Frame *X_GJ)
+{
+    dMatrix3 R = {0.0};
+    dReal arm[3];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            R[4 * i + k] = dot3(X_WJ->R + 3 * i, X_GJ->R + 3 * k);
+    rotate4(arm, R, X_GJ->p);
+    dBodySetRotation(group, R);
+    dBodySetPosition(group, X_WJ->p[0] - arm[0], X_WJ->p[1] - arm[1], X_WJ->p[2] - arm[2]);
+}
+
+/* Make a joint of ODE between groups whose joint frames coincide; the first is not the world. */
+static dJointID joint_create(dWorldID world, int kind, dBodyID first, dBodyID second,
+                             const dReal p[3], const dReal axis[3])
+{
+    dJointID joint;
+    if (kind == LOOP_BALL) {
+        joint = dJointCreateBall(world, 0);
+        dJointAttach(joint, first, second);
+        dJointSetBallAnchor(joint, p[0], p[1], p[2]);
+    } else if (kind == LOOP_HINGE) {
+        joint = dJointCreateHinge(world, 0);
+        dJointAttach(joint, first, second);
+        dJointSetHingeAnchor(joint, p[0], p[1], p[2]);
+        dJointSetHingeAxis(joint, axis[0], axis[1], axis[2]);
+    } else if (kind == LOOP_PISTON) {
+        joint = dJointCreatePiston(world, 0);
+        dJointAttach(joint, first, second);
+        dJointSetPistonAnchor(joint, p[0], p[1], p[2]);
+        dJointSetPistonAxis(joint, axis[0], axis[1], axis[2]);
+    } else {
+        joint = dJointCreateFixed(world, 0);
+        dJointAttach(joint, first, second);
+        dJointSetFixed(joint);
+    }
+    return joint;
+}
+
+static void frame_read(Frame *frame, const Flat *flat, FlatField R, FlatField p, int i)
+{
+    memcpy(frame->R, flat_reals(flat, R) + 9 * i, sizeof frame->R);
+    memcpy(frame->p, flat_reals(flat, p) + 3 * i, sizeof frame->p);
+}
+
+/* Make an extra joint.
+ *
+ * The two joint frames need not coincide in the starting posture: one group is moved so
+ * that they do while the joint is made, and back, so that the error is the joint's to
+ * correct.
+ */
+static void loop_create(World *world, Loop *loop, const Frame *in_a, const Frame *in_b,
+                        const dReal axis_J[3])
+{
+    Frame X_WJ;
+    dReal axis[3], p[3];
+    dMatrix3 R;
+    dBodyID moved = loop->b ? loop->b : loop->a, other = loop->b ? loop->a : NULL;
+    const Frame *in_moved = loop->b ? in_b : in_a, *in_other = loop->b ? in_a : in_b;
+    frame_into_world(&X_WJ, other, in_other);
+    rotate3(axis, X_WJ.R, axis_J);
+    memcpy(p, dBodyGetPosition(moved), sizeof p);
+    memcpy(R, dBodyGetRotation(moved), sizeof R);
+    group_place_frame(moved, &X_WJ, in_moved);
+    loop->joint = joint_create(world->world, loop->kind, moved, other, X_WJ.p, axis);
+    dBodySetRotation(moved, R);
+    dBodySetPosition(moved, p[0], p[1], p[2]);
+}
+
+/* Make the extra joints of a body, in the starting posture. */
+void loops_create(World *world, Body *body, const Flat *flat)
+{
+    for (int i = 0; i < body->loops; i++) {
+        Loop *loop = &body->loop[i];
+        Frame in_a, in_b;
+        dVector3 axis, across, third;
+        const dReal *axis_J = flat_reals(flat, LOOP_AXIS) + 3 * i;
+        frame_read(&in_a, flat, LOOP_R_A, LOOP_P_A, i);
+        frame_read(&in_b, flat, LOOP_R_B, LOOP_P_B, i);
+        rotate3(axis, in_a.R, axis_J);
+        dPlaneSpace(axis, across, third);
+        loop->kind = flat_ints(flat, LOOP_KIND)[i];
+        loop->a = group_or_world(body, flat_ints(flat, LOOP_A)[i]);
+        loop->b = group_or_world(body, flat_ints(flat, LOOP_B)[i]);
+        memcpy(loop->p_a, in_a.p, sizeof loop->p_a);
+        memcpy(loop->p_b, in_b.p, sizeof loop->p_b);
+        memcpy(loop->axis, axis, sizeof loop->axis);
+        memcpy(loop->across, across, sizeof loop->across);
+        if (loop->kind != LOOP_XY && loop->kind != LOOP_Z)
+            loop_create(world, loop, &in_a, &in_b, axis_J);
+    }
+}
+
+/* Hold an XY or a Z joint over the next step.
+ *
+ * ODE has neither, but its contacts have what is needed: rows that hold the velocity of one
+ * point of two bodies along given directions. Friction without end makes them two-sided, and
+ * the row along the normal, which contacts have besides, is idle where it asks for nothing.
+ *
+ * The directions turn with a, and the error along them is that of b's point seen from a's.
+ * Its rate is the relative velocity of the two bodies where b's point is, so the rows work
+ * there, and a share of the error is taken away in each step as ODE does in its own joints.
+ */
+static void loop_hold(World *world, const Loop *loop)
+{
+    dReal from[3], to[3], second[3];
+    dContact contact;
+    memset(&contact, 0, sizeof contact);
+    const int along_axis = loop->kind == LOOP_Z;
+    dReal *normal = contact.geom.normal, *first = contact.fdir1;
+    direction_into_world(first, loop->a, along_axis ? loop->axis : loop->across);
+    direction_into_world(normal, loop->a, along_axis ? loop->across : loop->axis);
+    cross3(second, normal, first);
+    point_into_world(from, loop->a, loop->p_a);
+    point_into_world(to, loop->b, loop->p_b);
+    memcpy(contact.geom.pos, to, sizeof to);
+    for (int i = 0; i < 3; i++)
+        to[i] -= from[i];
+    /* ODE holds the velocity of its first body against the other's: b's unless it is the world. */
+    dReal rate = (loop->b ? -1.0 : 1.0) * dWorldGetERP(world->world) / world->step;
+    contact.surface.mode = dContactFDir1 | dContactMu2 | dContactMotion1 | dContactMotion2 |
+                           dContactMotionN;
+    contact.surface.mu = dInfinity;
+    contact.surface.mu2 = along_axis ? 0.0 : dInfinity;
+    contact.surface.motion1 = rate * dot3(to, first);
+    contact.surface.motion2 = rate * dot3(to, second);
+    contact.surface.motionN = -NEVER_MET;
+    dJointID joint = dJointCreateContact(world->world, world->contact_group, &contact);
+    dJointAttach(joint, loop->b ? loop->b : loop->a, loop->b ? loop->a : NULL);
+}
+
+/* Hold the extra joints that ODE has not; in the order of bodies, so that steps repeat. */
+void loops_hold(World *world)
+{
+    for (int i = 0; i < world->count; i++)
+        for (int k = 0; k < world->bodies[i]->loops; k++)
+            if (!world->bodies[i]->loop[k].joint)
+                loop_hold(world, &world->bodies[i]->loop[k]);
+}
