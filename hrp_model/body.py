@@ -191,6 +191,7 @@ class Body:
         devices: In the order of the file.
         extra_joints: Constraints that close loops.
         self_collision_disabled: Pairs of links that never collide with each other.
+        collision_disabled: Links that never collide with anything, other bodies included.
         info: What the file says beside, keyed as in the file.
         path: The file it came from, or None.
     """
@@ -200,6 +201,7 @@ class Body:
     devices: tuple[Device, ...] = ()
     extra_joints: tuple[ExtraJoint, ...] = ()
     self_collision_disabled: frozenset[frozenset[str]] = frozenset()
+    collision_disabled: frozenset[str] = frozenset()
     info: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None
 

@@ -37,6 +37,7 @@ def dump_body(body: Body, postures: Sequence[Posture] | None = None) -> Json:
         "devices": [dump_device(device) for device in body.devices],
         "extra_joints": [_extra_joint(joint) for joint in body.extra_joints],
         "self_collision_disabled": sorted(sorted(p) for p in body.self_collision_disabled),
+        "collision_disabled": sorted(body.collision_disabled),
     }
     if postures is not None:
         data["poses"] = [dump_posture(body, posture) for posture in postures]

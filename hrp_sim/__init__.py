@@ -13,6 +13,7 @@ from .control import ControlMode, ControlSettings, JointCommand
 from .engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .load import load_world
 from .simulation import Simulation
+from .snapshot import Snapshot
 
 __all__ = [
     "BodyEntry",
@@ -23,6 +24,7 @@ __all__ = [
     "PhysicsSettings",
     "Placement",
     "Simulation",
+    "Snapshot",
     "Solver",
     "WorldConfig",
     "load_world",

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Link
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, Pose
 
 from .engine import PhysicsError, Placement
 
 IntArray = NDArray[np.int32]
 STATIC = -1
+NO_CONTACT = -1
+_NO_VERTICES = np.zeros((0, 3))
+_NO_TRIANGLES = np.zeros((0, 3), dtype=np.int32)
 
 
 class JointKind(IntEnum):
@@ -154,6 +158,16 @@ class GeomKind(IntEnum):
     MESH = 4
 
 
+class Geom(NamedTuple):
+    """One collision shape on a link L; ``X_LE`` is the pose of the engine's shape."""
+
+    kind: GeomKind
+    size: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    X_LE: Pose = Pose()
+    vertices: Array = _NO_VERTICES
+    triangles: IntArray = _NO_TRIANGLES
+
+
 @dataclass(frozen=True, eq=False)
 class Geoms:
     """Collision shapes.
@@ -164,7 +178,8 @@ class Geoms:
         size: Of a box along x, y, z; else radius and height (without the half spheres of a
             capsule), in [m], shape (k, 3).
         R, p: Pose in the link's group frame G; on a static link in W.
-        friction: Coulomb coefficient; a pair has the geometric mean, shape (k,).
+        material: Row of the world's ``MaterialTable.matrices``; NO_CONTACT for shapes that
+            touch nothing and only stop rays, shape (k,).
         first_vertex, first_triangle: Where the rows of each mesh begin, shape (k + 1,).
         vertices: Of all meshes, in their geoms' frames, in [m], shape (v, 3).
         triangles: Of all meshes, numbered within each mesh, shape (t, 3).
@@ -175,7 +190,7 @@ class Geoms:
     size: Array
     R: Array
     p: Array
-    friction: Array
+    material: IntArray
     first_vertex: IntArray
     first_triangle: IntArray
     vertices: Array

@@ -66,6 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument("--every", type=_positive, metavar="S", help="time between lines of --trace")
+    run.add_argument("--save", type=Path, metavar="FILE", help="write the state at the end")
+    run.add_argument(
+        "--restore", type=Path, metavar="FILE", help="start from a state that --save has written"
+    )
     run.add_argument("--seed", type=_seed, metavar="N", help="of the engine's random order")
     run.add_argument(
         "--ros", action=argparse.BooleanOptionalAction, default=False, help="publish in ROS 2"

@@ -15,6 +15,7 @@ from hrp_model.diagnostics import did_you_mean
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
+from .engine import AnyArray
 from .gains import servo_gains
 from .state import LARGEST_DRIVE, SimulatedBody
 
@@ -144,6 +145,22 @@ class BodyController:
             mode = usual if own is None else own
             drive.kd[i] = 0.0 if mode is ControlMode.EFFORT else self._kd[i]
             drive.kp[i] = self._kp[i] if mode is ControlMode.POSITION else 0.0
+
+    def hold(self, q: Array) -> None:
+        """Aim at this posture, in [rad] or [m], shape (joints,), from now on."""
+        self._drive.q[:] = q
+        self._target[:] = q
+        self._approaching = False
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return what ``restore`` needs, besides the drive."""
+        approaching = np.array(self._approaching, dtype=np.int64)
+        return {"target": self._target.copy(), "approaching": approaching}
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Aim again at what was aimed at; the drive is restored by the engine."""
+        self._target[:] = arrays["target"]
+        self._approaching = bool(arrays["approaching"])
 
     def command(self, command: JointCommand) -> None:
         """Take a command; it holds until the next one for the same joint."""

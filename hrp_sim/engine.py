@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model import Body, BodyState, Pose
 from hrp_model.rigid import Array
 
+from .materials import MaterialTable
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
+
+AnyArray = NDArray[Any]
 
 
 class PhysicsError(RuntimeError):
@@ -40,12 +44,14 @@ class PhysicsSettings:
         over_relaxation: Of the QUICK solver.
         erp: Share of a constraint's error that one step removes.
         cfm: Softness of the constraints.
-        friction: Coulomb coefficient where the model names no material.
+        friction: Coulomb coefficient where the model names no material of the table.
+        materials: How surfaces of materials that models name touch each other.
         max_correcting_velocity: Of contacts that push bodies apart, in [m/s].
         surface_layer: Depth that contacts may keep, in [m].
         max_contacts: Contacts kept for a pair of shapes.
         joint_limits: Whether the position ranges of the joints hold.
         self_collision: Whether links of one body collide as its model says.
+        convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
         predict_sticking: Whether the WORLD solver first supposes that contacts at rest stick,
             and solves the step again where one would have to pull or slips. What moves is the
             same; it is faster, and a stack stands, since forces share out evenly.
@@ -60,11 +66,13 @@ class PhysicsSettings:
     erp: float = 0.4
     cfm: float = 1e-8
     friction: float = 1.0
+    materials: MaterialTable = field(default_factory=MaterialTable)
     max_correcting_velocity: float = 0.01
     surface_layer: float = 1e-4
     max_contacts: int = 4
     joint_limits: bool = True
     self_collision: bool = True
+    convex_meshes: bool = False
     predict_sticking: bool = True
     seed: int = 0
 
@@ -140,8 +148,52 @@ class Engine(Protocol):
                 shape it does not know, a name taken); nothing was added.
         """
 
+    def remove_body(self, name: str) -> None:
+        """Take a body out of the world, with its shapes and joints; its arrays stay as they were.
+
+        Raises:
+            KeyError: There is none of this name.
+            PhysicsError: The engine has failed; the world can only be reset.
+        """
+
+    def move_body(self, placement: Placement) -> None:
+        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
+
+        Its pose, velocities, q and dq become those of the placement; also those of a fixed or
+        static body, whose shapes move along. What it is driven and pushed by stays. A reset
+        still leads back to the placement with which it was added.
+
+        Raises:
+            KeyError: There is none of this name.
+            PhysicsError: The placement is one of another model, is fixed where the body is not
+                or the other way round, or cannot be; nothing was moved.
+        """
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return all that ``restore`` needs to go on to the last bit: copies, by name.
+
+        ``time_ns`` (), ``bodies`` (their names, in order), ``settings`` ("name=value" each),
+        and of each body, as "BODY/...": ``fingerprint`` of what it was made of, its motion,
+        drive and wrench, and the engine's own.
+        """
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Go back to a saved state; equal steps from there give equal states, to the last bit.
+
+        The world must have the same settings, and the same bodies, placed in the same way
+        when they were added, in any order.
+
+        Raises:
+            PhysicsError: Something does not fit: a body, a setting, a name, shape or type of
+                an array, a number that is not finite or makes no sense. The message names
+                it, and nothing has changed.
+        """
+
     def reset(self) -> None:
-        """Put every body back to its placement, at time zero, and seed the random order."""
+        """Put every body back to its placement, at time zero, and seed the random order.
+
+        Nothing pushes any more; the drives stay.
+        """
 
     def step(self, count: int = 1) -> None:
         """Advance by ``count`` steps.

@@ -18,6 +18,7 @@ from .articulation import (
     STATIC,
     Articulation,
     Contact,
+    Geoms,
     Groups,
     IntArray,
     JointKind,
@@ -36,15 +37,22 @@ _log = logging.getLogger("hrp_sim")
 _JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
 
 
-def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
+def flatten(
+    placement: Placement, settings: PhysicsSettings, shapes: Geoms | None = None
+) -> Articulation:
     """Return the body of a placement as flat arrays.
+
+    Args:
+        placement: The body and where it starts.
+        settings: Of physics.
+        shapes: Taken as they are; None makes them, which takes time.
 
     Raises:
         PhysicsError: A number is not finite, a mass or inertia cannot move, an axis is
             zero, a shape is impossible; the message names the body and the link.
     """
     _check_numbers(placement)
-    start = _start(placement)
+    start = start_state(placement)
     zero = BodyState(placement.body)
     zero.p[0], zero.R[0], zero.q[:] = start.p[0], start.R[0], 0.0
     zero.calc_forward_kinematics()
@@ -56,7 +64,9 @@ def flatten(placement: Placement, settings: PhysicsSettings) -> Articulation:
     joints = _joints(placement, zero, group_of)
     loops = flatten_extra_joints(placement, links)
     contacts = _contacts(placement.body, group_of, joints, loops)
-    geoms = flatten_shapes(placement, links.R, links.p, settings.friction)
+    geoms = shapes
+    if geoms is None:
+        geoms = flatten_shapes(placement, links, settings)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
 
 
@@ -72,10 +82,6 @@ def _check_numbers(placement: Placement) -> None:
             raise link_error(placement, link, f"its mass is negative ({link.mass:g} kg)")
         if link.joint.moves:
             _check_joint(placement, link)
-    if not _is_rigid(placement.X_WL):
-        raise link_error(
-            placement, placement.body.root, "its placement is not a finite rigid transform"
-        )
 
 
 def _check_joint(placement: Placement, link: Link) -> None:
@@ -98,9 +104,15 @@ def _is_rigid(pose: Pose) -> bool:
     return is_rotation(pose.R)
 
 
-def _start(placement: Placement) -> BodyState:
-    """Return the state that a placement asks for."""
+def start_state(placement: Placement) -> BodyState:
+    """Return the state that a placement asks for.
+
+    Raises:
+        PhysicsError: A number is not finite, the pose not rigid, or q or dq of the wrong shape.
+    """
     body = placement.body
+    if not _is_rigid(placement.X_WL):
+        raise link_error(placement, body.root, "its placement is not a finite rigid transform")
     state = BodyState(body)
     for name, value in (("q", placement.q), ("dq", placement.dq)):
         if value is not None and np.shape(value) != (len(body.moving_links),):

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -18,12 +19,13 @@ from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.resources import share_folder
 
 from .board import Board, Line
-from .engine import Solver
+from .engine import PhysicsError, Solver
 from .listener import Listener
 from .load import load_world
 from .runner import OnStep, Runner, StopSignals
 from .schedule import NS_PER_S
 from .simulation import Simulation
+from .snapshot import Snapshot
 from .trace import TraceWriter
 
 GOOD, PROBLEM = 0, 1
@@ -137,6 +139,8 @@ def _step(
     """
     factor = default_factor if options.rtf is None else options.rtf
     console = Console()
+    if options.restore:
+        _restore(simulation, options.restore)
     with ExitStack() as stack:
         if options.trace:
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
@@ -151,6 +155,8 @@ def _step(
             runner.run()
         simulated = (simulation.state.time_ns - start_ns) / NS_PER_S
         elapsed = time.monotonic() - start
+    if options.save:
+        simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
     problems += [] if runner.error is None else [str(runner.error)]
     console.print(board)
@@ -162,6 +168,15 @@ def _step(
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return PROBLEM if problems else GOOD
+
+
+def _restore(simulation: Simulation, path: Path) -> None:
+    """Go back to a saved state; what does not fit is said with the name of the file."""
+    snapshot = Snapshot.from_file(path)
+    try:
+        simulation.restore(snapshot)
+    except PhysicsError as error:
+        raise PhysicsError(f"'{path}': {error}") from None
 
 
 def _also_trace(on_step: OnStep, trace: TraceWriter, simulation: Simulation) -> OnStep:

@@ -9,7 +9,7 @@ NS_PER_S = 1_000_000_000
 
 
 class SampleClock:
-    """Falls due at the first physics step at or after each k / rate, k = 1, 2, ...
+    """Falls due at the first physics step at or after each origin + k / rate, k = 1, 2, ...
 
     Against a 1 ms step a 30 Hz camera jitters by less than one step and never
     drifts: ten seconds give exactly 300 images.
@@ -17,31 +17,38 @@ class SampleClock:
     Args:
         rate_hz: Samples per second; read as the nearest fraction with a denominator up to
             1000, so that 33.3333 is 100/3.
+        origin_ns: Time at which k = 0, in [ns].
 
     Raises:
         ValueError: The rate is not positive and finite.
     """
 
-    def __init__(self, rate_hz: float) -> None:
+    def __init__(self, rate_hz: float, origin_ns: int = 0) -> None:
         if not 0.0 < rate_hz < inf:
             raise ValueError(f"a rate must be positive and finite, got {rate_hz}")
         exact = Fraction(rate_hz)
         rate = exact.limit_denominator(1000) or exact
         # samples / _span_ns is the rate; plain integers, for this is asked at every step.
         self._samples, self._span_ns = rate.numerator, rate.denominator * NS_PER_S
+        self._origin_ns = origin_ns
         self.reset()
 
     def reset(self) -> None:
-        """Start again from time zero."""
+        """Start again from the origin."""
         self._due_ns = self._time_of(1)
+
+    def wait(self, time_ns: int) -> None:
+        """Wait for the first sample after a time, which is not before the origin."""
+        elapsed = time_ns - self._origin_ns
+        self._due_ns = self._time_of(elapsed * self._samples // self._span_ns + 1)
 
     def is_due(self, time_ns: int) -> bool:
         """Tell whether a sample is due now, and if so, wait for the next."""
         if time_ns < self._due_ns:
             return False
-        self._due_ns = self._time_of(time_ns * self._samples // self._span_ns + 1)
+        self.wait(time_ns)
         return True
 
     def _time_of(self, sample: int) -> int:
         """Return the time of a sample, rounded up to a whole nanosecond."""
-        return -(-sample * self._span_ns // self._samples)
+        return self._origin_ns - (-sample * self._span_ns // self._samples)

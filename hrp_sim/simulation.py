@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from math import isfinite
 
 import numpy as np
 
 from hrp_model import Diagnostics
+from hrp_model.rigid import Array
 
-from .config import WorldConfig
+from .config import BodyEntry, WorldConfig
 from .control import BodyController, JointCommand
-from .engine import Engine
+from .engine import AnyArray, Engine, Placement
 from .ode import OdeEngine
+from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
-from .schedule import SampleClock
+from .schedule import NS_PER_S
 from .sensors import CameraSensor, Sensor, make_sensors
+from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
+from .watch import Watch
 
 # Commands that wait for a step; of a world that stands still only the newest are kept.
 MAX_COMMANDS = 1000
@@ -25,6 +30,8 @@ MAX_COMMANDS = 1000
 
 class Simulation:
     """A world that runs: its physics, the controllers that drive it, the sensors that watch it.
+
+    One thread steps it and changes what is in it; ``command`` and ``push`` are for all.
 
     Args:
         world: What is in it; see ``load_world``.
@@ -34,8 +41,7 @@ class Simulation:
         diagnostics: Where warnings about sensors go; by default they are logged.
 
     Attributes:
-        sensors: Every sensor by its name: that of the device in the model, with the body's
-            name and a slash in front where several bodies have sensors of that name.
+        engine: The physics.
         wanted: Asked with a sensor's name before it is read when due; False saves the work.
 
     Raises:
@@ -54,30 +60,16 @@ class Simulation:
         self.wanted: Callable[[str], bool] = lambda _name: True
         self._defer_images = defer_images
         self._commands: deque[tuple[str, JointCommand]] = deque(maxlen=MAX_COMMANDS)
-        self._placements = {entry.placement.name: entry.placement for entry in world.bodies}
+        self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
+        self._placements: dict[str, Placement] = {}
         self._controllers: dict[str, BodyController] = {}
+        self._pushes = Pushes()
+        self._watch = Watch()
+        self._renderer = Renderer({})
         for entry in world.bodies:
-            placement = entry.placement
-            simulated = self.engine.add_body(placement)
-            if not placement.body.is_static:
-                self._controllers[simulated.name] = BodyController(
-                    simulated, entry.control, placement.initial_q, fixed=placement.fixed
-                )
+            self._put(entry)
         self.engine.reset()
-        self.sensors = _by_unique_name(
-            make_sensors(
-                self.state,
-                np.array(world.physics.gravity),
-                self.engine.cast_rays,
-                Renderer({name: s.body for name, s in self.bodies.items()}),
-                Diagnostics() if diagnostics is None else diagnostics,
-            )
-        )
-        rates = dict.fromkeys(sensor.rate_hz for sensor in self.sensors.values())
-        self._schedule = [
-            (SampleClock(rate), [(k, s) for k, s in self.sensors.items() if s.rate_hz == rate])
-            for rate in rates
-        ]
+        self._look_at(self.bodies)
 
     @property
     def state(self) -> WorldState:
@@ -89,9 +81,96 @@ class Simulation:
         """The bodies by name."""
         return self.state.bodies
 
+    @property
+    def sensors(self) -> Mapping[str, Sensor]:
+        """Every sensor by its name, which stays as long as the sensor.
+
+        It is the name of the device in the model, with the body's name and a slash in front
+        where several bodies have sensors of that name.
+        """
+        return self._watch.sensors
+
     def is_fixed(self, body: str) -> bool:
         """Tell whether the root of a body is fixed to the world."""
         return self._placements[body].fixed
+
+    def spawn(self, entry: BodyEntry) -> SimulatedBody:
+        """Put a further body into the world; its sensors count their samples from now on.
+
+        After a reset it is still there, where it was put.
+
+        Raises:
+            PhysicsError: The engine cannot take it; the message names body and link.
+            ValueError: Its control names a joint that it does not have.
+        """
+        simulated = self._put(entry)
+        self._look_at([simulated.name])
+        return simulated
+
+    def remove(self, name: str) -> None:
+        """Take a body out of the world, and its sensors, commands and pushes with it.
+
+        Raises:
+            KeyError: There is none of this name.
+            PhysicsError: The engine has failed; the world can only be reset.
+        """
+        self._known(name)
+        self.engine.remove_body(name)
+        del self._placements[name]
+        self._controllers.pop(name, None)
+        self._watch.remove(name, self.state.time_ns)
+        self._show()
+
+    def move(self, placement: Placement) -> None:
+        """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
+
+        Joints that hold a position hold that of the placement from now on.
+
+        Raises:
+            KeyError: There is none of this name.
+            PhysicsError: The placement is not one of this body; nothing was moved.
+        """
+        self._known(placement.name)
+        self.engine.move_body(placement)
+        if placement.name in self._controllers:
+            self._controllers[placement.name].hold(placement.initial_q)
+
+    def push(
+        self,
+        body: str,
+        link: str,
+        force: Array,
+        torque: Array,
+        duration: float,
+        point: Array | None = None,
+    ) -> None:
+        """Push a link from the next step on. Pushes add up. May be called from any thread.
+
+        Args:
+            body: Name of the body in the world.
+            link: Name of the link.
+            force: In W, in [N], shape (3,).
+            torque: In W, about the point, in [N m], shape (3,).
+            duration: In simulated time, in [s]; the impulse is exact, whatever the step.
+            point: Of the link, where the force acts: in the link's frame, in [m], shape (3,);
+                None means the link's origin.
+
+        Raises:
+            KeyError: There is no such body or link.
+            ValueError: A number is not finite, or absurd, or there are not three.
+        """
+        target = self._known(body)
+        vectors = (force, torque, np.zeros(3) if point is None else point)
+        f, t, p = (np.array(v, dtype=np.float64) for v in vectors)
+        lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
+        left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
+        push = Push(target, target.body.link_index(link), f, t, p, left_ns)
+        if not (f.shape == t.shape == p.shape == (3,) and push.is_sane):
+            raise ValueError(
+                f"body '{body}', link '{link}': a push needs finite vectors of three numbers and "
+                "a duration greater than 0"
+            )
+        self._pushes.add(push)
 
     def command(self, body: str, command: JointCommand) -> None:
         """Hand a command to a body before its next step. May be called from any thread.
@@ -107,11 +186,11 @@ class Simulation:
     def reset(self) -> None:
         """Go back to the start, at time zero."""
         self._commands.clear()
+        self._pushes.clear()
         self.engine.reset()
         for controller in self._controllers.values():
             controller.reset()
-        for clock, _ in self._schedule:
-            clock.reset()
+        self._watch.reset()
 
     def step(self) -> dict[str, object]:
         """Advance one step; return the readings that fell due, by sensor name.
@@ -119,14 +198,44 @@ class Simulation:
         Raises:
             PhysicsError: The physics cannot go on; the world stays as before the step.
         """
-        while self._commands:
-            name, command = self._commands.popleft()
-            self._controllers[name].command(command)
-        time_step = self.engine.settings.time_step
+        self._take_commands()
+        settings = self.engine.settings
         for controller in self._controllers.values():
-            controller.update(time_step)
-        self.engine.step()
+            controller.update(settings.time_step)
+        if self._pushes:
+            with self._pushes.acting(self.bodies, settings.step_ns):
+                self.engine.step()
+        else:
+            self.engine.step()
         return self._read()
+
+    def save(self) -> Snapshot:
+        """Return the whole state; a run that goes on from it is the same to the last bit."""
+        self._take_commands()  # that is where they would have their effect
+        parts = {"physics": self.engine.save(), "simulation": self._save_own()}
+        return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a saved state. Commands that wait are forgotten.
+
+        The world must have the same settings and the same bodies, placed in the same way when
+        they were added; spawn or remove what differs first.
+
+        Raises:
+            PhysicsError: Something does not fit; the message names it, and nothing has changed.
+        """
+        physics, own = snapshot.part("physics"), snapshot.part("simulation")
+        check_names(physics, self.bodies)
+        pushes = Pushes.restored(own, self.bodies)
+        check_arrays(_without_pushes(own), _without_pushes(self._save_own()))
+        self.engine.restore(physics)
+        self._pushes = pushes
+        self._commands.clear()
+        for name, controller in self._controllers.items():
+            controller.restore({k: own[f"{name}/{k}"] for k in ("target", "approaching")})
+        now_ns = self.state.time_ns
+        origins = {name: min(int(own[f"{name}/origin_ns"]), now_ns) for name in self.bodies}
+        self._watch.restore(origins, now_ns)
 
     def state_hash(self) -> str:
         """Return the SHA-256 of time and every body's motion: equal for equal runs."""
@@ -145,20 +254,63 @@ class Simulation:
     def _read(self) -> dict[str, object]:
         state = self.engine.state
         readings: dict[str, object] = {}
-        for clock, sensors in self._schedule:
-            if not clock.is_due(state.time_ns):
+        for name, sensor in self._watch.due(state.time_ns):
+            if not self.wanted(name):
                 continue
-            for name, sensor in sensors:
-                if not self.wanted(name):
-                    continue
-                if self._defer_images and isinstance(sensor, CameraSensor):
-                    readings[name] = sensor.expose(state)
-                else:
-                    readings[name] = sensor.read(state)
+            if self._defer_images and isinstance(sensor, CameraSensor):
+                readings[name] = sensor.expose(state)
+            else:
+                readings[name] = sensor.read(state)
         return readings
 
+    def _known(self, name: str) -> SimulatedBody:
+        if name not in self.bodies:
+            raise KeyError(f"no body '{name}'; there is {', '.join(self.bodies)}")
+        return self.bodies[name]
 
-def _by_unique_name(sensors: Sequence[Sensor]) -> dict[str, Sensor]:
-    """Return the sensors by name, with the body's in front where names are the same."""
-    often = Counter(sensor.name for sensor in sensors)
-    return {s.name if often[s.name] == 1 else f"{s.body}/{s.name}": s for s in sensors}
+    def _put(self, entry: BodyEntry) -> SimulatedBody:
+        """Add a body and what drives it, or nothing."""
+        placement = entry.placement
+        simulated = self.engine.add_body(placement)
+        try:
+            if not placement.body.is_static:
+                self._controllers[simulated.name] = BodyController(
+                    simulated, entry.control, placement.initial_q, fixed=placement.fixed
+                )
+        except ValueError:
+            self.engine.remove_body(simulated.name)
+            raise
+        self._placements[simulated.name] = placement
+        return simulated
+
+    def _look_at(self, names: Collection[str]) -> None:
+        """Make the sensors of new bodies, and show these to the cameras there are."""
+        self._show()
+        state = self.state
+        new = WorldState(state.time_ns, {name: state.bodies[name] for name in names})
+        gravity, cast_rays = np.array(self.engine.settings.gravity), self.engine.cast_rays
+        sensors = make_sensors(new, gravity, cast_rays, self._renderer, self._diagnostics)
+        self._watch.add(sensors, state.time_ns)
+
+    def _show(self) -> None:
+        self._renderer.show({k: s.body for k, s in self.bodies.items()}, self._diagnostics)
+
+    def _take_commands(self) -> None:
+        while self._commands:
+            name, command = self._commands.popleft()
+            if name in self._controllers:  # else it is gone since
+                self._controllers[name].command(command)
+
+    def _save_own(self) -> dict[str, AnyArray]:
+        """Return what the engine does not know of."""
+        arrays = self._pushes.save()
+        for name in self.bodies:
+            arrays[f"{name}/origin_ns"] = np.array(self._watch.origin(name), dtype=np.int64)
+        for name, controller in self._controllers.items():
+            arrays |= {f"{name}/{key}": array for key, array in controller.save().items()}
+        return arrays
+
+
+def _without_pushes(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the arrays whose number and shapes are those of the bodies."""
+    return {name: array for name, array in arrays.items() if "/" in name}

@@ -101,21 +101,51 @@ class JointDrive:
         return cls(**{name: np.zeros(n) for name in names}, track_speed=np.zeros(len(body.links)))
 
 
+@dataclass(slots=True)
+class ExternalWrench:
+    """What pushes the links of one body from outside; the engine reads it at every step.
+
+    It acts until it is overwritten; a reset sets it to zero. Links that cannot move ignore it.
+    Both are held constant in W over a step, and of shape (links, 3).
+
+    Attributes:
+        force: On each link's origin, in W, in [N].
+        torque: About each link's origin, in W, in [N m].
+    """
+
+    force: Array
+    torque: Array
+
+    @classmethod
+    def zeros(cls, body: Body) -> ExternalWrench:
+        """Return a wrench that pushes nothing."""
+        return cls(np.zeros((len(body.links), 3)), np.zeros((len(body.links), 3)))
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatedBody:
-    """A body in the world: the model, how it moves, and how it is driven.
+    """A body in the world: the model, how it moves, how it is driven, and what pushes it.
 
     Attributes:
         name: Unique in the world.
         body: The model.
         motion: Live arrays of the engine; ``copy`` them to keep them past the next step.
         drive: Arrays that the engine reads; write into them, do not replace them.
+        wrench: Likewise.
     """
 
     name: str
     body: Body
     motion: BodyMotion
     drive: JointDrive
+    wrench: ExternalWrench
+
+    @classmethod
+    def at_rest(cls, name: str, body: Body) -> SimulatedBody:
+        """Return a body with arrays of its own: motion at zero, limp joints, nothing pushes."""
+        return cls(
+            name, body, BodyMotion.zeros(body), JointDrive.limp(body), ExternalWrench.zeros(body)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ from hrp_model.yaml_nodes import Mapping, Node, Scalar
 from .config import BodyEntry, WorldConfig
 from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
 from .engine import PHYSICS_RANGES, PhysicsSettings, Placement, Solver
+from .material_file import load_materials, read_materials
+from .materials import MaterialTable
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 _INTEGERS = ("iterations", "max_contacts", "seed")
-_SWITCHES = ("joint_limits", "self_collision", "predict_sticking")
+_SWITCHES = ("joint_limits", "self_collision", "convex_meshes", "predict_sticking")
 
 
 class WorldReader:
@@ -69,8 +71,17 @@ class WorldReader:
         gravity = node.numbers("gravity", count=3, default=None)
         if gravity is not None:
             values["gravity"] = tuple(gravity.tolist())
+        values["materials"] = self._materials(node)
         node.finish()
         return replace(PhysicsSettings(), **values)
+
+    def _materials(self, node: Mapping) -> MaterialTable:
+        """Read the table of materials, written here or in a file that is named here."""
+        written = node.get("materials")
+        if isinstance(written, Scalar) and not written.is_null:
+            return load_materials(written.text, self._folder, self._diagnostics, written.span)
+        inside = node.mapping("materials")
+        return MaterialTable() if inside is None else read_materials(inside, self._diagnostics)
 
     def _in_range(self, node: Mapping, key: str, value: float, low: float, high: float) -> bool:
         if low <= value <= high:

@@ -100,6 +100,9 @@ def compare(body, reference):
         ours["self_collision_disabled"],
         sorted(map(sorted, _separated(reference))),
     )
+    excluded = reference["self_collision_filter"]["excluded_links"]
+    names = [link["name"] for link in reference["links"]]
+    to.equal("collision_disabled", ours["collision_disabled"], sorted(names[i] for i in excluded))
     return to
 
 

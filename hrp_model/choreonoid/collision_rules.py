@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..body import Body, JointType, Link
 from ..diagnostics import did_you_mean
@@ -37,6 +37,13 @@ class Rule:
     key: str
     level: int = 0
     names: tuple[str, ...] = ()
+
+
+class DisabledCollisions(NamedTuple):
+    """What a body's rules switch off; the fields of ``Body`` say more."""
+
+    pairs: frozenset[frozenset[str]]
+    links: frozenset[str]
 
 
 class _TooManyPairsError(Exception):
@@ -137,10 +144,10 @@ _ACTIONS: dict[str, Callable[[_Filter, list[str]], None]] = {
 }
 
 
-def self_collision_disabled(
+def disabled_collisions(
     body: Mapping, links: tuple[Link, ...], included: list[Rule] | None, scope: Scope
-) -> frozenset[frozenset[str]]:
-    """Return the pairs of links that never collide; ``links`` has parents first.
+) -> DisabledCollisions:
+    """Return what never collides; ``links`` has parents first.
 
     Without a word about it in the file, the rules of the bodies it includes count; without
     any, links joined to one another do not collide.
@@ -162,7 +169,7 @@ def self_collision_disabled(
         message = f"only {len(chosen.disabled)} of the pairs of links that never collide are kept"
         at = next(node for node in (new, old, body) if node is not None)
         scope.diagnostics.warn("too-large", message, at.span)
-    return frozenset(chosen.disabled)
+    return DisabledCollisions(frozenset(chosen.disabled), frozenset(chosen.excluded))
 
 
 class _Written:

@@ -8,7 +8,7 @@ from ..body import Body, JointType
 from ..diagnostics import Source, Span
 from ..reading import Reading
 from ..yaml_tree import Mapping, Scalar, parse_document
-from .collision_rules import RULE_KEYS, rules_info, self_collision_disabled
+from .collision_rules import RULE_KEYS, disabled_collisions, rules_info
 from .extra_joints import read_extra_joints
 from .header import ANGLE_UNIT, VERSION, read_angle_unit
 from .scope import Scope, finish_open
@@ -68,14 +68,14 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
         return None
     _report_default_masses(tree, scope)
     names = {link.name for link in tree.links}
+    disabled = disabled_collisions(top, tree.links, tree.collision_rules, scope)
     body = Body(
         name=top.text("name", default="") or (source.path.stem if source.path else source.name),
         links=tree.links,
         devices=tree.devices,
         extra_joints=(*tree.extra_joints, *read_extra_joints(top, names, scope)),
-        self_collision_disabled=self_collision_disabled(
-            top, tree.links, tree.collision_rules, scope
-        ),
+        self_collision_disabled=disabled.pairs,
+        collision_disabled=disabled.links,
         info={**tree.info, **_inherited_rules(top, tree), **_info(top)},
         path=source.path,
     )

@@ -59,6 +59,9 @@ def references_exist(body: Body, diagnostics: Diagnostics) -> None:
     for name in sorted(set(chain.from_iterable(body.self_collision_disabled)) - names):
         message = f"self collision is disabled for '{name}', which is no link"
         diagnostics.warn("unknown-link", message, body.root.at)
+    for name in sorted(body.collision_disabled - names):
+        message = f"collision is disabled for '{name}', which is no link"
+        diagnostics.warn("unknown-link", message, body.root.at)
 
 
 RULES = (numbers_are_finite, sizes_are_positive, references_exist)

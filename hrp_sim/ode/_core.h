@@ -1,8 +1,8 @@
 /* ODE behind plain arrays: the structures that the files _core_*.c share.
  *
  * Python hands over an Articulation (hrp_sim/articulation.py) and the arrays of a
- * BodyMotion and a JointDrive (hrp_sim/state.py); their buffers are held, and read and
- * written in place while the interpreter lock is released. Geoms are kept in plain
+ * BodyMotion, a JointDrive and an ExternalWrench (hrp_sim/state.py); their buffers are held,
+ * and read and written in place while the interpreter lock is released. Geoms are kept in plain
  * arrays rather than in ODE's spaces: the order of contacts then depends on the state
  * alone, and not on the history of the spaces' lists.
  */
@@ -12,6 +12,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <ode/ode.h>
+#include <setjmp.h>
 
 #ifndef dDOUBLE
 #error "the arrays are float64: ODE must be built with double precision"
@@ -21,7 +22,7 @@ enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
 enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
-enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER };
+enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER, FAULT_WRENCH };
 
 /* Arrays of an Articulation, only looked at while a body is made. */
 typedef enum {
@@ -33,7 +34,7 @@ typedef enum {
     JOINT_EFFORT_LOWER, JOINT_EFFORT_UPPER, JOINT_ROTOR_INERTIA,
     JOINT_DAMPING, JOINT_FRICTION,
     LOOP_KIND, LOOP_A, LOOP_B, LOOP_R_A, LOOP_P_A, LOOP_R_B, LOOP_P_B, LOOP_AXIS,
-    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_FRICTION,
+    GEOM_KIND, GEOM_LINK, GEOM_SIZE, GEOM_R, GEOM_P, GEOM_MATERIAL,
     GEOM_FIRST_VERTEX, GEOM_FIRST_TRIANGLE, VERTICES, TRIANGLES,
     CONTACTS, START_Q, START_DQ,
     FLAT_FIELDS
@@ -50,11 +51,12 @@ typedef struct {
     Py_ssize_t count[PER_KINDS];
 } Flat;
 
-/* Arrays of a BodyMotion and of a JointDrive, held as long as the body lives. */
+/* Arrays of a BodyMotion, a JointDrive and an ExternalWrench, held as long as the body lives. */
 typedef enum {
     MOTION_P, MOTION_R, MOTION_V, MOTION_W, MOTION_A, MOTION_ALPHA,
     MOTION_FORCE, MOTION_TORQUE, MOTION_Q, MOTION_DQ, MOTION_EFFORT,
     DRIVE_Q, DRIVE_DQ, DRIVE_KP, DRIVE_KD, DRIVE_EFFORT, DRIVE_TRACK_SPEED,
+    WRENCH_FORCE, WRENCH_TORQUE,
     LIVE_FIELDS
 } LiveField;
 
@@ -92,15 +94,14 @@ typedef struct {
 
 typedef struct {
     dGeomID geom;
-    int link;
-    dReal friction;
+    int link, material, index; /* index: its row in the Articulation */
     dReal box[6];
 } Geom;
 
 typedef struct {
     Geom *items;
-    int count;
-    dReal box[6]; /* around all of them */
+    int count, touching; /* those that touch come first; the others only stop rays */
+    dReal box[6];        /* around all of them */
 } GeomSet;
 
 typedef struct {
@@ -125,6 +126,18 @@ typedef struct {
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
+
+/* Arrays of a body's moving state, to be kept and put back; see SavedBody in saving.py. */
+typedef enum {
+    SAVED_P, SAVED_QUATERNION, SAVED_R, SAVED_V, SAVED_W,
+    SAVED_Q, SAVED_DQ, SAVED_TURNS, SAVED_LIMITED,
+    SAVED_FIELDS
+} SavedField;
+
+typedef struct {
+    Py_buffer views[SAVED_FIELDS];
+    int held;
+} Saved;
 
 typedef struct {
     int kind;
@@ -157,6 +170,8 @@ typedef struct {
     Body **bodies;
     int count;
     int busy, broken;
+    int materials;                /* what follows has a row and a column for each */
+    dReal *friction, *restitution;
     int predict_sticking, none_sticks, takes;
     Touch *touch;
     Habit *habit;
@@ -164,9 +179,9 @@ typedef struct {
 } World;
 
 /* _core_buffers.c */
-int flat_fetch(Flat *flat, PyObject *articulation);
+int flat_fetch(Flat *flat, PyObject *articulation, int materials);
 void flat_release(Flat *flat);
-int live_fetch(Body *body, PyObject *motion, PyObject *drive);
+int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench);
 int fetch_array(PyObject *owner, const char *name, char type, Py_ssize_t size, int writable,
                 Py_buffer *view);
 static inline const double *flat_reals(const Flat *flat, FlatField field)
@@ -189,10 +204,14 @@ static inline dBodyID group_or_world(const Body *body, int group)
 
 /* _core_build.c, _core_joints.c, _core_geoms.c */
 Body *body_create(World *world, const Flat *flat);
+int body_is_like(const Body *body, const Flat *flat);
+void body_rebase(World *world, Body *body, const Flat *flat);
+void body_move(Body *body, const Flat *flat);
 void body_destroy(Body *body);
 void into_group(dReal out[3], dBodyID group, const double *in, int is_point);
 void joints_create(World *world, Body *body, const Flat *flat);
 int geoms_create(Body *body, const Flat *flat);
+void geoms_place(Body *body, const Flat *flat);
 void geoms_destroy(Body *body);
 
 /* _core_loops.c */
@@ -208,6 +227,15 @@ void drives_limit(Body *body);
 void joint_read(const Body *body, Joint *joint);
 void joint_set_stops(Joint *joint);
 
+/* _core_wrench.c */
+int wrenches_check(const Body *body, Fault *fault);
+void wrenches_apply(Body *body);
+
+/* _core_materials.c */
+PyObject *materials_set(World *world, PyObject *args);
+void materials_free(World *world);
+void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact);
+
 /* _core_sticking.c */
 void sticking_begin(World *world);
 void sticking_end(World *world);
@@ -221,6 +249,8 @@ void boxes_update(Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
 
 /* _core_state.c */
+void group_save(dBodyID group, GroupState *state);
+void group_restore(dBodyID group, const GroupState *state);
 void state_save(World *world);
 void state_restore(World *world);
 void state_reset(World *world);
@@ -230,9 +260,31 @@ void velocities_remember(Body *body);
 void motion_write(const Body *body, dReal step);
 void motion_write_still(const Body *body);
 
+/* _core_saved.c */
+int saved_fetch(const Body *body, PyObject *owner, int writable, Saved *saved);
+void saved_release(Saved *saved);
+void saved_read(const Body *body, const Saved *saved);
+int saved_write(Body *body, const Saved *saved);
+
+/* _core_module.c */
+int world_ready(World *world);
+int world_whole(World *world);
+
+/* _core_place.c */
+int body_find(const World *world, long id);
+PyObject *world_rebase_body(World *world, PyObject *args);
+PyObject *world_move_body(World *world, PyObject *args);
+PyObject *world_read_state(World *world, PyObject *args);
+PyObject *world_write_state(World *world, PyObject *args);
+
 /* _core_step.c */
 void world_step(World *world, long count, Fault *fault);
+extern _Thread_local jmp_buf *way_out; /* where ODE's errors go, or NULL */
+extern _Thread_local long complaints;
 void guards_install(void);
+
+/* _core_functions.c */
+int functions_add(PyObject *module);
 
 /* _core_rays.c */
 void rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,

@@ -1,11 +1,25 @@
+from collections.abc import Callable
+from typing import Any
+
 from hrp_model.rigid import Array
 from hrp_sim.articulation import Articulation
-from hrp_sim.state import BodyMotion, JointDrive
+from hrp_sim.ode.saving import SavedBody
+from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive
 
 FAULT_DRIVE: int
 FAULT_TRACK: int
 FAULT_STATE: int
 FAULT_SOLVER: int
+FAULT_WRENCH: int
+
+class OdeError(RuntimeError):
+    """ODE has failed in the middle; what it was working on is not to be touched again."""
+
+def guarded(function: Callable[..., Any], /, *arguments: object) -> Any:
+    """Call a builtin that does nothing but call ODE; raise OdeError where ODE fails."""
+
+def take_complaints() -> int:
+    """Return how many messages ODE had for this thread since the last call."""
 
 class World:
     def __new__(
@@ -29,11 +43,25 @@ class World:
     @property
     def complaints(self) -> int: ...
     @property
+    def random(self) -> int: ...
+    @random.setter
+    def random(self, value: int) -> None: ...
+    @property
     def broken(self) -> bool: ...
+    def set_materials(self, friction: Array, restitution: Array, /) -> None: ...
     def add_body(
-        self, articulation: Articulation, motion: BodyMotion, drive: JointDrive, /
+        self,
+        articulation: Articulation,
+        motion: BodyMotion,
+        drive: JointDrive,
+        wrench: ExternalWrench,
+        /,
     ) -> tuple[int, list[tuple[int, int]]]: ...
     def remove_body(self, body: int, /) -> None: ...
+    def rebase_body(self, body: int, articulation: Articulation, /) -> None: ...
+    def move_body(self, body: int, articulation: Articulation, /) -> None: ...
+    def read_state(self, body: int, arrays: SavedBody, /) -> None: ...
+    def write_state(self, body: int, arrays: SavedBody, /) -> None: ...
     def reset(self) -> None: ...
     def step(self, count: int, /) -> tuple[int, int, int, int] | None: ...
     def cast_rays(

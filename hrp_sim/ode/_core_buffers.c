@@ -49,7 +49,7 @@ static const Field FLAT[FLAT_FIELDS] = {
     [GEOM_SIZE] = {"geoms", "size", 'd', 3, PER_GEOM},
     [GEOM_R] = {"geoms", "R", 'd', 9, PER_GEOM},
     [GEOM_P] = {"geoms", "p", 'd', 3, PER_GEOM},
-    [GEOM_FRICTION] = {"geoms", "friction", 'd', 1, PER_GEOM},
+    [GEOM_MATERIAL] = {"geoms", "material", 'i', 1, PER_GEOM},
     [GEOM_FIRST_VERTEX] = {"geoms", "first_vertex", 'i', 1, PER_GEOM_AND_END},
     [GEOM_FIRST_TRIANGLE] = {"geoms", "first_triangle", 'i', 1, PER_GEOM_AND_END},
     [VERTICES] = {"geoms", "vertices", 'd', 3, PER_VERTEX},
@@ -76,6 +76,7 @@ static const struct { const char *name; int per_link, width; } LIVE[LIVE_FIELDS]
     [DRIVE_DQ] = {"dq", 0, 1},          [DRIVE_KP] = {"kp", 0, 1},
     [DRIVE_KD] = {"kd", 0, 1},          [DRIVE_EFFORT] = {"effort", 0, 1},
     [DRIVE_TRACK_SPEED] = {"track_speed", 1, 1},
+    [WRENCH_FORCE] = {"force", 1, 3},   [WRENCH_TORQUE] = {"torque", 1, 3},
 };
 
 /* Hold the buffer of owner.name: contiguous, of type 'd' or 'i', of size elements (-1: any). */
@@ -148,7 +149,7 @@ static int meshes_in_range(const Flat *flat)
     return good;
 }
 
-static int flat_indices_check(const Flat *flat)
+static int flat_indices_check(const Flat *flat, int materials)
 {
     const Py_ssize_t *n = flat->count;
     return indices_in_range(flat, LINK_GROUP, -1, n[PER_GROUP]) &&
@@ -161,11 +162,12 @@ static int flat_indices_check(const Flat *flat)
            indices_in_range(flat, LOOP_A, -1, n[PER_GROUP]) &&
            indices_in_range(flat, LOOP_B, -1, n[PER_GROUP]) &&
            indices_in_range(flat, GEOM_KIND, GEOM_BOX, GEOM_MESH + 1) &&
-           indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) && meshes_in_range(flat);
+           indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) &&
+           indices_in_range(flat, GEOM_MATERIAL, -1, materials) && meshes_in_range(flat);
 }
 
 /* Hold every array of an Articulation. Returns -1 with an exception set; release anyway. */
-int flat_fetch(Flat *flat, PyObject *articulation)
+int flat_fetch(Flat *flat, PyObject *articulation, int materials)
 {
     memset(flat, 0, sizeof *flat);
     for (int field = 0; field < FLAT_FIELDS; field++) {
@@ -182,7 +184,7 @@ int flat_fetch(Flat *flat, PyObject *articulation)
         flat->count[PER_GEOM_AND_END] = flat->count[PER_GEOM] + 1;
         flat->count[PER_PAIR] = flat->count[PER_LINK] * flat->count[PER_LINK];
     }
-    return flat_indices_check(flat) ? 0 : -1;
+    return flat_indices_check(flat, materials) ? 0 : -1;
 }
 
 void flat_release(Flat *flat)
@@ -191,14 +193,15 @@ void flat_release(Flat *flat)
         PyBuffer_Release(&flat->views[--flat->held]);
 }
 
-/* Hold the arrays that the engine writes (motion) and reads (drive) at every step. */
-int live_fetch(Body *body, PyObject *motion, PyObject *drive)
+/* Hold the arrays that the engine writes (motion) and reads (drive, wrench) at every step. */
+int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench)
 {
     for (int field = 0; field < LIVE_FIELDS; field++) {
-        int is_motion = field < DRIVE_Q;
+        PyObject *owner = field < DRIVE_Q ? motion : field < WRENCH_FORCE ? drive : wrench;
+        int is_drive = owner == drive; /* the others are written, wrenches by resets */
         int rows = LIVE[field].per_link ? body->links : body->coordinates;
-        if (fetch_array(is_motion ? motion : drive, LIVE[field].name, 'd',
-                        (Py_ssize_t)rows * LIVE[field].width, is_motion, &body->live[field]))
+        if (fetch_array(owner, LIVE[field].name, 'd', (Py_ssize_t)rows * LIVE[field].width,
+                        !is_drive, &body->live[field]))
             return -1;
         body->held = field + 1;
     }

@@ -9,7 +9,7 @@ static void group_place(dBodyID group, const double *p, const double *R)
     dBodySetRotation(group, matrix);
 }
 
-/* Make the groups where every joint is at zero: there joints have their zero, too. */
+/* Make the groups and what resists their motion. */
 static void groups_create(World *world, Body *body, const Flat *flat)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -19,12 +19,18 @@ static void groups_create(World *world, Body *body, const Flat *flat)
                            I[1], I[2], I[5]);
         body->group[g] = dBodyCreate(world->world);
         dBodySetMass(body->group[g], &mass);
-        group_place(body->group[g], flat_reals(flat, GROUP_ZERO_P) + 3 * g,
-                    flat_reals(flat, GROUP_ZERO_R) + 9 * g);
     }
 }
 
-/* Move the groups to the starting posture, and keep it as ODE has it, for resets. */
+/* Move the groups to where every joint is at zero: made there, joints have their zero, too. */
+static void groups_zero(Body *body, const Flat *flat)
+{
+    for (int g = 0; g < body->groups; g++)
+        group_place(body->group[g], flat_reals(flat, GROUP_ZERO_P) + 3 * g,
+                    flat_reals(flat, GROUP_ZERO_R) + 9 * g);
+}
+
+/* Move the groups to where they start. */
 static void groups_start(Body *body, const Flat *flat)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -35,7 +41,6 @@ static void groups_start(Body *body, const Flat *flat)
         dBodySetLinearVel(body->group[g], v[0], v[1], v[2]);
         dBodySetAngularVel(body->group[g], w[0], w[1], w[2]);
     }
-    memcpy(body->start_q, flat_reals(flat, START_Q), sizeof(dReal) * (size_t)body->coordinates);
 }
 
 /* Copy an array, or make one of zeros when there is none; never of size zero. */
@@ -59,7 +64,8 @@ static int body_allocate(Body *body, const Flat *flat)
     body->group = copied(NULL, groups, sizeof(dBodyID));
     body->start = copied(NULL, groups, sizeof(GroupState));
     body->saved = copied(NULL, groups, sizeof(GroupState));
-    body->start_q = copied(NULL, (size_t)body->coordinates, sizeof(dReal));
+    body->start_q =
+        copied(flat_reals(flat, START_Q), (size_t)body->coordinates, sizeof(dReal));
     body->joint = copied(NULL, (size_t)body->joints, sizeof(Joint));
     body->loop = copied(NULL, (size_t)body->loops, sizeof(Loop));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
@@ -86,6 +92,7 @@ Body *body_create(World *world, const Flat *flat)
         return NULL;
     }
     groups_create(world, body, flat);
+    groups_zero(body, flat);
     joints_create(world, body, flat);
     groups_start(body, flat);
     loops_create(world, body, flat);
@@ -97,12 +104,8 @@ Body *body_create(World *world, const Flat *flat)
     return body;
 }
 
-/* Take a body out of the world and free it; also one that was made by half. */
-void body_destroy(Body *body)
+static void joints_destroy(Body *body)
 {
-    if (!body)
-        return;
-    geoms_destroy(body);
     for (int i = 0; body->loop && i < body->loops; i++)
         if (body->loop[i].joint)
             dJointDestroy(body->loop[i].joint);
@@ -112,6 +115,69 @@ void body_destroy(Body *body)
         if (body->joint[i].joint)
             dJointDestroy(body->joint[i].joint);
     }
+}
+
+/* Whether an articulation is one of this body, elsewhere; sets an exception if it is not. */
+int body_is_like(const Body *body, const Flat *flat)
+{
+    const Py_ssize_t *n = flat->count;
+    int good = n[PER_LINK] == body->links && n[PER_GROUP] == body->groups &&
+               n[PER_JOINT] == body->joints && n[PER_LOOP] == body->loops &&
+               n[PER_COORDINATE] == body->coordinates &&
+               n[PER_GEOM] == body->moving.count + body->standing.count &&
+               !memcmp(body->link_group, flat_ints(flat, LINK_GROUP),
+                       sizeof(int) * (size_t)body->links);
+    if (!good)
+        PyErr_SetString(PyExc_ValueError, "this is the articulation of another body");
+    return good;
+}
+
+/* Stand the links that cannot move elsewhere, and put the body where the articulation starts.
+ *
+ * Joints are made anew, for ODE keeps in W what ties them to the world. They go to the
+ * front of ODE's lists in the order in which they were made first, so that the body is
+ * the same as one that was there from the beginning, to the last bit.
+ */
+void body_rebase(World *world, Body *body, const Flat *flat)
+{
+    size_t links = (size_t)body->links;
+    joints_destroy(body);
+    memset(body->joint, 0, sizeof *body->joint * (size_t)body->joints);
+    memset(body->loop, 0, sizeof *body->loop * (size_t)body->loops);
+    memcpy(body->link_R, flat_reals(flat, LINK_R), sizeof(dReal) * 9 * links);
+    memcpy(body->link_p, flat_reals(flat, LINK_P), sizeof(dReal) * 3 * links);
+    memcpy(body->track_axis, flat_reals(flat, LINK_TRACK_AXIS), sizeof(dReal) * 3 * links);
+    groups_zero(body, flat);
+    joints_create(world, body, flat);
+    groups_start(body, flat);
+    loops_create(world, body, flat);
+    geoms_place(body, flat);
+    boxes_update(body);
+    body_move(body, flat);
+}
+
+/* Put the groups and joints where an articulation starts; nothing limits efforts there yet. */
+void body_move(Body *body, const Flat *flat)
+{
+    groups_start(body, flat);
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        joint->now.limited = 0;
+        if (joint->coordinate >= 0)
+            joint->now.q = flat_reals(flat, START_Q)[joint->coordinate];
+        joint_read(body, joint);
+        joint_set_stops(joint);
+    }
+    motion_write_still(body);
+}
+
+/* Take a body out of the world and free it; also one that was made by half. */
+void body_destroy(Body *body)
+{
+    if (!body)
+        return;
+    geoms_destroy(body);
+    joints_destroy(body);
     for (int g = 0; body->group && g < body->groups; g++)
         if (body->group[g])
             dBodyDestroy(body->group[g]);

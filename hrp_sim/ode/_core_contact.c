@@ -21,13 +21,14 @@ static int boxes_meet(const dReal a[6], const dReal b[6])
            b[4] <= a[5];
 }
 
-static void set_update(GeomSet *set)
+/* Bring the boxes around the first shapes of a set up to date. */
+static void set_update(GeomSet *set, int count)
 {
     for (int axis = 0; axis < 3; axis++) {
         set->box[2 * axis] = dInfinity;
         set->box[2 * axis + 1] = -dInfinity;
     }
-    for (int i = 0; i < set->count; i++) {
+    for (int i = 0; i < count; i++) {
         dReal *box = set->items[i].box;
         dGeomGetAABB(set->items[i].geom, box);
         for (int axis = 0; axis < 3; axis++) {
@@ -40,8 +41,8 @@ static void set_update(GeomSet *set)
 /* Bring the boxes around a body's shapes up to date. */
 void boxes_update(Body *body)
 {
-    set_update(&body->moving);
-    set_update(&body->standing);
+    set_update(&body->moving, body->moving.count);
+    set_update(&body->standing, body->standing.count);
 }
 
 /* Move the best contacts to the front: the deepest, then always the farthest from those kept. */
@@ -125,8 +126,7 @@ static void touch(const Pair *pair)
         dContact contact;
         memset(&contact, 0, sizeof contact);
         contact.geom = found[i];
-        contact.surface.mode = dContactApprox1;
-        contact.surface.mu = sqrt(a->friction * b->friction);
+        contact_surface(pair->world, a, b, &contact);
         if (!track_surface(pair, 0, &contact))
             track_surface(pair, 1, &contact);
         contact_add(pair->world, &contact, group_of(pair->bodies[0], a),
@@ -139,11 +139,11 @@ static void sets_touch(World *world, const Body *a, const GeomSet *set_a, const 
 {
     if (!boxes_meet(set_a->box, set_b->box))
         return;
-    for (int i = 0; i < set_a->count; i++) {
+    for (int i = 0; i < set_a->touching; i++) {
         const Geom *geom = &set_a->items[i];
         if (!boxes_meet(geom->box, set_b->box))
             continue;
-        for (int j = 0; j < set_b->count; j++)
+        for (int j = 0; j < set_b->touching; j++)
             if (boxes_meet(geom->box, set_b->items[j].box))
                 touch(&(Pair){world, {a, b}, {geom, &set_b->items[j]}});
     }
@@ -154,11 +154,12 @@ typedef void (*PairFunction)(const Pair *pair, void *data);
 
 static void own_pairs(World *world, Body *body, PairFunction call, void *data)
 {
-    for (int i = 0; i < body->moving.count; i++) {
+    int moving = body->moving.touching;
+    for (int i = 0; i < moving; i++) {
         const Geom *a = &body->moving.items[i];
         const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
-        for (int j = i + 1; j < body->moving.count + body->standing.count; j++) {
-            int k = j - body->moving.count;
+        for (int j = i + 1; j < moving + body->standing.touching; j++) {
+            int k = j - moving;
             const Geom *b = k < 0 ? &body->moving.items[j] : &body->standing.items[k];
             if (allowed[b->link] != CONTACT_NEVER && boxes_meet(a->box, b->box))
                 call(&(Pair){world, {body, body}, {a, b}}, data);
@@ -177,7 +178,7 @@ void contacts_create(World *world)
 {
     world->touches = 0;
     for (int i = 0; i < world->count; i++)
-        set_update(&world->bodies[i]->moving);
+        set_update(&world->bodies[i]->moving, world->bodies[i]->moving.touching);
     for (int i = 0; i < world->count; i++) {
         Body *a = world->bodies[i];
         if (world->self_collision)

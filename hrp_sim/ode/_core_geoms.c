@@ -51,7 +51,23 @@ static void geom_place(dGeomID geom, dBodyID group, const double *p, const doubl
     }
 }
 
-/* Make the shapes of a body. Returns -1 when memory is short. */
+/* Make one shape. Returns 0 when memory is short. */
+static int geom_add(Body *body, const Flat *flat, int k)
+{
+    int link = flat_ints(flat, GEOM_LINK)[k], material = flat_ints(flat, GEOM_MATERIAL)[k];
+    int group = body->link_group[link];
+    GeomSet *set = group < 0 ? &body->standing : &body->moving;
+    dGeomID geom = geom_create(body, flat, k);
+    if (!geom)
+        return 0;
+    geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
+               flat_reals(flat, GEOM_R) + 9 * k);
+    set->touching += material >= 0;
+    set->items[set->count++] = (Geom){.geom = geom, .link = link, .index = k, .material = material};
+    return 1;
+}
+
+/* Make the shapes of a body, those that touch first. Returns -1 when memory is short. */
 int geoms_create(Body *body, const Flat *flat)
 {
     size_t count = (size_t)flat->count[PER_GEOM];
@@ -60,24 +76,26 @@ int geoms_create(Body *body, const Flat *flat)
     body->mesh = calloc(count + 1, sizeof(Mesh));
     if (!body->moving.items || !body->standing.items || !body->mesh)
         return -1;
-    for (int k = 0; k < (int)count; k++) {
-        int link = flat_ints(flat, GEOM_LINK)[k];
-        int group = body->link_group[link];
-        dGeomID geom = geom_create(body, flat, k);
-        if (!geom)
-            return -1;
-        geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
-                   flat_reals(flat, GEOM_R) + 9 * k);
-        GeomSet *set = group < 0 ? &body->standing : &body->moving;
-        set->items[set->count++] =
-            (Geom){.geom = geom, .link = link, .friction = flat_reals(flat, GEOM_FRICTION)[k]};
-    }
+    for (int touches = 1; touches >= 0; touches--)
+        for (int k = 0; k < (int)count; k++)
+            if ((flat_ints(flat, GEOM_MATERIAL)[k] >= 0) == touches && !geom_add(body, flat, k))
+                return -1;
     return 0;
+}
+
+/* Move the shapes of the links that stand still to where they are now. */
+void geoms_place(Body *body, const Flat *flat)
+{
+    for (int i = 0; i < body->standing.count; i++) {
+        const Geom *geom = &body->standing.items[i];
+        geom_place(geom->geom, NULL, flat_reals(flat, GEOM_P) + 3 * geom->index,
+                   flat_reals(flat, GEOM_R) + 9 * geom->index);
+    }
 }
 
 static void set_destroy(GeomSet *set)
 {
-    for (int i = 0; i < set->count; i++)
+    for (int i = 0; i < set->count; i++) /* none where there was no memory for them */
         dGeomDestroy(set->items[i].geom);
     free(set->items);
 }

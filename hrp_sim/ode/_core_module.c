@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-static int world_ready(World *world)
+/* Whether the world can be looked at; sets an exception if it cannot. */
+int world_ready(World *world)
 {
     if (!world->world)
         PyErr_SetString(PyExc_RuntimeError, "the world is closed");
@@ -15,7 +16,7 @@ static int world_ready(World *world)
 }
 
 /* What ODE left in the middle of a step can still be looked at, but not changed. */
-static int world_whole(World *world)
+int world_whole(World *world)
 {
     if (!world_ready(world))
         return 0;
@@ -49,6 +50,7 @@ static void world_close(World *world)
         dWorldDestroy(world->world);
     }
     world->world = NULL;
+    materials_free(world);
 }
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -113,14 +115,15 @@ static int body_append(World *world, Body *body)
 
 static PyObject *world_add_body(World *world, PyObject *args)
 {
-    PyObject *articulation, *motion, *drive, *overlaps = NULL;
+    PyObject *articulation, *motion, *drive, *wrench, *overlaps = NULL;
     Body *body = NULL;
     Flat flat;
-    if (!PyArg_ParseTuple(args, "OOO", &articulation, &motion, &drive) || !world_whole(world))
+    if (!PyArg_ParseTuple(args, "OOOO", &articulation, &motion, &drive, &wrench) ||
+        !world_whole(world))
         return NULL;
-    if (flat_fetch(&flat, articulation) == 0)
+    if (flat_fetch(&flat, articulation, world->materials) == 0)
         body = body_create(world, &flat);
-    if (body && live_fetch(body, motion, drive) == 0 && body_append(world, body) == 0) {
+    if (body && live_fetch(body, motion, drive, wrench) == 0 && body_append(world, body) == 0) {
         dAllocateODEDataForThread(dAllocateMaskAll);
         body->id = world->next_id++;
         body_started(body);
@@ -138,16 +141,14 @@ static PyObject *world_remove_body(World *world, PyObject *argument)
     long id = PyLong_AsLong(argument);
     if ((id == -1 && PyErr_Occurred()) || !world_whole(world))
         return NULL;
-    for (int i = 0; i < world->count; i++) {
-        if (world->bodies[i]->id != id)
-            continue;
-        body_destroy(world->bodies[i]);
-        world->count--;
-        for (int k = i; k < world->count; k++)
-            world->bodies[k] = world->bodies[k + 1];
-        Py_RETURN_NONE;
-    }
-    return PyErr_Format(PyExc_KeyError, "no body %ld", id);
+    int i = body_find(world, id);
+    if (i < 0)
+        return NULL;
+    body_destroy(world->bodies[i]);
+    world->count--;
+    for (int k = i; k < world->count; k++)
+        world->bodies[k] = world->bodies[k + 1];
+    Py_RETURN_NONE;
 }
 
 static PyObject *world_reset(World *world, PyObject *Py_UNUSED(none))
@@ -238,10 +239,40 @@ static PyObject *world_broken(World *world, void *Py_UNUSED(closure))
     return PyBool_FromLong(world->broken);
 }
 
+static PyObject *world_random(World *world, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLong(world->random);
+}
+
+static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closure))
+{
+    unsigned long random = value ? PyLong_AsUnsignedLong(value) : (unsigned long)-1;
+    if (random == (unsigned long)-1) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "no state of a random order");
+        return -1;
+    }
+    if (!world_ready(world))
+        return -1;
+    world->random = random;
+    return 0;
+}
+
 static PyMethodDef methods[] = {
+    {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
+     "set_materials(friction, restitution): how pairs of materials touch, before there are bodies."},
     {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
-     "add_body(articulation, motion, drive): put a body in; return its id and overlapping links."},
+     "add_body(articulation, motion, drive, wrench): put a body in; return its id and "
+     "overlapping links."},
     {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): take a body out."},
+    {"rebase_body", (PyCFunction)world_rebase_body, METH_VARARGS,
+     "rebase_body(id, articulation): stand its static links elsewhere, and put it to its start."},
+    {"move_body", (PyCFunction)world_move_body, METH_VARARGS,
+     "move_body(id, articulation): put what moves of a body to where the articulation starts."},
+    {"read_state", (PyCFunction)world_read_state, METH_VARARGS,
+     "read_state(id, arrays): write its moving state into the arrays of a SavedBody."},
+    {"write_state", (PyCFunction)world_write_state, METH_VARARGS,
+     "write_state(id, arrays): put a body into the state of a SavedBody."},
     {"reset", (PyCFunction)world_reset, METH_NOARGS, "Put every body back to its start."},
     {"step", (PyCFunction)world_step_method, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
@@ -253,6 +284,8 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"complaints", (getter)world_complaints, NULL, "Messages of ODE's solver so far.", NULL},
+    {"random", (getter)world_random, (setter)world_set_random, "State of the random order.",
+     NULL},
     {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -282,11 +315,12 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     guards_install();
     PyObject *module = PyModule_Create(&definition);
-    if (!module || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
+    if (!module || functions_add(module) || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
         PyModule_AddIntConstant(module, "FAULT_DRIVE", FAULT_DRIVE) ||
         PyModule_AddIntConstant(module, "FAULT_TRACK", FAULT_TRACK) ||
         PyModule_AddIntConstant(module, "FAULT_STATE", FAULT_STATE) ||
-        PyModule_AddIntConstant(module, "FAULT_SOLVER", FAULT_SOLVER)) {
+        PyModule_AddIntConstant(module, "FAULT_SOLVER", FAULT_SOLVER) ||
+        PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH)) {
         Py_XDECREF(module);
         return NULL;
     }

@@ -9,7 +9,8 @@
 #define FASTEST 1e5         /* [m/s] */
 #define FASTEST_TURN 1e5    /* [rad/s] */
 
-static void group_save(dBodyID group, GroupState *state)
+/* Keep where a group is and how it moves. */
+void group_save(dBodyID group, GroupState *state)
 {
     memcpy(state->p, dBodyGetPosition(group), sizeof state->p);
     memcpy(state->quaternion, dBodyGetQuaternion(group), sizeof state->quaternion);
@@ -19,7 +20,7 @@ static void group_save(dBodyID group, GroupState *state)
 }
 
 /* Put a group back to the last bit: ODE's setters would normalise the quaternion again. */
-static void group_restore(dBodyID group, const GroupState *state)
+void group_restore(dBodyID group, const GroupState *state)
 {
     dBodySetQuaternion(group, state->quaternion);
     memcpy((dReal *)dBodyGetQuaternion(group), state->quaternion, sizeof state->quaternion);
@@ -58,6 +59,8 @@ void state_restore(World *world)
 
 static void body_reset(Body *body)
 {
+    memset(live(body, WRENCH_FORCE), 0, sizeof(dReal) * 3 * (size_t)body->links);
+    memset(live(body, WRENCH_TORQUE), 0, sizeof(dReal) * 3 * (size_t)body->links);
     for (int g = 0; g < body->groups; g++)
         group_restore(body->group[g], &body->start[g]);
     for (int j = 0; j < body->joints; j++) {

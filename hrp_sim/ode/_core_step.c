@@ -1,11 +1,9 @@
 /* Steps, and what keeps ODE from ending the process. */
 #include "_core.h"
 
-#include <setjmp.h>
-
 /* ODE aborts when its error handler returns: leave the step instead. */
-static _Thread_local jmp_buf *way_out;
-static _Thread_local long complaints;
+_Thread_local jmp_buf *way_out;
+_Thread_local long complaints;
 
 static void on_error(int number, const char *message, va_list arguments)
 {
@@ -55,6 +53,8 @@ static int attempt(World *world, Fault *fault)
 {
     dRandSetSeed(world->random); /* ODE has one for the whole process */
     for (int i = 0; i < world->count; i++)
+        wrenches_apply(world->bodies[i]);
+    for (int i = 0; i < world->count; i++)
         drives_apply(world, world->bodies[i]);
     int solved = solve(world);
     if (state_check(world, fault) && !solved)
@@ -103,7 +103,7 @@ void world_step(World *world, long count, Fault *fault)
     complaints = 0;
     dAllocateODEDataForThread(dAllocateMaskAll);
     for (int i = 0; i < world->count; i++)
-        if (!drives_check(world->bodies[i], fault))
+        if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;
     for (long done = 0; done < count; done++) {
         if (done + 1 == count)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import fields
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
+from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation import Articulation, link_error
-from ..engine import PHYSICS_RANGES, PhysicsError, PhysicsSettings, Placement, Solver
+from ..articulation import link_error
+from ..engine import PHYSICS_RANGES, AnyArray, PhysicsError, PhysicsSettings, Placement, Solver
 from ..flatten import flatten
-from ..state import BodyMotion, JointDrive, SimulatedBody, WorldState
+from ..snapshot import check_arrays, check_bodies, check_settings, described
+from ..state import SimulatedBody, WorldState
+from ..teleport import jumped, rebased, same_bits
 from . import _core
+from .saving import Entry
 
 _log = logging.getLogger("hrp_sim")
 
@@ -22,15 +28,6 @@ _FARTHEST = 1e6  # [m], of a ray
 _NO_BODY = -1
 # A sudden change of speed may cost the solver one message; this many mean trouble.
 MANY_COMPLAINTS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A body, what it was made of, and its number in the C world."""
-
-    number: int
-    articulation: Articulation
-    simulated: SimulatedBody
 
 
 class OdeEngine:
@@ -48,11 +45,13 @@ class OdeEngine:
         PhysicsError: A setting is not finite or has no sense.
     """
 
+    _world_type: ClassVar[type[_core.World]] = _core.World
+
     def __init__(self, settings: PhysicsSettings) -> None:
         _check_settings(settings)
         self._settings = settings
-        self._world = _make_world(settings)
-        self._entries: dict[str, _Entry] = {}
+        self._world = _make_world(self._world_type, settings)
+        self._entries: dict[str, Entry] = {}
         self._simulated: dict[str, SimulatedBody] = {}
         self._time_ns = 0
         self._has_complained = False
@@ -81,9 +80,10 @@ class OdeEngine:
         if name in self._entries:
             raise PhysicsError(f"there is a body '{name}' in the world already")
         articulation = flatten(placement, self._settings)
-        simulated = SimulatedBody(name, body, BodyMotion.zeros(body), JointDrive.limp(body))
-        number, overlapping = self._world.add_body(articulation, simulated.motion, simulated.drive)
-        self._entries[name] = _Entry(number, articulation, simulated)
+        simulated = SimulatedBody.at_rest(name, body)
+        arrays = simulated.motion, simulated.drive, simulated.wrench
+        number, overlapping = self._world.add_body(articulation, *arrays)
+        self._entries[name] = Entry(number, articulation, simulated)
         self._simulated[name] = simulated
         if overlapping:
             pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
@@ -101,10 +101,81 @@ class OdeEngine:
         self._world.remove_body(self._entries[name].number)
         del self._entries[name], self._simulated[name]
 
+    def move_body(self, placement: Placement) -> None:
+        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
+
+        Its pose, velocities, q and dq become those of the placement; also those of a fixed or
+        static body, whose shapes move along. What it is driven and pushed by stays. The points
+        of extra joints that the new posture leaves apart are pulled together by them. A reset
+        still leads back to the placement with which it was added.
+
+        Raises:
+            KeyError: There is none of this name.
+            PhysicsError: The placement is one of another model, is fixed where the body is not
+                or the other way round, or is not finite; nothing was moved.
+        """
+        self._check_whole()
+        entry = self._entries[placement.name]
+        there = jumped(entry.first, placement)
+        self._stand(entry, placement.X_WL)
+        self._world.move_body(entry.number, there)
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return all that ``restore`` needs to go on to the last bit: copies, by name.
+
+        ``time_ns`` and ``random`` (), ``bodies`` (their names, in order), ``settings``
+        ("name=value" each), and what ``saving.Entry`` keeps of each body, as "BODY/...".
+        """
+        arrays: dict[str, AnyArray] = {
+            "time_ns": np.array(self._time_ns, dtype=np.int64),
+            "random": np.array(self._world.random, dtype=np.int64),
+            "bodies": np.array(list(self._entries), dtype=np.str_),
+            "settings": described(self._settings),
+        }
+        for name, entry in self._entries.items():
+            saved = entry.save(self._world)
+            arrays |= {f"{name}/{key}": array for key, array in saved.items()}
+        return arrays
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Go back to a saved state; equal steps from there give equal states, to the last bit.
+
+        Bodies that were added in another order are made anew in that of the saved world, on
+        which the order of contacts and constraints depends.
+
+        Raises:
+            PhysicsError: Something does not fit: a body, a setting, a name, shape or type of
+                an array, a number that is not finite or makes no sense. The message names
+                it, and nothing has changed.
+        """
+        check_settings(arrays, self._settings)
+        fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
+        order = check_bodies(arrays, fingerprints)
+        check_arrays(arrays, self.save())
+        time_ns, random = int(arrays["time_ns"]), int(arrays["random"])
+        if time_ns < 0 or not 0 <= random < 2**32:
+            raise PhysicsError("'time_ns' or 'random' of the snapshot is out of range")
+        parts = {name: _part(arrays, name) for name in order}
+        for name, entry in self._entries.items():
+            entry.check(parts[name])
+        if self._world.broken or order != list(self._entries):
+            self._rebuild(order)
+        for name, entry in self._entries.items():
+            if entry.has_base:
+                self._stand(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
+            entry.restore(self._world, parts[name])
+        self._world.random = random
+        self._time_ns = time_ns
+
     def reset(self) -> None:
-        """Put every body back to its placement, at time zero, and seed the random order."""
+        """Put every body back to its placement, at time zero, and seed the random order.
+
+        Nothing pushes any more; the drives stay.
+        """
         if self._world.broken:
-            self._rebuild()
+            self._rebuild(list(self._entries))
+        for entry in self._entries.values():
+            self._stand(entry, entry.first.placement.X_WL)
         self._world.reset()
         self._time_ns = 0
 
@@ -112,8 +183,8 @@ class OdeEngine:
         """Advance by ``count`` steps.
 
         Raises:
-            PhysicsError: A drive holds a number that is not finite, absurd, or a negative
-                gain; or the state came out so. The world stays as it was before the
+            PhysicsError: A drive or a wrench holds a number that is not finite, absurd, or a
+                negative gain; or the state came out so. The world stays as it was before the
                 offending step. It can go on when the cause is gone, and can be reset.
         """
         self._check_whole()
@@ -162,14 +233,19 @@ class OdeEngine:
         if kind == _core.FAULT_SOLVER:
             return PhysicsError(f"ODE could not solve the step {when}")
         entry = next(e for e in self._entries.values() if e.number == number)
-        placement = entry.articulation.placement
+        placement = entry.first.placement
         if kind == _core.FAULT_STATE:
-            link = int(np.argmax(entry.articulation.links.group == index))
+            link = int(np.argmax(entry.first.links.group == index))
             problem = f"its motion is no longer finite, or absurd, {when}"
             return link_error(placement, placement.body.links[link], problem)
         if kind == _core.FAULT_TRACK:
             speed = entry.simulated.drive.track_speed[index]
             problem = f"its track cannot run at {speed:g} m/s, {when}"
+            return link_error(placement, placement.body.links[index], problem)
+        if kind == _core.FAULT_WRENCH:
+            wrench = entry.simulated.wrench
+            force, torque = wrench.force[index].tolist(), wrench.torque[index].tolist()
+            problem = f"it cannot be pushed with the force {force} and torque {torque}, {when}"
             return link_error(placement, placement.body.links[index], problem)
         drive = entry.simulated.drive
         told = ", ".join(f"{f.name} {getattr(drive, f.name)[index]:g}" for f in fields(drive)[:5])
@@ -185,18 +261,38 @@ class OdeEngine:
             self._time_ns / 1e9,
         )
 
-    def _rebuild(self) -> None:
-        """Make the world anew, after ODE was left in the middle of a step."""
+    def _stand(self, entry: Entry, X_WB: Pose) -> None:
+        """Put what cannot move of a body where its root is said to be, if it is not there."""
+        if entry.has_base and not same_bits(X_WB, entry.X_WB):
+            self._world.rebase_body(entry.number, rebased(entry.first, X_WB, self._settings))
+            entry.X_WB = X_WB
+
+    def _rebuild(self, order: list[str]) -> None:
+        """Make the world anew: ODE was left in the middle of a step, or in another order."""
         self._world.close()
-        self._world = _make_world(self._settings)
-        for name, entry in self._entries.items():
+        self._world = _make_world(self._world_type, self._settings)
+        entries = {name: self._entries[name] for name in order}
+        self._entries.clear()
+        self._simulated.clear()
+        for name, entry in entries.items():
             simulated = entry.simulated
-            number, _ = self._world.add_body(entry.articulation, simulated.motion, simulated.drive)
-            self._entries[name] = _Entry(number, entry.articulation, simulated)
+            arrays = simulated.motion, simulated.drive, simulated.wrench
+            number, _ = self._world.add_body(entry.first, *arrays)
+            self._entries[name] = Entry(number, entry.first, simulated)
+            self._simulated[name] = simulated
 
 
-def _make_world(settings: PhysicsSettings) -> _core.World:
-    return _core.World(
+def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
+    """Return the arrays of one body, without its name."""
+    return {
+        key.rpartition("/")[2]: array
+        for key, array in arrays.items()
+        if key.rpartition("/")[0] == name and "/" in key
+    }
+
+
+def _make_world(world_type: type[_core.World], settings: PhysicsSettings) -> _core.World:
+    world = world_type(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,
@@ -212,6 +308,8 @@ def _make_world(settings: PhysicsSettings) -> _core.World:
         predict_sticking=settings.predict_sticking,
         seed=settings.seed,
     )
+    world.set_materials(*settings.materials.matrices(settings.friction))
+    return world
 
 
 def _check_settings(settings: PhysicsSettings) -> None:

@@ -35,11 +35,14 @@ class GpuScene:
     """A scene uploaded once; only poses and the view change from picture to picture.
 
     Belongs to the thread that made it.
+
+    Attributes:
+        scene: What was uploaded.
     """
 
     def __init__(self, context: Any, scene: Scene, background: tuple[float, float, float]) -> None:
         self._context = context
-        self._scene = scene
+        self.scene = scene
         self._background = background
         self._programs: dict[tuple[bool, bool], Any] = {}
         self._textures: dict[int, Any] = {}
@@ -71,9 +74,12 @@ class GpuScene:
         context.enable_only(moderngl.DEPTH_TEST)
         # The projection turns the image over, and with it the sense of the triangles.
         context.front_face = "cw"
-        for name, first in self._scene.first_links.items():
-            link_poses = poses[name]
-            rows = self._poses_C[first : first + len(link_poses.p)]
+        ends = [*self.scene.first_links.values(), self.scene.link_count]
+        for name, first, end in zip(self.scene.first_links, ends, ends[1:], strict=False):
+            rows, link_poses = self._poses_C[first:end], poses.get(name)
+            if link_poses is None or len(link_poses.p) != len(rows):
+                rows[:] = 0.0  # was not there yet, or another was: all of it in one point
+                continue
             # In double precision, so that a scene far from the origin keeps its digits.
             rows[:, :, :3] = X_WC.R.T @ link_poses.R
             rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R

@@ -36,6 +36,12 @@ class Renderer:
         self._scene: Scene | None = None
         self._local = threading.local()
 
+    def show(self, bodies: Mapping[str, Body], diagnostics: Diagnostics) -> None:
+        """Draw these bodies from now on; a texture that cannot be read is a warning."""
+        self._bodies = dict(bodies)
+        if self._scene is not None:
+            self._scene = build_scene(self._bodies, diagnostics)
+
     def prepare(self, diagnostics: Diagnostics) -> None:
         """Read what is needed to draw; a texture that cannot be read is a warning.
 
@@ -52,7 +58,7 @@ class Renderer:
         Args:
             lens: How it projects; C looks along -Z with +Y up.
             X_WC: Where it is.
-            poses: Of every body.
+            poses: Of every body; one without is not drawn.
 
         Returns:
             RGB, shape (height, width, 3), row 0 on top.
@@ -60,13 +66,14 @@ class Renderer:
         Raises:
             RendererUnavailable: This machine cannot draw.
         """
-        scene: GpuScene | None = getattr(self._local, "scene", None)
-        if scene is None:
+        if self._scene is None:
+            self.prepare(Diagnostics())
+            assert self._scene is not None
+        scene = self._scene  # once: another thread may show other bodies meanwhile
+        uploaded: GpuScene | None = getattr(self._local, "scene", None)
+        if uploaded is None or uploaded.scene is not scene:
             context = thread_context()
             from .gpu import GpuScene  # needs moderngl, which thread_context has found
 
-            if self._scene is None:
-                self.prepare(Diagnostics())
-                assert self._scene is not None
-            scene = self._local.scene = GpuScene(context, self._scene, self._background)
-        return scene.draw(lens, X_WC, poses)
+            uploaded = self._local.scene = GpuScene(context, scene, self._background)
+        return uploaded.draw(lens, X_WC, poses)

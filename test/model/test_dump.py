@@ -86,6 +86,7 @@ BODY = Body(
         ExtraJoint(type=ExtraJointType.HINGE, links=("ROOT", "ARM"), X_AJ=Pose(p=[1, 0, 0])),
     ),
     self_collision_disabled=frozenset({link_pair("ROOT", "ARM")}),
+    collision_disabled=frozenset({"ARM"}),
 )
 
 

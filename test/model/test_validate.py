@@ -94,6 +94,7 @@ WARNINGS = [
         "ROOT",
         "'LEG'",
     ),
+    ("unknown-link", body(collision_disabled=frozenset({"LEG"})), "ROOT", "'LEG'"),
     (
         "duplicate-device-name",
         body(

@@ -1,10 +1,13 @@
 """An Engine without physics: bodies move as a script says."""
 
+from dataclasses import fields
+
 import numpy as np
 
 from hrp_model.kinematics import BodyState
 from hrp_sim.engine import PhysicsError, PhysicsSettings
-from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody, WorldState
+from hrp_sim.snapshot import check_arrays, check_bodies, check_settings, described
+from hrp_sim.state import SimulatedBody, WorldState
 
 
 class FakeEngine:
@@ -44,18 +47,47 @@ class FakeEngine:
         if placement.name in self._bodies:
             raise PhysicsError(f"there is a body '{placement.name}' already")
         body = placement.body
-        simulated = SimulatedBody(
-            placement.name, body, BodyMotion.zeros(body), JointDrive.limp(body)
-        )
+        simulated = SimulatedBody.at_rest(placement.name, body)
         self._placements[placement.name] = placement
         self._bodies[placement.name] = simulated
         _place(simulated, placement)
         return simulated
 
+    def remove_body(self, name):
+        del self._bodies[name], self._placements[name]
+
+    def move_body(self, placement):
+        first = self._placements[placement.name]
+        if (placement.body, placement.fixed) != (first.body, first.fixed):
+            raise PhysicsError(f"body '{placement.name}' cannot become another")
+        _place(self._bodies[placement.name], placement)
+
+    def save(self):
+        arrays = {
+            "time_ns": np.array(self._time_ns, dtype=np.int64),
+            "bodies": np.array(list(self._bodies), dtype=np.str_),
+            "settings": described(self._settings),
+        }
+        for name, simulated in self._bodies.items():
+            arrays[f"{name}/fingerprint"] = np.array(simulated.body.name)
+            live = _live(simulated).items()
+            arrays |= {f"{name}/{key}": array.copy() for key, array in live}
+        return arrays
+
+    def restore(self, arrays):
+        check_settings(arrays, self._settings)
+        check_bodies(arrays, {name: s.body.name for name, s in self._bodies.items()})
+        check_arrays(arrays, self.save())
+        for name, simulated in self._bodies.items():
+            for key, array in _live(simulated).items():
+                array[:] = arrays[f"{name}/{key}"]
+        self._time_ns = int(arrays["time_ns"])
+
     def reset(self):
         self._time_ns = 0
         for name, simulated in self._bodies.items():
             _place(simulated, self._placements[name])
+            simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
 
     def step(self, count=1):
         for _ in range(count):
@@ -77,6 +109,11 @@ def rays_to_floor(origins, directions, max_distance, ignored):
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = -np.asarray(origins)[:, 2] / np.asarray(directions)[:, 2]
     return np.where((distances >= 0.0) & (distances < max_distance), distances, np.inf)
+
+
+def _live(simulated):
+    parts = {"motion": simulated.motion, "drive": simulated.drive, "wrench": simulated.wrench}
+    return {f"{k}_{f.name}": getattr(v, f.name) for k, v in parts.items() for f in fields(v)}
 
 
 def _place(simulated, placement):

@@ -21,7 +21,7 @@ from hrp_sim.control import (
     JointControl,
 )
 from hrp_sim.gains import servo_gains
-from hrp_sim.state import LARGEST_DRIVE, BodyMotion, JointDrive, SimulatedBody
+from hrp_sim.state import LARGEST_DRIVE, SimulatedBody
 
 INITIAL = np.array([0.1, 0.2, 0.3])
 STEP = 0.001
@@ -63,7 +63,7 @@ class Bench:
     """A controller with the arrays around it, where joints are wherever a test puts them."""
 
     def __init__(self, settings=HOLD, body=BODY, q=INITIAL):
-        self.simulated = SimulatedBody("r1", body, BodyMotion.zeros(body), JointDrive.limp(body))
+        self.simulated = SimulatedBody.at_rest("r1", body)
         self.drive, self.motion = self.simulated.drive, self.simulated.motion
         self.motion.q[:] = q
         self.controller = BodyController(self.simulated, settings, q, fixed=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody, WorldState
+from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 from hrp_sim.trace import TraceWriter
 
 MS = 1_000_000
@@ -33,7 +33,7 @@ def simulated():
     motion = BodyMotion.zeros(body)
     for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
         array[:] = rng.normal(size=array.shape)
-    return SimulatedBody("r1", body, motion, JointDrive.limp(body))
+    return SimulatedBody("r1", body, motion, JointDrive.limp(body), ExternalWrench.zeros(body))
 
 
 def trace(path, simulated, times_ns, period=None):

@@ -111,6 +111,21 @@ def test_the_older_collision_keys(diagnostics):
     )
     body = read_text(f"collisionDetection: {old}{LINKS}", diagnostics)
     assert body.self_collision_disabled == pairs("RB", "RC", "AC", "BC")
+    assert body.collision_disabled == {"C"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("[{disabled_links: [B]}]", "B"),
+        ("[{disabled_links: all}, {enabled_links: [R, C]}]", "AB"),
+        ("[{disabled_links: [B]}, {enabled_link_group: [A, B]}]", ""),
+        ("[{disabled_link_group: [R, C]}, {disabled_link_chain_level: 3}]", ""),
+    ],
+)
+def test_disabled_links_touch_nothing_at_all(rules, expected, diagnostics):
+    body = read_text(f"collision_detection_rules: {rules}{LINKS}", diagnostics)
+    assert body.collision_disabled == set(expected)
 
 
 @pytest.mark.parametrize("rule", ["{disabled_links: all}", "{disabled_link_chain_level: 9}"])

@@ -26,6 +26,7 @@ from hrp_model.tessellate import mesh_of
 from hrp_sim.articulation import STATIC, Contact, GeomKind, JointKind
 from hrp_sim.engine import PhysicsSettings
 from hrp_sim.flatten import flatten
+from hrp_sim.materials import NO_MATERIAL
 
 TURN = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.9)
 
@@ -101,7 +102,7 @@ def test_shapes_stand_in_the_frames_of_their_groups():
         root(free=True, collision=(cylinder, *cubes, placed(Sphere(0.2)))),
         child("END", "BASE", FIXED, X_PL=at(1.0, 0.0, 0.0), collision=(cylinder,)),
     )
-    flat = flatten(moving(Body(name="b", links=links)), PhysicsSettings(friction=0.7))
+    flat = flatten(moving(Body(name="b", links=links)), PhysicsSettings())
     kinds = [GeomKind(k) for k in flat.geoms.kind]
     assert kinds == [GeomKind.CYLINDER, GeomKind.SPHERE, GeomKind.MESH, GeomKind.CYLINDER]
     # The common centre of mass is halfway to END.
@@ -110,7 +111,7 @@ def test_shapes_stand_in_the_frames_of_their_groups():
     )
     np.testing.assert_allclose(flat.geoms.R[0] @ Z, Y)
     np.testing.assert_allclose(flat.geoms.size[0], [0.1, 0.4, 0.0])
-    np.testing.assert_array_equal(flat.geoms.friction, 0.7)
+    np.testing.assert_array_equal(flat.geoms.material, NO_MATERIAL)
     assert len(flat.geoms.triangles) == 24
     assert flat.geoms.triangles.max() == len(flat.geoms.vertices) - 1
 

@@ -19,7 +19,7 @@ from hrp_model import Pose, devices
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.render import Pinhole, Renderer
 from hrp_sim.sensors import CameraSensor
-from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody, WorldState
+from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 
 image_messages = pytest.importorskip("hrp_msgs.image", reason="the messages are not installed")
 
@@ -39,7 +39,9 @@ def camera_world(bodies, poses):
     for name, body in bodies.items():
         motion = BodyMotion.zeros(body)
         motion.p[:], motion.R[:] = poses[name].p, poses[name].R
-        simulated[name] = SimulatedBody(name, body, motion, JointDrive.limp(body))
+        simulated[name] = SimulatedBody(
+            name, body, motion, JointDrive.limp(body), ExternalWrench.zeros(body)
+        )
     return WorldState(5_000_000, simulated)
 
 

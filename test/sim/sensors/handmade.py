@@ -4,7 +4,7 @@ import numpy as np
 
 from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.state import BodyMotion, JointDrive, SimulatedBody, WorldState
+from hrp_sim.state import SimulatedBody, WorldState
 
 GRAVITY = np.array([0.0, 0.0, -9.80665])
 TIME_NS = 1_234_567_890
@@ -38,7 +38,7 @@ def arm_body(*devices, root=JointType.FREE, visual=()):
 
 
 def simulated(body, name="r1"):
-    return SimulatedBody(name, body, BodyMotion.zeros(body), JointDrive.limp(body))
+    return SimulatedBody.at_rest(name, body)
 
 
 def world_of(*bodies):

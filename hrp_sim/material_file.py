@@ -1,0 +1,192 @@
+"""Choreonoid's files of materials to a MaterialTable: the one place that knows their words."""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations
+from pathlib import Path
+from typing import TypeVar
+
+from hrp_model import Diagnostics
+from hrp_model.diagnostics import Span, counted
+from hrp_model.reading import read_source
+from hrp_model.resources import ResourceError, resolve
+from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
+from hrp_model.yaml_tree import parse
+
+from .materials import (
+    MOST_FRICTION,
+    ContactMaterial,
+    Material,
+    MaterialTable,
+    material_pair,
+    plain_name,
+)
+
+_T = TypeVar("_T")
+
+_MOST_MATERIALS = 500  # the table has a row and a column for each
+# Words for other physics libraries than ours.
+_FOREIGN = frozenset(
+    (
+        *("density", "stiffness", "damping", "youngs_modulus", "youngsModulus"),
+        *("wire_youngs_modulus_bend", "wire_youngs_modulus_twist", "wire_youngs_modulus_stretch"),
+        *("spook_damping", "spookDamping", "surface_viscosity", "surfaceViscosity"),
+        *("secondary_surface_viscosity", "secondarySurfaceViscosity"),
+        *("adhesion_force", "adhesionForce", "adhesivOverlap", "adhesive_overlap"),
+        *("friction_model", "frictionModel", "secondary_friction", "secondaryFriction"),
+        *("primary_direction", "primaryDirection", "constant_normal_force"),
+        *("reference_body", "referenceBodyName", "reference_link", "referenceLinkName"),
+        *("contact_reduction_mode", "contact_reduction_bin_resolution", "cullingThreshold"),
+        *("culling_threshold", "contactReductionMode", "contactReductionBinResolution"),
+    )
+)
+
+
+def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -> MaterialTable:
+    """Read a file of materials.
+
+    Args:
+        uri: The file: a path, or its ``file://`` or ``package://`` URI.
+        folder: What a relative path starts from.
+        diagnostics: Where problems go; an empty table stands in for a file that has errors.
+        at: Where the file is named.
+    """
+    try:
+        path = resolve(uri, folder)
+        source = read_source(Path(os.path.realpath(path)), os.fspath(path))
+    except ResourceError as error:
+        diagnostics.error("missing-resource", str(error), at)
+        return MaterialTable()
+    except OSError as error:
+        reason = error.strerror or error
+        diagnostics.error("unreadable-file", f"cannot read '{uri}': {reason}", at)
+        return MaterialTable()
+    root = parse(source, diagnostics)
+    if isinstance(root, Mapping):
+        return read_materials(root, diagnostics)
+    message = "a file of materials has a list 'materials' or 'contact_materials'"
+    diagnostics.error("not-materials", message, at if root is None else root.span)
+    return MaterialTable()
+
+
+def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
+    """Read materials and contact materials from a mapping that holds both lists."""
+    reader = _Reader(diagnostics)
+    materials = root.sequence("materials")
+    pairs = root.sequence("contact_materials", "contactMaterials")
+    if materials is not None:
+        reader.materials(materials)
+    if pairs is not None:
+        reader.pairs(pairs)
+    root.finish()
+    reader.report_foreign(root.span)
+    return MaterialTable(reader.by_name, reader.by_pair)
+
+
+class _Reader:
+    """Reads both lists. What is wrong is reported, and defaults stand in."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self.by_name: dict[str, Material] = {}
+        self.by_pair: dict[frozenset[str], ContactMaterial] = {}
+        self._names: set[str] = set()
+        self._foreign: set[str] = set()
+        self._diagnostics = diagnostics
+
+    def materials(self, items: Sequence) -> None:
+        for item in items.items:
+            node = self._mapping(item)
+            name = "" if node is None else node.text("name", default="")
+            if node is None or not (name or self._refuse("missing-name", item, "a name")):
+                continue
+            name = plain_name(name)
+            if name in self.by_name:
+                message = f"the material '{name}' replaces an earlier one of this name"
+                self._diagnostics.warn("duplicate-name", message, node.at("name"))
+            material = Material(
+                roughness=self._number(node, "roughness", default=0.5),
+                viscosity=self._number(node, "viscosity", default=1.0),
+            )
+            self._finish(node)
+            if self._has_room(name, item):
+                self.by_name[name] = material
+
+    def pairs(self, items: Sequence) -> None:
+        for item in items.items:
+            node = self._mapping(item)
+            if node is None:
+                continue
+            names = self._pair_names(node)
+            contact = ContactMaterial(
+                friction=self._friction(node),
+                restitution=self._number(node, "restitution", default=0.0, most=1.0),
+            )
+            self._finish(node)
+            if all(self._has_room(name, item) for name in names):
+                for a, b in combinations(names, 2):
+                    self.by_pair[material_pair(a, b)] = contact
+
+    def report_foreign(self, at: Span) -> None:
+        """Say once what of the file means nothing here."""
+        if self._foreign:
+            words = ", ".join(sorted(self._foreign))
+            message = f"{counted(len(self._foreign), 'key')} of materials not used here: {words}"
+            self._diagnostics.note("unused-key", message, at)
+
+    def _mapping(self, item: Node) -> Mapping | None:
+        if isinstance(item, Mapping):
+            return item
+        self._refuse("wrong-type", item, "a mapping (key: value)")
+        return None
+
+    def _refuse(self, code: str, item: Node, needed: str) -> bool:
+        self._diagnostics.error(code, f"a material needs {needed}", item.span)
+        return False
+
+    def _pair_names(self, node: Mapping) -> list[str]:
+        """Return the names of a contact material; every two of them form a pair."""
+        listed = node.get("materials")
+        items = listed.items if isinstance(listed, Sequence) else []
+        names = [plain_name(item.text) for item in items if isinstance(item, Scalar)]
+        if len(names) < 2 or len(names) < len(items):
+            message = "a contact material needs 'materials: [A, B]', the names of both"
+            self._diagnostics.error("missing-pair", message, node.at("materials"))
+            return []
+        return names
+
+    def _friction(self, node: Mapping) -> float:
+        """Return the one coefficient that is used: the dynamic one, where both are there."""
+        common = self._number(node, "friction", default=None)
+        static = self._number(node, "static_friction", "staticFriction", default=common)
+        dynamic = self._number(node, "dynamic_friction", "dynamicFriction", default=common)
+        if static is not None and dynamic is not None and static != dynamic:
+            message = (
+                f"one coefficient serves for sticking and for sliding: {dynamic:g}, that of "
+                f"sliding; {static:g} is not used"
+            )
+            at = node.at("static_friction", "staticFriction", "friction")
+            self._diagnostics.warn("one-friction", message, at)
+        known = dynamic if dynamic is not None else static
+        return ContactMaterial().friction if known is None else known
+
+    def _number(
+        self, node: Mapping, *keys: str, default: _T, most: float = MOST_FRICTION
+    ) -> float | _T:
+        value = node.number(*keys, default=None)
+        if value is None or 0.0 <= value <= most:
+            return default if value is None else value
+        message = f"'{keys[0]}' must lie between 0 and {most:g}, not {value:g}"
+        self._diagnostics.error("out-of-range", message, node.at(*keys))
+        return default
+
+    def _has_room(self, name: str, item: Node) -> bool:
+        self._names.add(name)
+        if len(self._names) == _MOST_MATERIALS + 1:
+            message = f"only {_MOST_MATERIALS} materials are possible"
+            self._diagnostics.error("too-large", message, item.span)
+        return len(self._names) <= _MOST_MATERIALS
+
+    def _finish(self, node: Mapping) -> None:
+        self._foreign |= _FOREIGN.intersection(node.entries())
+        node.finish(ignore=_FOREIGN)

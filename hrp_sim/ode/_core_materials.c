@@ -1,0 +1,89 @@
+/* Friction and restitution of every pair of contact materials. */
+#include "_core.h"
+
+#include <math.h>
+
+/* Slower impacts than what gravity adds in this many steps do not bounce: bodies at rest meet
+   their ground that fast in every step. */
+#define BOUNCING_STEPS 2.0
+#define SLOWEST_BOUNCE 1e-4 /* [m/s] */
+
+static int matrix_check(const double *matrix, Py_ssize_t count, double most, const char *name)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        for (Py_ssize_t j = 0; j < count; j++) {
+            double value = matrix[i * count + j];
+            if (!(value >= 0.0 && value <= most) || value != matrix[j * count + i]) {
+                PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is impossible", name, i, j);
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static dReal *matrix_copied(const Py_buffer *view)
+{
+    dReal *copy = malloc((size_t)view->len);
+    if (copy)
+        memcpy(copy, view->buf, (size_t)view->len);
+    else
+        PyErr_NoMemory();
+    return copy;
+}
+
+void materials_free(World *world)
+{
+    free(world->friction);
+    free(world->restitution);
+    world->friction = world->restitution = NULL;
+    world->materials = 0;
+}
+
+/* Copy the two matrices, which contact_surface looks up. */
+PyObject *materials_set(World *world, PyObject *args)
+{
+    PyObject *objects[2], *result = NULL;
+    Py_buffer views[2];
+    int held = 0;
+    if (!PyArg_ParseTuple(args, "OO", &objects[0], &objects[1]))
+        return NULL;
+    if (!world->world || world->count || world->busy)
+        return PyErr_Format(PyExc_RuntimeError, "materials are set before there are bodies");
+    Py_ssize_t count = PyObject_Length(objects[0]);
+    if (count < 1 || count > 10000)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "%zd materials", count);
+    for (; held < 2; held++)
+        if (fetch_array(objects[held], NULL, 'd', count * count, 0, &views[held]))
+            break;
+    if (held == 2 && matrix_check(views[0].buf, count, 1e6, "friction") &&
+        matrix_check(views[1].buf, count, 1.0, "restitution")) {
+        materials_free(world);
+        world->friction = matrix_copied(&views[0]);
+        world->restitution = matrix_copied(&views[1]);
+        if (world->friction && world->restitution) {
+            world->materials = (int)count;
+            result = Py_NewRef(Py_None);
+        }
+    }
+    while (held > 0)
+        PyBuffer_Release(&views[--held]);
+    return result;
+}
+
+/* Fill in how two shapes touch. */
+void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact)
+{
+    size_t pair = (size_t)a->material * (size_t)world->materials + (size_t)b->material;
+    dSurfaceParameters *surface = &contact->surface;
+    surface->mode = dContactApprox1;
+    surface->mu = world->friction[pair];
+    if (world->restitution[pair] > 0.0) {
+        dVector3 gravity;
+        dWorldGetGravity(world->world, gravity);
+        dReal pull = fabs(dot3(gravity, contact->geom.normal));
+        surface->mode |= dContactBounce;
+        surface->bounce = world->restitution[pair];
+        surface->bounce_vel = fmax(BOUNCING_STEPS * pull * world->step, SLOWEST_BOUNCE);
+    }
+}

@@ -1,0 +1,165 @@
+"""What the ODE engine keeps of a body, and how that becomes arrays with names and back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from hrp_model import Pose
+from hrp_model.rigid import Array, is_rotation, skew
+
+from ..articulation import STATIC, Articulation, IntArray
+from ..engine import AnyArray, PhysicsError
+from ..state import SimulatedBody
+from . import _core
+
+_MOTION = ("a", "alpha", "force", "torque", "effort")  # the rest follows from the groups
+_BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
+_TOLERANCE = 1e-6  # of rotations
+
+
+@dataclass(eq=False)
+class SavedBody:
+    """The moving state of a body in the C world, for g groups and m joints.
+
+    Attributes:
+        p, quaternion, R, v, w: Of the groups; the quaternion is (w, x, y, z).
+        q, dq: Of the joints between groups, fixed ones included.
+        turns: Whole turns by which q differs from ODE's angle, of hinges.
+        limited: 1 where rows of their own bound the drive's effort.
+    """
+
+    p: Array
+    quaternion: Array
+    R: Array
+    v: Array
+    w: Array
+    q: Array
+    dq: Array
+    turns: IntArray
+    limited: IntArray
+
+    @classmethod
+    def zeros(cls, g: int, m: int) -> SavedBody:
+        """Return arrays of the right shapes and types."""
+        reals = {"p": (g, 3), "quaternion": (g, 4), "R": (g, 3, 3), "v": (g, 3), "w": (g, 3)}
+        return cls(
+            **{name: np.zeros(shape) for name, shape in reals.items()},
+            q=np.zeros(m),
+            dq=np.zeros(m),
+            turns=np.zeros(m, dtype=np.int32),
+            limited=np.zeros(m, dtype=np.int32),
+        )
+
+
+_GROUP_FIELDS = ("p", "quaternion", "R", "v", "w")
+_SAVED = {
+    f.name: f"group_{f.name}" if f.name in _GROUP_FIELDS else f"joint_{f.name}"
+    for f in fields(SavedBody)
+}
+
+
+@dataclass
+class Entry:
+    """A body of the engine.
+
+    Attributes:
+        number: In the C world.
+        first: What it was made of; resets lead back to it.
+        simulated: Its live arrays.
+        X_WB: Where the root is if it is fixed; of other bodies, where it was placed first.
+    """
+
+    number: int
+    first: Articulation
+    simulated: SimulatedBody
+    X_WB: Pose = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.X_WB = self.first.placement.X_WL
+
+    @cached_property
+    def has_base(self) -> bool:
+        """Whether it has links that cannot move."""
+        return bool(np.any(self.first.links.group == STATIC))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of every number that it was made of."""
+        digest = hashlib.sha256()
+        for part in ("links", "groups", "joints", "loops", "geoms"):
+            _feed(digest, getattr(self.first, part))
+        for array in (self.first.contacts, self.first.q, self.first.dq):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def save(self, world: _core.World) -> dict[str, AnyArray]:
+        """Return the state of the body, all copies."""
+        saved = SavedBody.zeros(len(self.first.groups.mass), len(self.first.joints.kind))
+        world.read_state(self.number, saved)
+        arrays: dict[str, AnyArray] = {"fingerprint": np.array(self.fingerprint)}
+        if self.has_base:
+            arrays |= {"base_R": self.X_WB.R.copy(), "base_p": self.X_WB.p.copy()}
+        arrays |= {key: getattr(saved, name) for name, key in _SAVED.items()}
+        return arrays | {key: array.copy() for key, array in self._live().items()}
+
+    def restore(self, world: _core.World, arrays: Mapping[str, AnyArray]) -> None:
+        """Put the body, whose base stands where it stood, into a state that was checked."""
+        parts = {name: np.ascontiguousarray(arrays[key]) for name, key in _SAVED.items()}
+        world.write_state(self.number, SavedBody(**parts))
+        for key, array in self._live().items():
+            array[:] = arrays[key]
+
+    def check(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Check the values of arrays whose names, shapes and types are right.
+
+        Raises:
+            PhysicsError: One makes no sense.
+        """
+        name = self.simulated.name
+        for key, bound in _BOUNDS.items():
+            if np.any(np.abs(arrays[key]) >= bound):
+                raise PhysicsError(f"'{name}/{key}' of the snapshot holds an absurd number")
+        for quaternion, R in zip(arrays["group_quaternion"], arrays["group_R"], strict=True):
+            unit = abs(float(quaternion @ quaternion) - 1.0) < _TOLERANCE
+            if not (unit and np.abs(_matrix(quaternion) - R).max() < _TOLERANCE):
+                raise PhysicsError(
+                    f"'{name}/group_quaternion' of the snapshot is not of unit length, or says "
+                    "another rotation than 'group_R'"
+                )
+        if self.has_base and not is_rotation(arrays["base_R"]):
+            raise PhysicsError(f"'{name}/base_R' of the snapshot is not a rotation")
+        angle = arrays["joint_q"] - 2.0 * pi * arrays["joint_turns"]
+        if np.any((np.abs(angle) > pi + 1e-6) & (arrays["joint_turns"] != 0)):
+            raise PhysicsError(f"'{name}/joint_turns' of the snapshot does not fit 'joint_q'")
+        if not np.isin(arrays["joint_limited"], (0, 1)).all():
+            raise PhysicsError(f"'{name}/joint_limited' of the snapshot holds more than 0 and 1")
+
+    def _live(self) -> dict[str, Array]:
+        motion, drive, wrench = self.simulated.motion, self.simulated.drive, self.simulated.wrench
+        return {
+            **{f"motion_{name}": getattr(motion, name) for name in _MOTION},
+            **{f"drive_{f.name}": getattr(drive, f.name) for f in fields(drive)},
+            **{f"wrench_{f.name}": getattr(wrench, f.name) for f in fields(wrench)},
+        }
+
+
+def _feed(digest: Any, part: object) -> None:
+    """Add the names, types, shapes and numbers of arrays to a digest."""
+    for f in fields(part):  # type: ignore[arg-type]
+        array = np.asarray(getattr(part, f.name))
+        digest.update(f"{f.name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+
+
+def _matrix(quaternion: Array) -> Array:
+    """Return the rotation of a unit quaternion (w, x, y, z)."""
+    w, v = float(quaternion[0]), quaternion[1:]
+    R: Array = (w * w - float(v @ v)) * np.eye(3) + 2.0 * (np.outer(v, v) + w * skew(v))
+    return R

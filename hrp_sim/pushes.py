@@ -1,0 +1,137 @@
+"""Forces and torques from outside that last for a while."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from hrp_model.rigid import Array
+
+from .engine import AnyArray, PhysicsError
+from .snapshot import check_arrays
+from .state import LARGEST_DRIVE, SimulatedBody
+
+LONGEST = 10**18  # [ns], thirty years
+
+
+@dataclass(slots=True)
+class Push:
+    """A wrench on one link.
+
+    Attributes:
+        target: The body.
+        link: Index of the link.
+        force: In W, in [N], shape (3,).
+        torque: In W, about ``point``, in [N m], shape (3,).
+        point: Of the link, where the force acts: in the link's frame, in [m], shape (3,).
+        left_ns: How long it still lasts, in [ns].
+    """
+
+    target: SimulatedBody
+    link: int
+    force: Array
+    torque: Array
+    point: Array
+    left_ns: int
+
+    @property
+    def is_sane(self) -> bool:
+        """Whether it has numbers that an engine takes, and still lasts."""
+        values = np.concatenate([self.force, self.torque, self.point])
+        return bool(np.all(np.abs(values) < LARGEST_DRIVE)) and 0 < self.left_ns <= LONGEST
+
+
+class Pushes:
+    """The pushes that still last. They add up, with each other and with a body's own wrench."""
+
+    def __init__(self) -> None:
+        self._new: deque[Push] = deque()
+        self._lasting: list[Push] = []
+
+    def add(self, push: Push) -> None:
+        """Let a push act from the next step on. May be called from any thread."""
+        self._new.append(push)
+
+    def __bool__(self) -> bool:
+        return bool(self._new or self._lasting)
+
+    @contextmanager
+    def acting(self, bodies: Mapping[str, SimulatedBody], step_ns: int) -> Iterator[None]:
+        """Add the pushes to the wrenches of their bodies while a step is taken.
+
+        Of a step in which a push ends it has its share, so that its impulse is exact. A step
+        that fails takes nothing of it.
+        """
+        self._take()
+        # One on a body that was removed while it waited pushes nothing.
+        self._lasting = [p for p in self._lasting if bodies.get(p.target.name) is p.target]
+        wrenches = {push.target.name: push.target.wrench for push in self._lasting}
+        before = {name: (w.force.copy(), w.torque.copy()) for name, w in wrenches.items()}
+        for push in self._lasting:
+            share = min(1.0, push.left_ns / step_ns)
+            arm = push.target.motion.R[push.link] @ push.point
+            wrench = push.target.wrench
+            wrench.force[push.link] += share * push.force
+            wrench.torque[push.link] += share * (push.torque + np.cross(arm, push.force))
+        try:
+            yield
+        finally:
+            for name, wrench in wrenches.items():
+                wrench.force[:], wrench.torque[:] = before[name]
+        for push in self._lasting:
+            push.left_ns -= step_ns
+        self._lasting = [push for push in self._lasting if push.left_ns > 0]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._new.clear()
+        self._lasting.clear()
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return what still lasts, for ``restored``."""
+        self._take()
+        rows = [np.concatenate([p.force, p.torque, p.point]) for p in self._lasting]
+        return {
+            "push_bodies": np.array([p.target.name for p in self._lasting], dtype=np.str_),
+            "push_links": np.array([p.link for p in self._lasting], dtype=np.int64),
+            "push_wrenches": np.array(rows, dtype=np.float64).reshape(-1, 9),
+            "push_left_ns": np.array([p.left_ns for p in self._lasting], dtype=np.int64),
+        }
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, AnyArray], bodies: Mapping[str, SimulatedBody]
+    ) -> Pushes:
+        """Return the pushes that were saved.
+
+        Raises:
+            PhysicsError: They make no sense, or act on bodies that there are not.
+        """
+        texts = arrays.get("push_bodies", np.array([]))
+        n = texts.size
+        expected = {
+            "push_bodies": np.zeros(n, dtype=np.str_),
+            "push_links": np.zeros(n, dtype=np.int64),
+            "push_wrenches": np.zeros((n, 9)),
+            "push_left_ns": np.zeros(n, dtype=np.int64),
+        }
+        check_arrays({k: v for k, v in arrays.items() if k.startswith("push_")}, expected)
+        pushes = cls()
+        rows = (arrays[name].tolist() for name in ("push_bodies", "push_links", "push_left_ns"))
+        for wrench, body, link, left_ns in zip(arrays["push_wrenches"], *rows, strict=True):
+            if body not in bodies or not 0 <= link < len(bodies[body].body.links):
+                raise PhysicsError("a push of the snapshot acts on a link that is not here")
+            force, torque, point = wrench.reshape(3, 3).copy()
+            push = Push(bodies[body], link, force, torque, point, left_ns)
+            if not push.is_sane:
+                raise PhysicsError("a push of the snapshot makes no sense")
+            pushes.add(push)
+        return pushes
+
+    def _take(self) -> None:
+        while self._new:
+            self._lasting.append(self._new.popleft())

@@ -1,0 +1,299 @@
+"""Who touches whom, where, and how: ``ode/_core_contact.c``, pairs in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+import ode
+
+from hrp_model.rigid import Array
+
+from ..articulation import STATIC, Contact
+from ..ode._core import guarded
+from .assembly import Assembly, Geom
+from .binding import APPROX1, BOUNCE, FDIR1, MOTION1, MU2
+from .motion import Motion
+from .sticking import Sticking
+from .vectors import Vector, cross, dot, rotate
+
+SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
+OVERLAP = 1e-3  # deeper at the start means drawn into each other, in [m]
+TRACK_SIDE_FRICTION = 0.5
+BOUNCING_STEPS, SLOWEST_BOUNCE = 2.0, 1e-4  # see _core_materials.c; [m/s]
+# The list of near pairs holds about so many steps, and until a shape has travelled this far.
+NEAR_STEPS, NEAR = 20, 1e-4
+
+_collide = ode.collide
+
+
+@dataclass(slots=True, eq=False)
+class Pair:
+    """Two shapes that may touch: numbers of their boxes, and what a contact of theirs is."""
+
+    first: int
+    second: int
+    geoms: tuple[Geom, Geom]
+    owners: tuple[Assembly, Assembly]
+    bodies: tuple[Any, Any]
+    mu: float
+    restitution: float
+    has_track: bool
+
+
+class Contacts:
+    """The contacts of a world.
+
+    Args:
+        world: Of PyODE.
+        bodies: In the order in which they came.
+        step: In [s].
+        max_contacts: Kept for a pair of shapes.
+        self_collision: Whether links of one body collide.
+        materials: Friction and restitution of each pair of materials.
+        sticking: Makes joints of the contacts that stick.
+    """
+
+    def __init__(
+        self,
+        world: Any,
+        bodies: Sequence[Assembly],
+        step: float,
+        *,
+        max_contacts: int,
+        self_collision: bool,
+        materials: tuple[Array, Array],
+        sticking: Sticking,
+    ) -> None:
+        self._world, self._group = world, ode.JointGroup()
+        self._step, self._max_contacts = step, max_contacts
+        self._gravity, self._sticking = world.getGravity(), sticking
+        geoms = [g for b in bodies for g in _touching([*b.moving, *b.standing])]
+        number = {id(g): i for i, g in enumerate(geoms)}
+        self._boxes = [g.geom.getAABB for g in geoms]
+        self._pairs = [
+            _pair(number, a, b, owners, materials)
+            for owners, a, b in _all_pairs(bodies, self_collision=self_collision)
+        ]
+        self._first = np.array([p.first for p in self._pairs], dtype=np.int64)
+        self._second = np.array([p.second for p in self._pairs], dtype=np.int64)
+        self._reach = max((g.reach for g in geoms if g.group != STATIC), default=0.0)
+        self._near: list[Pair] = []
+        self._near_boxes: list[tuple[int, Any]] = []
+        self._travelled, self._margin, self._last_way = inf, NEAR, 0.0
+
+    def move(self, motion: Motion) -> None:
+        """Take in how far the shapes can have moved in a step that led to this motion."""
+        v, w = motion.v.ravel(), motion.w.ravel()
+        # Sums of squares are quickly had and exceed the largest square.
+        speed = sqrt(v.dot(v)) + self._reach * sqrt(w.dot(w))
+        if speed * self._step > NEAR / NEAR_STEPS:
+            speed = _fastest(motion.v) + self._reach * _fastest(motion.w)
+        self._last_way = speed * self._step
+        self._travelled += self._last_way
+
+    def forget(self) -> None:
+        """Look for near pairs anew: something was put elsewhere."""
+        self._travelled = inf
+
+    def make(self) -> None:
+        """Make the contact joints of this step."""
+        self._sticking.begin_take()
+        if not self._travelled < self._margin:
+            self._find_near()
+        boxes = self._box_list
+        for i, get in self._near_boxes:
+            boxes[i] = get()
+        for pair in self._near:
+            a, b = boxes[pair.first], boxes[pair.second]
+            if (
+                a[0] <= b[1]
+                and b[0] <= a[1]
+                and a[2] <= b[3]
+                and b[2] <= a[3]
+                and a[4] <= b[5]
+                and b[4] <= a[5]
+            ):
+                self._touch(pair)
+
+    def clear(self) -> None:
+        """Remove the contact joints, after the step."""
+        self._sticking.end_take()
+        self._group.empty()
+
+    def _find_near(self) -> None:
+        """List the pairs that may touch before a shape has travelled far."""
+        self._box_list: list[Vector] = [get() for get in self._boxes]
+        boxes = np.array(self._box_list).reshape(-1, 3, 2)
+        self._margin = NEAR + NEAR_STEPS * self._last_way
+        lower, upper = boxes[:, :, 0] - self._margin, boxes[:, :, 1] + self._margin
+        a, b = self._first, self._second
+        meet = ((lower[a] <= upper[b]) & (lower[b] <= upper[a])).all(axis=1)
+        self._near = [self._pairs[i] for i in np.flatnonzero(meet).tolist()]
+        seen = sorted({i for p in self._near for i in (p.first, p.second)})
+        self._near_boxes = [(i, self._boxes[i]) for i in seen]
+        self._travelled = 0.0
+
+    def _touch(self, pair: Pair) -> None:
+        a, b = pair.geoms
+        found = guarded(_collide, a.geom, b.geom)
+        if not found:
+            return
+        if len(found) > 1:
+            found = reduce(found, self._max_contacts)
+        world, group, mu, bodies = self._world, self._group, pair.mu, pair.bodies
+        for contact in found:
+            mode = APPROX1
+            if pair.restitution > 0.0:
+                mode |= self._set_bounce(pair.restitution, contact)
+            if pair.has_track:
+                mode |= _set_track(pair, 0, contact) or _set_track(pair, 1, contact)
+            if not self._sticking.add(contact, bodies, mu, may_stick=mode == APPROX1):
+                contact.setMode(mode)
+                contact.setMu(mu)
+                ode.ContactJoint(world, group, contact).attach(*bodies)
+
+    def _set_bounce(self, restitution: float, contact: Any) -> int:
+        """Let a contact bounce; return what its mode gains. See ``contact_surface`` in C."""
+        pull = abs(dot(self._gravity, contact.getContactGeomParams()[1]))
+        contact.setBounce(restitution)
+        contact.setBounceVel(max(BOUNCING_STEPS * pull * self._step, SLOWEST_BOUNCE))
+        return BOUNCE
+
+
+def forbid_overlaps(body: Assembly) -> list[tuple[int, int]]:
+    """Let links that overlap where they start pass through each other; return their pairs."""
+    found = []
+    for _, a, b in _own_pairs(body):
+        if body.contacts[a.link, b.link] != Contact.UNLESS_OVERLAPPING:
+            continue
+        if not _boxes_meet(a.geom.getAABB(), b.geom.getAABB()):
+            continue
+        contacts = guarded(_collide, a.geom, b.geom)
+        if any(c.getContactGeomParams()[2] > OVERLAP for c in contacts):
+            body.contacts[a.link, b.link] = body.contacts[b.link, a.link] = Contact.NEVER
+            found.append((a.link, b.link))
+    return found
+
+
+def reduce(contacts: Sequence[Any], wanted: int) -> list[Any]:
+    """Return the best contacts: the deepest, then always the farthest from those kept."""
+    told = [c.getContactGeomParams() for c in contacts]
+    order = list(range(len(told)))
+    points, depths = [t[0] for t in told], [t[2] for t in told]
+    best = depths.index(max(depths))
+    distance = [inf] * len(told)
+    kept = []
+    last = min(wanted, len(told)) - 1
+    for k in range(last + 1):
+        chosen = order[best]
+        order[best], distance[best] = order[k], distance[k]
+        order[k] = chosen
+        kept.append(contacts[chosen])
+        if k == last:
+            break
+        x, y, z = points[chosen]
+        best, farthest = k + 1, -1.0
+        for i in range(k + 1, len(order)):
+            px, py, pz = points[order[i]]
+            px, py, pz = px - x, py - y, pz - z
+            d = px * px + py * py + pz * pz
+            if d < distance[i]:
+                distance[i] = d
+            else:
+                d = distance[i]
+            if d > farthest:
+                best, farthest = i, d
+        if farthest < SAME_PLACE * SAME_PLACE:
+            break
+    return kept
+
+
+def _boxes_meet(a: Vector, b: Vector) -> bool:
+    return all(a[i] <= b[i + 1] and b[i] <= a[i + 1] for i in (0, 2, 4))
+
+
+def _fastest(velocities: Array) -> float:
+    """Return the largest length of columns."""
+    return sqrt(float((velocities * velocities).sum(axis=0).max(initial=0.0)))
+
+
+def _touching(geoms: Sequence[Geom]) -> list[Geom]:
+    """Return the shapes that touch; the others only stop rays."""
+    return [geom for geom in geoms if geom.material >= 0]
+
+
+def _own_pairs(body: Assembly) -> Iterator[tuple[tuple[Assembly, Assembly], Geom, Geom]]:
+    moving, standing = _touching(body.moving), _touching(body.standing)
+    for i, a in enumerate(moving):
+        for b in (*moving[i + 1 :], *standing):
+            if body.contacts[a.link, b.link] != Contact.NEVER:
+                yield (body, body), a, b
+
+
+def _all_pairs(
+    bodies: Sequence[Assembly], *, self_collision: bool
+) -> Iterator[tuple[tuple[Assembly, Assembly], Geom, Geom]]:
+    """Go through all pairs of shapes that may touch, in the order of C."""
+    for i, a in enumerate(bodies):
+        if self_collision:
+            yield from _own_pairs(a)
+        for b in bodies[i + 1 :]:
+            for ours, theirs in (
+                (a.moving, b.moving),
+                (a.moving, b.standing),
+                (a.standing, b.moving),
+            ):
+                for geom in _touching(ours):
+                    for other in _touching(theirs):
+                        yield (a, b), geom, other
+
+
+def _pair(
+    number: dict[int, int],
+    a: Geom,
+    b: Geom,
+    owners: tuple[Assembly, Assembly],
+    materials: tuple[Array, Array],
+) -> Pair:
+    geoms = a, b
+    friction, restitution = (float(matrix[a.material, b.material]) for matrix in materials)
+    tracks = [o.links.track_axis[g.link] for o, g in zip(owners, geoms, strict=True)]
+    return Pair(
+        first=number[id(a)],
+        second=number[id(b)],
+        geoms=geoms,
+        owners=owners,
+        bodies=(owners[0].group_of(a.link), owners[1].group_of(b.link)),
+        mu=friction,
+        restitution=restitution,
+        has_track=any(axis.any() for axis in tracks),
+    )
+
+
+def _set_track(pair: Pair, side: int, contact: Any) -> int:
+    """Let the surface of a track run along its contact; return what the mode gains, or 0.
+
+    See ``track_surface`` in C for the directions.
+    """
+    owner, link, group = pair.owners[side], pair.geoms[side].link, pair.geoms[side].group
+    axis = owner.links.track_axis[link].tolist()
+    if not any(axis):
+        return 0
+    if group != STATIC:
+        axis = rotate(owner.groups[group].getRotation(), axis)
+    x, y, z = cross(axis, contact.getContactGeomParams()[1])
+    length = sqrt(x * x + y * y + z * z)
+    if length < 1e-5:
+        return 0
+    scale = (-1.0 if side else 1.0) / length
+    contact.setFDir1((x * scale, y * scale, z * scale))
+    # ODE means the motion of the joint's first body; what stands still is never the first.
+    is_first = group != STATIC and (side == 0 or pair.geoms[0].group == STATIC)
+    speed = float(owner.drive.track_speed[link])
+    contact.setMotion1(speed if is_first else -speed)
+    contact.setMu2(TRACK_SIDE_FRICTION)
+    return FDIR1 | MOTION1 | MU2

@@ -1,0 +1,358 @@
+"""A world of PyODE with the face of ``hrp_sim.ode._core.World``, and its results to the last bit.
+
+Unlike that one it holds the interpreter lock while it steps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import ode
+
+from hrp_model.rigid import Array
+
+from ..articulation import Articulation
+from ..ode import _core
+from ..ode.saving import SavedBody
+from ..state import BodyMotion, ExternalWrench, JointDrive
+from . import binding
+from .assembly import Assembly, assemble
+from .contacts import Contacts, forbid_overlaps
+from .coordinates import Coordinates
+from .drives import Drives
+from .motion import Motion
+from .rays import Rays
+from .refusal import refuse_unknown
+from .saved import read_state, write_state
+from .sticking import Sticking
+from .wrench import Wrenches
+
+Fault = tuple[int, int, int, int]
+_SOLVER_FAULT = (_core.FAULT_SOLVER, 0, 0)
+
+
+class World:
+    """A world of PyODE; see ``hrp_sim/ode/_core.pyi`` for arguments and methods."""
+
+    def __init__(
+        self,
+        *,
+        step: float,
+        quick: bool,
+        gravity: tuple[float, float, float],
+        erp: float,
+        cfm: float,
+        iterations: int,
+        over_relaxation: float,
+        max_correcting_velocity: float,
+        surface_layer: float,
+        max_contacts: int,
+        joint_limits: bool,
+        self_collision: bool,
+        predict_sticking: bool,
+        seed: int,
+    ) -> None:
+        self._world = world = ode.World()
+        world.setGravity(gravity)
+        world.setERP(erp)
+        world.setCFM(cfm)
+        world.setQuickStepNumIterations(iterations)
+        binding.set_over_relaxation(world, over_relaxation)
+        world.setContactMaxCorrectingVel(max_correcting_velocity)
+        world.setContactSurfaceLayer(surface_layer)
+        self._step, self._solve = step, world.quickStep if quick else world.step
+        self._max_contacts, self._self_collision = max_contacts, self_collision
+        self._joint_limits = joint_limits
+        self._sticking = Sticking(world, step, is_on=predict_sticking and not quick)
+        self._materials = np.ones((1, 1)), np.zeros((1, 1))
+        self._seed = self.random = seed
+        self._bodies: list[Assembly] = []
+        self._next_number = 0
+        self._rays = Rays()
+        self._is_busy = self._is_closed = False
+        self._thread = -1
+        self.broken = False
+        self.complaints = 0
+        self._disarrange()
+
+    def set_materials(self, friction: Array, restitution: Array, /) -> None:
+        """Take in how each pair of materials touches; before there are bodies."""
+        self._materials = friction, restitution
+
+    def add_body(
+        self,
+        articulation: Articulation,
+        motion: BodyMotion,
+        drive: JointDrive,
+        wrench: ExternalWrench,
+        /,
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """Put a body in; return its number and the pairs of links that overlap.
+
+        Raises:
+            PhysicsError: PyODE cannot do what the body needs; nothing was added.
+        """
+        refuse_unknown(articulation)
+        with self._use():
+            arrays = motion, drive, wrench
+            number, self._next_number = self._next_number, self._next_number + 1
+            body = assemble(
+                self._world, number, articulation, arrays, joint_limits=self._joint_limits
+            )
+            body.first = Motion([body]).read_groups()
+            _reset([body], Motion([body]), Coordinates([body]))
+            overlapping = forbid_overlaps(body) if self._self_collision else []
+            self._bodies.append(body)
+            self._disarrange()
+        return body.number, overlapping
+
+    def remove_body(self, number: int, /) -> None:
+        """Take a body out."""
+        with self._use():
+            body = self._find(number)
+            self._bodies.remove(body)
+            self._disarrange()
+            body.destroy()
+
+    def rebase_body(self, number: int, articulation: Articulation, /) -> None:
+        """Stand the static links of a body elsewhere, and put it to its start there."""
+        with self._use():
+            body = self._find(number)
+            self._disarrange()
+            body.rebase(self._world, articulation, joint_limits=self._joint_limits)
+            _move(body, articulation)
+
+    def move_body(self, number: int, articulation: Articulation, /) -> None:
+        """Put what moves of a body to where the articulation starts."""
+        with self._use():
+            body = self._find(number)
+            self._disarrange()
+            _move(body, articulation)
+
+    def read_state(self, number: int, arrays: SavedBody, /) -> None:
+        """Write the moving state of a body into arrays."""
+        with self._use(even_broken=True):
+            read_state(self._find(number), arrays)
+
+    def write_state(self, number: int, arrays: SavedBody, /) -> None:
+        """Put a body into a saved state."""
+        with self._use():
+            body = self._find(number)
+            self._disarrange()
+            write_state(body, arrays)
+
+    def reset(self) -> None:
+        """Put every body back to its start."""
+        with self._use():
+            self._arrange()
+            self.random = self._seed
+            self._sticking.reset()
+            _reset(self._bodies, self._motion, self._coordinates)
+            self._drives.forget()
+            self._contacts.forget()
+
+    def step(self, count: int, /) -> Fault | None:
+        """Advance; return None, or (fault, steps done, number of a body, index)."""
+        with self._use():
+            self._arrange()
+            _core.take_complaints()
+            if fault := self._drives.check():
+                kind, number, index = fault
+                return kind, 0, number, index
+            self._drives.begin()
+            done, failure = self._steps(count)
+            self.complaints += _core.take_complaints()
+            if failure is None:
+                if count > 0:
+                    self._motion.write(self._step)
+                    self._drives.write()
+                    self._wrenches.write(self._saved, self._drives.applied)
+                return None
+            if done > 0:
+                self._motion.read()
+                self._motion.write_still(self._bodies)
+            kind, number, index = failure
+            return kind, done, number, index
+
+    def cast_rays(
+        self,
+        origins: Array,
+        directions: Array,
+        max_distance: float,
+        ignored: int,
+        distances: Array,
+        /,
+    ) -> None:
+        """Fill distances."""
+        if origins.shape != (len(distances), 3) or directions.shape != origins.shape:
+            raise ValueError("origins and directions must have three elements for each distance")
+        if not 0.0 < max_distance < np.inf:
+            raise ValueError("max_distance must be positive and finite")
+        bad = ~(np.abs((directions * directions).sum(axis=1) - 1.0) < 1e-6)
+        if bad.any():
+            raise ValueError(f"directions[{int(np.argmax(bad))}] is not a unit vector")
+        with self._use(even_broken=True):
+            geoms = [
+                geom.geom
+                for body in self._bodies
+                if body.number != ignored
+                for geom in (*body.moving, *body.standing)
+            ]
+            distances[:] = self._rays.cast(geoms, origins, directions, max_distance)
+
+    def close(self) -> None:
+        """Free everything."""
+        if self._is_busy:
+            raise RuntimeError("the world is being used by another thread")
+        if self.broken:
+            # What an error of ODE left in the middle is not touched again: it is lost.
+            ctypes.pythonapi.Py_IncRef(
+                ctypes.py_object((self._bodies, self._world, self._contacts))
+            )
+        self._is_closed = True
+        for body in () if self.broken else self._bodies:
+            body.destroy()
+        self._bodies = []
+        del self._motion, self._coordinates, self._drives, self._contacts, self._wrenches
+        del self._world, self._solve, self._rays
+
+    @contextmanager
+    def _use(self, *, even_broken: bool = False) -> Iterator[None]:
+        """Have the world alone, and ODE ready for this thread."""
+        if self._is_closed:
+            raise RuntimeError("the world is closed")
+        if self._is_busy:
+            raise RuntimeError("the world is being used by another thread")
+        if self.broken and not even_broken:
+            raise RuntimeError("the world is broken; make another")
+        self._is_busy = True
+        try:
+            if self._thread != threading.get_ident():
+                self._thread = threading.get_ident()
+                binding.prepare_thread()
+            yield
+        finally:
+            self._is_busy = False
+
+    def _disarrange(self) -> None:
+        """Forget what works on all bodies at once: one has come or gone."""
+        self._is_arranged = False
+        self._motion, self._coordinates = Motion([]), Coordinates([])
+        self._drives = Drives([], self._coordinates, self._step)
+        self._contacts = self._make_contacts([])
+        self._wrenches = Wrenches([])
+
+    def _arrange(self) -> None:
+        """Make what works on all bodies at once, if it is not there."""
+        if self._is_arranged:
+            return
+        self._is_arranged = True
+        self._motion = Motion(self._bodies)
+        self._coordinates = Coordinates(self._bodies)
+        self._drives = Drives(self._bodies, self._coordinates, self._step)
+        self._contacts = self._make_contacts(self._bodies)
+        self._wrenches = Wrenches(self._bodies)
+        self._saved = self._motion.read_groups()
+
+    def _make_contacts(self, bodies: list[Assembly]) -> Contacts:
+        return Contacts(
+            self._world,
+            bodies,
+            self._step,
+            max_contacts=self._max_contacts,
+            self_collision=self._self_collision,
+            materials=self._materials,
+            sticking=self._sticking,
+        )
+
+    def _find(self, number: int) -> Assembly:
+        for body in self._bodies:
+            if body.number == number:
+                return body
+        raise KeyError(f"no body {number}")
+
+    def _steps(self, count: int) -> tuple[int, tuple[int, int, int] | None]:
+        """Take steps; return how many were good, and what failed."""
+        for done in range(count):
+            if done + 1 == count:
+                self._motion.remember()
+            if failure := self._step_once():
+                return done, failure
+        return count, None
+
+    def _step_once(self) -> tuple[int, int, int] | None:
+        """Step, again as long as an effort leaves its range or a contact does not stick."""
+        drives = self._drives
+        self._motion.read_groups(self._saved)
+        self._coordinates.save()
+        drives.save()
+        drives.new_step()
+        self._sticking.begin()
+        while True:
+            if failure := self._attempt():
+                self._restore()
+                return failure
+            exceeds, fails = drives.exceed(), self._sticking.fails()
+            if not (exceeds or fails):
+                break
+            self._restore()
+            drives.limit()
+        self._sticking.end()
+        self.random = binding.get_random()
+        return None
+
+    def _attempt(self) -> tuple[int, int, int] | None:
+        """Take a step from the saved state; return what failed."""
+        if binding.get_random() != self.random:  # ODE has one for the whole process
+            binding.set_random(self.random)
+        self._drives.push()
+        self._drives.apply()
+        try:
+            self._contacts.make()
+            _core.guarded(self._solve, self._step)
+        except _core.OdeError:
+            self.broken = True  # ODE was left in the middle: its memory is not to be trusted
+        else:
+            self._contacts.clear()
+        self._motion.read()
+        if absurd := self._motion.find_absurd():
+            body, group = absurd
+            return _core.FAULT_STATE, body.number, group
+        if self.broken:
+            return _SOLVER_FAULT
+        self._contacts.move(self._motion)
+        self._coordinates.read()
+        return None
+
+    def _restore(self) -> None:
+        self._motion.write_groups(self._saved)
+        self._motion.read()
+        self._coordinates.restore()
+        self._drives.restore()
+
+
+def _reset(bodies: list[Assembly], motion: Motion, coordinates: Coordinates) -> None:
+    """Put bodies to their starts, and write them; motion and coordinates are of the same."""
+    motion.write_groups(np.concatenate([np.zeros((25, 0)), *(b.first for b in bodies)], axis=1))
+    for body in bodies:
+        body.wrench.force[...] = body.wrench.torque[...] = 0.0
+        body.limited[:] = False
+        body.now[0] = body.articulation.q[body.coordinates]
+    motion.read()
+    coordinates.read_anew()
+    motion.write_still(bodies)
+
+
+def _move(body: Assembly, articulation: Articulation) -> None:
+    """Put the groups and joints of a body where an articulation starts, and write it."""
+    body.start(articulation)
+    body.limited[:] = False
+    body.now[0] = articulation.q[body.coordinates]
+    motion, coordinates = Motion([body]), Coordinates([body])
+    motion.read()
+    coordinates.read_anew()
+    motion.write_still([body])

@@ -1,0 +1,236 @@
+"""A saved world: arrays with names, what must fit when they come back, and files of them."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hrp_model.resources import read_file
+
+from .engine import AnyArray, PhysicsError, PhysicsSettings
+
+# Far beyond any world; what is larger would only fill the memory. In bytes.
+MAX_SIZE = 1 << 28
+_MAX_ARRAYS = 1_000_000
+_MAX_HEADER = 4096
+_TYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32))
+_FORMAT, _VERSION = "format", "hrp_ros world 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The whole state of a simulation. ``Simulation.save`` makes them.
+
+    Attributes:
+        arrays: By name: float64, int64, int32 or text. "physics/..." is what the engine
+            keeps, "simulation/..." the rest.
+    """
+
+    arrays: Mapping[str, AnyArray]
+
+    def part(self, name: str) -> dict[str, AnyArray]:
+        """Return the arrays whose names begin with a word and a slash, without these."""
+        return {
+            key.removeprefix(f"{name}/"): array
+            for key, array in self.arrays.items()
+            if key.startswith(f"{name}/")
+        }
+
+    def to_file(self, path: Path) -> None:
+        """Write a file that ``from_file`` and ``numpy.load`` read; it appears whole or not at all.
+
+        Raises:
+            OSError: It cannot be written.
+            PhysicsError: A body has a name that cannot be written.
+        """
+        for name in self.arrays:
+            if "\0" in name or not name.isprintable():
+                raise PhysicsError(f"'{path}': the name {name!r} cannot be written to a file")
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with unfinished.open("wb") as file:
+                _write(file, {_FORMAT: np.array(_VERSION), **self.arrays})
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Snapshot:
+        """Read a file that ``to_file`` has written. Nothing in a file is ever executed.
+
+        Raises:
+            OSError: It cannot be read.
+            PhysicsError: It is no snapshot; the message names the file and what is wrong.
+        """
+        try:
+            arrays = dict(_read(read_file(path)))
+        except _BROKEN as error:
+            raise PhysicsError(f"'{path}' is no snapshot of a world: {error}") from None
+        version = arrays.pop(_FORMAT, np.array(""))
+        if version.shape != () or str(version) != _VERSION:
+            raise PhysicsError(f"'{path}' is no snapshot of a world that this version can read")
+        return cls(arrays)
+
+
+# What zipfile and numpy raise on files that are broken, or made to break them.
+_BROKEN = (
+    zipfile.BadZipFile,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    SyntaxError,
+    MemoryError,
+)
+
+
+def _write(file: Any, arrays: Mapping[str, AnyArray]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            data = BytesIO()
+            np.lib.format.write_array(data, array, (1, 0), allow_pickle=False)
+            # Without the time of day: equal states make equal files.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data.getvalue())
+
+
+def _read(data: bytes) -> Iterator[tuple[str, AnyArray]]:
+    """Yield the arrays of an .npz file by name; only what ``_write`` writes is taken."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        members = archive.infolist()
+        if len(members) > _MAX_ARRAYS or sum(m.file_size for m in members) > MAX_SIZE:
+            raise ValueError(f"it holds more than {MAX_SIZE >> 20} MiB")
+        if len({m.filename for m in members}) < len(members):
+            raise ValueError("it holds two arrays of one name")
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"'{name}' is compressed")
+            yield name, _array(name, archive.read(member))
+
+
+def _array(name: str, data: bytes) -> AnyArray:
+    """Return an array of the .npy format 1.0 whose header says no more than it has."""
+    header_size = int.from_bytes(data[8:10], "little")
+    if data[:8] != b"\x93NUMPY\x01\x00" or header_size > _MAX_HEADER:
+        raise ValueError(f"'{name}' is no array")
+    file = BytesIO(data[8:])
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    values = file.read()
+    is_text = dtype.kind == "U" and dtype.itemsize > 0 and dtype.isnative
+    if not (is_text or dtype in _TYPES) or by_columns or any(n < 0 for n in shape):
+        raise ValueError(f"'{name}' is an array of an unexpected type ({dtype})")
+    count = 1
+    for n in shape:
+        count *= n
+    if count * dtype.itemsize != len(values):
+        raise ValueError(f"'{name}' has another size than its header says")
+    if is_text and any(code > 0x10FFFF for code in memoryview(values).cast("I")):
+        raise ValueError(f"'{name}' holds characters that there are not")
+    array: AnyArray = np.ndarray(shape, dtype, values)
+    return array.copy()
+
+
+def described(settings: PhysicsSettings) -> AnyArray:
+    """Return settings as lines "name=value", exact to the last digit."""
+    lines = []
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        lines.append(f"{f.name}={value.value if isinstance(value, Enum) else value!r}")
+    return np.array(lines, dtype=np.str_)
+
+
+def check_settings(arrays: Mapping[str, AnyArray], settings: PhysicsSettings) -> None:
+    """Check that a world was saved with these settings.
+
+    Raises:
+        PhysicsError: It was not; the message names those that differ.
+    """
+    saved, here = _texts(arrays, "settings"), described(settings).tolist()
+    if saved != here:
+        there = ", ".join(line for line in saved if line not in here)
+        own = ", ".join(line for line in here if line not in saved)
+        raise PhysicsError(f"the snapshot was taken with other settings: {there}; here: {own}")
+
+
+def check_bodies(arrays: Mapping[str, AnyArray], fingerprints: Mapping[str, str]) -> list[str]:
+    """Check that a saved world has the bodies of this one; return their names in its order.
+
+    Args:
+        arrays: Of an engine.
+        fingerprints: Of the bodies there are, by name.
+
+    Raises:
+        PhysicsError: A body is missing here or there, or is another.
+    """
+    names = check_names(arrays, fingerprints)
+    for name, fingerprint in fingerprints.items():
+        if str(arrays.get(f"{name}/fingerprint")) != fingerprint:
+            raise PhysicsError(
+                f"body '{name}' is not the one of the snapshot: its model or the place where "
+                "it starts has changed"
+            )
+    return names
+
+
+def check_names(arrays: Mapping[str, AnyArray], bodies: Collection[str]) -> list[str]:
+    """Check that a saved world has bodies of these names; return them in its order.
+
+    Raises:
+        PhysicsError: One is missing here or there.
+    """
+    names = _texts(arrays, "bodies")
+    if len(set(names)) < len(names):
+        raise PhysicsError("the snapshot names a body twice")
+    missing = [f"'{name}'" for name in names if name not in bodies]
+    if missing:
+        raise PhysicsError(f"the snapshot has bodies that are not here: {', '.join(missing)}")
+    extra = [f"'{name}'" for name in bodies if name not in names]
+    if extra:
+        raise PhysicsError(f"the snapshot lacks bodies that are here: {', '.join(extra)}")
+    return names
+
+
+def check_arrays(given: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]) -> None:
+    """Check names, shapes, types, and that every number is finite.
+
+    Args:
+        given: To be checked.
+        expected: Examples of what they must be like.
+
+    Raises:
+        PhysicsError: One does not fit; the message names it.
+    """
+    for name in expected.keys() - given.keys():
+        raise PhysicsError(f"the snapshot lacks '{name}'")
+    for name in given.keys() - expected.keys():
+        raise PhysicsError(f"the snapshot has '{name}', which means nothing here")
+    for name, like in expected.items():
+        array = given[name]
+        if like.dtype.kind == "U":  # texts are looked at one by one
+            continue
+        if not isinstance(array, np.ndarray) or array.dtype != like.dtype:
+            raise PhysicsError(f"'{name}' of the snapshot is not of type {like.dtype}")
+        if array.shape != like.shape:
+            raise PhysicsError(
+                f"'{name}' of the snapshot has the shape {array.shape}, not {like.shape}"
+            )
+        if not np.all(np.isfinite(array)):
+            raise PhysicsError(f"'{name}' of the snapshot holds a number that is not finite")
+
+
+def _texts(arrays: Mapping[str, AnyArray], name: str) -> list[str]:
+    array = arrays.get(name)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "U" or array.ndim != 1:
+        raise PhysicsError(f"the snapshot lacks '{name}'")
+    return [str(text) for text in array]
