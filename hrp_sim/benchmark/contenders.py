@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from hrp_model.rigid import Array
 
 from ..control import BodyController, JointCommand
 from ..engine import Engine, PhysicsError, PhysicsSettings
-from ..ode import OdeEngine
+from ..engines import make_engine
 from ..sensors import RangeSensor
 from ..simulation import Simulation
 from .plain_c import PlainC
@@ -51,7 +50,7 @@ class EngineRun:
     def __init__(self, scene: Scene, *, at_once: bool = False, engine: str = "ode") -> None:
         self._at_once = at_once
         physics = scene.world.physics
-        self.engine = OdeEngine(physics) if engine == "ode" else _other_engine(engine, physics)
+        self.engine = (make_engine if engine == "ode" else _other_engine)(engine, physics)
         try:
             add_bodies(self.engine, scene)
         except PhysicsError as error:
@@ -180,7 +179,6 @@ def _is_track(kind: JointType) -> bool:
 def _other_engine(name: str, settings: PhysicsSettings) -> Engine:
     """Make an engine that need not be there."""
     try:
-        engines = import_module("hrp_sim.engines")
-        return cast(Engine, engines.make_engine(name, settings))
-    except (ImportError, PhysicsError) as error:
+        return make_engine(name, settings)
+    except PhysicsError as error:
         raise EngineMissingError(str(error)) from None

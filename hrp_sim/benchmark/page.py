@@ -32,6 +32,10 @@ program does the same physics: where it makes its contacts in the engine's order
 same state to the last bit, which is checked before a scene is measured. It reads the state out
 after every step, as the engine does, except beside the engine that takes many steps in one call.
 
+The world solver of the engine may suppose that contacts at rest stick, and saves much work
+(`predict_sticking`, on by default). That is no merit of the binding, so rows with targets are
+measured without; rows that say "sticking supposed" are what users get.
+
 "As the original works" is that program working as Choreonoid's ODE plugin does: a hash space and
 no self-collision for each robot, up to 100 contacts for each pair of shapes and all of them kept,
 no rotor inertia, no joint limits, an ODE body for every link. What else Choreonoid does in a step

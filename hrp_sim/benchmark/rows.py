@@ -16,8 +16,15 @@ REFERENCE = {
     Measured.ENGINE: Measured.PLAIN,
     Measured.SIMULATION: Measured.PLAIN,
     Measured.PYODE: Measured.PLAIN,
+    Measured.ENGINE_STICKING: Measured.PLAIN,
+    Measured.SIMULATION_STICKING: Measured.PLAIN,
     Measured.AT_ONCE: Measured.PLAIN_AT_ONCE,
     Measured.SCAN: Measured.PLAIN_SCAN,
+}
+# What a user gets, sensors read: only WORLD can suppose that contacts stick.
+_AS_USED = {
+    Solver.QUICK: (Measured.SIMULATION,),
+    Solver.WORLD: (Measured.SIMULATION_STICKING,),
 }
 
 
@@ -47,7 +54,7 @@ class Row:
     def judged(self) -> Iterator[tuple[Target, str]]:
         """Yield the row's targets, and whether they are reached."""
         targets = targets_of(self.scene, self.solver or Solver.WORLD, self.measured)
-        if self.to_original and self.measured in (Measured.ENGINE, Measured.SIMULATION):
+        if self.to_original and self.measured in _AS_USED[self.solver or Solver.WORLD]:
             targets = (*targets, AS_ORIGINAL)
         for target in targets:
             value = {

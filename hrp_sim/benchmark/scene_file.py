@@ -13,7 +13,7 @@ from hrp_model import Body
 from hrp_model.devices import ForceSensor
 from hrp_model.rigid import Array
 
-from ..articulation import Articulation, GeomKind, LoopKind
+from ..articulation import Articulation, GeomKind
 from ..config import WorldConfig
 from ..engine import PhysicsError, PhysicsSettings, Placement, Solver
 from ..flatten import flatten
@@ -50,7 +50,9 @@ def write_scene(
     if original:
         physics = replace(physics, cfm=ORIGINAL_CFM, joint_limits=False, self_collision=False)
     names = [entry.placement.name for entry in world.bodies]
-    parts: list[ArrayLike] = [*_settings(physics), original, len(names)]
+    friction, restitution = physics.materials.matrices(physics.friction)
+    parts: list[ArrayLike] = [*_settings(physics), original]
+    parts += [len(friction), friction, restitution, len(names)]
     for entry in world.bodies:
         placement = _of_the_original(entry.placement) if original else entry.placement
         flat = flatten(placement, physics)
@@ -95,12 +97,9 @@ def _watched(body: Body) -> set[int]:
 def _body(
     a: Articulation, drive: JointDrive, watched: set[int], is_kinematic: bool
 ) -> Iterator[ArrayLike]:
-    unknown = set(a.loops.kind.tolist()) - {int(kind) for kind in _LOOPS}
-    unknown_shapes = set(a.geoms.kind.tolist()) - {int(kind) for kind in _SHAPES}
-    if unknown or unknown_shapes:
-        what = "extra joints" if unknown else "shapes"
+    if set(a.geoms.kind.tolist()) - {int(kind) for kind in _SHAPES}:
         name = a.placement.name
-        raise PhysicsError(f"body '{name}': the plain C loop does not know its {what}")
+        raise PhysicsError(f"body '{name}': the plain C program does not know its shapes")
     counts = (a.links.group, a.groups.mass, a.joints.kind, a.loops.kind, a.geoms.kind)
     yield [len(column) for column in counts]
     yield is_kinematic
@@ -113,11 +112,10 @@ def _body(
     yield _joints(a, drive)
     yield _rows(g.R, g.p, g.v, g.w)
     e = a.loops
-    yield _rows(e.kind, e.a, e.b, e.p_a, e.p_b, e.axis)
+    yield _rows(e.kind, e.a, e.b, e.R_a, e.p_a, e.R_b, e.p_b, e.axis)
     yield from _geoms(a)
 
 
-_LOOPS = (LoopKind.BALL, LoopKind.HINGE, LoopKind.FIXED, LoopKind.PISTON)
 _SHAPES = (GeomKind.BOX, GeomKind.SPHERE, GeomKind.CYLINDER, GeomKind.CAPSULE, GeomKind.MESH)
 
 
@@ -128,20 +126,16 @@ def _joints(a: Articulation, drive: JointDrive) -> Array:
         np.where(j.coordinate >= 0, np.append(column, 0.0)[j.coordinate], 0.0)
         for column in (drive.kp, drive.kd, drive.q, drive.dq, drive.effort, a.q)
     ]
-    if any(
-        effort != 0.0 and not kp + kd for kp, kd, effort in zip(*driven[:2], driven[4], strict=True)
-    ):
-        raise PhysicsError(f"body '{a.placement.name}': the plain C loop does not add bare efforts")
     return _rows(
         *(j.kind, j.child, j.parent, j.link, j.coordinate, j.anchor, j.axis, j.lower, j.upper),
-        *(j.effort_lower, j.effort_upper, j.rotor_inertia, *driven),
+        *(j.effort_lower, j.effort_upper, j.rotor_inertia, j.damping, j.friction, *driven),
     )
 
 
 def _geoms(a: Articulation) -> Iterator[ArrayLike]:
     g = a.geoms
     for k, kind in enumerate(g.kind):
-        yield from (kind, g.link[k], g.size[k], g.R[k], g.p[k], g.friction[k])
+        yield from (kind, g.link[k], g.size[k], g.R[k], g.p[k], g.material[k])
         if kind == GeomKind.MESH:
             vertices = g.vertices[g.first_vertex[k] : g.first_vertex[k + 1]]
             triangles = g.triangles[g.first_triangle[k] : g.first_triangle[k + 1]]

@@ -36,6 +36,9 @@ SAME = 1e-9  # [m], what rounding may make of the same physics in so many steps
 class Session:
     """Measures one scene with one solver.
 
+    What is compared with plain C does the same work: no contact is supposed to stick. How
+    fast the engine is when it may suppose so is measured besides.
+
     Args:
         scene: What to step.
         solver: How; a scene whose scanner is measured needs none.
@@ -55,7 +58,9 @@ class Session:
         self, scene: Scene, solver: Solver, program: Path, folder: Path, *, original: bool = False
     ) -> None:
         world = scene.world.with_physics(solver=solver)
-        self._scene = replace(scene, world=world)
+        same_work = replace(world.physics, predict_sticking=False)
+        self._as_set = replace(scene, world=world)
+        self._scene = replace(scene, world=replace(world, physics=same_work))
         self._solver = solver
         self._program = program
         self._file = folder / "scene.bin"
@@ -111,6 +116,9 @@ class Session:
         }
         if scene.sensors:
             makers[Measured.SIMULATION] = lambda: SimulationRun(scene)
+        if self._predicts_sticking():
+            makers[Measured.ENGINE_STICKING] = lambda: EngineRun(self._as_set)
+            makers[Measured.SIMULATION_STICKING] = lambda: SimulationRun(self._as_set)
         if self._has_pyode():
             makers[Measured.PYODE] = lambda: EngineRun(scene, engine="pyode")
         makers[Measured.PLAIN] = lambda: plain(self._file)
@@ -119,6 +127,10 @@ class Session:
         if original:
             makers[Measured.ORIGINAL] = lambda: plain(original)
         return makers
+
+    def _predicts_sticking(self) -> bool:
+        physics = self._as_set.world.physics
+        return physics.predict_sticking and physics.solver is Solver.WORLD
 
     def _has_pyode(self) -> bool:
         try:

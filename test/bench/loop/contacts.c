@@ -59,6 +59,19 @@ static int track(const Tag *tag, const Tag *other, int side, dContact *contact)
     return 1;
 }
 
+static void surface(const Tag *x, const Tag *y, dContact *contact)
+{
+    int pair = x->material * scene.materials + y->material;
+    contact->surface.mode = dContactApprox1;
+    contact->surface.mu = scene.friction[pair];
+    if (scene.restitution[pair] > 0.0) {
+        double pull = fabs(dot(scene.gravity, contact->geom.normal));
+        contact->surface.mode |= dContactBounce;
+        contact->surface.bounce = scene.restitution[pair];
+        contact->surface.bounce_vel = fmax(2.0 * pull * scene.step, 1e-4);
+    }
+}
+
 static void touch(dGeomID a, dGeomID b)
 {
     const Tag *x = dGeomGetData(a), *y = dGeomGetData(b);
@@ -68,8 +81,7 @@ static void touch(dGeomID a, dGeomID b)
         count = reduce(found, count, scene.max_contacts);
     for (int i = 0; i < count; i++) {
         dContact contact = {.geom = found[i]};
-        contact.surface.mode = dContactApprox1;
-        contact.surface.mu = sqrt(x->friction * y->friction);
+        surface(x, y, &contact);
         if (!track(x, y, 0, &contact))
             track(y, x, 1, &contact);
         dJointAttach(dJointCreateContact(scene.world, scene.contacts, &contact), x->group,
@@ -86,8 +98,7 @@ static void touch_unreduced(dGeomID a, dGeomID b)
         return;
     int count = dCollide(a, b, FOUND_BY_ORIGINAL, &contacts[0].geom, sizeof *contacts);
     for (int i = 0; i < count; i++) {
-        contacts[i].surface.mode = dContactApprox1;
-        contacts[i].surface.mu = sqrt(x->friction * y->friction);
+        surface(x, y, &contacts[i]);
         dJointAttach(dJointCreateContact(scene.world, scene.contacts, &contacts[i]), x->group,
                      y->group);
     }

@@ -89,11 +89,11 @@ static void effort_add(const Body *body, const Joint *joint)
 }
 
 /* The gains in a row of their own, bounded; what is not in the middle is added directly. */
-static void bounded_rows(Joint *joint, double rotor, double D)
+static void bounded_rows(Joint *joint, double rotor, double passive, double D)
 {
     double lower = joint->effort_lower, upper = joint->effort_upper;
-    if (rotor > 0.0)
-        row_set(joint, 0, joint->dq, 1.0 / rotor, dInfinity);
+    if (passive > 0.0)
+        row_set(joint, 0, rotor * joint->dq / passive, 1.0 / passive, dInfinity);
     else
         row_set(joint, 0, 0.0, 0.0, 0.0);
     lower = isfinite(lower) ? lower : upper - UNBOUNDED;
@@ -103,24 +103,25 @@ static void bounded_rows(Joint *joint, double rotor, double D)
 }
 
 /* Gains, damping and the rotor of a joint in one row, implicit in the velocity at the end of
- * the step: (rotor / h) (dq' - dq) = base - D dq', D = kd + kp h. */
+ * the step: (rotor / h) (dq' - dq) = base - (D + viscosity) dq', D = kd + kp h. */
 static void drive(const Body *body, Joint *joint)
 {
     double D = joint->kd + joint->kp * scene.step, rotor = joint->rotor / scene.step;
+    double passive = rotor + joint->viscosity;
     joint->damping = D;
     joint->base = joint->effort + joint->kd * joint->dq_aim;
     if (joint->kp > 0.0)
         joint->base += joint->kp * (joint->q_aim - joint->q);
     joint->applied = 0.0;
     if (D > 0.0 && joint->is_bounded) {
-        bounded_rows(joint, rotor, D);
+        bounded_rows(joint, rotor, passive, D);
     } else if (D > 0.0) {
-        double K = rotor + D;
+        double K = passive + D;
         row_set(joint, 0, (rotor * joint->dq + joint->base) / K, 1.0 / K, dInfinity);
         row_set(joint, 1, 0.0, 0.0, 0.0);
     } else {
-        if (rotor > 0.0)
-            row_set(joint, 0, joint->dq, 1.0 / rotor, dInfinity);
+        if (passive > 0.0)
+            row_set(joint, 0, rotor * joint->dq / passive, 1.0 / passive, dInfinity);
         joint->applied = fmin(fmax(joint->base, joint->effort_lower), joint->effort_upper);
     }
     if (joint->applied != 0.0)

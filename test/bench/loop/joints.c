@@ -1,11 +1,11 @@
-/* Joints, motor rows and extra joints of a body, as they are made. */
+/* Joints and their motor rows, as they are made. */
 #include "loop.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Express a point or a direction of the world in a group's frame. */
-static void into(double out[3], dBodyID group, const double in[3], int is_point)
+void into(double out[3], dBodyID group, const double in[3], int is_point)
 {
     double from[3] = {in[0], in[1], in[2]};
     memcpy(out, from, sizeof from);
@@ -16,7 +16,7 @@ static void into(double out[3], dBodyID group, const double in[3], int is_point)
     unrotate(out, dBodyGetRotation(group), from);
 }
 
-static dJointID hinge(dBodyID a, dBodyID b, const double p[3], const double axis[3])
+dJointID hinge(dBodyID a, dBodyID b, const double p[3], const double axis[3])
 {
     dJointID joint = dJointCreateHinge(scene.world, 0);
     dJointAttach(joint, a, b);
@@ -33,7 +33,7 @@ static dJointID slider(dBodyID a, dBodyID b, const double axis[3])
     return joint;
 }
 
-static dJointID fixed(dBodyID a, dBodyID b)
+dJointID fixed(dBodyID a, dBodyID b)
 {
     dJointID joint = dJointCreateFixed(scene.world, 0);
     dJointAttach(joint, a, b);
@@ -41,28 +41,30 @@ static dJointID fixed(dBodyID a, dBodyID b)
     return joint;
 }
 
-static dJointID motor(int kind, dBodyID a, dBodyID b, const double axis[3])
+static dJointID motor(const Joint *joint, dBodyID a, dBodyID b, const double axis[3])
 {
-    dJointID joint;
-    if (kind == HINGE) {
-        joint = dJointCreateAMotor(scene.world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetAMotorNumAxes(joint, 2);
-        for (int row = 0; row < 2; row++)
-            dJointSetAMotorAxis(joint, row, 1, axis[0], axis[1], axis[2]);
-    } else {
-        joint = dJointCreateLMotor(scene.world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetLMotorNumAxes(joint, 2);
-        for (int row = 0; row < 2; row++)
-            dJointSetLMotorAxis(joint, row, 1, axis[0], axis[1], axis[2]);
+    int rows = joint->friction > 0.0 ? 3 : 2, is_hinge = joint->kind == HINGE;
+    dJointID motor = is_hinge ? dJointCreateAMotor(scene.world, 0)
+                              : dJointCreateLMotor(scene.world, 0);
+    dJointAttach(motor, a, b);
+    (is_hinge ? dJointSetAMotorNumAxes : dJointSetLMotorNumAxes)(motor, rows);
+    for (int row = 0; row < rows; row++)
+        (is_hinge ? dJointSetAMotorAxis : dJointSetLMotorAxis)(motor, row, 1, axis[0], axis[1],
+                                                               axis[2]);
+    if (rows == 3) { /* Coulomb friction holds the joint still, with no more than it has */
+        void (*set)(dJointID, int, dReal) = is_hinge ? dJointSetAMotorParam : dJointSetLMotorParam;
+        set(motor, dParamGroup3 + dParamVel, 0.0);
+        set(motor, dParamGroup3 + dParamCFM, 0.0);
+        set(motor, dParamGroup3 + dParamFMax, joint->friction);
     }
-    return joint;
+    return motor;
 }
 
 static void joint_numbers(Joint *joint)
 {
     joint->rotor = number();
+    joint->viscosity = number();
+    joint->friction = number();
     joint->kp = number();
     joint->kd = number();
     joint->q_aim = number();
@@ -104,11 +106,12 @@ static void joint_read(Body *body, Joint *joint)
     } else {
         joint->joint = fixed(a, b);
     }
-    int has_gains = joint->kp > 0.0 || joint->kd > 0.0, has_row = joint->rotor > 0.0 || has_gains;
+    int has_gains = joint->kp > 0.0 || joint->kd > 0.0;
+    int has_row = has_gains || joint->rotor + joint->viscosity + joint->friction > 0.0;
     if (has_gains && (isfinite(joint->effort_lower) || isfinite(joint->effort_upper)))
         scene.bounded = 1;
     if (joint->kind != FIXED && has_row && !scene.original)
-        joint->motor = motor(joint->kind, a, b, axis);
+        joint->motor = motor(joint, a, b, axis);
     if (body->link[joint->link].watched) {
         dJointSetFeedback(joint->joint, &joint->feedback);
         if (joint->motor)
@@ -124,49 +127,4 @@ void joints_create(Body *body)
     body->effort = array(body->joints, sizeof(double));
     for (int j = 0; j < body->joints; j++)
         joint_read(body, &body->joint[j]);
-}
-
-/* Read the point of an extra joint; returns the group that it lies on. */
-static dBodyID loop_end(const Body *body, int group, double p[3])
-{
-    double local[3];
-    numbers(local, 3);
-    memcpy(p, local, sizeof local);
-    if (group < 0)
-        return NULL;
-    rotate(p, dBodyGetRotation(body->group[group]), local);
-    for (int i = 0; i < 3; i++)
-        p[i] += dBodyGetPosition(body->group[group])[i];
-    return body->group[group];
-}
-
-void loop_create(const Body *body)
-{
-    int kind = integer(), on_a = integer(), on_b = integer();
-    double p_a[3], p_b[3], local[3], axis[3], back[3];
-    dBodyID a = loop_end(body, on_a, p_a), b = loop_end(body, on_b, p_b), moved = b ? b : a;
-    numbers(local, 3);
-    memcpy(axis, local, sizeof axis);
-    if (a)
-        rotate(axis, dBodyGetRotation(a), local);
-    const double *p = b ? p_a : p_b, *from = b ? p_b : p_a;
-    memcpy(back, dBodyGetPosition(moved), sizeof back);
-    dBodySetPosition(moved, back[0] + p[0] - from[0], back[1] + p[1] - from[1],
-                     back[2] + p[2] - from[2]);
-    dJointID joint;
-    if (kind == LOOP_BALL) {
-        joint = dJointCreateBall(scene.world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetBallAnchor(joint, p[0], p[1], p[2]);
-    } else if (kind == LOOP_HINGE) {
-        hinge(a, b, p, axis);
-    } else if (kind == LOOP_PISTON) {
-        joint = dJointCreatePiston(scene.world, 0);
-        dJointAttach(joint, a, b);
-        dJointSetPistonAnchor(joint, p[0], p[1], p[2]);
-        dJointSetPistonAxis(joint, axis[0], axis[1], axis[2]);
-    } else {
-        fixed(a, b);
-    }
-    dBodySetPosition(moved, back[0], back[1], back[2]);
 }

@@ -12,29 +12,34 @@
 
 enum { FOUND = 128, FOUND_BY_ORIGINAL = 100 };
 enum { FIXED, HINGE, SLIDER };
-enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON };
+enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { BOX, SPHERE, CYLINDER, CAPSULE, MESH };
 enum { NEVER, ALWAYS, UNLESS_OVERLAPPING };
 
 /* What a geom carries; order is its place among the shapes of its body that move, or that
  * stand still. */
 typedef struct {
-    int body, link, standing, order;
+    int body, link, standing, order, material;
     dBodyID group;
-    double friction;
 } Tag;
 
 typedef struct {
     int kind, child, parent, link, coordinate, turns;
     dJointID joint, motor;
     double axis[3], anchor[3], parent_anchor[3]; /* in the child's and the parent's frame */
-    double lower, upper, effort_lower, effort_upper, rotor;
+    double lower, upper, effort_lower, effort_upper, rotor, viscosity, friction;
     double kp, kd, q_aim, dq_aim, effort;
     double q, dq, q_saved, dq_saved;
     double base, damping, applied; /* effort at the end of the step: base - damping dq */
     int is_on[2], is_bounded, was_bounded, has_exceeded;
     dJointFeedback feedback, motor_feedback;
 } Joint;
+
+typedef struct {
+    int kind;
+    dBodyID a, b;
+    double R_a[9], p_a[3], R_b[9], p_b[3], axis[3], across[3]; /* in the frames of a and b */
+} Loop;
 
 typedef struct {
     int group, watched;
@@ -51,12 +56,13 @@ typedef struct {
 } State;
 
 typedef struct {
-    int links, groups, joints;
+    int links, groups, joints, loops;
     Link *link;
     LinkMotion *motion;
     dBodyID *group;
     State *saved;
     Joint *joint;
+    Loop *loop;
     double *q, *dq, *effort;
     int *allowed;
     dSpaceID space;
@@ -64,14 +70,16 @@ typedef struct {
 
 typedef struct {
     dWorldID world;
-    dSpaceID all, standing;
+    dSpaceID all, standing, untouched; /* the last only stops rays */
     dJointGroupID contacts;
     Body *body;
     int bodies, max_contacts, quick, self_collision, joint_limits;
     int bounded;  /* whether efforts have ranges */
     int original; /* work as the original plugin does */
     int ordered;  /* make the contacts in the engine's order, to compare trajectories */
-    double step;
+    double step, gravity[3];
+    int materials; /* friction and restitution have a row and a column for each */
+    double *friction, *restitution;
     int rays, ray_body;
     double *ray_origin, *ray_direction, *ray_distance, ray_reach;
 } Scene;
@@ -86,9 +94,13 @@ double number(void);
 int integer(void);
 void matrix(dMatrix3 R);
 
-/* joints.c, shapes.c */
+/* joints.c, extra.c, shapes.c */
 void joints_create(Body *body);
-void loop_create(const Body *body);
+void into(double out[3], dBodyID group, const double in[3], int is_point);
+dJointID hinge(dBodyID a, dBodyID b, const double p[3], const double axis[3]);
+dJointID fixed(dBodyID a, dBodyID b);
+void loop_create(Body *body, Loop *loop);
+void loops_hold(const Body *body);
 void geom_create(int of_body, int order[2]);
 
 /* drives.c, contacts.c, motion.c */

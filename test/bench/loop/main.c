@@ -20,6 +20,8 @@ static void attempt(void)
 {
     for (int i = 0; i < scene.bodies; i++)
         joints_drive(&scene.body[i]);
+    for (int i = 0; i < scene.bodies; i++)
+        loops_hold(&scene.body[i]);
     contacts_create();
     if (scene.quick)
         dWorldQuickStep(scene.world, scene.step);

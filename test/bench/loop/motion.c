@@ -98,6 +98,7 @@ void rays_cast(void)
         Beam beam = {ray, scene.ray_reach};
         dGeomRaySet(ray, o[0], o[1], o[2], d[0], d[1], d[2]);
         dSpaceCollide2(ray, (dGeomID)scene.all, &beam, ray_near);
+        dSpaceCollide2(ray, (dGeomID)scene.untouched, &beam, ray_near);
         scene.ray_distance[n] = beam.nearest < scene.ray_reach ? beam.nearest : (double)INFINITY;
     }
 }

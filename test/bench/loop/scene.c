@@ -59,7 +59,7 @@ static void place(dBodyID group)
 
 static void settings_read(void)
 {
-    double g[3];
+    double *g = scene.gravity;
     scene.step = number();
     scene.quick = integer();
     numbers(g, 3);
@@ -76,6 +76,11 @@ static void settings_read(void)
     scene.self_collision = integer();
     dRandSetSeed((unsigned long)number());
     scene.original = integer();
+    scene.materials = integer();
+    scene.friction = array(scene.materials * scene.materials, sizeof(double));
+    scene.restitution = array(scene.materials * scene.materials, sizeof(double));
+    numbers(scene.friction, scene.materials * scene.materials);
+    numbers(scene.restitution, scene.materials * scene.materials);
 }
 
 static void links_read(Body *body)
@@ -137,7 +142,8 @@ static void body_read(int of_body)
     body->links = integer();
     body->groups = integer();
     body->joints = integer();
-    int loops = integer(), geoms = integer(), is_kinematic = integer();
+    body->loops = integer();
+    int geoms = integer(), is_kinematic = integer();
     body->allowed = array(body->links * body->links, sizeof(int));
     for (int i = 0; i < body->links * body->links; i++)
         body->allowed[i] = integer();
@@ -145,8 +151,9 @@ static void body_read(int of_body)
     groups_read(body, is_kinematic);
     joints_create(body);
     groups_start(body);
-    for (int i = 0; i < loops; i++)
-        loop_create(body);
+    body->loop = array(body->loops, sizeof *body->loop);
+    for (int i = 0; i < body->loops; i++)
+        loop_create(body, &body->loop[i]);
     body->space = space_of(geoms);
     for (int k = 0; k < geoms; k++)
         geom_create(of_body, order);
@@ -177,6 +184,7 @@ void scene_read(const char *path)
     settings_read();
     scene.all = scene.original ? dHashSpaceCreate(0) : dSimpleSpaceCreate(0);
     scene.standing = dSimpleSpaceCreate(scene.all);
+    scene.untouched = dSimpleSpaceCreate(0);
     scene.contacts = dJointGroupCreate(0);
     scene.bodies = integer();
     scene.body = array(scene.bodies, sizeof *scene.body);

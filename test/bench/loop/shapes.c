@@ -42,18 +42,19 @@ static dGeomID shape_read(dSpaceID space, int kind, const double size[3])
 void geom_create(int of_body, int order[2])
 {
     Body *body = &scene.body[of_body];
-    double size[3], p[3], friction;
+    double size[3], p[3];
     dMatrix3 R;
     int kind = integer(), link = integer(), group = body->link[link].group;
     numbers(size, 3);
     matrix(R);
     numbers(p, 3);
-    friction = number();
-    int standing = group < 0;
+    int material = integer(), standing = group < 0;
     dSpaceID space = standing && !scene.original ? scene.standing : body->space;
+    if (material < 0)
+        space = scene.untouched;
     dGeomID geom = shape_read(space, kind, size);
     Tag *tag = array(1, sizeof *tag);
-    *tag = (Tag){of_body, link, standing, order[standing]++, NULL, friction};
+    *tag = (Tag){of_body, link, standing, order[standing]++, material, NULL};
     dGeomSetData(geom, tag);
     if (standing) {
         dGeomSetPosition(geom, p[0], p[1], p[2]);
