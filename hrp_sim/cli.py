@@ -103,7 +103,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         help="default: both",
     )
     bench.add_argument(
-        "--duration", type=_positive, default=1.0, metavar="S", help="simulated, a run"
+        "--duration", type=_positive, default=1.0, metavar="S", help="simulated, a run, at least"
     )
     bench.add_argument(
         "--runs", type=_count, default=5, metavar="N", help="interleaved runs of each"

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import ceil
 from statistics import quantiles
 
 from .contenders import Contender
 from .targets import Measured
 
 SLICES = 10  # that a run is cut into, so that what disturbs one slice disturbs few ratios
+LEAST_SLICE = 0.02  # [s], so that it matters little whose caches the one before has emptied
 
 Makers = Mapping[Measured, Callable[[], Contender]]
 Times = dict[Measured, list[float]]
@@ -50,7 +52,11 @@ def on_one_core() -> Iterator[None]:
 
 
 def take_turns(
-    makers: Makers, steps: int, runs: int, on_run: Callable[[], None] = lambda: None
+    makers: Makers,
+    steps: int,
+    runs: int,
+    on_run: Callable[[], None] = lambda: None,
+    least: float = LEAST_SLICE,
 ) -> Times:
     """Let all step the same scene, slice by slice, run by run.
 
@@ -58,9 +64,10 @@ def take_turns(
 
     Args:
         makers: Make the contenders.
-        steps: Of one run, in all.
+        steps: Of one run, in all; more where slices would be too short.
         runs: How many.
         on_run: Called after each run.
+        least: CPU time that a slice takes at least, in [s].
 
     Returns:
         CPU times of a step, in [us], for each slice.
@@ -74,8 +81,9 @@ def take_turns(
             for name, make in makers.items():
                 contenders[name] = make()
                 stack.callback(contenders[name].close)
-            for contender in contenders.values():
-                contender.advance(size)
+            warm = [contender.advance(size) for contender in contenders.values()]
+            if run == 0:
+                size = max(size, ceil(least * size / max(min(warm), 1e-9)))
             for k in range(slices):
                 for name in _in_turn(list(contenders), run + k):
                     times[name].append(contenders[name].advance(size) / size * 1e6)

@@ -23,7 +23,7 @@ own machine: ratios say more than microseconds.
 | ODE | {ode} |
 | compiler of the plain C program | {compiler} |
 | Python, numpy | {python}, {numpy} |
-| runs | {runs} of {duration:g} simulated seconds for each scene and solver |
+| runs | {runs} of {duration:g} simulated seconds or more for each scene and solver |
 
 The same scene is stepped by everybody in turns, a tenth of a run at a time, on one core; times
 are CPU times. A ratio is the median, over all these slices, of the time taken to that of a

@@ -301,11 +301,15 @@ def test_everybody_takes_the_same_steps_in_turn():
             calls.append((self.name, "closed"))
 
     makers = {m: lambda m=m: Counting(m) for m in (Measured.ENGINE, Measured.PLAIN)}
-    times = take_turns(makers, steps=50, runs=2)
+    times = take_turns(makers, steps=50, runs=2, least=0.0)
     assert {len(t) for t in times.values()} == {20}
     assert times[Measured.ENGINE] == pytest.approx([1.0] * 20)
     assert calls.count((Measured.ENGINE, 5)) == calls.count((Measured.PLAIN, 5)) == 22
     assert calls.count((Measured.PLAIN, "closed")) == 2
+    assert {steps for _, steps in calls if steps != "closed"} == {5}
+    calls.clear()
+    take_turns(makers, steps=50, runs=1, least=20e-6)
+    assert [steps for _, steps in calls] == [5, 5] + [20] * 20 + ["closed"] * 2
     # Nobody always goes first.
     assert {calls[2][0], calls[4][0]} == {Measured.ENGINE, Measured.PLAIN}
 
