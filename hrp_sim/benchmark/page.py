@@ -33,7 +33,7 @@ same state to the last bit, which is checked before a scene is measured. It read
 after every step, as the engine does, except beside the engine that takes many steps in one call.
 
 The world solver of the engine may suppose that contacts at rest stick, and saves much work
-(`predict_sticking`, on by default). That is no merit of the binding, so rows with targets are
+(`predict_sticking`, on by default). That is no merit of the binding, so ratios with targets are
 measured without; rows that say "sticking supposed" are what users get.
 
 "As the original works" is that program working as Choreonoid's ODE plugin does: a hash space and
