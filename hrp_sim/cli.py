@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from hrp_model import ModelError
 
+from .benchmark.names import ALL, SCENE_NAMES
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import ENGINES
 
@@ -120,16 +121,59 @@ def _parser() -> argparse.ArgumentParser:
         help="explain every code of a warning about a world, and exit; those about models are "
         "explained by hrp-model check --list-codes",
     )
-    bench = commands.add_parser("bench", help="measure the speed of this machine, as ratios")
-    bench.add_argument("model", type=Path, nargs="?", help="default: the package's humanoid")
-    bench.add_argument("--solver", choices=[s.value for s in Solver], default=Solver.WORLD.value)
+    _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
+    return parser
+
+
+def _add_bench(bench: argparse.ArgumentParser) -> None:
+    bench.description = "Measure the engine beside the same scenes in plain C, in turns."
     bench.add_argument(
-        "--duration", type=_positive, default=2.0, metavar="S", help="simulated, a run"
+        "files", type=Path, nargs="*", metavar="FILE", help="model, limp on a floor, or world, limp"
+    )
+    bench.add_argument(
+        "--scene",
+        action="append",
+        default=[],
+        choices=[ALL, *SCENE_NAMES],
+        help="may be repeated; default: all, or none when there are files",
+    )
+    bench.add_argument(
+        "--solver",
+        action="append",
+        default=[],
+        choices=[s.value for s in Solver],
+        help="default: both",
+    )
+    bench.add_argument(
+        "--duration", type=_positive, default=1.0, metavar="S", help="simulated, a run, at least"
     )
     bench.add_argument(
         "--runs", type=_count, default=5, metavar="N", help="interleaved runs of each"
     )
-    return parser
+    bench.add_argument(
+        "--original",
+        action="store_true",
+        help="step the files also the way Choreonoid's ODE plugin does",
+    )
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    bench.add_argument("--markdown", type=Path, metavar="FILE", help="write docs/performance.md")
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from .benchmark.command import BenchOptions, bench
+
+    return bench(
+        BenchOptions(
+            files=options.files,
+            scenes=options.scene,
+            solvers=options.solver,
+            duration=options.duration,
+            runs=options.runs,
+            original=options.original,
+            json=options.json,
+            markdown=options.markdown,
+        )
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -146,11 +190,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error("--listen needs --ros")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
+    elif options.original and not options.files:
+        parser.error("--original needs files")
     try:
         if options.command == "bench":
-            from .bench import bench
-
-            return bench(options.model, options.solver, options.duration, options.runs)
+            return _bench(options)
         from .run import run
 
         return run(options)

@@ -4,22 +4,40 @@
 #include <math.h>
 
 typedef struct {
-    double origin[3], direction[3], inverse[3];
+    double origin[3], inverse[3];
+    int entry[3], exit[3]; /* the numbers of a box that are met first and last */
     double nearest;
 } Ray;
 
-/* Whether a ray meets a box nearer than what it has met: slab by slab. */
-static int ray_meets_box(const Ray *ray, const dReal box[6])
+static void ray_aim(Ray *ray, const double origin[3], const double direction[3])
+{
+    for (int i = 0; i < 3; i++) {
+        ray->origin[i] = origin[i];
+        ray->inverse[i] = 1.0 / direction[i];
+        int is_backward = ray->inverse[i] < 0.0; /* also for -0.0 */
+        ray->entry[i] = 2 * i + is_backward;
+        ray->exit[i] = 2 * i + !is_backward;
+    }
+}
+
+/* Whether a ray meets a box nearer than what it has met: slab by slab.
+ *
+ * A ray that lies in the face of a box gives NaN, which no comparison takes for a bound.
+ */
+static inline int ray_meets_box(const Ray *ray, const dReal box[6])
 {
     double near = 0.0, far = ray->nearest;
     for (int i = 0; i < 3; i++) {
-        double a = (box[2 * i] - ray->origin[i]) * ray->inverse[i];
-        double b = (box[2 * i + 1] - ray->origin[i]) * ray->inverse[i];
-        /* fmin and fmax pass over the NaN of a ray that lies in the face of a box. */
-        near = fmax(near, fmin(a, b));
-        far = fmin(far, fmax(a, b));
+        double in = (box[ray->entry[i]] - ray->origin[i]) * ray->inverse[i];
+        double out = (box[ray->exit[i]] - ray->origin[i]) * ray->inverse[i];
+        if (in > near)
+            near = in;
+        if (out < far)
+            far = out;
+        if (near > far)
+            return 0;
     }
-    return near <= far;
+    return 1;
 }
 
 static void ray_meet(World *world, Ray *ray, const GeomSet *set)
@@ -46,11 +64,7 @@ static void cast(World *world, const double *origins, const double *directions, 
     for (Py_ssize_t n = 0; n < count; n++) {
         Ray ray = {.nearest = max_distance};
         const double *o = origins + 3 * n, *d = directions + 3 * n;
-        for (int i = 0; i < 3; i++) {
-            ray.origin[i] = o[i];
-            ray.direction[i] = d[i];
-            ray.inverse[i] = 1.0 / d[i];
-        }
+        ray_aim(&ray, o, d);
         dGeomRaySet(world->ray, o[0], o[1], o[2], d[0], d[1], d[2]);
         for (int i = 0; i < world->count; i++) {
             if (world->bodies[i]->id == ignored)

@@ -1,65 +1,329 @@
-"""The bench compares two programs that simulate the same."""
+"""The bench compares programs that simulate the same, and says what it found."""
 
+import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from paths import MODELS
 from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, floor, lone, moving, placed, root
 
-from hrp_model.body import Body
+from hrp_model.body import Body, ExtraJoint, ExtraJointType
+from hrp_model.body import Range as JointRange
 from hrp_model.geometry import Box, Capsule, Sphere
 from hrp_model.tessellate import mesh_of
-from hrp_sim import bench
+from hrp_sim.benchmark import plain_c
+from hrp_sim.benchmark.contenders import EngineRun, ScannerRun
+from hrp_sim.benchmark.measure import Ratio, take_turns
+from hrp_sim.benchmark.names import SCENE_NAMES
+from hrp_sim.benchmark.plain_c import BenchError, PlainC, compile_loop
+from hrp_sim.benchmark.scene_file import write_scene
+from hrp_sim.benchmark.scenes import Scene, make_scene
+from hrp_sim.benchmark.session import Session
+from hrp_sim.benchmark.targets import Measured, Quantity, Target
+from hrp_sim.cli import main
 from hrp_sim.config import BodyEntry, WorldConfig
-from hrp_sim.engine import Solver
+from hrp_sim.control import HOLD, LIMP
+from hrp_sim.engine import PhysicsSettings, Solver
+from hrp_sim.materials import ContactMaterial, MaterialTable, material_pair
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+STEPPED = [name for name in SCENE_NAMES if name != "scan"]
+SAME = 1e-12  # [m]; on x86 nothing differs at all
+HUMANOID = MODELS / "humanoid" / "humanoid.body"
 
 
 @pytest.fixture(scope="module")
-def loop(tmp_path_factory):
-    return bench.compile_loop(bench.LOOP_SOURCE, tmp_path_factory.mktemp("bench"))
+def program(tmp_path_factory):
+    return compile_loop(tmp_path_factory.mktemp("bench"))
 
 
-def scene():
+def tie(kind, a, b, axis, X_AJ, X_BJ):
+    return ExtraJoint(type=kind, links=(a, b), axis=axis, X_AJ=X_AJ, X_BJ=X_BJ)
+
+
+def mixed_scene(control):
+    """Balls of two materials, a mesh, and a leg with all that joints may have, above a floor."""
     limb = (placed(Box(np.array([0.1, 0.1, 0.4])), at(z=-0.2)),)
+    weak = {"effort": JointRange(-6.0, 4.0), "position": JointRange(-0.4, 0.2)}
+    rough = {"damping": 0.02, "friction": 0.1}
     links = (
         root(free=True, mass=5.0, inertia=np.eye(3) * 0.1, collision=(placed(Capsule(0.1, 0.2)),)),
-        child("LEG", "BASE", REVOLUTE, X, X_PL=at(z=-0.2), collision=limb, rotor=0.05),
-        child("TOE", "LEG", PRISMATIC, Z, X_PL=at(z=-0.4), collision=limb, rotor=0.5),
+        child("LEG", "BASE", REVOLUTE, X, X_PL=at(z=-0.2), collision=limb, rotor=0.05, **weak),
+        child("TOE", "LEG", PRISMATIC, Z, X_PL=at(z=-0.4), collision=limb, rotor=0.5, **rough),
+        child("ARM", "BASE", REVOLUTE, X, X_PL=at(y=0.3), rotor=0.01, **rough),
+        child("HAND", "ARM", REVOLUTE, X, X_PL=at(y=0.2)),
+        child("P", "BASE", REVOLUTE, X, X_PL=at(x=0.3)),
+        child("Q", "BASE", REVOLUTE, X, X_PL=at(x=0.3, y=0.1)),
+        child("S", "BASE", REVOLUTE, X, X_PL=at(x=-0.3)),
+    )
+    kind = ExtraJointType
+    ties = (
+        tie(kind.BALL, "HAND", "BASE", Z, at(z=-0.2), at(y=0.5, z=-0.2)),
+        tie(kind.XY, "P", "Q", X, at(z=-0.2), at(y=-0.1, z=-0.2)),
+        tie(kind.Z, "S", "BASE", Z, at(y=0.2), at(x=-0.3, y=0.2)),
     )
     crate = lone(placed(mesh_of(Box(np.full(3, 0.2)))), name="crate")
+    ball = lone(placed(Sphere(0.1)), name="ball")
+    rubber = replace(ball.links[0], contact_material="Rubber")
+    leg = Body(name="leg", links=links, extra_joints=ties)
     bodies = (
         floor(),
-        moving(lone(placed(Sphere(0.1)), name="ball"), at(1.0, 0.0, 0.1)),
+        moving(ball, at(1.0, 0.0, 0.1)),
+        moving(replace(ball, links=(rubber,)), at(2.0, 0.0, 0.3), name="rubber ball"),
         moving(crate, at(-1.0, 0.0, 0.1)),
-        moving(Body(name="leg", links=links), at(z=1.2)),
+        moving(leg, at(z=1.2), q=np.array([0.1, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0])),
     )
-    return WorldConfig(bodies=tuple(BodyEntry(placement=p) for p in bodies))
+    bounces = {material_pair("Rubber", "Default"): ContactMaterial(friction=0.3, restitution=0.8)}
+    physics = PhysicsSettings(materials=MaterialTable(pairs=bounces))
+    entries = tuple(BodyEntry(placement=p, control=control) for p in bodies)
+    world = WorldConfig(physics=physics, bodies=entries)
+    return Scene(name="mixed", what="many things", world=world)
+
+
+def with_solver(scene, solver):
+    """Return the scene for a solver; plain C knows no contact that sticks."""
+    world = scene.world.with_physics(solver=solver)
+    physics = replace(world.physics, predict_sticking=False)
+    return replace(scene, world=replace(world, physics=physics))
+
+
+def beside_plain_c(scene, program, folder, **options):
+    """Return the engine and the plain C program, before the first step."""
+    engine = EngineRun(scene)
+    drives = {name: s.drive for name, s in engine.engine.state.bodies.items()}
+    write_scene(scene.world, drives, folder / "scene.bin", **options)
+    return engine, PlainC(program, folder / "scene.bin", ordered=True)
+
+
+def difference(engine, plain, steps):
+    """Step both; return by how far any link is elsewhere, in [m]."""
+    assert engine.advance(steps) > 0.0 < plain.advance(steps)
+    return np.abs(engine.positions() - plain.positions()).max()
 
 
 @needs_compiler
 @pytest.mark.parametrize("solver", list(Solver))
-def test_engine_and_plain_c_end_in_the_same_place(solver, loop, tmp_path):
-    world = scene().with_physics(solver=solver)
-    bench.write_scene(world, tmp_path / "scene.txt")
-    for steps in (100, 300):
-        engine = bench.run_engine(world, steps)
-        plain = bench.run_loop(loop, tmp_path / "scene.txt", steps)
-        assert engine.height == pytest.approx(plain.height, abs=2e-6)
-        assert engine.step_us > 0.0 < plain.step_us
+@pytest.mark.parametrize("name", STEPPED)
+def test_every_scene_ends_where_plain_c_ends(name, solver, program, tmp_path):
+    scene = with_solver(make_scene(name), solver)
+    engine, plain = beside_plain_c(scene, program, tmp_path)
+    start = engine.positions()
+    assert difference(engine, plain, 20) <= SAME
+    assert difference(engine, plain, 60) <= SAME
+    assert np.abs(engine.positions() - start).max() > 1e-6
+    plain.close()
 
 
 @needs_compiler
-def test_the_command_prints_a_table(capsys):
-    assert bench.bench(MODELS / "humanoid" / "humanoid.body", "world", 0.01, 1) == 0
+@pytest.mark.parametrize("solver", list(Solver))
+@pytest.mark.parametrize("control", [HOLD, LIMP], ids=["hold", "limp"])
+def test_all_kinds_of_shapes_and_joints_do(control, solver, program, tmp_path):
+    scene = with_solver(mixed_scene(control), solver)
+    engine, plain = beside_plain_c(scene, program, tmp_path)
+    highest, is_bounded = 0.0, False
+    for _ in range(40):
+        assert difference(engine, plain, 10) <= SAME
+        bodies = engine.engine.state.bodies
+        highest = max(highest, bodies["rubber ball"].motion.v[0, 2])
+        is_bounded |= bodies["leg"].motion.effort[0] in (-6.0, 4.0)
+    assert highest > 0.5
+    assert is_bounded == (control is HOLD)
+    plain.close()
+
+
+@needs_compiler
+def test_contacts_in_any_order_are_the_same_physics(program, tmp_path):
+    engine, plain = beside_plain_c(with_solver(mixed_scene(LIMP), Solver.WORLD), program, tmp_path)
+    plain.close()
+    plain = PlainC(program, tmp_path / "scene.bin")
+    assert difference(engine, plain, 300) <= 2e-6
+    plain.close()
+
+
+@needs_compiler
+def test_both_see_the_same_along_every_ray(program, tmp_path):
+    session = Session(make_scene("scan"), Solver.WORLD, program, tmp_path)
+    session.check()
+    scanner, plain = ScannerRun(make_scene("scan")), PlainC(program, tmp_path / "scene.bin")
+    assert scanner.advance(3) > 0.0 < plain.scan(3)
+    seen = plain.distances()
+    assert seen.shape == (721,)
+    assert 300 < np.isfinite(seen).sum() < 721
+    np.testing.assert_allclose(scanner.distances(), seen, rtol=0.0, atol=SAME)
+    plain.close()
+    scanner.close()
+
+
+@needs_compiler
+@pytest.mark.parametrize("solver", list(Solver))
+def test_the_original_falls_as_fast(solver, program, tmp_path):
+    """Without rotors, limits and contacts there is nothing that it does otherwise."""
+    links = (
+        root(free=True, mass=2.0),
+        child("A", "BASE", REVOLUTE, X, X_PL=at(y=0.2)),
+        child("B", "A", REVOLUTE, Z, X_PL=at(y=0.2)),
+    )
+    chain = moving(Body(name="chain", links=links), at(z=5.0), dq=np.array([1.0, -2.0]))
+    world = WorldConfig(bodies=(BodyEntry(placement=chain, control=LIMP),))
+    scene = with_solver(Scene(name="fall", what="falls", world=world), solver)
+    engine, plain = beside_plain_c(scene, program, tmp_path, original=True)
+    assert difference(engine, plain, 200) < (1e-8 if solver is Solver.WORLD else 1e-3)
+    plain.close()
+
+
+@needs_compiler
+def test_the_original_stands_on_its_floor(program, tmp_path):
+    """More contacts, no rotors: another fall, but the same floor below."""
+    engine, plain = beside_plain_c(
+        with_solver(make_scene("pile"), Solver.WORLD), program, tmp_path, original=True
+    )
+    assert difference(engine, plain, 50) < 0.01
+    plain.close()
+
+
+@needs_compiler
+def test_another_scene_is_noticed(program, tmp_path):
+    session = Session(make_scene("arm"), Solver.WORLD, program, tmp_path)
+    session.check()
+    numbers = np.fromfile(tmp_path / "scene.bin")
+    numbers[4] *= 1.01  # gravity
+    numbers.tofile(tmp_path / "scene.bin")
+    with pytest.raises(BenchError, match=r"scene 'arm', world solver: .* differ"):
+        session.check()
+    numbers[:100].tofile(tmp_path / "scene.bin")
+    with pytest.raises(BenchError, match="the scene ends too early"):
+        session.check()
+
+
+@needs_compiler
+def test_the_command_prints_tables_and_writes_files(capsys, tmp_path):
+    written, page = tmp_path / "out.json", tmp_path / "page.md"
+    arguments = ["--duration", "0.01", "--runs", "1", "--json", written, "--markdown", page]
+    scenes = ["--scene", "arm", "--scene", "scan", "--solver", "world", "--original"]
+    assert main(["bench", str(HUMANOID), *map(str, [*scenes, *arguments])]) == 0
     printed = capsys.readouterr().out
-    assert "plain C" in printed
-    assert "humanoid.body, world solver" in printed
+    for words in ("arm, world solver", "scan", "humanoid.body, world solver", "plain C"):
+        assert words in printed
+    content = json.loads(written.read_text())
+    assert content["schema"] == 1
+    assert set(content) == {"schema", "machine", "duration_s", "runs", "rows"}
+    assert set(content["machine"]) == {
+        *("processor", "cores", "system", "ode", "compiler", "python", "numpy"),
+    }
+    for row in content["rows"]:
+        assert set(row) == {
+            *("scene", "what", "solver", "measured", "us", "real_time_factor", "ratio"),
+            *("ratio_to_original", "targets"),
+        }
+        assert row["us"] > 0.0
+    rows = {(row["scene"], row["measured"]): row for row in content["rows"]}
+    step = rows["arm", Measured.ENGINE.value]
+    assert set(step["ratio"]) == {"median", "low", "high"}
+    assert step["ratio"]["low"] <= step["ratio"]["median"] <= step["ratio"]["high"]
+    assert step["real_time_factor"] == pytest.approx(1000.0 / step["us"])
+    assert [t["quantity"] for t in step["targets"]] == ["ratio", "real-time factor"]
+    assert rows["scan", Measured.SCAN.value]["real_time_factor"] is None
+    limp = rows["humanoid.body", Measured.SIMULATION_STICKING.value]
+    assert limp["ratio_to_original"]["median"] > 0.0
+    assert ("humanoid.body", Measured.ORIGINAL.value) in rows
+    text = page.read_text()
+    assert content["machine"]["processor"] in text
+    assert "| arm | world | engine, 1 step a call | ratio <= 1.1, very good 1.03 |" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--scene", "moon"], "invalid choice: 'moon'"),
+        (["--runs", "0"], "must be a whole number, 1 or greater"),
+        (["--duration", "nan"], "must be a number greater than 0"),
+        (["--original"], "--original needs files"),
+        (["--solver", "slow"], "invalid choice: 'slow'"),
+    ],
+)
+def test_wrong_use_is_explained(arguments, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", *arguments])
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_refused_at_once(capsys, tmp_path):
+    assert main(["bench", "--json", str(tmp_path / "absent" / "x.json")]) == 1
+    assert "absent" in capsys.readouterr().err
+
+
+@needs_compiler
+def test_a_model_that_cannot_move_is_explained(capsys, tmp_path):
+    model = tmp_path / "ghost.body"
+    model.write_text(
+        "format: ChoreonoidBody\nformat_version: 2.0\nname: Ghost\n"
+        "links:\n  - { name: GHOST, joint_type: free, mass: 0 }\n"
+    )
+    assert main(["bench", str(model)]) == 1
+    assert "link 'GHOST': it moves, so its mass must be positive" in capsys.readouterr().err
 
 
 def test_without_the_source_it_says_so(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(bench, "LOOP_SOURCE", tmp_path / "absent.c")
-    assert bench.bench(MODELS / "humanoid" / "humanoid.body", "world", 0.01, 1) == 1
+    monkeypatch.setattr(plain_c, "SOURCES", tmp_path / "absent")
+    assert main(["bench", str(HUMANOID)]) == 1
     assert "source checkout" in capsys.readouterr().err
+
+
+def test_without_a_compiler_it_says_so(monkeypatch, capsys):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert main(["bench", str(HUMANOID)]) == 1
+    assert "no C compiler" in capsys.readouterr().err
+
+
+def test_ratios_compare_slice_by_slice():
+    """A slice that was slow for both says nothing about either."""
+    ratio = Ratio.of([1.1, 22.0, 1.3], [1.0, 20.0, 1.0])
+    assert ratio.median == pytest.approx(1.1)
+    assert ratio.low <= ratio.median <= ratio.high
+    assert Ratio.of([3.0], [2.0]) == Ratio(1.5, 1.5, 1.5)
+
+
+def test_everybody_takes_the_same_steps_in_turn():
+    calls = []
+
+    class Counting:
+        def __init__(self, name):
+            self.name = name
+
+        def advance(self, steps):
+            calls.append((self.name, steps))
+            return 1e-6 * steps
+
+        def close(self):
+            calls.append((self.name, "closed"))
+
+    makers = {m: lambda m=m: Counting(m) for m in (Measured.ENGINE, Measured.PLAIN)}
+    times = take_turns(makers, steps=50, runs=2, least=0.0)
+    assert {len(t) for t in times.values()} == {20}
+    assert times[Measured.ENGINE] == pytest.approx([1.0] * 20)
+    assert calls.count((Measured.ENGINE, 5)) == calls.count((Measured.PLAIN, 5)) == 22
+    assert calls.count((Measured.PLAIN, "closed")) == 2
+    assert {steps for _, steps in calls if steps != "closed"} == {5}
+    calls.clear()
+    take_turns(makers, steps=50, runs=1, least=19.5e-6)
+    assert [steps for _, steps in calls] == [5, 5] + [20] * 20 + ["closed"] * 2
+    # Nobody always goes first.
+    assert {calls[2][0], calls[4][0]} == {Measured.ENGINE, Measured.PLAIN}
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value", "verdict"),
+    [
+        (Quantity.RATIO, 1.03, "very good"),
+        (Quantity.RATIO, 1.05, "good"),
+        (Quantity.RATIO, 1.2, "missed"),
+        (Quantity.SPEED, 1.2, "very good"),
+        (Quantity.SPEED, 1.0, "missed"),
+    ],
+)
+def test_a_target_is_an_upper_bound_but_of_speed(quantity, value, verdict):
+    bounds = (1.05, 1.1) if quantity is Quantity.SPEED else (1.1, 1.03)
+    assert Target(quantity, *bounds).verdict(value) == verdict

@@ -1,0 +1,122 @@
+"""What ``hrp-sim bench`` does."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ..engine import Solver
+from .machine import this_machine
+from .measure import on_one_core
+from .names import ALL, SCENE_NAMES
+from .page import page
+from .plain_c import BenchError, compile_loop
+from .report import print_rows, to_json
+from .rows import Row
+from .scenes import Scene, make_scene, scene_of_file
+from .session import Session
+
+GOOD, PROBLEM = 0, 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """What to measure, how often, and where to write it.
+
+    Attributes:
+        files: Models and worlds.
+        scenes: Names of scenes, or ALL; empty means ALL where there are no files.
+        solvers: Names of solvers; empty means both.
+        duration: Of a run, in simulated [s].
+        runs: How many of each.
+        original: Whether to measure the files the original's way, too.
+        json, markdown: Files to write, or None.
+    """
+
+    files: Sequence[Path] = ()
+    scenes: Sequence[str] = ()
+    solvers: Sequence[str] = ()
+    duration: float = 1.0
+    runs: int = 5
+    original: bool = False
+    json: Path | None = None
+    markdown: Path | None = None
+
+
+def bench(options: BenchOptions) -> int:
+    """Measure, print tables, write files.
+
+    Returns:
+        The exit status: 0, or 1 when the plain C program cannot be made or simulates
+        something else.
+
+    Raises:
+        ModelError, PhysicsError: A file cannot be read or simulated.
+        OSError: A file cannot be written.
+    """
+    for path in (options.json, options.markdown):
+        if path is not None:  # refused now rather than after minutes
+            path.open("a", encoding="utf-8").close()
+    try:
+        with tempfile.TemporaryDirectory() as folder, on_one_core():
+            _measure(options, Path(folder))
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return PROBLEM
+    return GOOD
+
+
+def _measure(options: BenchOptions, folder: Path) -> None:
+    program = compile_loop(folder)
+    solvers = [Solver(name) for name in dict.fromkeys(options.solvers)] or list(Solver)
+    console = Console()
+    rows: list[Row] = []
+    ode_version = ""
+    scenes = [(*x, solver) for x in _scenes(options) for solver in _solvers(x[0], solvers)]
+    with _progress() as progress:
+        task = progress.add_task("", total=len(scenes) * options.runs)
+        for scene, original, solver in scenes:
+            progress.update(task, description=f"{scene.name}, {solver.value}")
+            session = Session(scene, solver, program, folder, original=original)
+            session.check()
+            new = session.measure(
+                options.duration, options.runs, on_run=lambda: progress.advance(task)
+            )
+            print_rows(new, console)
+            for note in session.notes:
+                console.print(note, style="dim")
+            rows += new
+            ode_version = session.ode_version
+    machine = this_machine(ode_version)
+    if options.json:
+        text = to_json(rows, machine, options.duration, options.runs)
+        options.json.write_text(text, encoding="utf-8")
+    if options.markdown:
+        text = page(rows, machine, options.duration, options.runs)
+        options.markdown.write_text(text, encoding="utf-8")
+
+
+def _scenes(options: BenchOptions) -> Iterator[tuple[Scene, bool]]:
+    """Yield the scenes asked for, and whether to measure the original's way."""
+    names = list(dict.fromkeys(options.scenes))
+    if ALL in names or (not names and not options.files):
+        names = list(SCENE_NAMES)
+    for name in names:
+        yield make_scene(name), False
+    for path in options.files:
+        yield scene_of_file(path), options.original
+
+
+def _solvers(scene: Scene, solvers: list[Solver]) -> list[Solver]:
+    return solvers[:1] if scene.scanner else solvers  # rays know no solver
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

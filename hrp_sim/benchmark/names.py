@@ -1,0 +1,4 @@
+"""Names of the scenes, for the command line; the scenes are in ``scenes``."""
+
+SCENE_NAMES = ("humanoid", "arm", "pile", "mesh-feet", "tracks", "scan")
+ALL = "all"

@@ -1,0 +1,122 @@
+"""The plain C program: made on the spot, then told what to do line by line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from hrp_model.rigid import Array
+
+SOURCES = Path(__file__).resolve().parents[2] / "test" / "bench" / "loop"
+
+
+class BenchError(RuntimeError):
+    """The measurement cannot be made; the message says why."""
+
+
+def compiler() -> str:
+    """Return the C compiler's command: ``$CC``, or ``cc``."""
+    return os.environ.get("CC") or "cc"
+
+
+def compile_loop(folder: Path) -> Path:
+    """Compile the plain C program into a folder.
+
+    Raises:
+        BenchError: There are no sources, no compiler or no headers of ODE.
+    """
+    sources = sorted(SOURCES.glob("*.c"))
+    if not sources:
+        raise BenchError(f"this needs a source checkout with {SOURCES}")
+    if shutil.which(shlex.split(compiler())[0]) is None:
+        raise BenchError("no C compiler: install one (apt install build-essential)")
+    program = folder / "loop"
+    # No fused arithmetic: the engine is built to the letter of the C standard, without.
+    flags = ["-O2", "-std=gnu11", "-ffp-contract=off"]
+    files = [str(path) for path in (*sources, "-o", program)]
+    command = [*shlex.split(compiler()), *flags, *files, "-lode", "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        first = done.stderr.strip().splitlines()[:1]
+        reason = "".join(first) or f"{compiler()} failed"
+        raise BenchError(f"the C loop does not compile; is libode-dev installed? ({reason})")
+    return program
+
+
+class PlainC:
+    """One run of the plain C program.
+
+    Args:
+        program: See ``compile_loop``.
+        scene: A file of ``write_scene``.
+        read_out: Whether the state is read out after every step.
+        ordered: Whether contacts are made in the engine's order: trajectories are then
+            the same to the last bit, and a step costs a little more.
+
+    Attributes:
+        ode_version: Of the library that it was compiled against.
+
+    Raises:
+        BenchError: The program ended, here and from every method.
+    """
+
+    def __init__(
+        self, program: Path, scene: Path, *, read_out: bool = True, ordered: bool = False
+    ) -> None:
+        self._step = "r" if read_out else "s"
+        command = [str(program), str(scene), *(["ordered"] if ordered else [])]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.ode_version = self._answer()
+
+    def advance(self, steps: int) -> float:
+        """Take steps; return their CPU time, in [s]."""
+        return float(self._ask(self._step, steps))
+
+    def scan(self, count: int) -> float:
+        """Step and cast the scene's rays, ``count`` times; return the rays' CPU time, in [s]."""
+        return float(self._ask("l", count))
+
+    def positions(self) -> Array:
+        """Return the positions of all links of all bodies, in [m], shape (n, 3)."""
+        return np.array(self._ask("p", 0).split(), dtype=np.float64).reshape(-1, 3)
+
+    def distances(self) -> Array:
+        """Return what the scene's rays meet as it is now, in [m], shape (n,)."""
+        return np.array(self._ask("d", 0).split(), dtype=np.float64)
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.kill()
+        self._process.communicate()
+
+    def _ask(self, command: str, count: int) -> str:
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            stdin.write(f"{command} {count}\n")
+            stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended, which the answer says
+        return self._answer()
+
+    def _answer(self) -> str:
+        stdout, stderr = self._process.stdout, self._process.stderr
+        assert stdout is not None
+        assert stderr is not None
+        line: str = stdout.readline()
+        if line:
+            return line.rstrip("\n")
+        said = stderr.read().strip().splitlines()
+        status = self._process.wait()
+        raise BenchError("the plain C loop ended: " + (said[-1] if said else f"status {status}"))

@@ -1,0 +1,256 @@
+"""What is measured: scenes made here or of the package's own models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import pi
+from pathlib import Path
+
+import numpy as np
+
+from hrp_model import Body, JointType, Link
+from hrp_model.body import Joint
+from hrp_model.devices import Camera, Device, RangeSensor
+from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
+from hrp_model.resources import share_folder
+from hrp_model.rigid import Array, Pose
+from hrp_model.tessellate import mesh_of
+
+from ..config import BodyEntry, WorldConfig
+from ..control import LIMP
+from ..engine import PhysicsSettings, Placement
+from ..load import load_world
+
+PILE = 50  # boxes
+SCANNED = 30  # moving meshes around the scanner
+RAYS = 721
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A world to measure.
+
+    Attributes:
+        name: What ``--scene`` calls it.
+        what: What is in it and what it does, in a few words.
+        world: Its bodies; sensors that draw or cast rays are left out.
+        track_speed: Of every track, in [m/s].
+        sensors: Whether it has sensors worth reading.
+        scanner: Name of the body whose scanner is measured instead of steps, or None.
+    """
+
+    name: str
+    what: str
+    world: WorldConfig
+    track_speed: float = 0.0
+    sensors: bool = False
+    scanner: str | None = None
+
+
+def make_scene(name: str) -> Scene:
+    """Return one of ``SCENE_NAMES``."""
+    return _MAKERS[name]()
+
+
+def scene_of_file(path: Path) -> Scene:
+    """Return a model, limp on a floor, or a world, limp.
+
+    Raises:
+        ModelError: It cannot be read.
+    """
+    world = _without_pictures(load_world(path))
+    limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
+    return Scene(name=path.name, what="limp", world=replace(world, bodies=limp), sensors=True)
+
+
+def _humanoid() -> Scene:
+    return Scene(
+        name="humanoid",
+        what="a humanoid stands, its servos hold",
+        world=_ours("humanoid", "humanoid.body"),
+        sensors=True,
+    )
+
+
+def _arm() -> Scene:
+    world = _ours("arm", "arm.body")
+    arm = next(e for e in world.bodies if not e.placement.body.is_static)
+    q = np.array(arm.placement.initial_q)
+    q[1:3] = 0.5, 0.9
+    falling = replace(arm, placement=replace(arm.placement, q=q), control=LIMP)
+    physics = replace(world.physics, self_collision=False)
+    return Scene(
+        name="arm",
+        what="an arm of seven links falls limp and touches nothing",
+        world=WorldConfig(physics=physics, bodies=(falling,)),
+        sensors=True,
+    )
+
+
+def _pile() -> Scene:
+    """Stack boxes askew in heaps: three in a row, and two on these."""
+    rng = np.random.default_rng(5)
+    edge = 0.2
+    boxes = []
+    for i in range(PILE):
+        heap, place = divmod(i, 5)
+        center = np.array([2.0 * (heap % 4), 2.0 * (heap // 4), 0.0])
+        x, layer = ((-1, 0), (0, 0), (1, 0), (-0.5, 1), (0.5, 1))[place]
+        at = np.array([1.1 * edge * x, rng.uniform(-0.05, 0.05), edge * (0.5 + layer)])
+        body = _lone(f"box{i}", Box(np.full(3, edge)), 2.0, 2.0 * edge**2 / 6.0)
+        X_WL = Pose(_turn(rng.uniform(-0.1, 0.1)), center + at)
+        boxes.append(Placement(name=body.name, body=body, X_WL=X_WL))
+    return Scene(
+        name="pile",
+        what=f"{PILE} boxes lie in heaps of five",
+        world=_limp(PhysicsSettings(cfm=1e-7), _floor(), *boxes),
+    )
+
+
+def _mesh_feet() -> Scene:
+    """Take the humanoid, and give its feet soles of many triangles."""
+    world = _ours("humanoid", "humanoid.body")
+    entries = [_with_mesh_feet(entry) for entry in world.bodies]
+    return Scene(
+        name="mesh-feet",
+        what="a humanoid stands on feet of 768 triangles each, its servos hold",
+        world=replace(world, bodies=tuple(entries)),
+        sensors=True,
+    )
+
+
+def _tracks() -> Scene:
+    world = _ours("rover", "rover.body")
+    return Scene(
+        name="tracks",
+        what="a rover drives straight on two tracks, its mast holds",
+        world=replace(world, physics=replace(world.physics, cfm=1e-7)),
+        track_speed=0.5,
+        sensors=True,
+    )
+
+
+def _scanner() -> Scene:
+    """Let meshes drift around a scanner, without gravity and without touching."""
+    rng = np.random.default_rng(6)
+    mesh = mesh_of(Capsule(0.15, 0.3))
+    bodies = []
+    for i in range(SCANNED):
+        angle = 2.0 * pi * i / SCANNED
+        at = 3.0 * np.array([np.cos(angle), np.sin(angle), 0.0])
+        body = _lone(f"thing{i}", mesh, 1.0, 0.02)
+        w = rng.uniform(-1.0, 1.0, 3)
+        v = np.array([0.0, 0.0, rng.uniform(-0.02, 0.02)])
+        bodies.append(Placement(name=body.name, body=body, X_WL=Pose(np.eye(3), at), v=v, w=w))
+    physics = PhysicsSettings(gravity=(0.0, 0.0, 0.0))
+    return Scene(
+        name="scan",
+        what=f"{RAYS} rays, {SCANNED} moving meshes of {len(mesh.triangles)} triangles",
+        world=_limp(physics, _mount(), *bodies),
+        scanner="mount",
+    )
+
+
+_MAKERS: Mapping[str, Callable[[], Scene]] = {
+    "humanoid": _humanoid,
+    "arm": _arm,
+    "pile": _pile,
+    "mesh-feet": _mesh_feet,
+    "tracks": _tracks,
+    "scan": _scanner,
+}
+SCENE_NAMES = tuple(_MAKERS)
+
+
+def _ours(folder: str, model: str) -> WorldConfig:
+    return _without_pictures(load_world(share_folder() / "models" / folder / model))
+
+
+def _without_pictures(world: WorldConfig) -> WorldConfig:
+    """Leave out the sensors that draw or cast rays: they are measured by themselves."""
+    entries = []
+    for entry in world.bodies:
+        body = entry.placement.body
+        kept = tuple(d for d in body.devices if not isinstance(d, Camera | RangeSensor))
+        placement = replace(entry.placement, body=replace(body, devices=kept))
+        entries.append(replace(entry, placement=placement))
+    return replace(world, bodies=tuple(entries))
+
+
+def _limp(physics: PhysicsSettings, *placements: Placement) -> WorldConfig:
+    entries = tuple(BodyEntry(placement=p, control=LIMP) for p in placements)
+    return WorldConfig(physics=physics, bodies=entries)
+
+
+def _lone(name: str, geometry: Geometry, mass: float, inertia: float) -> Body:
+    link = Link(
+        name=name,
+        parent=None,
+        joint=Joint(type=JointType.FREE, name=name),
+        mass=mass,
+        inertia=np.eye(3) * inertia,
+        collision=(Shape(geometry),),
+    )
+    return Body(name=name, links=(link,))
+
+
+def _static(name: str, shape: Shape, *devices: Device) -> Body:
+    joint = Joint(type=JointType.FIXED, name=name)
+    link = Link(name=name, parent=None, joint=joint, collision=(shape,))
+    return Body(name=name, links=(link,), devices=devices)
+
+
+def _floor() -> Placement:
+    at = Pose(np.eye(3), np.array([0.0, 0.0, -0.5])).matrix()
+    body = _static("floor", Shape(Box(np.array([20.0, 20.0, 1.0])), at))
+    return Placement(name="floor", body=body, fixed=True)
+
+
+def _mount() -> Placement:
+    # The scanner looks along -Z with +Y up: turned so that it scans a level plane.
+    R = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    scanner = RangeSensor(
+        name="scanner",
+        link="mount",
+        X_LS=Pose(R, np.zeros(3)),
+        yaw_range=2.0 * pi,
+        yaw_step=2.0 * pi / RAYS,
+        min_distance=0.05,
+        max_distance=10.0,
+        scan_rate=10.0,
+    )
+    shape = Shape(Box(np.full(3, 0.1)))
+    return Placement(name="mount", body=_static("mount", shape, scanner), fixed=True)
+
+
+def _turn(yaw: float) -> Array:
+    c, s = np.cos(yaw), np.sin(yaw)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _with_mesh_feet(entry: BodyEntry) -> BodyEntry:
+    body = entry.placement.body
+    links = tuple(
+        replace(link, collision=tuple(_fine(s) for s in link.collision))
+        if link.name.endswith("_SOLE")
+        else link
+        for link in body.links
+    )
+    return replace(entry, placement=replace(entry.placement, body=replace(body, links=links)))
+
+
+def _fine(shape: Shape) -> Shape:
+    """Return a box as a mesh, every triangle cut into 64."""
+    if not isinstance(shape.geometry, Box):
+        return shape
+    coarse = mesh_of(shape.geometry)
+    corners = coarse.vertices[coarse.triangles]
+    for _ in range(3):
+        a, b, c = (corners[:, i] for i in range(3))
+        ab, bc, ca = (a + b) / 2.0, (b + c) / 2.0, (c + a) / 2.0
+        parts = ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+        corners = np.concatenate([np.stack(part, axis=1) for part in parts])
+    vertices, indices = np.unique(corners.reshape(-1, 3).round(12), axis=0, return_inverse=True)
+    triangles = indices.reshape(-1, 3).astype(np.int32)
+    return replace(shape, geometry=Mesh(vertices=vertices, triangles=triangles))

@@ -1,0 +1,175 @@
+"""One measurement: a scene, a solver, everybody who can step it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from hrp_model.rigid import Array
+
+from ..engine import Solver
+from ..state import JointDrive
+from .contenders import (
+    Contender,
+    EngineMissingError,
+    EngineRun,
+    PlainScannerRun,
+    ScannerRun,
+    SimulationRun,
+)
+from .measure import take_turns
+from .plain_c import BenchError, PlainC
+from .rows import Row, rows_of
+from .scene_file import write_scene
+from .scenes import Scene
+from .targets import Measured
+
+CHECKED_STEPS = 50
+SAME = 1e-9  # [m], what rounding may make of the same physics in so many steps
+
+
+class Session:
+    """Measures one scene with one solver.
+
+    What is compared with plain C does the same work: no contact is supposed to stick. How
+    fast the engine is when it may suppose so is measured besides.
+
+    Args:
+        scene: What to step.
+        solver: How; a scene whose scanner is measured needs none.
+        program: The plain C program.
+        folder: For scene files.
+        original: Whether to measure the original's way, too.
+
+    Attributes:
+        notes: Who could not take part, and why.
+        ode_version: That of the plain C program.
+
+    Raises:
+        PhysicsError: The engine, or the plain C program, cannot take the scene.
+    """
+
+    def __init__(
+        self, scene: Scene, solver: Solver, program: Path, folder: Path, *, original: bool = False
+    ) -> None:
+        world = scene.world.with_physics(solver=solver)
+        same_work = replace(world.physics, predict_sticking=False)
+        self._as_set = replace(scene, world=world)
+        self._scene = replace(scene, world=replace(world, physics=same_work))
+        self._solver = solver
+        self._program = program
+        self._file = folder / "scene.bin"
+        self._original_file = folder / "original.bin" if original else None
+        self.notes: list[str] = []
+        self.ode_version = ""
+        self._write()
+
+    def check(self) -> None:
+        """Make sure that engine and plain C program simulate the same.
+
+        Raises:
+            BenchError: They do not: their times must not be compared.
+        """
+        if self._scene.scanner:
+            self._check_scans()
+            return
+        plain, engine = PlainC(self._program, self._file, ordered=True), EngineRun(self._scene)
+        try:
+            self.ode_version = plain.ode_version
+            plain.advance(CHECKED_STEPS)
+            engine.advance(CHECKED_STEPS)
+            self._compare(plain.positions(), engine.positions())
+        finally:
+            plain.close()
+            engine.close()
+
+    def measure(
+        self, duration: float, runs: int, on_run: Callable[[], None] = lambda: None
+    ) -> list[Row]:
+        """Measure runs of a simulated duration, in [s]; ``on_run`` is called after each."""
+        steps = max(1, round(duration / self._scene.world.physics.time_step))
+        makers = self._makers()
+        try:
+            times = take_turns(makers, steps, runs, on_run)
+        except BenchError as error:
+            if makers.pop(Measured.ORIGINAL, None) is None:
+                raise
+            self.notes.append(f"without the original's way, which fails here: {error}")
+            times = take_turns(makers, steps, runs, on_run)
+        return rows_of(self._scene, None if self._scene.scanner else self._solver, times)
+
+    def _makers(self) -> dict[Measured, Callable[[], Contender]]:
+        scene, plain = self._scene, partial(PlainC, self._program)
+        if scene.scanner:
+            return {
+                Measured.SCAN: lambda: ScannerRun(scene),
+                Measured.PLAIN_SCAN: lambda: PlainScannerRun(plain(self._file)),
+            }
+        makers: dict[Measured, Callable[[], Contender]] = {
+            Measured.ENGINE: lambda: EngineRun(scene),
+            Measured.AT_ONCE: lambda: EngineRun(scene, at_once=True),
+        }
+        if scene.sensors:
+            makers[Measured.SIMULATION] = lambda: SimulationRun(scene)
+        if self._predicts_sticking():
+            makers[Measured.ENGINE_STICKING] = lambda: EngineRun(self._as_set)
+            makers[Measured.SIMULATION_STICKING] = lambda: SimulationRun(self._as_set)
+        if self._has_pyode():
+            makers[Measured.PYODE] = lambda: EngineRun(scene, engine="pyode")
+        makers[Measured.PLAIN] = lambda: plain(self._file)
+        makers[Measured.PLAIN_AT_ONCE] = lambda: plain(self._file, read_out=False)
+        original = self._original_file
+        if original:
+            makers[Measured.ORIGINAL] = lambda: plain(original)
+        return makers
+
+    def _predicts_sticking(self) -> bool:
+        physics = self._as_set.world.physics
+        return physics.predict_sticking and physics.solver is Solver.WORLD
+
+    def _has_pyode(self) -> bool:
+        try:
+            EngineRun(self._scene, engine="pyode").close()
+        except EngineMissingError as reason:
+            self.notes.append(f"without the pyode engine: {reason}")
+            return False
+        return True
+
+    def _write(self) -> None:
+        engine = EngineRun(self._scene)
+        drives: dict[str, JointDrive] = {
+            name: simulated.drive for name, simulated in engine.engine.state.bodies.items()
+        }
+        rays = None
+        if self._scene.scanner:
+            scanner = ScannerRun(self._scene)
+            rays = scanner.rays()
+            scanner.close()
+        known = MappingProxyType(drives)
+        write_scene(self._scene.world, known, self._file, rays=rays)
+        if self._original_file:
+            write_scene(self._scene.world, known, self._original_file, original=True)
+        engine.close()
+
+    def _check_scans(self) -> None:
+        plain, scanner = PlainC(self._program, self._file), ScannerRun(self._scene)
+        try:
+            self.ode_version = plain.ode_version
+            plain.scan(CHECKED_STEPS)
+            scanner.advance(CHECKED_STEPS)
+            self._compare(plain.distances(), scanner.distances())
+        finally:
+            plain.close()
+            scanner.close()
+
+    def _compare(self, plain: Array, engine: Array) -> None:
+        if plain.shape != engine.shape or not np.allclose(plain, engine, rtol=0.0, atol=SAME):
+            raise BenchError(
+                f"scene '{self._scene.name}', {self._solver.value} solver: the plain C loop and "
+                f"the engine differ after {CHECKED_STEPS} steps; their times mean nothing"
+            )

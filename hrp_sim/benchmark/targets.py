@@ -1,0 +1,77 @@
+"""What is to be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ..engine import Solver
+
+
+class Measured(Enum):
+    """What a row is about."""
+
+    ENGINE = "engine, 1 step a call"
+    AT_ONCE = "engine, many a call"
+    SIMULATION = "Simulation, sensors read"
+    PYODE = "pyode, 1 step a call"
+    ENGINE_STICKING = "engine, sticking supposed"
+    SIMULATION_STICKING = "Simulation, the same"
+    SCAN = "RangeSensor.read()"
+    PLAIN = "plain C, state read"
+    PLAIN_AT_ONCE = "plain C, nothing read"
+    PLAIN_SCAN = "plain C"
+    ORIGINAL = "as the original works"
+
+
+class Quantity(Enum):
+    """What of a row a target is about."""
+
+    RATIO = "ratio"
+    TO_ORIGINAL = "ratio to the original"
+    TIME = "us"
+    SPEED = "real-time factor"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Bounds of a quantity; of a real-time factor they are the least, else the most."""
+
+    quantity: Quantity
+    good: float
+    very_good: float
+
+    def verdict(self, value: float) -> str:
+        """Return "very good", "good" or "missed"."""
+        sign = -1.0 if self.quantity is Quantity.SPEED else 1.0
+        if sign * value <= sign * self.very_good:
+            return "very good"
+        return "good" if sign * value <= sign * self.good else "missed"
+
+    def __str__(self) -> str:
+        sign = ">=" if self.quantity is Quantity.SPEED else "<="
+        name, good, best = self.quantity.value, self.good, self.very_good
+        bounds = f"{good:g}" if good == best else f"{good:g}, very good {best:g}"
+        return f"{name} {sign} {bounds}"
+
+
+_STEP = Target(Quantity.RATIO, 1.10, 1.03)
+_SIMULATION = Target(Quantity.RATIO, 1.15, 1.08)
+_PYODE = {
+    Solver.QUICK: Target(Quantity.RATIO, 1.6, 1.4),
+    Solver.WORLD: Target(Quantity.RATIO, 1.2, 1.12),
+}
+_SCAN = Target(Quantity.TIME, 400.0, 260.0)
+_FALL = Target(Quantity.SPEED, 80.0, 93.0)
+AS_ORIGINAL = Target(Quantity.TO_ORIGINAL, 1.0, 1.0)
+
+
+def targets_of(scene: str, solver: Solver, measured: Measured) -> tuple[Target, ...]:
+    """Return what a row is to reach."""
+    if measured is Measured.ENGINE:
+        return (_STEP, _FALL) if (scene, solver) == ("arm", Solver.WORLD) else (_STEP,)
+    if measured is Measured.PYODE and scene == "humanoid":
+        return (_PYODE[solver],)
+    if measured is Measured.SIMULATION and (scene, solver) == ("humanoid", Solver.WORLD):
+        return (_SIMULATION,)
+    return (_SCAN,) if measured is Measured.SCAN else ()

@@ -1,0 +1,195 @@
+/* Joint coordinates, and the motor rows that act on them. */
+#include "loop.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TURN 6.283185307179586476925
+#define UNBOUNDED 1e6 /* stands for the missing end of a one-sided range of efforts */
+
+static void hinge_read(Joint *joint)
+{
+    double angle = dJointGetHingeAngle(joint->joint);
+    int turns = (int)lround((joint->q - angle) / TURN);
+    joint->q = angle + TURN * turns;
+    joint->dq = dJointGetHingeAngleRate(joint->joint);
+    if (turns != joint->turns) { /* ODE compares the stops with an angle within +-pi */
+        joint->turns = turns;
+        dJointSetHingeParam(joint->joint, dParamLoStop, joint->lower - TURN * turns);
+        dJointSetHingeParam(joint->joint, dParamHiStop, joint->upper - TURN * turns);
+    }
+}
+
+/* ODE's own rate of a slider forgets that its axis turns with the parent. */
+static void slider_read(const Body *body, Joint *joint)
+{
+    dBodyID child = body->group[joint->child];
+    dBodyID parent = joint->parent < 0 ? NULL : body->group[joint->parent];
+    dVector3 at, from, v, v_parent = {0.0, 0.0, 0.0};
+    double axis[3], way[3], rate[3];
+    const double *a = joint->anchor, *b = joint->parent_anchor;
+    rotate(axis, dBodyGetRotation(child), joint->axis);
+    dBodyGetRelPointPos(child, a[0], a[1], a[2], at);
+    dBodyGetRelPointVel(child, a[0], a[1], a[2], v);
+    memcpy(from, b, 3 * sizeof(double));
+    if (parent) {
+        dBodyGetRelPointPos(parent, b[0], b[1], b[2], from);
+        dBodyGetPointVel(parent, at[0], at[1], at[2], v_parent);
+    }
+    for (int i = 0; i < 3; i++)
+        way[i] = at[i] - from[i], rate[i] = v[i] - v_parent[i];
+    joint->q = dot(axis, way);
+    joint->dq = dot(axis, rate);
+}
+
+/* Read q and dq of all joints after a step. */
+void joints_read(Body *body)
+{
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        if (joint->kind == HINGE)
+            hinge_read(joint);
+        else if (joint->kind == SLIDER)
+            slider_read(body, joint);
+    }
+}
+
+static void row_set(Joint *joint, int row, double target, double softness, double bound)
+{
+    if (bound == 0.0 && !joint->is_on[row])
+        return;
+    joint->is_on[row] = bound > 0.0;
+    int base = row ? dParamGroup2 : 0;
+    void (*set)(dJointID, int, dReal) =
+        joint->kind == HINGE ? dJointSetAMotorParam : dJointSetLMotorParam;
+    set(joint->motor, base + dParamVel, target);
+    set(joint->motor, base + dParamCFM, softness);
+    set(joint->motor, base + dParamFMax, bound);
+}
+
+static void effort_add(const Body *body, const Joint *joint)
+{
+    dBodyID a = body->group[joint->child];
+    dBodyID b = joint->parent < 0 ? NULL : body->group[joint->parent];
+    double f[3];
+    rotate(f, dBodyGetRotation(a), joint->axis);
+    for (int i = 0; i < 3; i++)
+        f[i] *= joint->applied;
+    if (joint->kind == HINGE) {
+        dBodyAddTorque(a, f[0], f[1], f[2]);
+        if (b)
+            dBodyAddTorque(b, -f[0], -f[1], -f[2]);
+        return;
+    }
+    dVector3 at;
+    dBodyGetRelPointPos(a, joint->anchor[0], joint->anchor[1], joint->anchor[2], at);
+    dBodyAddForceAtPos(a, f[0], f[1], f[2], at[0], at[1], at[2]);
+    if (b)
+        dBodyAddForceAtPos(b, -f[0], -f[1], -f[2], at[0], at[1], at[2]);
+}
+
+/* The gains in a row of their own, bounded; what is not in the middle is added directly. */
+static void bounded_rows(Joint *joint, double rotor, double passive, double D)
+{
+    double lower = joint->effort_lower, upper = joint->effort_upper;
+    if (passive > 0.0)
+        row_set(joint, 0, rotor * joint->dq / passive, 1.0 / passive, dInfinity);
+    else
+        row_set(joint, 0, 0.0, 0.0, 0.0);
+    lower = isfinite(lower) ? lower : upper - UNBOUNDED;
+    upper = isfinite(upper) ? upper : lower + UNBOUNDED;
+    joint->applied = (lower + upper) / 2.0;
+    row_set(joint, 1, (joint->base - joint->applied) / D, 1.0 / D, (upper - lower) / 2.0);
+}
+
+/* Gains, damping and the rotor of a joint in one row, implicit in the velocity at the end of
+ * the step: (rotor / h) (dq' - dq) = base - (D + viscosity) dq', D = kd + kp h. */
+static void drive(const Body *body, Joint *joint)
+{
+    double D = joint->kd + joint->kp * scene.step, rotor = joint->rotor / scene.step;
+    double passive = rotor + joint->viscosity;
+    joint->damping = D;
+    joint->base = joint->effort + joint->kd * joint->dq_aim;
+    if (joint->kp > 0.0)
+        joint->base += joint->kp * (joint->q_aim - joint->q);
+    joint->applied = 0.0;
+    if (D > 0.0 && joint->is_bounded) {
+        bounded_rows(joint, rotor, passive, D);
+    } else if (D > 0.0) {
+        double K = passive + D;
+        row_set(joint, 0, (rotor * joint->dq + joint->base) / K, 1.0 / K, dInfinity);
+        row_set(joint, 1, 0.0, 0.0, 0.0);
+    } else {
+        if (passive > 0.0)
+            row_set(joint, 0, rotor * joint->dq / passive, 1.0 / passive, dInfinity);
+        joint->applied = fmin(fmax(joint->base, joint->effort_lower), joint->effort_upper);
+    }
+    if (joint->applied != 0.0)
+        effort_add(body, joint);
+}
+
+void joints_drive(Body *body)
+{
+    for (int j = 0; j < body->joints; j++)
+        if (body->joint[j].motor || body->joint[j].effort != 0.0)
+            drive(body, &body->joint[j]);
+}
+
+/* Keep the state before a step that may have to be taken again. */
+void state_save(Body *body)
+{
+    for (int g = 0; g < body->groups; g++) {
+        dBodyID group = body->group[g];
+        State *state = &body->saved[g];
+        memcpy(state->p, dBodyGetPosition(group), sizeof state->p);
+        memcpy(state->quaternion, dBodyGetQuaternion(group), sizeof state->quaternion);
+        memcpy(state->R, dBodyGetRotation(group), sizeof state->R);
+        memcpy(state->v, dBodyGetLinearVel(group), sizeof state->v);
+        memcpy(state->w, dBodyGetAngularVel(group), sizeof state->w);
+    }
+    for (int j = 0; j < body->joints; j++) {
+        body->joint[j].q_saved = body->joint[j].q;
+        body->joint[j].dq_saved = body->joint[j].dq;
+        body->joint[j].was_bounded = body->joint[j].is_bounded;
+        body->joint[j].has_exceeded = 0;
+    }
+}
+
+/* ODE's own setters would round the quaternion once more. */
+void state_restore(Body *body)
+{
+    for (int g = 0; g < body->groups; g++) {
+        dBodyID group = body->group[g];
+        const State *state = &body->saved[g];
+        dBodySetQuaternion(group, state->quaternion);
+        memcpy((dReal *)dBodyGetQuaternion(group), state->quaternion, sizeof state->quaternion);
+        memcpy((dReal *)dBodyGetRotation(group), state->R, sizeof state->R);
+        dBodySetPosition(group, state->p[0], state->p[1], state->p[2]);
+        dBodySetLinearVel(group, state->v[0], state->v[1], state->v[2]);
+        dBodySetAngularVel(group, state->w[0], state->w[1], state->w[2]);
+        dBodySetForce(group, 0.0, 0.0, 0.0);
+        dBodySetTorque(group, 0.0, 0.0, 0.0);
+    }
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        joint->q = joint->q_saved;
+        joint->dq = joint->dq_saved;
+        joint->is_bounded = joint->was_bounded || joint->has_exceeded;
+    }
+}
+
+/* Whether the step has to be taken again, since a further effort left its range. */
+int joints_exceed(Body *body)
+{
+    int found = 0;
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        double effort = joint->base - joint->damping * joint->dq;
+        int outside = effort > joint->effort_upper || effort < joint->effort_lower;
+        if (outside && joint->damping > 0.0 && !joint->is_bounded && !joint->has_exceeded)
+            found = joint->has_exceeded = 1;
+        if (!outside)
+            joint->is_bounded = 0;
+    }
+    return found;
+}
