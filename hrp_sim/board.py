@@ -56,7 +56,7 @@ class Board:
         self._lines = lines
         self._listening = listening
         self._base: dict[str, int] = {}
-        self._base_ns = 0
+        self._base_ns = runner.simulation.state.time_ns  # later than 0 after --restore
         self._rates: dict[str, float] = {}
 
     def __rich__(self) -> RenderableType:
@@ -81,6 +81,9 @@ class Board:
 
     def _measure(self, lines: list[Line], now_ns: int) -> None:
         elapsed = (now_ns - self._base_ns) / NS_PER_S
+        if elapsed < 0.0:  # a reset: time began anew
+            self._base = {line.name: line.count for line in lines}
+            self._base_ns = now_ns
         if elapsed <= 0.0 or (elapsed < WINDOW and self._base):
             return
         for line in lines:

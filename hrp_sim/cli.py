@@ -48,7 +48,7 @@ _seed = _number(
 
 _time_step = _number(
     float,
-    "a number from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
+    "a number of seconds from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
     lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
 )
 
@@ -85,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         help="physics: ode does everything; pyode needs python3-pyode, does primitives and "
         "common joints, and has the same results (default: %(default)s)",
     )
-    run.add_argument("--time-step", type=_time_step, metavar="S", help="default: the world's")
+    run.add_argument(
+        "--time-step", type=_time_step, metavar="S", help="of the physics (default: the world's)"
+    )
     run.add_argument(
         "--no-joint-limits",
         dest="joint_limits",
@@ -93,7 +95,11 @@ def _parser() -> argparse.ArgumentParser:
         const=False,
         help="leave out the position limits of all joints",
     )
-    run.add_argument("--solver", choices=[s.value for s in Solver], help="default: the world's")
+    run.add_argument(
+        "--solver",
+        choices=[s.value for s in Solver],
+        help="world: exact; quick: iterates, for many loose parts (default: the world's)",
+    )
     run.add_argument(
         "--rtf",
         type=_not_negative,
@@ -101,12 +107,30 @@ def _parser() -> argparse.ArgumentParser:
         help="simulated per real second; 0 = as fast as possible (default: 1 with ROS, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
-    run.add_argument("--every", type=_positive, metavar="S", help="time between lines of --trace")
-    run.add_argument("--save", type=Path, metavar="FILE", help="write the state at the end")
     run.add_argument(
-        "--restore", type=Path, metavar="FILE", help="start from a state that --save has written"
+        "--every",
+        type=_positive,
+        metavar="S",
+        help="simulated time between lines of --trace (default: every step)",
     )
-    run.add_argument("--seed", type=_seed, metavar="N", help="of the engine's random order")
+    run.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="write the state at the end, also after Ctrl-C or a failure of the physics",
+    )
+    run.add_argument(
+        "--restore",
+        type=Path,
+        metavar="FILE",
+        help="start from a state that --save has written; --duration counts from there",
+    )
+    run.add_argument(
+        "--seed",
+        type=_seed,
+        metavar="N",
+        help="of the order in which constraints are solved (default: the world's)",
+    )
     run.add_argument(
         "--ros", action=argparse.BooleanOptionalAction, default=False, help="publish in ROS 2"
     )

@@ -42,6 +42,10 @@ _MATERIALS = {
         "sticking and sliding cannot have different friction here",
         "nothing needs to be done; write 'friction' alone to say which one counts",
     ),
+    "unlisted-material": (
+        "a contact material names a material that nearly has the name of another",
+        "correct the name, or add it to the list 'materials'",
+    ),
     "unused-key": (
         "a material is described for another physics library",
         "nothing needs to be done; only friction and restitution count here",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import Diagnostics
-from hrp_model.diagnostics import Span, counted
+from hrp_model.diagnostics import Span, counted, did_you_mean
 from hrp_model.reading import read_source
 from hrp_model.resources import ResourceError, resolve
 from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
@@ -25,6 +25,7 @@ from .materials import (
 
 _T = TypeVar("_T")
 
+_LISTS = ("materials", "contact_materials", "contactMaterials")
 _MOST_MATERIALS = 500  # the table has a row and a column for each
 # Words for other physics libraries than ours.
 _FOREIGN = frozenset(
@@ -63,7 +64,7 @@ def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -
         diagnostics.error("unreadable-file", f"cannot read '{uri}': {reason}", at)
         return MaterialTable()
     root = parse(source, diagnostics)
-    if isinstance(root, Mapping):
+    if isinstance(root, Mapping) and not root.lacks(*_LISTS):
         return read_materials(root, diagnostics)
     message = "a file of materials has a list 'materials' or 'contact_materials'"
     diagnostics.error("not-materials", message, at if root is None else root.span)
@@ -73,8 +74,8 @@ def load_materials(uri: str, folder: Path, diagnostics: Diagnostics, at: Span) -
 def read_materials(root: Mapping, diagnostics: Diagnostics) -> MaterialTable:
     """Read materials and contact materials from a mapping that holds both lists."""
     reader = _Reader(diagnostics)
-    materials = root.sequence("materials")
-    pairs = root.sequence("contact_materials", "contactMaterials")
+    materials = root.sequence(_LISTS[0])
+    pairs = root.sequence(*_LISTS[1:])
     if materials is not None:
         reader.materials(materials)
     if pairs is not None:
@@ -123,6 +124,7 @@ class _Reader:
                 restitution=self._number(node, "restitution", default=0.0, most=1.0),
             )
             self._finish(node)
+            self._doubt_names(names, node)
             if all(self._has_room(name, item) for name in names):
                 for a, b in combinations(names, 2):
                     self.by_pair[material_pair(a, b)] = contact
@@ -154,6 +156,13 @@ class _Reader:
             self._diagnostics.error("missing-pair", message, node.at("materials"))
             return []
         return names
+
+    def _doubt_names(self, names: list[str], node: Mapping) -> None:
+        """Ask about names that no material has but nearly; others may be links' own."""
+        for name in names:
+            if name not in self.by_name and (hint := did_you_mean(name, self.by_name)):
+                message = f"the list 'materials' has no '{name}'.{hint}"
+                self._diagnostics.warn("unlisted-material", message, node.at("materials"))
 
     def _friction(self, node: Mapping) -> float:
         """Return the one coefficient that is used: the dynamic one, where both are there."""

@@ -113,7 +113,7 @@ class SimNode(Node):
         found = advise(config)
         for advice in found:
             diagnostics.add(advice)
-        self.after_failure = after_failure(config.physics, found)
+        self.after_failure = after_failure(found)
         return simulation
 
     def start(self, simulation: Simulation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import time
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
         OSError: A file cannot be written.
         KeyboardInterrupt: A signal came before the first step.
     """
+    if options.save:
+        _check_can_be_written(options.save)
     with StopSignals() as signals:
         return _run_with_ros(options, signals) if options.ros else _run_alone(options, signals)
 
@@ -73,7 +76,7 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     def lines() -> list[Line]:
         return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
-    hint = after_failure(config.physics, found)
+    hint = after_failure(found)
     status = _step(options, simulation, on_step, lines, signals, hint, default_factor=0.0)
     simulation.close()
     return status
@@ -158,6 +161,9 @@ def _step(
     ``missed`` tells what else went wrong; a run that was stopped before its end is not judged.
     ``hint`` says what to look for if the physics fails, which ends a run.
     """
+    step = simulation.engine.settings.time_step
+    if options.duration is not None and options.duration < step:
+        print(f"warning: --duration is less than one step of {step:g} s", file=sys.stderr)
     factor = default_factor if options.rtf is None else options.rtf
     console = Console()
     if options.restore:
@@ -191,6 +197,13 @@ def _step(
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return PROBLEM if problems else GOOD
+
+
+def _check_can_be_written(path: Path) -> None:
+    """Refuse now what would lose the state at the end of a long run."""
+    number = errno.EISDIR if path.is_dir() else errno.ENOENT
+    if path.is_dir() or not path.parent.is_dir():
+        raise OSError(number, os.strerror(number), str(path))
 
 
 def _restore(simulation: Simulation, path: Path) -> None:

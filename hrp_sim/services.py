@@ -55,11 +55,9 @@ class RunServices:
         self._node.get_logger().error(self._failure(error))
 
     def _failure(self, error: PhysicsError) -> str:
-        simulation = self._runner.simulation
-        step = simulation.state.time_ns // simulation.engine.settings.step_ns + 1
         service = self._node.resolve_service_name(names.RESET)
         return (
-            f"the simulation stands still before step {step}: {error}; {self._hint}; "
+            f"the simulation stands still: {error}; {self._hint}; "
             "then start again from time zero with: "
             f"ros2 service call {service} std_srvs/srv/Trigger"
         )

@@ -69,6 +69,8 @@ class Snapshot:
             with unfinished.open("wb") as file:
                 _write(file, {_FORMAT: np.array(_VERSION), **self.arrays})
             unfinished.replace(path)
+        except OSError as error:  # with the name that the caller knows
+            raise OSError(error.errno, error.strerror, str(path)) from None
         finally:
             unfinished.unlink(missing_ok=True)
 

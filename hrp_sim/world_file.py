@@ -12,7 +12,7 @@ from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.resources import ResourceError, resolve
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix
-from hrp_model.yaml_nodes import Mapping, Node, Scalar
+from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 from .config import BodyEntry, WorldConfig
 from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
@@ -36,7 +36,7 @@ class WorldReader:
 
     def read(self, root: Mapping) -> WorldConfig:
         """Read the whole file."""
-        physics = root.mapping("physics")
+        physics = _physics_node(root)
         settings = PhysicsSettings() if physics is None else self._physics(physics)
         bodies = root.sequence("bodies")
         entries: list[BodyEntry] = []
@@ -217,3 +217,11 @@ class WorldReader:
                 hint = did_you_mean(name, names) or f" It has {', '.join(names) or 'none'}."
                 message = f"the model has no moving joint '{name}'.{hint}"
                 self._diagnostics.error("unknown-joint", message, key.span)
+
+
+def _physics_node(root: Mapping) -> Mapping | None:
+    """Return what stands under ``physics``: an item of a Choreonoid project may keep its dash."""
+    written = root.get("physics")
+    if type(written) is Sequence and len(written.items) == 1 and type(written.items[0]) is Mapping:
+        return written.items[0]
+    return root.mapping("physics")

@@ -12,7 +12,6 @@ from itertools import chain
 from hrp_model import Diagnostic, Severity
 
 from ..config import WorldConfig
-from ..engine import PhysicsSettings
 from .contacts import RULES as CONTACT_RULES
 from .joints import RULES as JOINT_RULES
 from .loops import RULES as LOOP_RULES
@@ -38,17 +37,13 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     return list(chain.from_iterable(rule(world.physics, starts) for rule in _RULES))
 
 
-def after_failure(physics: PhysicsSettings, found: Iterable[Diagnostic]) -> str:
+def after_failure(found: Iterable[Diagnostic]) -> str:
     """Return what to look for when the physics failed, without an end stop.
 
     Args:
-        physics: The settings that it failed with.
         found: What was told at the start.
     """
     codes = dict.fromkeys(x.code for x in found if x.severity is Severity.WARNING)
     if codes:
         return f"what was warned of at the start may be the cause: {', '.join(codes)}"
-    return (
-        "look for an effort, a gain or a speed that no step can take, or try a time step shorter "
-        f"than {physics.time_step:g} s"
-    )
+    return "look for what was asked last: an effort, a gain, a speed or a push no step can take"

@@ -10,7 +10,7 @@ import numpy as np
 from hrp_model import Diagnostic
 from hrp_model.validate.common import first_few
 
-from ..engine import PhysicsSettings, Solver
+from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .shapes import Solids, depth
 from .start import Start, rounded_down
 
@@ -105,13 +105,20 @@ def nothing_skips_its_contacts(
                     way / thickness,
                     f"link '{start.body.links[i].name}' starts at {speeds[i]:.3g} m/s and moves by "
                     f"{1e3 * way:.3g} mm a step, but is {1e3 * thickness:.3g} mm thin: it may pass "
-                    f"through others; write time_step: {step:g}",
+                    f"through others; {_remedy(step)}",
                 )
         if worst is not None:
             yield start.warning("fast-start", worst[1])
 
 
 RULES = (bodies_start_apart, stacks_suit_the_solver, nothing_skips_its_contacts)
+
+
+def _remedy(step: float) -> str:
+    """Return what to change where motion needs such a time step, in [s]."""
+    if step < PHYSICS_RANGES["time_step"][0]:
+        return "write a lower speed; no time step is short enough for this one"
+    return f"write time_step: {step:g}"
 
 
 def _inner_first(a: tuple[Start, int], b: tuple[Start, int]) -> tuple[tuple[Start, int], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import pi
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Body, JointType, Link
+from hrp_model import Body, Diagnostic, Diagnostics, JointType, Link, Severity
 from hrp_model.body import Joint
 from hrp_model.devices import Camera, Device, RangeSensor
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
@@ -59,9 +60,14 @@ def scene_of_file(path: Path) -> Scene:
     Raises:
         ModelError: It cannot be read.
     """
-    world = _without_pictures(load_world(path))
+    world = _without_pictures(load_world(path, Diagnostics(listener=_print_warning)))
     limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
     return Scene(name=path.name, what="limp", world=replace(world, bodies=limp), sensors=True)
+
+
+def _print_warning(diagnostic: Diagnostic) -> None:
+    if diagnostic.severity is Severity.WARNING:  # errors are printed where they end the bench
+        print(diagnostic, file=sys.stderr)
 
 
 def _humanoid() -> Scene:

@@ -196,5 +196,7 @@ def test_what_may_skip_its_contacts_is_told_with_a_step_that_is_short_enough():
     advised = float(message(config).split("time_step: ")[1])
     assert codes(config.with_physics(time_step=advised)) == []
     assert simulated(config, 0.02).bodies["cube"].motion.p[0, 0] > 2.0  # right through
+    mad = WorldConfig(bodies=(at(cube(), 0, 0, 0, v=np.array([1e5, 0.0, 0.0])),))
+    assert "write a lower speed" in message(mad)
     slow = WorldConfig(bodies=(at(cube(), 0, 0, 0, v=np.array([10.0, 0.0, 0.0])),))
     assert codes(slow) == []

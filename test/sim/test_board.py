@@ -13,8 +13,9 @@ from hrp_sim.schedule import NS_PER_S
 class Run:
     """Stands in for a Runner, with topics that a test counts up."""
 
-    def __init__(self):
-        self.simulation = SimpleNamespace(state=SimpleNamespace(time_ns=0))
+    def __init__(self, began=0.0):
+        state = SimpleNamespace(time_ns=round(began * NS_PER_S))
+        self.simulation = SimpleNamespace(state=state)
         self.measured_factor = 1.25
         self.lines = []
         self.board = Board("world.yaml", self, lambda: self.lines)
@@ -47,6 +48,17 @@ def test_rates_are_counted_in_simulated_time(run):
 def test_a_rate_is_that_of_the_last_window_not_of_the_whole_run(run):
     run.drawn(1.0, Line("scan", "LaserScan", 40))
     assert run.drawn(2.0, Line("scan", "LaserScan", 50))[0] == {"scan": ["LaserScan", "10.0"]}
+
+
+def test_a_run_that_begins_later_shows_its_own_rate():
+    run = Run(began=3.0)
+    assert run.drawn(3.5, Line("imu", "Imu", 250))[0] == {"imu": ["Imu", "500.0"]}
+
+
+def test_rates_go_on_after_a_reset(run):
+    run.drawn(9.0, Line("scan", "LaserScan", 90))
+    run.drawn(0.5, Line("scan", "LaserScan", 95))
+    assert run.drawn(1.5, Line("scan", "LaserScan", 115))[0] == {"scan": ["LaserScan", "20.0"]}
 
 
 def test_between_windows_the_last_rate_stays(run):

@@ -62,6 +62,7 @@ def test_a_saved_run_goes_on_as_if_it_had_not_stopped(capsys, tmp_path, solver):
     rest = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
     assert state_hash(rest) == state_hash(whole)
     assert "simulated 0.150 s" in rest
+    assert re.search(r"joint_states\W+JointSensor\W+500\.0", rest)
 
 
 def test_a_state_that_does_not_fit_is_refused_with_its_file(capsys, tmp_path):
@@ -161,7 +162,7 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--duration", "nan"], 2, "must be a number greater than 0"),
         (["run", ARM, "--duration", "long"], 2, "must be a number greater than 0, not 'long'"),
         (["run", ARM, "--rtf", "-1"], 2, "must be a number, 0 or greater, not '-1'"),
-        (["run", ARM, "--time-step", "0.2"], 2, "must be a number from 1e-06 to 0.1, not '0.2'"),
+        (["run", ARM, "--time-step", "0.2"], 2, "of seconds from 1e-06 to 0.1, not '0.2'"),
         (["run", ARM, "--seed", "-1"], 2, "must be a whole number from 0 to 4294967295"),
         (["run", ARM, "--seed", "1.5"], 2, "must be a whole number"),
         (["bench", "--runs", "0"], 2, "must be a whole number, 1 or greater"),
@@ -170,7 +171,8 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--listen"], 2, "--listen needs --ros"),
         (["run", ARM, "--restore", "no.npz", "--duration", "1"], 1, "'no.npz': No such file"),
         (["run", ARM, "--restore", ARM, "--duration", "1"], 1, "arm.yaml' is no snapshot"),
-        (["run", ARM, "--save", "/nowhere/x", "--duration", "0.01"], 1, "No such file"),
+        (["run", ARM, "--save", "/nowhere/x"], 1, "error: '/nowhere/x': No such file"),
+        (["run", ARM, "--save", "/"], 1, "error: '/': Is a directory"),
         (
             ["run", ARM, "--trace", "/nowhere/x", "--duration", "1"],
             1,
@@ -197,6 +199,12 @@ def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_
     )
     assert "rover.body" in err
     assert "hint: what was warned of at the start may be the cause: fast-start" in err
+
+
+def test_less_than_a_step_is_remarked(capsys):
+    status, out, err = run(capsys, "run", ARM, "--duration", "0.0005")
+    assert (status, "simulated 0.000 s" in out) == (0, True)
+    assert "--duration is less than one step of 0.001 s" in err
 
 
 def test_ctrl_c_before_the_first_step_ends_it_without_a_word(capsys, monkeypatch):

@@ -127,6 +127,13 @@ def test_more_materials_than_a_table_can_have_are_refused():
     found.take("too-large", "500")
 
 
+def test_a_name_that_is_nearly_one_of_the_list_is_asked_about():
+    pairs = "contact_materials: [ { materials: [Stel, Skin], friction: 0.2 } ]"
+    _, found = read(f"materials: [ {{ name: Steel }} ]\n{pairs}")
+    assert "no 'Stel'. Did you mean 'Steel'?" in found.take("unlisted-material").message
+    assert not found  # Skin may be the material of a link
+
+
 def test_a_world_names_a_file_or_holds_the_table(tmp_path):
     (tmp_path / "surfaces.yaml").write_text(TABLE)
     (tmp_path / "a.yaml").write_text("physics: { materials: surfaces.yaml }\nbodies: []")
@@ -138,7 +145,12 @@ def test_a_world_names_a_file_or_holds_the_table(tmp_path):
 
 @pytest.mark.parametrize(
     ("written", "code"),
-    [("nowhere.yaml", "missing-resource"), ("list.yaml", "not-materials"), ("[1]", "wrong-type")],
+    [
+        ("nowhere.yaml", "missing-resource"),
+        ("list.yaml", "not-materials"),
+        ("world.yaml", "not-materials"),
+        ("[1]", "wrong-type"),
+    ],
 )
 def test_a_table_that_cannot_be_read_is_an_error_of_the_world(tmp_path, written, code):
     (tmp_path / "list.yaml").write_text("[ 1, 2 ]")

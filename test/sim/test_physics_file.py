@@ -169,6 +169,12 @@ def test_a_mistake_is_found_in_its_place(problems, text, problem):
     assert found.startswith(problem)
 
 
+def test_an_item_may_keep_the_dash_of_its_list(tmp_path):
+    item = "physics:\n  -\n    class: ODESimulatorItem\n    data: { globalERP: 0.3 }\n"
+    (tmp_path / "world.yaml").write_text(f"{item}bodies: []")
+    assert load_world(tmp_path / "world.yaml").physics.erp == 0.3
+
+
 def test_a_flat_world_is_refused_with_a_warning(physics, diagnostics):
     physics("2Dmode: true\nadd_joint_axis_inertia_to_link_inertia: true")
     by_code = [(d.severity.value, d.message) for d in diagnostics.found]

@@ -266,6 +266,12 @@ def test_a_model_that_cannot_move_is_explained(capsys, tmp_path):
     assert "link 'GHOST': it moves, so its mass must be positive" in capsys.readouterr().err
 
 
+@needs_compiler
+def test_a_file_that_is_not_there_is_told_once(capsys):
+    assert main(["bench", "absent.body"]) == 1
+    assert capsys.readouterr().err.count("absent.body") == 1
+
+
 def test_without_the_source_it_says_so(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(plain_c, "SOURCES", tmp_path / "absent")
     assert main(["bench", str(HUMANOID)]) == 1
