@@ -73,7 +73,13 @@ def _parser() -> argparse.ArgumentParser:
         prog="hrp-sim", description="Simulate OpenHRP and Choreonoid robots with ODE."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="simulate a world file, or a model alone on a floor")
+    _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
+    _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    """Add the options of what is simulated, then those of how it goes and what is kept of it."""
     run.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
     run.add_argument(
         "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
@@ -101,6 +107,16 @@ def _parser() -> argparse.ArgumentParser:
         help="world: exact; quick: iterates, for many loose parts (default: the world's)",
     )
     run.add_argument(
+        "--seed",
+        type=_seed,
+        metavar="N",
+        help="of the order in which constraints are solved (default: the world's)",
+    )
+    _add_run_course(run)
+
+
+def _add_run_course(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
         "--rtf",
         type=_not_negative,
         metavar="F",
@@ -126,12 +142,6 @@ def _parser() -> argparse.ArgumentParser:
         help="start from a state that --save has written; --duration counts from there",
     )
     run.add_argument(
-        "--seed",
-        type=_seed,
-        metavar="N",
-        help="of the order in which constraints are solved (default: the world's)",
-    )
-    run.add_argument(
         "--ros", action=argparse.BooleanOptionalAction, default=False, help="publish in ROS 2"
     )
     run.add_argument(
@@ -145,8 +155,6 @@ def _parser() -> argparse.ArgumentParser:
         help="explain every code of a warning about a world, and exit; those about models are "
         "explained by hrp-model check --list-codes",
     )
-    _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
-    return parser
 
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:

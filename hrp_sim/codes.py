@@ -46,6 +46,10 @@ _MATERIALS = {
         "a contact material names a material that nearly has the name of another",
         "correct the name, or add it to the list 'materials'",
     ),
+    "unused-materials": (
+        "no link in the world has a material of its table",
+        "give links of a .body a 'material', or leave out the table",
+    ),
     "unused-key": (
         "a material is described for another physics library",
         "nothing needs to be done; only friction and restitution count here",

@@ -41,8 +41,8 @@ def check_magnitudes(placement: Placement) -> None:
     root = placement.body.root
     _bound(placement, root, "its placement lies", placement.X_WL.p, FARTHEST, "m")
     if not placement.fixed:
-        _bound(placement, root, "its start is", placement.v, FASTEST, "m/s")
-        _bound(placement, root, "its start is", placement.w, FASTEST, "rad/s")
+        _bound(placement, root, "it starts at", placement.v, FASTEST, "m/s")
+        _bound(placement, root, "it starts at", placement.w, FASTEST, "rad/s")
     _check_joints(placement)
 
 

@@ -34,6 +34,16 @@ def generate_launch_description() -> LaunchDescription:
             description="Simulated seconds per real second; 0 = as fast as possible.",
         ),
         DeclareLaunchArgument(
+            "engine",
+            default_value="ode",
+            description="Physics engine: ode, or pyode for worlds of primitives.",
+        ),
+        DeclareLaunchArgument(
+            "solver",
+            default_value="",
+            description="How steps are solved: world or quick; empty = as the world file says.",
+        ),
+        DeclareLaunchArgument(
             "frame_prefix",
             default_value="",
             description="Put before every TF frame name of the robot; set it in RViz too.",
@@ -54,6 +64,8 @@ def generate_launch_description() -> LaunchDescription:
                 "world": parameter("world", str),
                 "describe": True,
                 "real_time_factor": parameter("real_time_factor", float),
+                "engine": parameter("engine", str),
+                "solver": parameter("solver", str),
                 "frame_prefix": parameter("frame_prefix", str),
             }
         ],

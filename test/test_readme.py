@@ -19,6 +19,19 @@ COMMANDS = [
 ]
 
 
+def test_the_python_of_the_page_about_physics_runs(monkeypatch, tmp_path):
+    page = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(code, "physics.md", "exec"), names)
+    assert names["sim"].state.time_ns == 300_000_000
+    assert abs(names["pushed"] - names["quiet"]).max() > 1.0
+    fell = 1.5 - names["sim"].bodies["block"].motion.p[0, 2]
+    assert abs(fell - 9.80665 * 0.3**2 / 2) < 0.01
+
+
 def test_its_python_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     [code] = [block for language, block in BLOCKS if language == "python"]

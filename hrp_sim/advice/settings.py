@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from hrp_model import Diagnostic, Severity
+from hrp_model.validate.common import first_few
 
 from ..engine import PhysicsSettings
+from ..materials import DEFAULT
 from .start import Start, norm, rounded_down
 
 # Cubes and a standing humanoid rest as they should up to 20 ms; at 50 ms they sink in by 5 mm
@@ -61,4 +64,21 @@ def constraints_carry_the_weight(
         yield Diagnostic(Severity.WARNING, "soft-constraints", message)
 
 
-RULES = (steps_resolve_a_fall, constraints_carry_the_weight)
+def materials_are_those_of_links(
+    physics: PhysicsSettings, starts: Sequence[Start]
+) -> Iterator[Diagnostic]:
+    """A table of materials says something about a link that is there."""
+    table = physics.materials
+    named = sorted({*table.materials, *chain.from_iterable(table.pairs)})
+    links = [link for start in starts for link in start.body.links if link.collision]
+    if not named or DEFAULT in named or any(link.contact_material in named for link in links):
+        return
+    message = (
+        f"no link has a material of the table ({first_few(named, 4)}), so all have friction "
+        f"{physics.friction:g}; write 'material: {named[0]}' in a link of a .body, or a material "
+        f"named {DEFAULT}"
+    )
+    yield Diagnostic(Severity.WARNING, "unused-materials", message)
+
+
+RULES = (steps_resolve_a_fall, constraints_carry_the_weight, materials_are_those_of_links)

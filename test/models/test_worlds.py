@@ -96,6 +96,41 @@ def test_commanded_tracks_drive_the_rover_forward_and_turn_it_left(caplog):
     assert not caplog.records
 
 
+def test_blocks_slide_down_the_slope_as_their_materials_say():
+    incline, up = np.radians(20.0), np.array([2.3321, 0.9020])
+    slope = np.array([np.cos(incline), np.sin(incline)])
+    bodies = run("slope.yaml", 1.0)[1]
+    fell = {name: (up - b.motion.p[0, [0, 2]]) @ slope for name, b in bodies.items()}
+    for name, friction in (("Ice", 0.05), ("Wood", 0.3)):
+        way = G / 2.0 * (np.sin(incline) - friction * np.cos(incline))
+        np.testing.assert_allclose(fell[name], way, rtol=0.01)
+    assert abs(fell["Rubber"]) < 1e-4
+
+
+def test_the_stack_stands():
+    bodies = run("stack.yaml", 5.0)[1]
+    for i in range(10):
+        place = bodies[f"block{i}"].motion.p[0]
+        np.testing.assert_allclose(place, [0.0, 0.0, 0.05 + 0.1 * i], atol=1e-3)
+
+
+def test_the_press_runs_down_and_its_loop_stays_closed():
+    simulation = Simulation(load_world(MODELS / "worlds" / "press.yaml"))
+    simulation.wanted = lambda name: False
+    motion = simulation.bodies["Press"].motion
+    body = simulation.bodies["Press"].body
+    crank, slide = (body.moving_links.index(body.link(name)) for name in ("CRANK", "SLIDE"))
+    speeds = []
+    for _ in range(8000):
+        simulation.step()
+        angle = motion.q[crank]  # from straight up, towards the slide
+        rod = np.sqrt(0.26**2 - (0.10 * np.cos(angle)) ** 2)
+        assert abs(0.24 + motion.q[slide] - (0.10 * np.sin(angle) + rod)) < 1e-4
+        speeds.append(abs(motion.dq[crank]))
+    assert max(speeds[:500]) > 18.0
+    assert max(speeds[-500:]) < 1e-3, "friction holds it where it came to rest"
+
+
 def test_efforts_that_take_turns_at_their_limits_do_not_hold_up_a_step():
     # With the iterative solver, bounding one effort of the standing humanoid brings another
     # beyond its range, which once went round for ever.

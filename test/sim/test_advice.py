@@ -11,6 +11,7 @@ from paths import MODELS, SHARED
 
 from hrp_model import Diagnostics, Severity
 from hrp_model.body import Body, JointType, Range
+from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics import BodyState
 from hrp_sim.advice import advise, after_failure
 from hrp_sim.advice.servos import servo_poles
@@ -18,6 +19,7 @@ from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import LIMP, ControlSettings
 from hrp_sim.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.load import load_world
+from hrp_sim.materials import Material, MaterialTable
 from hrp_sim.simulation import Simulation
 
 REVOLUTE, PRISMATIC = JointType.REVOLUTE, JointType.PRISMATIC
@@ -51,6 +53,12 @@ def run(config, seconds, watch=lambda simulation: None):
         simulation.step()
         seen.append(watch(simulation))
     return simulation, seen
+
+
+def with_surface(body, material):
+    shape = Shape(Box(np.full(3, 0.1)), np.eye(4))
+    links = [replace(x, collision=(shape,), contact_material=material) for x in body.links]
+    return replace(body, links=tuple(links))
 
 
 def lever(kind=REVOLUTE, axis=Z, **joint):
@@ -297,6 +305,17 @@ def test_after_a_failure_the_warnings_are_remembered_and_the_notes_are_not():
     notes = [d for d in told if d.severity is Severity.NOTE]
     assert notes
     assert "asked last" in after_failure(notes)
+
+
+def test_a_table_of_materials_that_no_link_has_is_told():
+    table = MaterialTable(materials={"Ice": Material()})
+    plain = lever()
+    code, message = only(world(entry(with_surface(plain, "")), materials=table))
+    assert code == "unused-materials"
+    assert "no link has a material of the table (Ice), so all have friction 1" in message
+    assert codes(world(entry(with_surface(plain, "Ice")), materials=table)) == []
+    default = MaterialTable(materials={"Default": Material()})
+    assert codes(world(entry(with_surface(plain, "")), materials=default)) == []
 
 
 # Models that are known to run well.

@@ -12,6 +12,7 @@ from hrp_sim.engine import PHYSICS_RANGES, PhysicsSettings
 from hrp_sim.load import load_world
 
 PAGE = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")
+PAGE = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
 
 
 def table(first):
