@@ -17,7 +17,7 @@ PACKAGE = Path(hrp_sim.__file__).parent
 def emitted_anywhere():
     found = set()
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name != "codes.py":
+        if path.name != "codes.py" and path.parent.name != "benchmark":  # it warns of nothing
             found |= emitted(ast.parse(path.read_text(encoding="utf-8")))
     return {code for code in found if SLUG.fullmatch(code)}
 
