@@ -11,7 +11,7 @@ from ..state import WorldState
 from .base import Rows, Vector, rows_of, saturated, unrotated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WrenchReading:
     """The wrench that the link, and all it carries, exerts on its parent side.
 

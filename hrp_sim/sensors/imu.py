@@ -11,7 +11,7 @@ from ..state import WorldState
 from .base import Rows, Vector, rows_of, saturated, unrotated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ImuReading:
     """One sample, in the sensor frame S.
 
