@@ -68,6 +68,16 @@ def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
     )
 
 
+def unless_identity(rows: Rows) -> Rows | None:
+    """Return the rows of a rotation, or None for the identity, which need not be applied."""
+    return None if rows == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) else rows
+
+
+def turned(rows: Rows | None, v: Vector) -> Vector:
+    """Return R^T v as ``unrotated`` does, where None is the identity."""
+    return v if rows is None else unrotated(rows, v)
+
+
 def saturated(values: Vector, limits: Vector) -> Array:
     """Return three values as an array, each kept within +-limit; NaN stays NaN. Shape (3,)."""
     x, y, z = values
