@@ -41,7 +41,7 @@ no self-collision for each robot, up to 100 contacts for each pair of shapes and
 friction along fixed axes, rotations to first order, no rotor inertia, no joint limits, an ODE body
 for every link. What else Choreonoid does in a step is not in it. "Original" is the ratio to it;
 below 1 is faster. QuickStep takes time in proportion to the rows, and a rotor is a row more to the
-five of its joint: no engine that has rotors is as fast there as one that has none.
+five of its joint: what has rotors is slower there than what ignores them.
 """
 
 
