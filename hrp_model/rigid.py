@@ -160,7 +160,7 @@ def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
         1.0 - m00 - m11 + m22,
         1.0 + m00 + m11 + m22,
     )
-    largest = max(range(4), key=squares.__getitem__)
+    largest = squares.index(max(squares))
     if largest == 3:
         q = (m21 - m12, m02 - m20, m10 - m01, squares[3])
     elif largest == 0:
@@ -170,9 +170,9 @@ def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
     else:
         q = (m02 + m20, m12 + m21, squares[2], m10 - m01)
     norm = (q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2) ** 0.5
-    sign = -1.0 if q[3] < 0 else 1.0
-    x, y, z, w = (sign * c / norm for c in q)
-    return x, y, z, w
+    if q[3] < 0:
+        norm = -norm
+    return q[0] / norm, q[1] / norm, q[2] / norm, q[3] / norm
 
 
 def skew(v: Array) -> Array:

@@ -19,6 +19,9 @@ class SampleClock:
             1000, so that 33.3333 is 100/3.
         origin_ns: Time at which k = 0, in [ns].
 
+    Attributes:
+        due_ns: Time of the sample that is waited for, in [ns].
+
     Raises:
         ValueError: The rate is not positive and finite.
     """
@@ -35,16 +38,16 @@ class SampleClock:
 
     def reset(self) -> None:
         """Start again from the origin."""
-        self._due_ns = self._time_of(1)
+        self.due_ns = self._time_of(1)
 
     def wait(self, time_ns: int) -> None:
         """Wait for the first sample after a time, which is not before the origin."""
         elapsed = time_ns - self._origin_ns
-        self._due_ns = self._time_of(elapsed * self._samples // self._span_ns + 1)
+        self.due_ns = self._time_of(elapsed * self._samples // self._span_ns + 1)
 
     def is_due(self, time_ns: int) -> bool:
         """Tell whether a sample is due now, and if so, wait for the next."""
-        if time_ns < self._due_ns:
+        if time_ns < self.due_ns:
             return False
         self.wait(time_ns)
         return True

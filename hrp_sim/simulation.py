@@ -198,7 +198,8 @@ class Simulation:
         Raises:
             PhysicsError: The physics cannot go on; the world stays as before the step.
         """
-        self._take_commands()
+        if self._commands:
+            self._take_commands()
         settings = self.engine.settings
         for controller in self._controllers.values():
             controller.update(settings.time_step)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from .schedule import SampleClock
 from .sensors import Sensor
+
+NEVER_NS = 2**63
 
 
 class Watch:
@@ -23,6 +25,7 @@ class Watch:
         self.sensors: Mapping[str, Sensor] = {}
         self._origins: dict[str, int] = {}
         self._schedule: list[tuple[SampleClock, list[tuple[str, Sensor]]]] = []
+        self._next_ns = NEVER_NS  # when the first of them is due
 
     def add(self, sensors: Sequence[Sensor], time_ns: int) -> None:
         """Add all sensors of some bodies that appear now.
@@ -47,11 +50,15 @@ class Watch:
         self._origins.pop(body, None)
         self._wind(time_ns)
 
-    def due(self, time_ns: int) -> Iterator[tuple[str, Sensor]]:
-        """Yield the sensors that are due now, with their names; each of them waits anew."""
-        for clock, sensors in self._schedule:
-            if clock.is_due(time_ns):
-                yield from sensors
+    def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
+        """Return the sensors that are due now, with their names; each of them waits anew."""
+        if time_ns < self._next_ns:
+            return ()
+        found = [
+            named for clock, sensors in self._schedule if clock.is_due(time_ns) for named in sensors
+        ]
+        self._find_next()
+        return found
 
     def reset(self) -> None:
         """Go back to time zero, when all bodies that are there appear."""
@@ -78,3 +85,7 @@ class Watch:
                 clock.wait(time_ns)
                 self._schedule.append((clock, together[key]))
             together[key].append((name, sensor))
+        self._find_next()
+
+    def _find_next(self) -> None:
+        self._next_ns = min((clock.due_ns for clock, _ in self._schedule), default=NEVER_NS)

@@ -75,6 +75,12 @@ typedef struct {
     int limited; /* whether the drive's effort is bounded by rows of its own */
 } JointState;
 
+/* A row of a motor as it was set last. */
+typedef struct {
+    dReal softness, bound;
+    int is_on;
+} Row;
+
 typedef struct {
     int kind, link, coordinate, child, parent;
     dJointID joint, motor;
@@ -88,7 +94,8 @@ typedef struct {
     dReal effort;                   /* of the drive, in the step that was taken last */
     dReal drift;                    /* what turning alone adds to the rate in a step */
     dJointFeedback feedback, motor_feedback;
-    int watched, row_is_on[2], exceeds;
+    Row rows[2];
+    int watched, exceeds;
     int weighed;                    /* whether the motor's force tells the effort */
 } Joint;
 
@@ -113,6 +120,10 @@ typedef struct {
 } GeomSet;
 
 typedef struct {
+    const Geom *a, *b;
+} GeomPair;
+
+typedef struct {
     dTriMeshDataID data;
     dReal *vertices;
     dTriIndex *indices;
@@ -126,11 +137,13 @@ typedef struct {
     dReal *start_q;
     int *link_group, *contacts;
     dReal *link_R, *link_p, *track_axis;
-    dReal *before; /* v and w of each link before the step, 6 numbers each */
+    dReal *before; /* v and w of each link as last written, 6 numbers each */
     Joint *joint;
     Loop *loop;
     Mesh *mesh;
     GeomSet moving, standing;
+    GeomPair *own; /* pairs of the body's shapes that may touch each other */
+    size_t own_count;
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
@@ -261,6 +274,7 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 /* _core_contact.c */
 void contacts_create(World *world);
 void boxes_update(Body *body);
+int own_pairs_list(const World *world, Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
 
 /* _core_boxes.c */
@@ -340,6 +354,19 @@ static inline void cross3(dReal out[3], const dReal a[3], const dReal b[3])
 static inline dReal dot3(const dReal a[3], const dReal b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+/* Comparisons; fmin and fmax are calls. */
+static inline dReal lesser(dReal a, dReal b)
+{
+    return b < a ? b : a;
+}
+static inline dReal greater(dReal a, dReal b)
+{
+    return b > a ? b : a;
+}
+static inline dReal clipped(dReal value, dReal lower, dReal upper)
+{
+    return value < lower ? lower : value > upper ? upper : value;
 }
 static inline void to_matrix12(dReal *R12, const dReal *R9)
 {

@@ -97,7 +97,7 @@ Body *body_create(World *world, const Flat *flat)
     joints_create(world, body, flat);
     groups_start(body, flat);
     loops_create(world, body, flat);
-    if (geoms_create(body, flat)) {
+    if (geoms_create(body, flat) || !own_pairs_list(world, body)) {
         body_destroy(body);
         PyErr_NoMemory();
         return NULL;

@@ -32,8 +32,8 @@ static void set_update(GeomSet *set, int count)
         dReal *box = set->items[i].box;
         dGeomGetAABB(set->items[i].geom, box);
         for (int axis = 0; axis < 3; axis++) {
-            set->box[2 * axis] = fmin(set->box[2 * axis], box[2 * axis]);
-            set->box[2 * axis + 1] = fmax(set->box[2 * axis + 1], box[2 * axis + 1]);
+            set->box[2 * axis] = lesser(set->box[2 * axis], box[2 * axis]);
+            set->box[2 * axis + 1] = greater(set->box[2 * axis + 1], box[2 * axis + 1]);
         }
     }
 }
@@ -67,7 +67,7 @@ static int reduce(dContactGeom *contacts, int count, int wanted)
             dReal d[3];
             for (int k = 0; k < 3; k++)
                 d[k] = contacts[i].pos[k] - chosen.pos[k];
-            distance[i] = fmin(distance[i], dot3(d, d));
+            distance[i] = lesser(distance[i], dot3(d, d));
             if (distance[i] > distance[best])
                 best = i;
         }
@@ -156,30 +156,6 @@ static void sets_touch(World *world, const Body *a, const GeomSet *set_a, const 
     }
 }
 
-/* Call for each pair of one body's shapes that may touch and whose boxes meet. */
-typedef void (*PairFunction)(const Pair *pair, void *data);
-
-static void own_pairs(World *world, Body *body, PairFunction call, void *data)
-{
-    int moving = body->moving.touching;
-    for (int i = 0; i < moving; i++) {
-        const Geom *a = &body->moving.items[i];
-        const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
-        for (int j = i + 1; j < moving + body->standing.touching; j++) {
-            int k = j - moving;
-            const Geom *b = k < 0 ? &body->moving.items[j] : &body->standing.items[k];
-            if (allowed[b->link] != CONTACT_NEVER && boxes_meet(a->box, b->box))
-                call(&(Pair){world, {body, body}, {a, b}}, data);
-        }
-    }
-}
-
-static void touch_own(const Pair *pair, void *data)
-{
-    (void)data;
-    touch(pair);
-}
-
 /* Make the contact joints of this step, in an order that depends on the state alone. */
 void contacts_create(World *world)
 {
@@ -189,8 +165,9 @@ void contacts_create(World *world)
         set_update(&world->bodies[i]->moving, world->bodies[i]->moving.touching);
     for (int i = 0; i < world->count; i++) {
         Body *a = world->bodies[i];
-        if (world->self_collision)
-            own_pairs(world, a, touch_own, NULL);
+        for (size_t k = 0; k < a->own_count; k++)
+            if (boxes_meet(a->own[k].a->box, a->own[k].b->box))
+                touch(&(Pair){world, {a, a}, {a->own[k].a, a->own[k].b}});
         for (int j = i + 1; j < world->count; j++) {
             Body *b = world->bodies[j];
             sets_touch(world, a, &a->moving, b, &b->moving);
@@ -200,33 +177,71 @@ void contacts_create(World *world)
     }
 }
 
-static void forbid_overlap(const Pair *pair, void *data)
+/* Count the pairs of a body's own shapes that may touch, and list them where there is a list. */
+static size_t own_pairs_walk(const Body *body, GeomPair *list)
 {
-    dContactGeom found[FOUND];
-    Body *body = (Body *)pair->bodies[0];
-    int a = pair->geoms[0]->link, b = pair->geoms[1]->link;
-    int *there = &body->contacts[a * body->links + b], *back = &body->contacts[b * body->links + a];
-    if (*there != CONTACT_UNLESS_OVERLAPPING)
-        return;
-    int count =
-        shapes_collide(pair->world, pair->geoms[0]->geom, pair->geoms[1]->geom, FOUND, found);
-    for (int i = 0; i < count; i++) {
-        if (found[i].depth > OVERLAP) {
-            *there = *back = CONTACT_NEVER;
-            PyObject *links = Py_BuildValue("(ii)", a, b);
-            if (links && *(PyObject **)data)
-                PyList_Append(*(PyObject **)data, links);
-            Py_XDECREF(links);
-            return;
+    size_t moving = (size_t)body->moving.touching, count = 0;
+    for (size_t i = 0; i < moving; i++) {
+        const Geom *a = &body->moving.items[i];
+        const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
+        for (size_t j = i + 1; j < moving + (size_t)body->standing.touching; j++) {
+            const Geom *b = j < moving ? &body->moving.items[j] : &body->standing.items[j - moving];
+            if (allowed[b->link] == CONTACT_NEVER)
+                continue;
+            if (list)
+                list[count] = (GeomPair){a, b};
+            count++;
         }
     }
+    return count;
+}
+
+/* List the pairs of a body's own shapes that may touch. Returns 0 when memory is short. */
+int own_pairs_list(const World *world, Body *body)
+{
+    if (!world->self_collision)
+        return 1;
+    size_t count = own_pairs_walk(body, NULL);
+    body->own = malloc(sizeof *body->own * (count + 1));
+    if (body->own)
+        body->own_count = own_pairs_walk(body, body->own);
+    return body->own != NULL;
+}
+
+/* Whether two shapes of a body are drawn into each other. */
+static int overlap(const World *world, const GeomPair *pair)
+{
+    dContactGeom found[FOUND];
+    if (!boxes_meet(pair->a->box, pair->b->box))
+        return 0;
+    int count = shapes_collide(world, pair->a->geom, pair->b->geom, FOUND, found);
+    for (int i = 0; i < count; i++)
+        if (found[i].depth > OVERLAP)
+            return 1;
+    return 0;
 }
 
 /* Let links that overlap where they start pass through each other. Returns a list of pairs. */
 PyObject *overlaps_forbid(World *world, Body *body)
 {
     PyObject *pairs = PyList_New(0);
-    if (pairs && world->self_collision)
-        own_pairs(world, body, forbid_overlap, &pairs);
+    size_t kept = 0;
+    for (size_t k = 0; pairs && k < body->own_count; k++) {
+        int a = body->own[k].a->link, b = body->own[k].b->link;
+        int *there = &body->contacts[a * body->links + b];
+        if (*there != CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->own[k]))
+            continue;
+        *there = body->contacts[b * body->links + a] = CONTACT_NEVER;
+        PyObject *links = Py_BuildValue("(ii)", a, b);
+        if (!links || PyList_Append(pairs, links))
+            Py_CLEAR(pairs);
+        Py_XDECREF(links);
+    }
+    for (size_t k = 0; k < body->own_count; k++) {
+        const GeomPair pair = body->own[k];
+        if (body->contacts[pair.a->link * body->links + pair.b->link] != CONTACT_NEVER)
+            body->own[kept++] = pair;
+    }
+    body->own_count = kept;
     return pairs;
 }

@@ -84,17 +84,21 @@ int drives_check(const Body *body, Fault *fault)
 }
 
 /* Set a row of a motor: velocity + softness * force = target, |force| <= bound; 0 is off. */
-static void row_set(Joint *joint, int row, dReal target, dReal softness, dReal bound)
+static void row_set(Joint *joint, int number, dReal target, dReal softness, dReal bound)
 {
-    if (bound == 0.0 && !joint->row_is_on[row])
+    Row *row = &joint->rows[number];
+    const Row before = *row;
+    if (bound == 0.0 && !before.is_on)
         return;
-    joint->row_is_on[row] = bound > 0.0;
-    int base = row ? SECOND_ROW : 0;
+    *row = (Row){softness, bound, bound > 0.0};
+    int base = number ? SECOND_ROW : 0;
     void (*set)(dJointID, int, dReal) =
         joint->kind == JOINT_HINGE ? dJointSetAMotorParam : dJointSetLMotorParam;
     set(joint->motor, base + dParamVel, target - joint->drift);
-    set(joint->motor, base + dParamCFM, softness);
-    set(joint->motor, base + dParamFMax, bound);
+    if (!before.is_on || softness != before.softness)
+        set(joint->motor, base + dParamCFM, softness);
+    if (!before.is_on || bound != before.bound)
+        set(joint->motor, base + dParamFMax, bound);
 }
 
 /* Push the child along the axis, and the parent back, at the same point. */
@@ -117,11 +121,6 @@ static void effort_add(const Body *body, const Joint *joint, dReal effort)
         if (parent)
             dBodyAddForceAtPos(parent, -f[0], -f[1], -f[2], at[0], at[1], at[2]);
     }
-}
-
-static dReal clipped(dReal value, dReal lower, dReal upper)
-{
-    return value < lower ? lower : value > upper ? upper : value;
 }
 
 /* Set up the drive of one joint for the next step of length h.

@@ -44,6 +44,6 @@ void slip_direct(const World *world, dBodyID a, dBodyID b, dContact *contact)
     for (int i = 0; i < 3; i++)
         contact->fdir1[i] = slip[i] / speed;
     contact->surface.mode |= dContactFDir1 | dContactMu2;
-    dReal stopped = BRAKING * fmin(contact->surface.mu, 1.0) * world->step;
-    contact->surface.mu2 = contact->surface.mu * fmin(1.0, stopped / speed);
+    dReal stopped = BRAKING * lesser(contact->surface.mu, 1.0) * world->step;
+    contact->surface.mu2 = contact->surface.mu * lesser(1.0, stopped / speed);
 }

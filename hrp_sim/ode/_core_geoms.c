@@ -112,4 +112,5 @@ void geoms_destroy(Body *body)
         free(body->mesh[i].indices);
     }
     free(body->mesh);
+    free(body->own);
 }

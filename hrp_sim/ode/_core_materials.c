@@ -84,6 +84,6 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
         dReal pull = fabs(dot3(gravity, contact->geom.normal));
         surface->mode |= dContactBounce;
         surface->bounce = world->restitution[pair];
-        surface->bounce_vel = fmax(BOUNCING_STEPS * pull * world->step, SLOWEST_BOUNCE);
+        surface->bounce_vel = greater(BOUNCING_STEPS * pull * world->step, SLOWEST_BOUNCE);
     }
 }

@@ -134,7 +134,7 @@ static void link_velocity(dBodyID group, const dReal offset[3], dReal v[3], dRea
         v[i] += dBodyGetLinearVel(group)[i];
 }
 
-/* Remember the links' velocities, so that accelerations follow from the step. */
+/* Remember the links' velocities, so that accelerations follow from the next step. */
 void velocities_remember(Body *body)
 {
     for (int link = 0; link < body->links; link++) {
@@ -145,11 +145,13 @@ void velocities_remember(Body *body)
     }
 }
 
+/* Write how a link moves, and remember its velocities for the next step. */
 static void link_write(const Body *body, int link, dReal step)
 {
     dReal offset[3], *v = live(body, MOTION_V) + 3 * link, *w = live(body, MOTION_W) + 3 * link;
     dReal *p = live(body, MOTION_P) + 3 * link, *R = live(body, MOTION_R) + 9 * link;
-    const dReal *before = body->before + 6 * link, *local = body->link_R + 9 * link;
+    dReal *before = body->before + 6 * link;
+    const dReal *local = body->link_R + 9 * link;
     dBodyID group = link_offset(body, link, offset);
     if (!group) {
         memcpy(R, local, sizeof(dReal) * 9);
@@ -167,6 +169,8 @@ static void link_write(const Body *body, int link, dReal step)
     for (int i = 0; i < 3; i++) {
         live(body, MOTION_A)[3 * link + i] = (v[i] - before[i]) / step;
         live(body, MOTION_ALPHA)[3 * link + i] = (w[i] - before[3 + i]) / step;
+        before[i] = v[i];
+        before[3 + i] = w[i];
     }
 }
 
@@ -183,7 +187,7 @@ static void wrench_write(const Body *body, const Joint *joint)
     const dReal *R = body->saved[joint->child].R;
     const dJointFeedback *a = &joint->feedback, *b = &joint->motor_feedback;
     /* ODE leaves the feedback of a motor as it was when none of its rows are on. */
-    int is_on = joint->row_is_on[0] || joint->row_is_on[1] || joint->coulomb_friction > 0.0;
+    int is_on = joint->rows[0].is_on || joint->rows[1].is_on || joint->coulomb_friction > 0.0;
     dReal arm[3], moment[3], axis[3];
     for (int i = 0; i < 3; i++) {
         force[i] = a->f1[i] + (is_on ? b->f1[i] : 0.0);
@@ -208,7 +212,7 @@ static void joint_write(const Body *body, const Joint *joint)
         live(body, MOTION_Q)[i] = joint->now.q;
         live(body, MOTION_DQ)[i] = joint->now.dq;
         live(body, MOTION_EFFORT)[i] =
-            fmin(fmax(joint->effort, joint->effort_lower), joint->effort_upper);
+            clipped(joint->effort, joint->effort_lower, joint->effort_upper);
     }
     if (joint->watched)
         wrench_write(body, joint);

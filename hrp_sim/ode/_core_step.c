@@ -82,7 +82,7 @@ void world_step(World *world, long count, Fault *fault)
         if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;
     for (long done = 0; done < count; done++) {
-        if (done + 1 == count)
+        if (done > 0 && done + 1 == count) /* else they are remembered since they were written */
             for (int i = 0; i < world->count; i++)
                 velocities_remember(world->bodies[i]);
         if (!step_once(world, fault)) {

@@ -59,9 +59,11 @@ class OdeEngine:
     def __init__(self, settings: PhysicsSettings) -> None:
         _check_settings(settings)
         self._settings = settings
+        self._step_ns = settings.step_ns
         self._world = _make_world(self._world_type, settings)
         self._entries: dict[str, Entry] = {}
         self._simulated: dict[str, SimulatedBody] = {}
+        self._bodies = MappingProxyType(self._simulated)
         self._time_ns = 0
         self._has_complained = False
 
@@ -73,7 +75,7 @@ class OdeEngine:
     @property
     def state(self) -> WorldState:
         """The world as it is now; its arrays are live."""
-        return WorldState(self._time_ns, MappingProxyType(self._simulated))
+        return WorldState(self._time_ns, self._bodies)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
@@ -207,11 +209,13 @@ class OdeEngine:
                 negative gain; or the state came out so. The world stays as it was before the
                 offending step. It can go on when the cause is gone, and can be reset.
         """
-        self._check_whole()
-        fault = self._world.step(count)
+        world = self._world
+        if world.broken:
+            self._check_whole()
+        fault = world.step(count)
         if fault is None:
-            self._time_ns += count * self._settings.step_ns
-            if self._world.complaints >= MANY_COMPLAINTS and not self._has_complained:
+            self._time_ns += count * self._step_ns
+            if world.complaints >= MANY_COMPLAINTS and not self._has_complained:
                 self._report_complaints()
             return
         kind, done, number, index = fault

@@ -13,7 +13,11 @@ from ..state import WorldState
 
 
 class Reading(Protocol):
-    """What a sensor returns: a frozen dataclass with at least these."""
+    """What a sensor returns: a dataclass with at least these.
+
+    Nobody changes one. Those that are made hundreds of times a second are not frozen for all
+    that, since it takes Python three times as long to make a frozen one.
+    """
 
     @property
     def time_ns(self) -> int:
@@ -62,6 +66,16 @@ def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
         xy * x + yy * y + zy * z,
         xz * x + yz * y + zz * z,
     )
+
+
+def unless_identity(rows: Rows) -> Rows | None:
+    """Return the rows of a rotation, or None for the identity, which need not be applied."""
+    return None if rows == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) else rows
+
+
+def turned(rows: Rows | None, v: Vector) -> Vector:
+    """Return R^T v as ``unrotated`` does, where None is the identity."""
+    return v if rows is None else unrotated(rows, v)
 
 
 def saturated(values: Vector, limits: Vector) -> Array:

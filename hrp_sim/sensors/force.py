@@ -8,10 +8,10 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..state import WorldState
-from .base import Rows, Vector, rows_of, saturated, unrotated
+from .base import Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WrenchReading:
     """The wrench that the link, and all it carries, exerts on its parent side.
 
@@ -51,13 +51,13 @@ class ForceSensor:
     X_LS: Pose
     max_force: Array
     max_torque: Array
-    _R_LS: Rows = field(init=False, repr=False)
+    _R_LS: Rows | None = field(init=False, repr=False)
     _p_LS: Vector = field(init=False, repr=False)
     _limits: tuple[Vector, Vector] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
-        object.__setattr__(self, "_R_LS", rows_of(self.X_LS.R))
+        object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_limits", limits)
 
@@ -74,6 +74,6 @@ class ForceSensor:
         return WrenchReading(
             world.time_ns,
             self.body,
-            saturated(unrotated(self._R_LS, (-fx, -fy, -fz)), max_force),
-            saturated(unrotated(self._R_LS, torque), max_torque),
+            saturated(turned(self._R_LS, (-fx, -fy, -fz)), max_force),
+            saturated(turned(self._R_LS, torque), max_torque),
         )

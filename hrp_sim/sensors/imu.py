@@ -8,10 +8,10 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..state import WorldState
-from .base import Rows, Vector, rows_of, saturated, unrotated
+from .base import Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ImuReading:
     """One sample, in the sensor frame S.
 
@@ -54,7 +54,7 @@ class ImuSensor:
     g_W: Array
     max_angular_velocity: Array | None
     max_acceleration: Array | None
-    _R_LS: Rows = field(init=False, repr=False)
+    _R_LS: Rows | None = field(init=False, repr=False)
     _p_LS: Vector = field(init=False, repr=False)
     _g_W: Vector = field(init=False, repr=False)
     _limits: tuple[Vector | None, Vector | None] = field(init=False, repr=False)
@@ -62,7 +62,7 @@ class ImuSensor:
     def __post_init__(self) -> None:
         ranges = (self.max_angular_velocity, self.max_acceleration)
         limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
-        object.__setattr__(self, "_R_LS", rows_of(self.X_LS.R))
+        object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_g_W", tuple(self.g_W.tolist()))
         object.__setattr__(self, "_limits", limits)
@@ -75,13 +75,13 @@ class ImuSensor:
         gyro = acceleration = None
         max_angular_velocity, max_acceleration = self._limits
         if max_angular_velocity is not None:
-            gyro = saturated(unrotated(self._R_LS, w_L), max_angular_velocity)
+            gyro = saturated(turned(self._R_LS, w_L), max_angular_velocity)
         if max_acceleration is not None:
             alpha_L = unrotated(R_WL, motion.alpha[i].tolist())
             (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
             f_L = unrotated(R_WL, (ax - gx, ay - gy, az - gz))
             f_So = _at_lever_arm(f_L, alpha_L, w_L, self._p_LS)
-            acceleration = saturated(unrotated(self._R_LS, f_So), max_acceleration)
+            acceleration = saturated(turned(self._R_LS, f_So), max_acceleration)
         return ImuReading(world.time_ns, self.body, gyro, acceleration)
 
 

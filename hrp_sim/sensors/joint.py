@@ -9,7 +9,7 @@ from hrp_model.rigid import Array
 from ..state import WorldState
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class JointReading:
     """One sample of every joint that moves; all arrays of shape (joints,).
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from hrp_model.rigid import Array, matrix_quaternion
 
 from ..state import WorldState
+from .base import unrotated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class OdometryReading:
     """Where the root link L is in the world W, and how it moves.
 
@@ -48,11 +51,12 @@ class OdometrySensor:
         """Return the pose in W and the velocities in the root's own axes."""
         motion = world.bodies[self.body].motion
         R_WL = motion.R[0]
+        rows = R_WL.tolist()
         return OdometryReading(
             world.time_ns,
             self.body,
             motion.p[0].copy(),
             matrix_quaternion(R_WL),
-            motion.v[0] @ R_WL,
-            motion.w[0] @ R_WL,
+            np.array(unrotated(rows, motion.v[0].tolist())),
+            np.array(unrotated(rows, motion.w[0].tolist())),
         )

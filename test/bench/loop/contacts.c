@@ -1,108 +1,9 @@
-/* Who touches whom, where, and how. */
+/* Who touches whom. */
 #include "loop.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define SAME_PLACE 1e-6 /* contacts nearer than this are one, in [m] */
-#define OVERLAP 1e-3    /* deeper at the start means drawn into each other, in [m] */
-
-/* Keep the deepest contact, then always the one farthest from those kept. */
-static int reduce(dContactGeom *c, int count, int wanted)
-{
-    double gap[FOUND];
-    int best = 0, kept = 0;
-    for (int i = 0; i < count; i++) {
-        gap[i] = dInfinity;
-        if (c[i].depth > c[best].depth)
-            best = i;
-    }
-    while (kept < count && kept < wanted && gap[best] >= SAME_PLACE * SAME_PLACE) {
-        dContactGeom chosen = c[best];
-        c[best] = c[kept];
-        c[kept] = chosen;
-        gap[best] = gap[kept];
-        best = ++kept;
-        for (int i = kept; i < count; i++) {
-            double d[3];
-            for (int k = 0; k < 3; k++)
-                d[k] = c[i].pos[k] - chosen.pos[k];
-            gap[i] = fmin(gap[i], dot(d, d));
-            if (gap[i] > gap[best])
-                best = i;
-        }
-    }
-    return kept;
-}
-
-/* Let a track push along axis x normal, the normal pointing into its link. */
-static int track(const Tag *tag, const Tag *other, int side, dContact *contact)
-{
-    const Link *link = &scene.body[tag->body].link[tag->link];
-    double axis[3], *along = contact->fdir1, sign = side ? -1.0 : 1.0;
-    if (dot(link->track_axis, link->track_axis) == 0.0)
-        return 0;
-    memcpy(axis, link->track_axis, sizeof axis);
-    if (tag->group)
-        rotate(axis, dBodyGetRotation(tag->group), link->track_axis);
-    cross(along, axis, contact->geom.normal);
-    double length = sqrt(dot(along, along));
-    if (length < 1e-5)
-        return 0;
-    for (int i = 0; i < 3; i++)
-        along[i] *= sign / length;
-    contact->surface.mode |= dContactFDir1 | dContactMotion1 | dContactMu2;
-    contact->surface.mu2 = 0.5;
-    int is_first = tag->group && (side == 0 || !other->group); /* of the joint's two bodies */
-    contact->surface.motion1 = is_first ? link->track_speed : -link->track_speed;
-    return 1;
-}
-
-static void surface(const Tag *x, const Tag *y, dContact *contact)
-{
-    int pair = x->material * scene.materials + y->material;
-    contact->surface.mode = dContactApprox1;
-    contact->surface.mu = scene.friction[pair];
-    if (scene.restitution[pair] > 0.0) {
-        double pull = fabs(dot(scene.gravity, contact->geom.normal));
-        contact->surface.mode |= dContactBounce;
-        contact->surface.bounce = scene.restitution[pair];
-        contact->surface.bounce_vel = fmax(2.0 * pull * scene.step, 1e-4);
-    }
-}
-
-static void touch(dGeomID a, dGeomID b)
-{
-    const Tag *x = dGeomGetData(a), *y = dGeomGetData(b);
-    dContactGeom found[FOUND];
-    int count = dCollide(a, b, FOUND, found, sizeof *found);
-    if (count)
-        count = reduce(found, count, scene.max_contacts);
-    for (int i = 0; i < count; i++) {
-        dContact contact = {.geom = found[i]};
-        surface(x, y, &contact);
-        if (!track(x, y, 0, &contact))
-            track(y, x, 1, &contact);
-        dJointAttach(dJointCreateContact(scene.world, scene.contacts, &contact), x->group,
-                     y->group);
-    }
-}
-
-/* As the original plugin does it: every contact that is found, in place. */
-static void touch_unreduced(dGeomID a, dGeomID b)
-{
-    static dContact contacts[FOUND_BY_ORIGINAL];
-    const Tag *x = dGeomGetData(a), *y = dGeomGetData(b);
-    if (x->body == y->body)
-        return;
-    int count = dCollide(a, b, FOUND_BY_ORIGINAL, &contacts[0].geom, sizeof *contacts);
-    for (int i = 0; i < count; i++) {
-        surface(x, y, &contacts[i]);
-        dJointAttach(dJointCreateContact(scene.world, scene.contacts, &contacts[i]), x->group,
-                     y->group);
-    }
-}
+#define OVERLAP 1e-3 /* deeper at the start means drawn into each other, in [m] */
 
 static int *allowed(const Tag *x, const Tag *y)
 {
@@ -117,7 +18,7 @@ static void near(void *data, dGeomID a, dGeomID b)
         return;
     }
     if (scene.original) {
-        touch_unreduced(a, b);
+        touch_as_original(a, b);
         return;
     }
     const Tag *x = dGeomGetData(a), *y = dGeomGetData(b);
@@ -211,7 +112,7 @@ static void forbid(void *data, dGeomID a, dGeomID b)
     const Tag *x = dGeomGetData(a), *y = dGeomGetData(b);
     if (x->body != y->body || *allowed(x, y) != UNLESS_OVERLAPPING)
         return;
-    int count = dCollide(a, b, FOUND, found, sizeof *found);
+    int count = found_between(a, b, found);
     for (int i = 0; i < count; i++)
         if (found[i].depth > OVERLAP)
             *allowed(x, y) = *allowed(y, x) = NEVER;

@@ -49,6 +49,9 @@ void joints_read(Body *body)
         Joint *joint = &body->joint[j];
         if (joint->kind == HINGE)
             hinge_read(joint);
+        else if (joint->kind == SLIDER && scene.original)
+            joint->q = dJointGetSliderPosition(joint->joint),
+            joint->dq = dJointGetSliderPositionRate(joint->joint);
         else if (joint->kind == SLIDER)
             slider_read(body, joint);
     }
@@ -62,7 +65,7 @@ static void row_set(Joint *joint, int row, double target, double softness, doubl
     int base = row ? dParamGroup2 : 0;
     void (*set)(dJointID, int, dReal) =
         joint->kind == HINGE ? dJointSetAMotorParam : dJointSetLMotorParam;
-    set(joint->motor, base + dParamVel, target);
+    set(joint->motor, base + dParamVel, target - joint->drift);
     set(joint->motor, base + dParamCFM, softness);
     set(joint->motor, base + dParamFMax, bound);
 }
@@ -128,14 +131,51 @@ static void drive(const Body *body, Joint *joint)
         effort_add(body, joint);
 }
 
-void joints_drive(Body *body)
+/* A row means the rate along a slider's axis as the step finds it, but the axis turns. */
+static double drift(const Body *body, const Joint *joint)
 {
-    for (int j = 0; j < body->joints; j++)
-        if (body->joint[j].motor || body->joint[j].effort != 0.0)
-            drive(body, &body->joint[j]);
+    double axis[3], apart[3];
+    if (joint->kind != SLIDER || joint->parent < 0)
+        return 0.0;
+    dBodyID child = body->group[joint->child];
+    const dReal *w = dBodyGetAngularVel(child), *p = dBodyGetPosition(child);
+    const dReal *from = dBodyGetPosition(body->group[joint->parent]);
+    rotate(axis, dBodyGetRotation(child), joint->axis);
+    for (int i = 0; i < 3; i++)
+        apart[i] = p[i] - from[i];
+    return scene.step * (dot(w, w) * dot(axis, apart) - dot(axis, w) * dot(w, apart));
 }
 
-/* Keep the state before a step that may have to be taken again. */
+void joints_drive(Body *body)
+{
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        if (joint->motor)
+            joint->drift = drift(body, joint);
+        if (joint->motor || joint->effort != 0.0)
+            drive(body, joint);
+    }
+}
+
+/* Tell the efforts: from the new rates, or with the QuickStep from the forces of the motors,
+ * less the shares of rotor and damping; its rates have errors that gains would make large. */
+void joints_weigh(Body *body)
+{
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        joint->drive = joint->base - joint->damping * joint->dq;
+        if (!joint->is_weighed || joint->is_bounded)
+            continue;
+        const dJointFeedback *row = &joint->motor_feedback;
+        double axis[3];
+        rotate(axis, body->saved[joint->child].R, joint->axis);
+        joint->drive = dot(axis, joint->kind == HINGE ? row->t1 : row->f1) +
+                       joint->rotor * (joint->dq - joint->dq_saved) / scene.step +
+                       joint->viscosity * joint->dq;
+    }
+}
+
+/* Keep the state before a step that may have to be taken again, or is weighed. */
 void state_save(Body *body)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -184,8 +224,7 @@ int joints_exceed(Body *body)
     int found = 0;
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
-        double effort = joint->base - joint->damping * joint->dq;
-        int outside = effort > joint->effort_upper || effort < joint->effort_lower;
+        int outside = joint->drive > joint->effort_upper || joint->drive < joint->effort_lower;
         if (outside && joint->damping > 0.0 && !joint->is_bounded && !joint->has_exceeded)
             found = joint->has_exceeded = 1;
         if (!outside)

@@ -108,15 +108,17 @@ static void joint_read(Body *body, Joint *joint)
     }
     int has_gains = joint->kp > 0.0 || joint->kd > 0.0;
     int has_row = has_gains || joint->rotor + joint->viscosity + joint->friction > 0.0;
-    if (has_gains && (isfinite(joint->effort_lower) || isfinite(joint->effort_upper)))
-        scene.bounded = 1;
+    int is_watched = body->link[joint->link].watched;
     if (joint->kind != FIXED && has_row && !scene.original)
         joint->motor = motor(joint, a, b, axis);
-    if (body->link[joint->link].watched) {
+    joint->is_weighed = scene.quick && joint->motor && has_gains && joint->friction == 0.0;
+    scene.remembers |= joint->is_weighed;
+    if (has_gains && (isfinite(joint->effort_lower) || isfinite(joint->effort_upper)))
+        scene.remembers = 1;
+    if (is_watched)
         dJointSetFeedback(joint->joint, &joint->feedback);
-        if (joint->motor)
-            dJointSetFeedback(joint->motor, &joint->motor_feedback);
-    }
+    if (joint->motor && (is_watched || joint->is_weighed))
+        dJointSetFeedback(joint->motor, &joint->motor_feedback);
 }
 
 void joints_create(Body *body)

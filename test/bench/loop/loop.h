@@ -31,7 +31,10 @@ typedef struct {
     double kp, kd, q_aim, dq_aim, effort;
     double q, dq, q_saved, dq_saved;
     double base, damping, applied; /* effort at the end of the step: base - damping dq */
+    double drive;                  /* that effort */
+    double drift;                  /* what turning adds to a slider's rate in a step */
     int is_on[2], is_bounded, was_bounded, has_exceeded;
+    int is_weighed; /* the effort is told by the motor's force */
     dJointFeedback feedback, motor_feedback;
 } Joint;
 
@@ -74,9 +77,10 @@ typedef struct {
     dJointGroupID contacts;
     Body *body;
     int bodies, max_contacts, quick, self_collision, joint_limits;
-    int bounded;  /* whether efforts have ranges */
-    int original; /* work as the original plugin does */
-    int ordered;  /* make the contacts in the engine's order, to compare trajectories */
+    int remembers; /* whether a step has to know where it began */
+    int original;  /* work as the original plugin does */
+    int ordered;   /* make the contacts in the engine's order, to compare trajectories */
+    dGeomID stand_in; /* for boxes whose contacts ODE loses */
     double step, gravity[3];
     int materials; /* friction and restitution have a row and a column for each */
     double *friction, *restitution;
@@ -103,9 +107,15 @@ void loop_create(Body *body, Loop *loop);
 void loops_hold(const Body *body);
 void geom_create(int of_body, int order[2]);
 
+/* touch.c */
+int found_between(dGeomID a, dGeomID b, dContactGeom *found);
+void touch(dGeomID a, dGeomID b);
+void touch_as_original(dGeomID a, dGeomID b);
+
 /* drives.c, contacts.c, motion.c */
 void joints_drive(Body *body);
 void joints_read(Body *body);
+void joints_weigh(Body *body);
 int joints_exceed(Body *body);
 void state_save(Body *body);
 void state_restore(Body *body);

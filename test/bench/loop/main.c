@@ -28,14 +28,16 @@ static void attempt(void)
     else
         dWorldStep(scene.world, scene.step);
     dJointGroupEmpty(scene.contacts);
-    for (int i = 0; i < scene.bodies; i++)
+    for (int i = 0; i < scene.bodies; i++) {
         joints_read(&scene.body[i]);
+        joints_weigh(&scene.body[i]);
+    }
 }
 
 /* Step; again, with those efforts bounded that left their ranges. */
 static void step(void)
 {
-    if (!scene.bounded) {
+    if (!scene.remembers) {
         attempt();
         return;
     }

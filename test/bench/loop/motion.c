@@ -57,7 +57,7 @@ void motion_read(double step)
             if (joint->coordinate >= 0) {
                 body->q[joint->coordinate] = joint->q;
                 body->dq[joint->coordinate] = joint->dq;
-                body->effort[joint->coordinate] = joint->base - joint->damping * joint->dq;
+                body->effort[joint->coordinate] = joint->drive;
             }
             if (body->link[joint->link].watched)
                 wrench_read(body, joint);

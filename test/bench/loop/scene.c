@@ -79,6 +79,7 @@ static void settings_read(void)
     scene.materials = integer();
     scene.friction = array(scene.materials * scene.materials, sizeof(double));
     scene.restitution = array(scene.materials * scene.materials, sizeof(double));
+    scene.stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
     numbers(scene.friction, scene.materials * scene.materials);
     numbers(scene.restitution, scene.materials * scene.materials);
 }
@@ -109,6 +110,7 @@ static void groups_read(Body *body, int is_kinematic)
         dMassSetParameters(&mass, m, 0, 0, 0, I[0], I[4], I[8], I[1], I[2], I[5]);
         body->group[g] = dBodyCreate(scene.world);
         dBodySetMass(body->group[g], &mass);
+        dBodySetFiniteRotationMode(body->group[g], !scene.original);
         place(body->group[g]);
     }
     if (is_kinematic)

@@ -9,9 +9,11 @@ import pytest
 from paths import MODELS
 from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, floor, lone, moving, placed, root
 
+from hrp_model import Pose
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.body import Range as JointRange
 from hrp_model.geometry import Box, Capsule, Sphere
+from hrp_model.rigid import rpy_matrix
 from hrp_model.tessellate import mesh_of
 from hrp_sim.benchmark import plain_c
 from hrp_sim.benchmark.contenders import EngineRun, ScannerRun
@@ -140,6 +142,21 @@ def test_contacts_in_any_order_are_the_same_physics(program, tmp_path):
     plain = PlainC(program, tmp_path / "scene.bin")
     assert difference(engine, plain, 300) <= 2e-6
     plain.close()
+
+
+@needs_compiler
+def test_both_find_boxes_that_ode_loses(program, tmp_path):
+    """Of bricks aligned with an oblique slope ODE does not see every tenth touch it."""
+    brick = lone(placed(Box(np.array([0.3, 0.2, 0.05]))))
+    rng = np.random.default_rng(1)
+    for heading, angle, turn in rng.uniform(-0.45, 0.45, (30, 3)):
+        R = rpy_matrix(heading, angle, turn)
+        bodies = moving(brick, Pose(R, R @ [0.0, 0.0, 0.0249])), floor(R=R)
+        entries = tuple(BodyEntry(placement=p, control=LIMP) for p in bodies)
+        scene = Scene(name="slope", what="a brick on a slope", world=WorldConfig(bodies=entries))
+        engine, plain = beside_plain_c(with_solver(scene, Solver.QUICK), program, tmp_path)
+        assert difference(engine, plain, 3) <= SAME
+        plain.close()
 
 
 @needs_compiler
