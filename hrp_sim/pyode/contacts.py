@@ -95,12 +95,7 @@ class Contacts:
 
     def move(self, motion: Motion) -> None:
         """Take in how far the shapes can have moved in a step that led to this motion."""
-        v, w = motion.v.ravel(), motion.w.ravel()
-        # Sums of squares are quickly had and exceed the largest square.
-        speed = sqrt(v.dot(v)) + self._reach * sqrt(w.dot(w))
-        if speed * self._step > NEAR / NEAR_STEPS:
-            speed = _fastest(motion.v) + self._reach * _fastest(motion.w)
-        self._last_way = speed * self._step
+        self._last_way = motion.fastest(self._reach) * self._step
         self._travelled += self._last_way
 
     def forget(self) -> None:
@@ -242,11 +237,6 @@ def reduce(told: Sequence[Any], wanted: int) -> list[int]:
 
 def _boxes_meet(a: Vector, b: Vector) -> bool:
     return all(a[i] <= b[i + 1] and b[i] <= a[i + 1] for i in (0, 2, 4))
-
-
-def _fastest(velocities: Array) -> float:
-    """Return the largest length of columns."""
-    return sqrt(float((velocities * velocities).sum(axis=0).max(initial=0.0)))
 
 
 def _touching(geoms: Sequence[Geom]) -> list[Geom]:
