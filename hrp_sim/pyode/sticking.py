@@ -74,7 +74,9 @@ class Sticking:
 
     def add(
         self,
-        contact: tuple[Vector, Vector, float],
+        p: Vector,
+        normal: Vector,
+        depth: float,
         bodies: tuple[Any, Any],
         mu: float,
         *,
@@ -83,9 +85,10 @@ class Sticking:
         """Make the joint of a contact if it shall stick; return whether it shall.
 
         Args:
-            contact: Point, normal and depth.
-            bodies: Those of its shapes, None for the environment; the normal points into the
-                first.
+            p: Where it is.
+            normal: Points into the first body.
+            depth: In [m].
+            bodies: Those of its shapes, None for the environment.
             mu: Coulomb coefficient.
             may_stick: False where the surface runs or the contact bounces.
         """
@@ -95,7 +98,6 @@ class Sticking:
             return False
         if mu <= 0.0 or (self._waits and self._waits.get(number, (0, 0))[0]):
             return False
-        p, normal, depth = contact
         first, second = bodies
         if not _is_at_rest(p, first, second):
             return False
