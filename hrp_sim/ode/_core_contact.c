@@ -222,11 +222,14 @@ static void forbid_overlap(const Pair *pair, void *data)
     }
 }
 
-/* Let links that overlap where they start pass through each other. Returns a list of pairs. */
+/* Let links that overlap where they start pass through each other. Returns a list of pairs, or
+ * NULL with an exception set. */
 PyObject *overlaps_forbid(World *world, Body *body)
 {
     PyObject *pairs = PyList_New(0);
     if (pairs && world->self_collision)
         own_pairs(world, body, forbid_overlap, &pairs);
+    if (PyErr_Occurred())
+        Py_CLEAR(pairs);
     return pairs;
 }
