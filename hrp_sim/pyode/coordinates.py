@@ -17,8 +17,8 @@ from .assembly import TURN, Assembly, Joint
 from .binding import Indices
 from .vectors import dot, rotate
 
-# Angles nearer to zero than this, twice in a row, cannot have passed +-pi between.
-_SURELY_SAME_TURN = 1.5
+# Angles nearer to zero than this, twice in a row and with no larger way between, are of one turn.
+_SURELY_SAME_TURN = 1.0
 
 
 class Coordinates:
@@ -54,27 +54,28 @@ class Coordinates:
         self._shift = TURN * self.turns
         self._is_near_zero = self._was_near_zero = False
 
-    def read(self) -> None:
-        """Read q and dq. A hinge may turn on beyond ODE's +-pi."""
+    def read(self, elapsed: float = 0.0) -> None:
+        """Read q and dq, seconds after the last time. A hinge may turn on beyond ODE's +-pi."""
         if not self.joints:
             return
         angles, rates = self._read_all
         told = [get() for get in angles]
         was_near_zero = self._is_near_zero
         self._is_near_zero = max(told) < _SURELY_SAME_TURN and min(told) > -_SURELY_SAME_TURN
-        told += [get() for get in rates]
+        speeds = [get() for get in rates]
+        is_slow = max(speeds) * elapsed < _SURELY_SAME_TURN > -min(speeds) * elapsed
         read = self._read
-        read.ravel()[:] = told
-        if not (was_near_zero and self._is_near_zero):
-            self._count_turns(read[0])
+        read.ravel()[:] = told + speeds
+        if not (was_near_zero and self._is_near_zero and is_slow):
+            self._count_turns(read, elapsed)
         np.add(read[0], self._shift, out=self.q)
         np.copyto(self.dq, read[1])
         for i, joint in self._sliders:
             self.q[i], self.dq[i] = _slide(joint)
 
-    def _count_turns(self, angles: Array) -> None:
-        """Find the turn of each hinge that is nearest to where it was, and move its stops."""
-        x = (self.q - angles) / TURN
+    def _count_turns(self, read: Array, elapsed: float) -> None:
+        """Find the turn of each hinge that is nearest to where its rate led it; move its stops."""
+        x = (self.q + read[1] * elapsed - read[0]) / TURN
         near = np.rint(x)
         # C rounds halves away from zero, numpy to even numbers.
         turns = np.where(np.abs(x - near) == 0.5, x + np.copysign(0.5, x), near)

@@ -76,7 +76,9 @@ class Drives:
         n = len(self._joints)
         self._q_ref, dq_ref, kp, kd, effort = (np.zeros(n) for _ in range(5))
         for body, part in self._bodies:
-            for row, array in zip((self._q_ref, dq_ref, kp, kd, effort), told(body.drive), strict=True):
+            for row, array in zip(
+                (self._q_ref, dq_ref, kp, kd, effort), told(body.drive), strict=True
+            ):
                 row[part] = array[body.coordinates]
         # What depends on no state.
         self._constant = effort + kd * dq_ref
@@ -211,6 +213,15 @@ class Drives:
         self._exceeds |= new
         self._set_limited(self._limited & outside)
         return bool(new.any())
+
+    def doubt(self) -> bool:
+        """Take every effort that was left free though it has a range for one that left it.
+
+        Tells whether there is any: the step that was just taken failed, maybe for one of them.
+        """
+        free = self._bounded & self._driven & ~self._limited & ~self._exceeds
+        self._exceeds |= free
+        return bool(free.any())
 
     def limit(self) -> None:
         """Bound the efforts that exceeded: for the same step, taken again."""

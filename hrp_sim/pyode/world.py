@@ -322,12 +322,14 @@ class World:
         self._sticking.begin()
         while True:
             if failure := self._attempt():
-                self._restore()
-                self._sticking.undo()
-                return failure
-            exceeds, fails = drives.exceed(), self._sticking.fails()
-            if not (exceeds or fails):
-                break
+                if self.broken or failure[0] != guard.FAULT_STATE or not drives.doubt():
+                    self._restore()
+                    self._sticking.undo()
+                    return failure
+            else:
+                exceeds, fails = drives.exceed(), self._sticking.fails()
+                if not (exceeds or fails):
+                    break
             self._restore()
             drives.limit()
         self._sticking.end()
@@ -358,7 +360,7 @@ class World:
         if self.broken:
             return _SOLVER_FAULT
         self._contacts.move(self._motion)
-        self._coordinates.read()
+        self._coordinates.read(self._step)
         return None
 
     def _restore(self) -> None:
