@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define AT_REST 0.01       /* [m/s], about what gravity adds in a step */
-#define LEAST_SOFTNESS 1e-13 /* beside 1 / mass: what is left when rounding errors are taken off */
+#define LEAST_SOFTNESS 1e-13 /* of cfm / h beside 1 / mass: what rounding errors leave */
 #define LONGEST_WAIT 127
 #define MOST_TAKES 3
 
