@@ -249,7 +249,8 @@ void drives_begin(Body *body);
 void drive_measure(const World *world, const Body *body, Joint *joint);
 int drives_exceed(Body *body);
 void drives_limit(Body *body);
-void joint_read(const Body *body, Joint *joint);
+int drives_doubt(Body *body);
+void joint_read(const Body *body, Joint *joint, dReal elapsed);
 void joint_set_stops(Joint *joint);
 
 /* _core_materials.c */
@@ -269,6 +270,7 @@ void sticking_undo(World *world);
 PyObject *world_habits(World *world, void *closure);
 int world_set_habits(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
+void sticking_free(World *world);
 void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */

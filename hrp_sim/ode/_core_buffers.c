@@ -153,6 +153,27 @@ static int meshes_in_range(const Flat *flat)
     return good;
 }
 
+/* Whether joints and extra joints tie two different groups, or one and the world, and joints that
+ * move have a coordinate. */
+static int ties_in_range(const Flat *flat)
+{
+    for (Py_ssize_t j = 0; j < flat->count[PER_JOINT]; j++) {
+        int moves = flat_ints(flat, JOINT_KIND)[j] != JOINT_FIXED;
+        if (flat_ints(flat, JOINT_CHILD)[j] != flat_ints(flat, JOINT_PARENT)[j] &&
+            (!moves || flat_ints(flat, JOINT_COORDINATE)[j] >= 0))
+            continue;
+        PyErr_Format(PyExc_ValueError, "joints[%zd] ties a group to itself, or has no coordinate", j);
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < flat->count[PER_LOOP]; i++) {
+        if (flat_ints(flat, LOOP_A)[i] != flat_ints(flat, LOOP_B)[i])
+            continue;
+        PyErr_Format(PyExc_ValueError, "loops[%zd] ties a group to itself", i);
+        return 0;
+    }
+    return 1;
+}
+
 /* Whether the values of a field are finite and not absurd; only ranges may be infinite. */
 static int reals_in_range(const Flat *flat, FlatField field)
 {
@@ -224,7 +245,8 @@ static int flat_indices_check(const Flat *flat, int materials)
            indices_in_range(flat, LOOP_B, -1, n[PER_GROUP]) &&
            indices_in_range(flat, GEOM_KIND, GEOM_BOX, GEOM_MESH + 1) &&
            indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) &&
-           indices_in_range(flat, GEOM_MATERIAL, -1, materials) && meshes_in_range(flat);
+           indices_in_range(flat, GEOM_MATERIAL, -1, materials) && meshes_in_range(flat) &&
+           ties_in_range(flat);
 }
 
 /* Hold every array of an Articulation. Returns -1 with an exception set; release anyway. */

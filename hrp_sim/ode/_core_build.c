@@ -166,7 +166,7 @@ void body_move(Body *body, const Flat *flat)
         joint->now.limited = 0;
         if (joint->coordinate >= 0)
             joint->now.q = flat_reals(flat, START_Q)[joint->coordinate];
-        joint_read(body, joint);
+        joint_read(body, joint, 0.0);
         joint_set_stops(joint);
     }
     motion_write_still(body);

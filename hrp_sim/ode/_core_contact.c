@@ -221,7 +221,8 @@ static int overlap(const World *world, const GeomPair *pair)
     return 0;
 }
 
-/* Let links that overlap where they start pass through each other. Returns a list of pairs. */
+/* Let links that overlap where they start pass through each other. Returns a list of pairs, or
+ * NULL with an exception set. */
 PyObject *overlaps_forbid(World *world, Body *body)
 {
     PyObject *pairs = PyList_New(0);

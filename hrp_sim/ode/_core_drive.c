@@ -8,14 +8,16 @@
 #define UNBOUNDED 1e6     /* stands for the missing end of a one-sided effort range */
 #define SECOND_ROW dParamGroup2
 
-/* Read q and dq of a joint. A hinge may turn on beyond ODE's +-pi. */
-void joint_read(const Body *body, Joint *joint)
+/* Read q and dq of a joint. A hinge may turn on beyond ODE's +-pi: it has made the turns that are
+ * nearest to where its rate led it from where it was, in the time since then. */
+void joint_read(const Body *body, Joint *joint, dReal elapsed)
 {
     if (joint->kind == JOINT_HINGE) {
         dReal angle = dJointGetHingeAngle(joint->joint);
-        int turns = (int)lround((joint->now.q - angle) / TURN);
-        joint->now.q = angle + TURN * turns;
         joint->now.dq = dJointGetHingeAngleRate(joint->joint);
+        dReal expected = joint->now.q + joint->now.dq * elapsed;
+        int turns = (int)lround((expected - angle) / TURN);
+        joint->now.q = angle + TURN * turns;
         if (turns != joint->now.turns) {
             joint->now.turns = turns;
             joint_set_stops(joint);
@@ -248,6 +250,21 @@ int drives_exceed(Body *body)
         found |= is_new;
         if (!outside)
             joint->now.limited = 0;
+    }
+    return found;
+}
+
+/* Take every effort that was left free though it has a range for one that left it: the step that
+ * was just taken failed, maybe for one of them. Returns whether there is any. */
+int drives_doubt(Body *body)
+{
+    int found = 0;
+    for (int j = 0; j < body->joints; j++) {
+        Joint *joint = &body->joint[j];
+        int has_range = isfinite(joint->effort_lower) || isfinite(joint->effort_upper);
+        int is_free = has_range && joint->damping > 0.0 && !joint->now.limited && !joint->exceeds;
+        joint->exceeds |= is_free;
+        found |= is_free;
     }
     return found;
 }

@@ -36,12 +36,7 @@ static void world_close(World *world)
             while (body->held > 0)
                 PyBuffer_Release(&body->live[--body->held]);
     }
-    free(world->touch);
-    free(world->habit);
-    free(world->habit_before);
-    world->touch = NULL;
-    world->habit = world->habit_before = NULL;
-    world->touch_room = world->touch_capacity = world->touches = 0;
+    sticking_free(world);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -132,7 +127,10 @@ static PyObject *world_add_body(World *world, PyObject *args)
         body_started(body);
         boxes_update(body);
         overlaps = overlaps_forbid(world, body);
-        body = NULL;
+        if (overlaps)
+            body = NULL;
+        else
+            world->count--; /* it goes as it came */
     }
     flat_release(&flat);
     body_destroy(body);

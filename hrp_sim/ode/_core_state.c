@@ -68,7 +68,7 @@ static void body_reset(Body *body)
         joint->now.limited = 0;
         if (joint->coordinate >= 0)
             joint->now.q = body->start_q[joint->coordinate];
-        joint_read(body, joint);
+        joint_read(body, joint, 0.0);
         joint_set_stops(joint);
     }
     motion_write_still(body);

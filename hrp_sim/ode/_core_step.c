@@ -37,11 +37,25 @@ static int attempt(World *world, Fault *fault)
     for (int i = 0; i < world->count; i++) {
         Body *body = world->bodies[i];
         for (int j = 0; j < body->joints; j++) {
-            joint_read(body, &body->joint[j]);
+            joint_read(body, &body->joint[j], world->step);
             drive_measure(world, body, &body->joint[j]);
         }
     }
     return 1;
+}
+
+/* Whether a step may have failed because efforts were left free that have a range: they are bounded
+ * when it is taken again. */
+static int drives_to_blame(World *world, Fault *fault)
+{
+    if (world->broken || (fault->kind != FAULT_STATE && fault->kind != FAULT_SOLVER))
+        return 0;
+    int found = 0;
+    for (int i = 0; i < world->count; i++)
+        found |= drives_doubt(world->bodies[i]);
+    if (found)
+        *fault = (Fault){.kind = FAULT_NONE};
+    return found;
 }
 
 /* Step, again as long as an effort leaves its range or a contact does not stick as supposed. */
@@ -53,16 +67,17 @@ static int step_once(World *world, Fault *fault)
     sticking_begin(world);
     for (;;) {
         int again = 0;
-        if (!attempt(world, fault)) {
+        if (attempt(world, fault)) {
+            for (int i = 0; i < world->count; i++)
+                again |= drives_exceed(world->bodies[i]);
+            again |= sticking_fails(world);
+            if (!again)
+                break;
+        } else if (!drives_to_blame(world, fault)) {
             state_restore(world);
             sticking_undo(world);
             return 0;
         }
-        for (int i = 0; i < world->count; i++)
-            again |= drives_exceed(world->bodies[i]);
-        again |= sticking_fails(world);
-        if (!again)
-            break;
         state_restore(world);
         for (int i = 0; i < world->count; i++)
             drives_limit(world->bodies[i]);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define AT_REST 0.01       /* [m/s], about what gravity adds in a step */
-#define LEAST_SOFTNESS 1e-12 /* of cfm: redundant joints have no solution without any */
+#define LEAST_SOFTNESS 1e-13 /* of cfm / h beside 1 / mass: what rounding errors leave */
 #define LONGEST_WAIT 127
 #define MOST_TAKES 3
 
@@ -40,11 +40,23 @@ static int make_room(World *world, int room)
     return 1;
 }
 
+/* Return the room for contacts of the step after one that had so many. */
+static int room_after(int touches)
+{
+    return 2 * touches + 64;
+}
+
+/* Return how many contacts of the last step there was room for. */
+static int known_touches(const World *world)
+{
+    return world->touches < world->touch_room ? world->touches : world->touch_room;
+}
+
 /* Make room for as many contacts as there may be; those beyond it are proper contacts. The
  * room depends on the last step alone, not on the steps before, so that runs repeat. */
 void sticking_begin(World *world)
 {
-    int room = 2 * world->touches + 64;
+    int room = room_after(world->touches);
     world->none_sticks = 0;
     world->takes = 0;
     world->touches_before = world->touches;
@@ -71,10 +83,23 @@ void sticking_reset(World *world)
         memset(world->habit, 0, (size_t)world->touch_capacity * sizeof *world->habit);
 }
 
+/* Free what contacts are remembered by: the world ends. */
+void sticking_free(World *world)
+{
+    free(world->touch);
+    free(world->habit);
+    free(world->habit_before);
+    world->touch = NULL;
+    world->habit = world->habit_before = NULL;
+    world->touch_room = world->touch_capacity = world->touches = 0;
+}
+
 /* Return what is remembered of the contacts: wait and patience of each, a byte each. */
 PyObject *world_habits(World *world, void *Py_UNUSED(closure))
 {
-    int known = world->touches < world->touch_room ? world->touches : world->touch_room;
+    if (!world_ready(world))
+        return NULL;
+    int known = known_touches(world);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(Habit) * world->touches);
     if (!bytes)
         return NULL;
@@ -95,13 +120,18 @@ int world_set_habits(World *world, PyObject *value, void *Py_UNUSED(closure))
     }
     if (PyBytes_AsStringAndSize(value, &bytes, &size) || !world_ready(world))
         return -1;
+    if (size > (Py_ssize_t)sizeof(Habit) * MOST_CONTACTS) {
+        PyErr_Format(PyExc_ValueError, "habits of more than %d contacts", MOST_CONTACTS);
+        return -1;
+    }
     int touches = (int)(size / (Py_ssize_t)sizeof(Habit));
     sticking_reset(world);
-    if (!make_room(world, 2 * touches + 64)) {
+    if (!make_room(world, room_after(touches))) {
         PyErr_NoMemory();
         return -1;
     }
     world->touches = touches;
+    world->touch_room = world->predict_sticking ? room_after(touches) : 0;
     memcpy(world->habit, bytes, sizeof(Habit) * (size_t)touches);
     return 0;
 }
@@ -116,6 +146,22 @@ static int is_at_rest(const dReal p[3], dBodyID a, dBodyID b)
     for (int i = 0; i < 3; i++)
         v[i] -= u[i];
     return dot3(v, v) < AT_REST * AT_REST;
+}
+
+/* Whether cfm is large enough beside what a contact's rows have of their own, 1 / mass and more:
+ * redundant joints have no solution without it, and ODE's is then anything. */
+static int is_soft(const World *world, dBodyID a, dBodyID b)
+{
+    dReal softness = dWorldGetCFM(world->world) / world->step, lightest = dInfinity;
+    dBodyID groups[2] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        dMass mass;
+        if (!groups[i])
+            continue;
+        dBodyGetMass(groups[i], &mass);
+        lightest = fmin(lightest, mass.mass);
+    }
+    return softness * lightest >= LEAST_SOFTNESS;
 }
 
 /* Make a ball joint that moves as a sticking contact does: out of the depth at the speed that
@@ -149,9 +195,8 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
         /* The surface of a track runs, and what bounces leaves. */
         int may_stick = contact->surface.mode == dContactApprox1 &&
                         contact->surface.mu > 0.0 && !world->none_sticks &&
-                        world->habit[number].wait == 0 &&
-                        dWorldGetCFM(world->world) >= LEAST_SOFTNESS;
-        touch->sticks = may_stick && is_at_rest(contact->geom.pos, a, b);
+                        world->habit[number].wait == 0;
+        touch->sticks = may_stick && is_at_rest(contact->geom.pos, a, b) && is_soft(world, a, b);
         touch->friction = contact->surface.mu;
         const dReal into = a ? 1.0 : -1.0;
         for (int i = 0; i < 3; i++)
@@ -183,7 +228,7 @@ static int holds(const Touch *touch)
  * none is supposed to any more, so that they end. */
 int sticking_fails(World *world)
 {
-    int fails = 0, known = world->touches < world->touch_room ? world->touches : world->touch_room;
+    int fails = 0, known = known_touches(world);
     for (int i = 0; i < known; i++) {
         if (!world->touch[i].sticks || holds(&world->touch[i]))
             continue;

@@ -34,7 +34,6 @@ _log = logging.getLogger("hrp_sim")
 _FARTHEST = 1e6  # [m], of a ray
 _NO_BODY = -1
 _END_OF_HABITS = 128  # each is less
-_MOST_CONTACTS = 1_000_000
 # A sudden change of speed may cost the solver one message; this many mean trouble.
 MANY_COMPLAINTS = 10
 
@@ -174,7 +173,7 @@ class OdeEngine:
         for name, end in ranges.items():
             if np.any(arrays[name] < 0) or np.any(arrays[name] >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
-        if contacts > _MOST_CONTACTS:
+        if contacts > _core.MOST_CONTACTS:
             raise PhysicsError("'habits' of the snapshot are those of too many contacts")
         parts = {name: _part(arrays, name) for name in order}
         for name, entry in self._entries.items():
@@ -205,6 +204,7 @@ class OdeEngine:
         """Advance by ``count`` steps.
 
         Raises:
+            ValueError: The count is negative.
             PhysicsError: A drive or a wrench holds a number that is not finite, absurd, or a
                 negative gain; or the state came out so. The world stays as it was before the
                 offending step. It can go on when the cause is gone, and can be reset.
@@ -212,6 +212,8 @@ class OdeEngine:
         world = self._world
         if world.broken:
             self._check_whole()
+        if count < 0:
+            raise ValueError(f"no world goes back by {-count} steps")
         fault = world.step(count)
         if fault is None:
             self._time_ns += count * self._step_ns

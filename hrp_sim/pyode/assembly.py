@@ -13,7 +13,7 @@ from hrp_model.rigid import Array
 
 from ..articulation import STATIC, Articulation, GeomKind, IntArray, JointKind, Links
 from ..state import BodyMotion, ExternalWrench, JointDrive
-from .binding import HI_STOP, LO_STOP, Indices, identify, state_addresses
+from .binding import HI_STOP, LO_STOP, Indices, identify, state_addresses, tell_feedback
 from .joint_makers import MAKERS, make_motor
 from .loops import make_loop
 from .vectors import Vector, into_group
@@ -28,6 +28,9 @@ class Joint:
     Attributes:
         axis, anchor: In the child's frame.
         parent_anchor: In the parent's frame, or in W.
+        weighed: Whether the motor's force tells the effort.
+        feedback: What ODE says that joint and motor exert, shape (2, 4, 4): force and torque on
+            the child, then on the parent, three numbers each and one that is idle.
     """
 
     kind: JointKind
@@ -46,6 +49,8 @@ class Joint:
     damping: float
     friction: float
     watched: bool
+    weighed: bool
+    feedback: Array
     row_is_on: list[bool] = field(default_factory=lambda: [False, False])
 
     def set_stops(self, turns: int) -> None:
@@ -79,6 +84,19 @@ class Geom:
     reach: float
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the world's settings say of joints.
+
+    Attributes:
+        joint_limits: Whether joints have their limits.
+        weigh: Whether efforts follow from the forces of motors, where these tell them.
+    """
+
+    joint_limits: bool
+    weigh: bool
+
+
 @dataclass(slots=True, eq=False)
 class Assembly:
     """A body in the world.
@@ -88,13 +106,12 @@ class Assembly:
         links: The links; those that cannot move are where they are now.
         addresses: Where the state of each group lies, shape (groups, 5).
         contacts: A ``Contact`` for every pair of links, shape (links, links).
+        rules: What the world's settings say of joints.
         first: State of the groups at the start, rows as in ``motion.GROUP_ROWS``.
         now: q and dq of the driven joints, shape (2, driven).
         turns: Whole turns of the driven joints beyond ODE's angle.
         limited: Whether their efforts are bounded by rows of their own.
         coordinates: Where they are in the joint vectors.
-        good_gains: Those that were found good last.
-        no_push: What a wrench that pushes nothing is in bytes.
     """
 
     number: int
@@ -106,6 +123,7 @@ class Assembly:
     groups: list[Any]
     addresses: Indices
     contacts: IntArray
+    rules: Rules
     joints: list[Joint] = field(default_factory=list)
     loops: list[Any] = field(default_factory=list)
     moving: list[Geom] = field(default_factory=list)
@@ -115,8 +133,6 @@ class Assembly:
     turns: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     limited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     coordinates: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    good_gains: bytes = b""
-    no_push: bytes = b""
 
     @property
     def driven(self) -> list[Joint]:
@@ -136,15 +152,14 @@ class Assembly:
             group.setLinearVel(flat.v[g].tolist())
             group.setAngularVel(flat.w[g].tolist())
 
-    def join(self, world: Any, articulation: Articulation, *, joint_limits: bool) -> None:
+    def join(self, world: Any, articulation: Articulation) -> None:
         """Make the joints, instead of those there are, and put the groups to their starts."""
         self.loops.clear()
         self.joints.clear()
         for g, group in enumerate(self.groups):
             _place(group, articulation.groups.zero_p[g], articulation.groups.zero_R[g])
         for j in range(len(articulation.joints.kind)):
-            joint = _make_joint(world, self, articulation, j, joint_limits=joint_limits)
-            self.joints.append(joint)
+            self.joints.append(_make_joint(world, self, articulation, j))
         n = len(self.driven)
         self.now = np.zeros((2, n))
         self.turns, self.limited = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
@@ -155,10 +170,10 @@ class Assembly:
             ends = _group(self, a), _group(self, b)
             self.loops.append(make_loop(world, loops, i, *ends))
 
-    def rebase(self, world: Any, articulation: Articulation, *, joint_limits: bool) -> None:
+    def rebase(self, world: Any, articulation: Articulation) -> None:
         """Stand the links that cannot move elsewhere, and put the body to its start there."""
         self.links = articulation.links
-        self.join(world, articulation, joint_limits=joint_limits)
+        self.join(world, articulation)
         for geom in self.standing:
             _place(geom.geom, articulation.geoms.p[geom.row], articulation.geoms.R[geom.row])
 
@@ -175,17 +190,15 @@ def assemble(
     number: int,
     articulation: Articulation,
     arrays: tuple[BodyMotion, JointDrive, ExternalWrench],
-    *,
-    joint_limits: bool,
+    rules: Rules,
 ) -> Assembly:
     """Make a body, in its starting posture."""
     flat = articulation
     groups = [_make_group(world, flat, g) for g in range(len(flat.groups.mass))]
     addresses = np.array([state_addresses(g) for g in groups], dtype=np.int64).reshape(-1, 5)
     contacts = np.array(flat.contacts, dtype=np.int32)
-    made = Assembly(number, flat, *arrays, flat.links, groups, addresses, contacts)
-    made.no_push = bytes(arrays[2].force.nbytes)
-    made.join(world, flat, joint_limits=joint_limits)
+    made = Assembly(number, flat, *arrays, flat.links, groups, addresses, contacts, rules)
+    made.join(world, flat)
     touching_first = np.argsort(flat.geoms.material < 0, kind="stable")
     for k in touching_first.tolist():
         geom = _make_geom(made, k)
@@ -210,9 +223,7 @@ def _make_group(world: Any, flat: Articulation, g: int) -> Any:
     return group
 
 
-def _make_joint(
-    world: Any, body: Assembly, articulation: Articulation, j: int, *, joint_limits: bool
-) -> Joint:
+def _make_joint(world: Any, body: Assembly, articulation: Articulation, j: int) -> Joint:
     """Make a joint and its motor; the groups stand where every joint is at zero."""
     flat = articulation.joints
     kind = JointKind(int(flat.kind[j]))
@@ -220,14 +231,16 @@ def _make_joint(
     anchor, axis = flat.anchor[j].tolist(), flat.axis[j].tolist()
     bodies = body.groups[child], _group(body, int(flat.parent[j]))
     friction = float(flat.friction[j])
+    watched, feedback = bool(articulation.links.watched[link]), np.zeros((2, 4, 4))
     joint = MAKERS[kind](world, bodies, anchor, axis)
-    motor = None
+    if watched:
+        tell_feedback(bodies[0], feedback[0])
+    motor, weighed = None, False
     if kind != JointKind.FIXED:
         motor = make_motor(world, kind, bodies, axis, friction)
-    watched = bool(articulation.links.watched[link])
-    for made in (joint, motor) if watched else ():
-        if made is not None:
-            made.setFeedback(True)
+        weighed = body.rules.weigh and friction == 0.0
+        if watched or weighed:
+            tell_feedback(bodies[0], feedback[1])
     limits = float(flat.lower[j]), float(flat.upper[j])
     return Joint(
         kind=kind,
@@ -240,12 +253,14 @@ def _make_joint(
         axis=into_group(bodies[0], axis, is_point=False),
         anchor=into_group(bodies[0], anchor, is_point=True),
         parent_anchor=into_group(bodies[1], anchor, is_point=True),
-        position=limits if joint_limits else (-ode.Infinity, ode.Infinity),
+        position=limits if body.rules.joint_limits else (-ode.Infinity, ode.Infinity),
         effort=(float(flat.effort_lower[j]), float(flat.effort_upper[j])),
         rotor_inertia=float(flat.rotor_inertia[j]),
         damping=float(flat.damping[j]),
         friction=friction,
         watched=watched,
+        weighed=weighed,
+        feedback=feedback,
     )
 
 

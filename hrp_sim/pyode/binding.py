@@ -49,6 +49,7 @@ _body_of_geom = _function("dGeomGetBody", ctypes.c_void_p, ctypes.c_void_p)
 _world_of_body = _function("dBodyGetWorld", ctypes.c_void_p, ctypes.c_void_p)
 _set_over_relaxation = _function("dWorldSetQuickStepW", None, ctypes.c_void_p, ctypes.c_double)
 _joint_of_body = _function("dBodyGetJoint", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_set_feedback = _function("dJointSetFeedback", None, ctypes.c_void_p, ctypes.c_void_p)
 _set_ball_anchor2 = _function("dJointSetBallAnchor2", None, ctypes.c_void_p, *[ctypes.c_double] * 3)
 _from_axis_angle = _function(
     "dRFromAxisAndAngle", None, ctypes.POINTER(ctypes.c_double), *[ctypes.c_double] * 4
@@ -104,6 +105,17 @@ def set_second_anchor(first: Any, anchor: Sequence[float]) -> None:
     _set_ball_anchor2(_joint_of_body(first.ode_id, 0), *anchor)
 
 
+def tell_feedback(first: Any, room: Array) -> None:
+    """Let ODE write what the joint that was attached last exerts; PyODE would not zero it first.
+
+    Args:
+        first: The joint's first body, which ``identify`` knows.
+        room: Force and torque on it, then on the second, shape (4, 4): three numbers each and
+            one that is idle. Has to live as long as the joint.
+    """
+    _set_feedback(_joint_of_body(first.ode_id, 0), room.ctypes.data)
+
+
 def axis_angle_rotation(axis: Sequence[float], angle: float) -> list[float]:
     """Return 9 numbers, row by row, as ODE computes them."""
     rows = (ctypes.c_double * 12)()
@@ -125,6 +137,13 @@ def state_addresses(body: Any) -> list[int]:
     return [int(place(body.ode_id)) for place in _places]
 
 
+def addresses_of(array: Array) -> Indices:
+    """Return where the numbers of an array lie, of its shape, as long as it lives."""
+    steps = np.array(array.strides, dtype=np.int64)
+    offsets = np.tensordot(steps, np.indices(array.shape, dtype=np.int64), axes=1)
+    return array.ctypes.data + offsets
+
+
 class Memory:
     """ODE's own numbers, wherever they lie, as one array: read and written all at once.
 
@@ -142,6 +161,7 @@ class Memory:
         span = (ctypes.c_double * count).from_address(first)
         self._numbers: Array = np.ctypeslib.as_array(span) if addresses.size else np.zeros(0)
         self._indices = (addresses - first) // _REAL_BYTES
+        self._flat_indices = self._indices.ravel()  # numpy writes faster by these
         self.shape = addresses.shape
 
     def read(self, out: Array) -> None:
@@ -149,5 +169,5 @@ class Memory:
         self._numbers.take(self._indices, out=out, mode="clip")
 
     def write(self, values: Array) -> None:
-        """Put the numbers back."""
-        self._numbers[self._indices] = values
+        """Put numbers there, from a contiguous array of the same shape."""
+        self._numbers[self._flat_indices] = values.ravel()

@@ -19,14 +19,14 @@ from .binding import APPROX1, FDIR1, MOTION1, MU2
 from .crowds import CONTACT_ROWS, JOINT_ROWS, Ends, Fault, find_crowd
 from .motion import Motion
 from .sticking import Sticking
-from .surfaces import Surfaces
+from .surfaces import Mover, Surfaces, movers
 from .vectors import Vector, cross, rotate
 
 SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
 OVERLAP = 1e-3  # deeper at the start means drawn into each other, in [m]
 TRACK_SIDE_FRICTION = 0.5
 # The list of near pairs holds about so many steps, and until a shape has travelled this far.
-NEAR_STEPS, NEAR = 20, 1e-4
+NEAR_STEPS, NEAR = 8, 1e-4
 
 
 @dataclass(slots=True, eq=False)
@@ -36,8 +36,10 @@ class Pair:
     first: int
     second: int
     geoms: tuple[Geom, Geom]
+    shapes: tuple[Any, Any]
     owners: tuple[Assembly, Assembly]
     bodies: tuple[Any, Any]
+    movers: Sequence[Mover]
     mu: float
     restitution: float
     has_track: bool
@@ -95,12 +97,7 @@ class Contacts:
 
     def move(self, motion: Motion) -> None:
         """Take in how far the shapes can have moved in a step that led to this motion."""
-        v, w = motion.v.ravel(), motion.w.ravel()
-        # Sums of squares are quickly had and exceed the largest square.
-        speed = sqrt(v.dot(v)) + self._reach * sqrt(w.dot(w))
-        if speed * self._step > NEAR / NEAR_STEPS:
-            speed = _fastest(motion.v) + self._reach * _fastest(motion.w)
-        self._last_way = speed * self._step
+        self._last_way = motion.fastest(self._reach) * self._step
         self._travelled += self._last_way
 
     def forget(self) -> None:
@@ -139,10 +136,11 @@ class Contacts:
         self._box_list: list[Vector] = [get() for get in self._boxes]
         boxes = np.array(self._box_list).reshape(-1, 3, 2)
         self._margin = NEAR + NEAR_STEPS * self._last_way
-        lower, upper = boxes[:, :, 0] - self._margin, boxes[:, :, 1] + self._margin
-        a, b = self._first, self._second
-        meet = ((lower[a] <= upper[b]) & (lower[b] <= upper[a])).all(axis=1)
-        self._near = [self._pairs[i] for i in np.flatnonzero(meet).tolist()]
+        lower, upper = boxes[:, :, 0].T - self._margin, boxes[:, :, 1].T + self._margin
+        x, y, z = lower[:, :, None] <= upper[:, None]
+        below = x & y & z
+        meet = below[self._first, self._second] & below[self._second, self._first]
+        self._near = [self._pairs[i] for i in meet.nonzero()[0].tolist()]
         seen = sorted({i for p in self._near for i in (p.first, p.second)})
         self._near_boxes = [(i, self._boxes[i]) for i in seen]
         self._travelled = 0.0
@@ -150,32 +148,39 @@ class Contacts:
     def _touch(self, pair: Pair) -> None:
         if self._count >= MOST_CONTACTS:
             return
-        a, b = pair.geoms
-        found = self._surfaces.collide(a.geom, b.geom, are_boxes=pair.are_boxes)
+        found = self._surfaces.collide(*pair.shapes, are_boxes=pair.are_boxes)
         if not found:
             return
         told = [contact.getContactGeomParams() for contact in found]
-        world, group, mu, bodies = self._world, self._group, pair.mu, pair.bodies
-        add, ends = self._sticking.add, self.ends
-        kept = reduce(told, self._max_contacts)
+        kept = reduce(told, self._max_contacts) if len(told) > 1 else [0]
         self._count += len(kept)
         self._crowded = pair
+        bodies, mu, is_special = pair.bodies, pair.mu, pair.has_track or pair.restitution > 0.0
+        sticking, set_slip = self._sticking, self._surfaces.set_slip
+        ways, mode, proper = self._surfaces.ways(pair.movers), APPROX1, 0
         for i in kept:
             contact, (p, normal, depth, _, _) = found[i], told[i]
-            mode = APPROX1
-            if pair.restitution > 0.0:
-                mode |= self._surfaces.set_bounce(pair.restitution, contact, normal)
-            if pair.has_track:
-                mode |= _set_track(pair, 0, contact, normal) or _set_track(pair, 1, contact, normal)
-            if add((p, normal, depth), bodies, mu, may_stick=mode == APPROX1):
-                ends.append((bodies, JOINT_ROWS))
+            if is_special:
+                mode = self._set_special(pair, contact, normal)
+            if sticking.add(p, normal, depth, bodies, mu, may_stick=mode == APPROX1):
                 continue
-            if not mode & FDIR1:
-                mode |= self._surfaces.set_slip(contact, p, normal, bodies, mu)
-            contact.setMode(mode)
+            if not mode & FDIR1 and set_slip(contact, p, normal, ways, mu):
+                contact.setMode(mode | FDIR1 | MU2)
+            else:
+                contact.setMode(mode)
             contact.setMu(mu)
-            ode.ContactJoint(world, group, contact).attach(*bodies)
-            ends.append((bodies, CONTACT_ROWS))
+            ode.ContactJoint(self._world, self._group, contact).attach(*bodies)
+            proper += 1
+        self.ends.append((bodies, CONTACT_ROWS * proper + JOINT_ROWS * (len(kept) - proper)))
+
+    def _set_special(self, pair: Pair, contact: Any, normal: Vector) -> int:
+        """Let a contact bounce, and the surface of a track run; return its mode."""
+        mode = APPROX1
+        if pair.restitution > 0.0:
+            mode |= self._surfaces.set_bounce(pair.restitution, contact, normal)
+        if pair.has_track:
+            mode |= _set_track(pair, 0, contact, normal) or _set_track(pair, 1, contact, normal)
+        return mode
 
     def find_crowd(self, bodies: Sequence[Assembly], *, quick: bool) -> Fault | None:
         """Return the fault of more contacts than a step may have, or None."""
@@ -208,45 +213,35 @@ def reduce(told: Sequence[Any], wanted: int) -> list[int]:
         wanted: Most that are kept.
     """
     count = len(told)
-    if count == 1:
-        return [0]
-    order = list(range(count))
-    depths = [t[2] for t in told]
-    best = depths.index(max(depths))
-    distance = [inf] * count
-    last = min(wanted, count) - 1
+    items = [[inf, *contact[0], i] for i, contact in enumerate(told)]
+    depths = [contact[2] for contact in told]
+    best, last = depths.index(max(depths)), min(wanted, count) - 1
     for k in range(last + 1):
-        chosen = order[best]
-        order[best], distance[best] = order[k], distance[k]
-        order[k] = chosen
+        chosen = items[best]
+        items[best], items[k] = items[k], chosen
         if k == last:
             break
-        x, y, z = told[chosen][0]
-        farthest = -1.0
-        for i in range(k + 1, count):
-            px, py, pz = told[order[i]][0]
+        _, x, y, z, _ = chosen
+        farthest, place = -1.0, k
+        for item in items[k + 1 :]:
+            place += 1
+            distance, px, py, pz, _ = item
             px -= x
             py -= y
             pz -= z
             d = px * px + py * py + pz * pz
-            if d < distance[i]:
-                distance[i] = d
-            else:
-                d = distance[i]
-            if d > farthest:
-                best, farthest = i, d
+            if d < distance:
+                item[0] = distance = d
+            if distance > farthest:
+                best, farthest = place, distance
         if farthest < SAME_PLACE * SAME_PLACE:
-            return order[: k + 1]
-    return order[: last + 1]
+            last = k
+            break
+    return [item[4] for item in items[: last + 1]]
 
 
 def _boxes_meet(a: Vector, b: Vector) -> bool:
     return all(a[i] <= b[i + 1] and b[i] <= a[i + 1] for i in (0, 2, 4))
-
-
-def _fastest(velocities: Array) -> float:
-    """Return the largest length of columns."""
-    return sqrt(float((velocities * velocities).sum(axis=0).max(initial=0.0)))
 
 
 def _touching(geoms: Sequence[Geom]) -> list[Geom]:
@@ -288,14 +283,17 @@ def _pair(
     materials: tuple[Array, Array],
 ) -> Pair:
     geoms = a, b
+    bodies = owners[0].group_of(a.link), owners[1].group_of(b.link)
     friction, restitution = (float(matrix[a.material, b.material]) for matrix in materials)
     tracks = [o.links.track_axis[g.link] for o, g in zip(owners, geoms, strict=True)]
     return Pair(
         first=number[id(a)],
         second=number[id(b)],
         geoms=geoms,
+        shapes=(a.geom, b.geom),
         owners=owners,
-        bodies=(owners[0].group_of(a.link), owners[1].group_of(b.link)),
+        bodies=bodies,
+        movers=movers(bodies),
         mu=friction,
         restitution=restitution,
         has_track=any(axis.any() for axis in tracks),

@@ -5,7 +5,7 @@ Arrays have one element for each joint that moves, of all bodies in their order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,8 +17,8 @@ from .assembly import TURN, Assembly, Joint
 from .binding import Indices
 from .vectors import dot, rotate
 
-# Angles nearer to zero than this, twice in a row, cannot have passed +-pi between.
-_SURELY_SAME_TURN = 1.5
+# Angles nearer to zero than this, twice in a row and with no larger way between, are of one turn.
+_SURELY_SAME_TURN = 1.0
 
 
 class Coordinates:
@@ -27,7 +27,9 @@ class Coordinates:
     Attributes:
         joints: In the order of the bodies and of their joints.
         parts: Where the joints of each body are.
-        q, dq: Positions and velocities, shape (joints,).
+        now: Positions and velocities, in [rad] or [m] and per [s], shape (2, joints).
+        q, dq: Its rows.
+        saved_dq: What dq was when ``save`` was called.
         turns: Whole turns that q is beyond ODE's angle of a hinge.
     """
 
@@ -35,55 +37,54 @@ class Coordinates:
         self.joints: list[Joint] = [j for b in bodies for j in b.driven]
         ends = np.cumsum([0, *(len(b.driven) for b in bodies)]).tolist()
         self.parts = [slice(a, b) for a, b in pairwise(ends)]
-        self._now = np.zeros((2, ends[-1]))
+        self.now = np.zeros((2, ends[-1]))
         self.turns: Indices = np.zeros(ends[-1], dtype=np.int64)
         for body, part in zip(bodies, self.parts, strict=True):
-            self._now[:, part], self.turns[part] = body.now, body.turns
-            body.now, body.turns = self._now[:, part], self.turns[part]
-        self.q, self.dq = self._now
-        self._saved, self._saved_turns = self._now.copy(), self.turns.copy()
-        self._plan()
-
-    def _plan(self) -> None:
-        """Decide how to read the joints: hinges all at once, sliders one by one."""
-        kinds = [j.kind for j in self.joints]
-        hinges = [i for i, kind in enumerate(kinds) if kind == JointKind.HINGE]
-        self._sliders = [(i, self.joints[i]) for i, k in enumerate(kinds) if k == JointKind.SLIDER]
-        whole: slice | Indices = slice(None)
-        self._hinges = whole if len(hinges) == len(kinds) else np.array(hinges, dtype=np.int64)
-        self._hinge_joints = [self.joints[i] for i in hinges]
-        self._angles = [j.joint.getAngle for j in self._hinge_joints]
-        self._rates = [j.joint.getAngleRate for j in self._hinge_joints]
-        self._read = np.zeros((2, len(hinges)))
-        self._shift = TURN * self.turns[self._hinges]
+            self.now[:, part], self.turns[part] = body.now, body.turns
+            body.now, body.turns = self.now[:, part], self.turns[part]
+        self.q, self.dq = self.now
+        self._saved, self._saved_turns = self.now.copy(), self.turns.copy()
+        self.saved_dq = self._saved[1]
+        self._is_hinge = np.array([j.kind == JointKind.HINGE for j in self.joints], dtype=np.bool_)
+        # What ODE tells of sliders only fills their places.
+        told = [_told(j) for j in self.joints]
+        self._read_all = [q for q, _ in told], [dq for _, dq in told]
+        self._sliders = [(i, j) for i, j in enumerate(self.joints) if j.kind == JointKind.SLIDER]
+        self._read = np.zeros((2, ends[-1]))
+        self._shift = TURN * self.turns
         self._is_near_zero = self._was_near_zero = False
 
-    def read(self) -> None:
-        """Read q and dq. A hinge may turn on beyond ODE's +-pi."""
-        if self._angles:
-            angles = [get() for get in self._angles]
-            was_near_zero = self._is_near_zero
-            self._is_near_zero = (
-                max(angles) < _SURELY_SAME_TURN and min(angles) > -_SURELY_SAME_TURN
-            )
-            self._read.ravel()[:] = angles + [get() for get in self._rates]
-            if not (was_near_zero and self._is_near_zero):
-                self._count_turns(self._read[0])
-            self.q[self._hinges] = self._read[0] + self._shift
-            self.dq[self._hinges] = self._read[1]
+    def read(self, elapsed: float = 0.0) -> None:
+        """Read q and dq, seconds after the last time. A hinge may turn on beyond ODE's +-pi."""
+        if not self.joints:
+            return
+        angles, rates = self._read_all
+        told = [get() for get in angles]
+        was_near_zero = self._is_near_zero
+        self._is_near_zero = max(told) < _SURELY_SAME_TURN and min(told) > -_SURELY_SAME_TURN
+        speeds = [get() for get in rates]
+        is_slow = max(speeds) * elapsed < _SURELY_SAME_TURN > -min(speeds) * elapsed
+        read = self._read
+        read.ravel()[:] = told + speeds
+        if not (was_near_zero and self._is_near_zero and is_slow):
+            self._count_turns(read, elapsed)
+        np.add(read[0], self._shift, out=self.q)
+        np.copyto(self.dq, read[1])
         for i, joint in self._sliders:
             self.q[i], self.dq[i] = _slide(joint)
 
-    def _count_turns(self, angles: Array) -> None:
-        """Find the turn of each hinge that is nearest to where it was, and move its stops."""
-        x = (self.q[self._hinges] - angles) / TURN
+    def _count_turns(self, read: Array, elapsed: float) -> None:
+        """Find the turn of each hinge that is nearest to where its rate led it; move its stops."""
+        x = (self.q + read[1] * elapsed - read[0]) / TURN
         near = np.rint(x)
         # C rounds halves away from zero, numpy to even numbers.
-        turns = np.where(np.abs(x - near) == 0.5, x + np.copysign(0.5, x), near).astype(np.int64)
-        for k in np.flatnonzero(turns != self.turns[self._hinges]).tolist():
-            self._hinge_joints[k].set_stops(int(turns[k]))
-        self.turns[self._hinges] = turns
+        turns = np.where(np.abs(x - near) == 0.5, x + np.copysign(0.5, x), near)
+        turns = np.where(self._is_hinge, turns, 0.0).astype(np.int64)
+        changed = np.flatnonzero(turns != self.turns).tolist()
+        self.turns[:] = turns
         self._shift = TURN * turns
+        for i in changed:
+            self.joints[i].set_stops(int(turns[i]))
 
     def read_anew(self) -> None:
         """Read q and dq after a jump in state: q is nearest to what it holds."""
@@ -95,21 +96,29 @@ class Coordinates:
         """Set the stops of all joints."""
         for joint, turns in zip(self.joints, self.turns.tolist(), strict=True):
             joint.set_stops(turns)
-        self._shift = TURN * self.turns[self._hinges]
+        self._shift = TURN * self.turns
 
     def save(self) -> None:
         """Keep the coordinates before a step that may fail."""
-        np.copyto(self._saved, self._now)
+        np.copyto(self._saved, self.now)
         np.copyto(self._saved_turns, self.turns)
         self._was_near_zero = self._is_near_zero
 
     def restore(self) -> None:
         """Go back to what was saved."""
-        np.copyto(self._now, self._saved)
+        np.copyto(self.now, self._saved)
         if (self.turns != self._saved_turns).any():
             np.copyto(self.turns, self._saved_turns)
             self.set_stops()
         self._is_near_zero = self._was_near_zero
+
+
+def _told(joint: Joint) -> tuple[Callable[[], float], Callable[[], float]]:
+    """Return what reads ODE's position of a joint, and its rate."""
+    made = joint.joint
+    if joint.kind == JointKind.HINGE:
+        return made.getAngle, made.getAngleRate
+    return made.getPosition, made.getPositionRate
 
 
 def _slide(joint: Joint) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """What the drives do to the joints: ``ode/_core_drive.c`` for all joints at once.
 
-What depends on gains and ranges alone is worked out when one of them changes; a step sets
-the target of one row of each motor.
+What depends on gains, ranges and orders alone is worked out when one of them changes; a step
+sets the target of one row of each motor.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import ode
-from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation import STATIC, JointKind
-from ..ode import guard
-from ..state import LARGEST_DRIVE, JointDrive
+from ..articulation import JointKind
 from .assembly import Assembly, Joint
-from .binding import CFM, FMAX, SECOND_ROW, VEL
+from .binding import CFM, FMAX, SECOND_ROW, VEL, Indices, Memory, addresses_of
 from .coordinates import Coordinates
+from .motion import Motion
+from .orders import Switches, told
 from .vectors import dot, rotate
+from .weighing import Weighing
 
-Switches = NDArray[np.bool_]
-Fault = tuple[int, int, int]  # kind, number of the body, index
 UNBOUNDED = 1e6  # stands for the missing end of a one-sided effort range
 _OFF = (0.0, 0.0, 0.0)
 
@@ -36,11 +34,12 @@ class Drives:
         applied: Part of it that was given to the bodies directly.
     """
 
-    def __init__(self, bodies: Sequence[Assembly], coordinates: Coordinates, step: float) -> None:
+    def __init__(
+        self, bodies: Sequence[Assembly], coordinates: Coordinates, motion: Motion, step: float
+    ) -> None:
         self._coordinates, self._step = coordinates, step
         self._joints = joints = coordinates.joints
         self._bodies = list(zip(bodies, coordinates.parts, strict=True))
-        self._driven_bodies = [(b, part) for b, part in self._bodies if part.start < part.stop]
         n = len(joints)
         self._lower = np.array([j.effort[0] for j in joints], dtype=np.float64)
         self._upper = np.array([j.effort[1] for j in joints], dtype=np.float64)
@@ -48,57 +47,50 @@ class Drives:
         self._any_bounded = bool(self._bounded.any())
         self._rotor = np.array([j.rotor_inertia for j in joints], dtype=np.float64) / step
         self._passive = self._rotor + np.array([j.damping for j in joints], dtype=np.float64)
+        self._weighing = Weighing(bodies, coordinates, motion, step)
         self._limited: Switches = np.zeros(n, np.bool_)
         self._exceeds: Switches = np.zeros(n, np.bool_)
         for body, part in self._bodies:
             self._limited[part] = body.limited
             body.limited = self._limited[part]
-        self.effort, self.applied, self._base = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._scratch, self._target, self._told = np.zeros(n), np.zeros(n), np.zeros((5, n))
+        self.applied, self._results = np.zeros(n), np.zeros((3, n))
+        self.effort = self._results[2]
+        self._base, self._scratch, self._target = np.zeros((3, n))
         self._drift = np.zeros(n)
         self._turning = [
             (i, j)
             for i, j in enumerate(joints)
             if j.kind == JointKind.SLIDER and j.bodies[1] is not None
         ]
+        none = np.zeros((3, 0), dtype=np.int64)
+        self._out = Memory(np.concatenate([none, *map(_places, bodies)], axis=1))
         self._gains = b"none yet"
         self._rows_are_old = self._applied_is_old = True
         self._any_limited = bool(self._limited.any())
         self._saved = self._limited.copy()
-        self._lone = None
-        if len(self._driven_bodies) == 1 and _in_order(self._driven_bodies[0][0]):
-            self._lone = self._driven_bodies[0][0]
 
     # What the drives are told.
 
-    def check(self) -> Fault | None:
-        """Return the first thing wrong with what the drives are told, or None."""
-        for body, _ in self._bodies:
-            if not _is_surely_good(body) and (fault := _fault(body)):
-                return fault
-        return None
-
     def begin(self) -> None:
         """Take in what the drives are told."""
-        self._q_ref, self._dq_ref, kp, kd, self._effort = self._fetch()
+        n = len(self._joints)
+        self._q_ref, dq_ref, kp, kd, effort = (np.zeros(n) for _ in range(5))
+        for body, part in self._bodies:
+            for row, array in zip(
+                (self._q_ref, dq_ref, kp, kd, effort), told(body.drive), strict=True
+            ):
+                row[part] = array[body.coordinates]
+        # What depends on no state.
+        self._constant = effort + kd * dq_ref
+        self._applied_is_old = True
         gains = kp.tobytes() + kd.tobytes()
         if gains == self._gains:
             return
-        self._gains = gains
-        self._kp, self._kd = kp.copy(), kd.copy()
+        self._gains, self._kp = gains, kp
         self._sprung = kp > 0.0
         self._all_sprung, self._any_sprung = bool(self._sprung.all()), bool(self._sprung.any())
         self._damping = kd + kp * self._step
         self._rows_are_old = True
-
-    def _fetch(self) -> Sequence[Array]:
-        """Return q, dq, kp, kd and effort that the joints are told."""
-        if self._lone is not None:
-            return _told(self._lone.drive)
-        for body, part in self._driven_bodies:
-            for row, array in zip(self._told, _told(body.drive), strict=True):
-                row[part] = array[body.coordinates]
-        return tuple(self._told)
 
     # Before a step.
 
@@ -109,34 +101,39 @@ class Drives:
         """
         if self._rows_are_old:
             self._set_rows()
-        if self._applied_is_old:  # not before: what the last step applied is still asked for
-            self._applied_is_old = False
-            self.applied[:] = 0.0
         base, scratch, target = self._base, self._scratch, self._target
-        np.multiply(self._kd, self._dq_ref, out=base)
-        np.add(self._effort, base, out=base)
         if self._any_sprung:
             np.subtract(self._q_ref, self._coordinates.q, out=scratch)
             np.multiply(self._kp, scratch, out=scratch)
             if self._all_sprung:
-                np.add(base, scratch, out=base)
+                np.add(self._constant, scratch, out=base)
             else:
+                np.copyto(base, self._constant)
                 np.add(base, scratch, out=base, where=self._sprung)
-        np.multiply(self._rotor, self._coordinates.dq, out=target)
-        if self._all_implicit:
-            np.add(target, base, out=target)
-        else:
-            np.add(target, base, out=target, where=~self._explicit)
-        np.divide(target, self._stiffness, out=target)
-        if self._turning:
-            for i, joint in self._turning:
-                self._drift[i] = self._step * _centrifugal(joint)
-            np.subtract(target, self._drift, out=target)
-        values = (target if self._all_on else target[self._on]).tolist()
-        for set_parameter, value in zip(self._setters, values, strict=True):
-            set_parameter(VEL, value)
-        if not self._all_implicit:
-            self._apply_directly()
+        elif self._applied_is_old:
+            np.copyto(base, self._constant)
+        if self._applied_is_old:  # not before: what the last step applied is still asked for
+            self._applied_is_old = False
+            self._plan_pushes()
+        for i, joint in self._turning:
+            self._drift[i] = self._step * _centrifugal(joint)
+        if self._setters:
+            np.multiply(self._rotor, self._coordinates.dq, out=target)
+            if self._all_implicit:
+                np.add(target, base, out=target)
+            elif self._any_implicit:
+                np.add(target, base, out=target, where=self._implicit)
+            np.divide(target, self._stiffness, out=target)
+            if self._turning:
+                np.subtract(target, self._drift, out=target)
+            values = (target if self._all_on else target[self._on]).tolist()
+            for set_parameter, value in zip(self._setters, values, strict=True):
+                set_parameter(VEL, value)
+        for i in self._held:
+            row = (base[i] - self.applied[i]) / self._damping[i] - self._drift[i]
+            self._joints[i].motor.setParam(SECOND_ROW + VEL, float(row))
+        for joint, effort in self._pushes:
+            _push(joint, effort)
 
     def _set_rows(self) -> None:
         """Work out softness and bounds of the rows, after gains have changed."""
@@ -148,60 +145,42 @@ class Drives:
             self._softness = (1.0 / (passive + D)).tolist()
             self._passive_softness = (1.0 / passive).tolist()
             self._held_softness, self._half = (1.0 / D).tolist(), ((upper - lower) / 2.0).tolist()
-            self._middle = ((lower + upper) / 2.0).tolist()
+            self._middle = (lower + upper) / 2.0
         self._driven = D > 0.0
-        self._free = np.flatnonzero(~self._driven)
         self._switch(range(len(self._joints)))
 
     def _switch(self, changed: Iterable[int]) -> None:
         """Set the rows of joints whose efforts are bounded from now on, or no more."""
-        self._explicit = ~self._driven | (self._bounded & self._limited)
-        self._all_implicit = not self._explicit.any()
-        self._stiffness = self._passive + np.where(self._explicit, 0.0, self._damping)
+        self._implicit = self._driven & ~(self._bounded & self._limited)
+        self._all_implicit, self._any_implicit = self._implicit.all(), self._implicit.any()
+        self._stiffness = self._passive + np.where(self._implicit, self._damping, 0.0)
         on = self._stiffness > 0.0
         self._stiffness[~on] = 1.0
         self._all_on, self._on = bool(on.all()), np.flatnonzero(on)
         self._setters = [self._joints[i].motor.setParam for i in self._on.tolist()]
-        self._held = np.flatnonzero(self._explicit & self._driven).tolist()
+        self._held = np.flatnonzero(self._driven & ~self._implicit).tolist()
+        self._weighed = self._weighing.can & self._driven & ~self._limited
+        self._any_weighed = bool(self._weighed.any())
         self._applied_is_old = True
         for i in changed:
             joint, first, second = self._joints[i], _OFF, _OFF
             if on[i]:
-                softness = self._passive_softness if self._explicit[i] else self._softness
+                softness = self._softness if self._implicit[i] else self._passive_softness
                 first = 0.0, softness[i], ode.Infinity
-            if self._explicit[i] and self._driven[i]:
+            if self._driven[i] and not self._implicit[i]:
                 second = 0.0, self._held_softness[i], self._half[i]
             _set_row(joint, 0, first)
             _set_row(joint, 1, second)
 
-    def _apply_directly(self) -> None:
-        """Give efforts without gains, and the middles of bounded ranges, to the bodies."""
-        base, applied, free = self._base, self.applied, self._free
-        if not self._held and not base.any():
-            applied[:] = 0.0  # as where all joints are limp
-            return
-        for i in self._held:
-            applied[i] = self._middle[i]
-            target = (base[i] - applied[i]) / self._damping[i] - self._drift[i]
-            self._joints[i].motor.setParam(SECOND_ROW + VEL, float(target))
-        applied[free] = np.minimum(np.maximum(base[free], self._lower[free]), self._upper[free])
-        for i in np.flatnonzero(applied).tolist():
-            _push(self._joints[i], float(applied[i]))
+    def _plan_pushes(self) -> None:
+        """Work out what is given directly: efforts without gains, and middles of ranges."""
+        free = np.minimum(np.maximum(self._constant, self._lower), self._upper)
+        self.applied[:] = np.where(self._driven, 0.0, free)
+        self.applied[self._held] = self._middle[self._held]
+        indices = np.flatnonzero(self.applied).tolist()
+        self._pushes = [(self._joints[i], float(self.applied[i])) for i in indices]
 
     # After a step.
-
-    def push(self) -> None:
-        """Add what pushes the links from outside, each at its origin, for the next step."""
-        for body, _ in self._bodies:
-            if not _is_pushed(body):
-                continue
-            force, torque = body.wrench.force, body.wrench.torque
-            for link in np.flatnonzero(body.links.group != STATIC).tolist():
-                group, p = body.group_of(link), body.links.p[link].tolist()
-                if force[link].any():
-                    group.addForceAtRelPos(force[link].tolist(), p)
-                if torque[link].any():
-                    group.addTorque(torque[link].tolist())
 
     def new_step(self) -> None:
         """Forget which efforts left their ranges: a new step begins."""
@@ -217,6 +196,8 @@ class Drives:
         effort = self.effort
         np.multiply(self._damping, self._coordinates.dq, out=effort)
         np.subtract(self._base, effort, out=effort)
+        if self._any_weighed:
+            np.copyto(effort, self._weighing.read(), where=self._weighed)
         if not self._any_bounded:
             return False
         exact = effort.tobytes()
@@ -226,12 +207,21 @@ class Drives:
             if self._any_limited:
                 self._set_limited(np.zeros_like(self._limited))
             return False
-        told = np.frombuffer(exact)
-        outside = (told > self._upper) | (told < self._lower)
-        new = outside & (self._damping > 0.0) & ~self._limited & ~self._exceeds
+        raw = np.frombuffer(exact)
+        outside = (raw > self._upper) | (raw < self._lower)
+        new = outside & self._driven & ~self._limited & ~self._exceeds
         self._exceeds |= new
         self._set_limited(self._limited & outside)
         return bool(new.any())
+
+    def doubt(self) -> bool:
+        """Take every effort that was left free though it has a range for one that left it.
+
+        Tells whether there is any: the step that was just taken failed, maybe for one of them.
+        """
+        free = self._bounded & self._driven & ~self._limited & ~self._exceeds
+        self._exceeds |= free
+        return bool(free.any())
 
     def limit(self) -> None:
         """Bound the efforts that exceeded: for the same step, taken again."""
@@ -246,14 +236,8 @@ class Drives:
 
     def write(self) -> None:
         """Write the coordinates and the efforts of the last step into the bodies' motions."""
-        q, dq = self._coordinates.q, self._coordinates.dq
-        if self._lone is not None:
-            m = self._lone.motion
-            m.q[:], m.dq[:], m.effort[:] = q, dq, self.effort
-            return
-        for body, part in self._driven_bodies:
-            m, rows = body.motion, body.coordinates
-            m.q[rows], m.dq[rows], m.effort[rows] = q[part], dq[part], self.effort[part]
+        np.copyto(self._results[:2], self._coordinates.now)
+        self._out.write(self._results)
 
     def save(self) -> None:
         """Keep which efforts are bounded, before a step that may fail."""
@@ -270,74 +254,10 @@ class Drives:
         self._set_limited(self._saved)
 
 
-_LARGEST_SQUARE = LARGEST_DRIVE * LARGEST_DRIVE
-
-
-def _told(drive: JointDrive) -> Sequence[Array]:
-    return drive.q, drive.dq, drive.kp, drive.kd, drive.effort
-
-
-def _in_order(body: Assembly) -> bool:
-    """Whether each coordinate of a body has its joint, in the same order."""
-    return bool(np.array_equal(body.coordinates, np.arange(len(body.drive.q))))
-
-
-def _is_surely_good(body: Assembly) -> bool:
-    """Tell quickly whether what a body's drives are told is good; False if not sure."""
-    d = body.drive
-    # A sum of squares that is small, and no NaN, has only small terms.
-    if not (
-        d.track_speed.dot(d.track_speed) < _LARGEST_SQUARE
-        and (not _is_pushed(body) or _wrench_is_sane(body).all())
-    ):
-        return False
-    if not len(d.q):
-        return True
-    if not (
-        d.q.dot(d.q) < _LARGEST_SQUARE
-        and d.dq.dot(d.dq) < _LARGEST_SQUARE
-        and d.effort.dot(d.effort) < _LARGEST_SQUARE
-    ):
-        return False
-    gains = d.kp.tobytes() + d.kd.tobytes()
-    if gains != body.good_gains:
-        if not (_is_sane(d.kp, 0.0).all() and _is_sane(d.kd, 0.0).all()):
-            return False
-        body.good_gains = gains
-    return True
-
-
-def _is_sane(values: Array, lowest: float) -> Switches:
-    sane: Switches = (values > -LARGEST_DRIVE) & (values < LARGEST_DRIVE) & (values >= lowest)
-    return sane
-
-
-def _fault(body: Assembly) -> Fault | None:
-    """Describe what is wrong with the drives of a body, as ``drives_check`` in C."""
-    d = body.drive
-    for array in _told(d):
-        sane = _is_sane(array, 0.0 if array is d.kp or array is d.kd else -LARGEST_DRIVE)
-        if not sane.all():
-            return guard.FAULT_DRIVE, body.number, int(np.argmin(sane))
-    sane = _is_sane(d.track_speed, -LARGEST_DRIVE)
-    if not sane.all():
-        return guard.FAULT_TRACK, body.number, int(np.argmin(sane))
-    sane = _wrench_is_sane(body)
-    if not sane.all():
-        return guard.FAULT_WRENCH, body.number, int(np.argmin(sane))
-    return None
-
-
-def _is_pushed(body: Assembly) -> bool:
-    """Tell whether anything pushes a body from outside; comparing bytes is the fastest."""
-    force, torque = body.wrench.force.tobytes(), body.wrench.torque.tobytes()
-    return force != body.no_push or torque != body.no_push
-
-
-def _wrench_is_sane(body: Assembly) -> Switches:
-    force, torque = (np.abs(a).max(axis=1) for a in (body.wrench.force, body.wrench.torque))
-    sane: Switches = (force < LARGEST_DRIVE) & (torque < LARGEST_DRIVE)
-    return sane
+def _places(body: Assembly) -> Indices:
+    """Return where q, dq and effort of the driven joints lie, shape (3, joints)."""
+    m = body.motion
+    return np.stack([addresses_of(a)[body.coordinates] for a in (m.q, m.dq, m.effort)])
 
 
 def _set_row(joint: Joint, row: int, values: tuple[float, float, float]) -> None:

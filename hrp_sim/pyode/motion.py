@@ -8,6 +8,7 @@ bit; products of whole matrices would not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 
 import numpy as np
 
@@ -15,23 +16,27 @@ from hrp_model.rigid import Array
 
 from ..articulation import STATIC
 from .assembly import Assembly
-from .binding import Indices, Memory
+from .binding import Indices, Memory, addresses_of
 
 # Beyond these nothing is physics any more.
 FARTHEST, FASTEST, FASTEST_TURN = 1e6, 1e5, 1e5  # [m], [m/s], [rad/s]
 
 # What is read of each link's group: which state (p, quaternion, R, v, w) and which number of
-# it. x, y, z, x, y instead of x, y, z turns a cross product into products of slices.
+# it; R by columns. x, y, z, x, y instead of x, y, z turns a cross product into products of
+# slices.
 _CYCLE = (0, 1, 2, 0, 1)
 _LINK_ROWS = (
     *((0, i) for i in range(3)),
+    *((1, i) for i in range(4)),
     *((2, 4 * i + k) for k in range(3) for i in _CYCLE),
     *((3, i) for i in range(3)),
     *((4, i) for i in _CYCLE),
 )
+_R, _V, _W = slice(7, 22), slice(22, 25), slice(25, 30)
+_V_AND_W = slice(22, 28)
 # The whole state of a group: p 0-2, quaternion 3-6, R 7-18, v 19-21, w 22-24.
 GROUP_ROWS = tuple((state, i) for state, size in enumerate((3, 4, 12, 3, 3)) for i in range(size))
-_SOMEWHERE = (0.0, 0.0, 0.0)
+_SOMEWHERE = _NOTHING = (0.0, 0.0, 0.0)
 
 
 def _addresses(places: Indices, rows: Sequence[tuple[int, int]]) -> Indices:
@@ -41,12 +46,18 @@ def _addresses(places: Indices, rows: Sequence[tuple[int, int]]) -> Indices:
     return np.ascontiguousarray(places[:, states].T + offsets[:, None])
 
 
+def rotations(state: Array) -> Array:
+    """Return the columns of R of a state as ``Motion`` has it, shape (3, 3, links)."""
+    return state[_R].reshape(3, 5, -1)[:, :3]
+
+
 class Motion:
     """The links of all bodies.
 
     Attributes:
-        state: What ``read`` found last, shape (26, links).
-        v, w: Of the same, views, shape (3, links).
+        columns: Where the links of each body are, -1 for those that cannot move.
+        state: What ``read`` found last, shape (30, links).
+        saved: What it was when ``save`` was called.
     """
 
     def __init__(self, bodies: Sequence[Assembly]) -> None:
@@ -58,80 +69,77 @@ class Motion:
         groups = np.concatenate([none, *(b.addresses for b in bodies)])
         self._groups = Memory(_addresses(groups, GROUP_ROWS))
         n = sum(map(len, links))
-        self.state = np.zeros((len(_LINK_ROWS), n))
+        self.columns = [np.full(len(b.links.group), -1) for b in bodies]
+        first = 0
+        for column, found in zip(self.columns, links, strict=True):
+            column[found] = np.arange(first, first + len(found))
+            first += len(found)
+        self.state, self.saved = np.zeros((2, len(_LINK_ROWS), n))
         self._is_fresh = False
-        self._R = self.state[3:18].reshape(3, 5, n)
-        self.v, self._w = self.state[18:21], self.state[21:26]
-        self.w = self._w[:3]
         local = [(b.links, i) for b, i in zip(bodies, links, strict=True)]
         self._local_p = _columns([x.p[i] for x, i in local], (3,))
         self._local_R = _columns([x.R[i] for x, i in local], (3, 3))
-        self._make_room(links, n)
+        out = [np.zeros((24, 0), np.int64)]
+        out += [_places(b, found) for b, found in zip(bodies, links, strict=True)]
+        self._out = Memory(np.concatenate(out, axis=1))
+        self._make_room(n)
 
-    def _make_room(self, links: Sequence[Indices], n: int) -> None:
-        """Make the arrays of results; a lone body's own arrays, where that can be."""
+    def _make_room(self, n: int) -> None:
+        """Make the arrays of results, and name their parts."""
         self._products = np.zeros((3, 5, n)), np.zeros((3, 3, 3, n))
-        self._offset = np.zeros((5, n))
-        self._now, self._before = np.zeros((2, 3, n)), np.zeros((2, 3, n))
-        self._rates = np.zeros((2, 3, n))
-        self._p, self._turned = np.zeros((3, n)), np.zeros((3, 3, n))
-        self._pose_factors = self._R[:, :3, None], self._local_R[:, None]
-        self._point_factors = self._R, self._local_p[:, None]
-        w, o = self._w, self._offset
+        self._offset, self._before = np.zeros((5, n)), np.zeros((6, n))
+        self._results = np.zeros((24, n))
+        self._p, self._turned = self._results[:3], self._results[3:12].reshape(3, 3, n)
+        self._now, self._rates = self._results[12:18], self._results[18:24]
+        R, w, o = self.state[_R].reshape(3, 5, n), self.state[_W], self._offset
+        self._pose_factors = R[:, :3, None], self._local_R[:, None]
+        self._point_factors = R, self._local_p[:, None]
         self._cross_factors = (w[1:4], o[2:5]), (w[2:5], o[1:4])
-        self._poses: list[tuple[Array, slice | Indices, Array]] = []
-        self._changes: list[tuple[Array, slice | Indices, Array]] = []
-        moving = [(b, found) for b, found in zip(self._bodies, links, strict=True) if len(found)]
-        end = 0
-        for body, found in moving:
-            part = slice(end, end + len(found))
-            end += len(found)
-            m, rows = body.motion, _as_slice(found)
-            if len(moving) == 1 and isinstance(rows, slice):
-                self._p, self._turned = m.p[rows].T, m.R[rows].transpose(1, 2, 0)
-            else:
-                self._poses += [
-                    (m.p, rows, self._p[:, part].T),
-                    (m.R, rows, self._turned[:, :, part].transpose(2, 0, 1)),
-                ]
-            self._poses += [
-                (m.v, rows, self._now[0, :, part].T),
-                (m.w, rows, self._now[1, :, part].T),
-            ]
-            self._changes += [
-                (m.a, rows, self._rates[0, :, part].T),
-                (m.alpha, rows, self._rates[1, :, part].T),
-            ]
+        self._v, self._w = self.state[_V], w[:3]
+        self._origins, self._from_origins = self.state[:3], o[:3]
+        self._now_v, self._now_w = self._now[:3], self._now[3:]
+        self._flat, self._speeds = self.state.ravel(), self.state[_V_AND_W].reshape(2, 3, n)
 
     def read(self) -> None:
         """Read where every link's group is and how it moves."""
         self._memory.read(self.state)
         self._is_fresh = False
 
-    def read_groups(self, state: Array | None = None) -> Array:
-        """Return the whole state of the groups of all bodies, shape (25, groups).
+    def save(self) -> None:
+        """Keep the state as it was read, before a step that may fail."""
+        np.copyto(self.saved, self.state)
 
-        Args:
-            state: To be filled, from an earlier call.
-        """
-        if state is None:
-            state = np.empty(self._groups.shape)
+    def restore(self) -> None:
+        """Put the groups back to what was saved, to the last bit."""
+        self._unsettle()
+        self._memory.write(self.saved)
+        np.copyto(self.state, self.saved)
+        self._is_fresh = False
+
+    def read_groups(self) -> Array:
+        """Return the whole state of the groups of all bodies, shape (25, groups)."""
+        state = np.empty(self._groups.shape)
         self._groups.read(state)
         return state
 
     def write_groups(self, state: Array) -> None:
-        """Put the groups back to the last bit: PyODE's setters would normalise quaternions."""
+        """Put the groups to a state, to the last bit: PyODE's setters normalise quaternions."""
+        self._unsettle()
+        self._groups.write(state)
+
+    def _unsettle(self) -> None:
+        """Let ODE know that the shapes move, and forget what a step that failed pushed with."""
         for body in self._bodies:
             for group in body.groups:
-                group.setPosition(_SOMEWHERE)  # so that ODE knows that the shapes have moved
-        self._groups.write(state)
+                group.setPosition(_SOMEWHERE)
+                group.setForce(_NOTHING)
+                group.setTorque(_NOTHING)
 
     def find_absurd(self) -> tuple[Assembly, int] | None:
         """Return the first body and group that are nowhere sensible, or None."""
-        flat = self.state.ravel()
         # Cheaper than to look at each: a sum of squares that is small (and no NaN) has only
         # small terms, and what ODE has just normalised needs no further look.
-        if flat.dot(flat) < FASTEST * FASTEST:
+        if self._flat.dot(self._flat) < FASTEST * FASTEST:
             return None
         state = np.abs(self.read_groups())
         norm = (state[3:7] ** 2).sum(axis=0)
@@ -148,6 +156,18 @@ class Motion:
             bad -= len(body.groups)
         return None
 
+    def fastest(self, reach: float) -> float:
+        """Return a bound of how fast points move that far from the origins of groups, in [m/s].
+
+        Args:
+            reach: In [m].
+        """
+        if not self._flat.size:
+            return 0.0
+        squares = np.add.reduce(self._speeds * self._speeds, axis=1)
+        v, w = np.maximum.reduce(squares, axis=1).tolist()
+        return sqrt(v) + reach * sqrt(w)
+
     def remember(self) -> None:
         """Remember the velocities, of the state as read, so that accelerations follow."""
         if not self._is_fresh:
@@ -156,11 +176,10 @@ class Motion:
 
     def write(self, step: float) -> None:
         """Write how the links move after a step of this length."""
-        self._write_poses()
+        self._poses()
         np.subtract(self._now, self._before, out=self._rates)
         np.divide(self._rates, step, out=self._rates)
-        for target, rows, source in self._changes:
-            target[rows] = source
+        self._out.write(self._results)
 
     def write_still(self, bodies: Sequence[Assembly]) -> None:
         """Write how bodies move where no step led: nothing accelerates, nothing pushes."""
@@ -174,41 +193,41 @@ class Motion:
             for i, joint in enumerate(body.driven):
                 if joint.coordinate >= 0:
                     m.q[joint.coordinate], m.dq[joint.coordinate] = body.now[:, i]
-        self._write_poses()
+        self._poses()
+        self._rates[...] = 0.0
+        self._out.write(self._results)
 
     def _velocities(self) -> None:
         """Work out the links' velocities, and how far their origins lie from the groups'."""
         self._is_fresh = True
-        product, offset, now = self._products[0], self._offset, self._now
+        product, offset, v, w = self._products[0], self._offset, self._now_v, self._now_w
         np.multiply(*self._point_factors, out=product)
         np.add(product[0], product[1], out=offset)
         np.add(offset, product[2], out=offset)
-        v, w = now
         np.multiply(*self._cross_factors[0], out=v)
         np.multiply(*self._cross_factors[1], out=w)
         np.subtract(v, w, out=v)
-        np.add(v, self.v, out=v)
-        np.copyto(w, self.w)
+        np.add(v, self._v, out=v)
+        np.copyto(w, self._w)
 
-    def _write_poses(self) -> None:
+    def _poses(self) -> None:
         self._velocities()
-        np.add(self.state[:3], self._offset[:3], out=self._p)
+        np.add(self._origins, self._from_origins, out=self._p)
         product = self._products[1]
         np.multiply(*self._pose_factors, out=product)
         np.add(product[0], product[1], out=self._turned)
         np.add(self._turned, product[2], out=self._turned)
-        for target, rows, source in self._poses:
-            target[rows] = source
+
+
+def _places(body: Assembly, links: Indices) -> Indices:
+    """Return where p, R, v, w, a and alpha of links lie, shape (24, links)."""
+    m = body.motion
+    arrays = (m.p, m.R, m.v, m.w, m.a, m.alpha)
+    parts = [addresses_of(a).reshape(len(a), -1)[links].T for a in arrays]
+    return np.concatenate(parts)
 
 
 def _columns(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
     """Return arrays of shape (n, *shape) as one of shape (*shape, all n)."""
     joined = np.concatenate([np.zeros((0, *shape)), *arrays])
     return np.ascontiguousarray(np.moveaxis(joined, 0, -1))
-
-
-def _as_slice(rows: Indices) -> slice | Indices:
-    """Return indices as a slice where they are one: numpy copies it faster."""
-    if int(rows[-1]) - int(rows[0]) + 1 == len(rows):
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return rows

@@ -11,7 +11,7 @@ from .binding import set_second_anchor
 from .vectors import Vector, dot, into_group
 
 AT_REST = 0.01  # [m/s], about what gravity adds in a step
-LEAST_SOFTNESS = 1e-12  # of cfm: redundant joints have no solution without any
+LEAST_SOFTNESS = 1e-13  # cfm / h beside 1 / mass: what rounding errors leave
 LONGEST_WAIT = 127
 MOST_TAKES = 3
 
@@ -27,7 +27,7 @@ class Sticking:
 
     def __init__(self, world: Any, step: float, *, is_on: bool) -> None:
         self._world = world
-        self._is_on = is_on and world.getCFM() >= LEAST_SOFTNESS
+        self._is_on, self._softness = is_on, world.getCFM() / step
         self._layer = world.getContactSurfaceLayer()
         self._rate = world.getERP() / step
         self._fastest = world.getContactMaxCorrectingVel()
@@ -74,7 +74,9 @@ class Sticking:
 
     def add(
         self,
-        contact: tuple[Vector, Vector, float],
+        p: Vector,
+        normal: Vector,
+        depth: float,
         bodies: tuple[Any, Any],
         mu: float,
         *,
@@ -83,9 +85,10 @@ class Sticking:
         """Make the joint of a contact if it shall stick; return whether it shall.
 
         Args:
-            contact: Point, normal and depth.
-            bodies: Those of its shapes, None for the environment; the normal points into the
-                first.
+            p: Where it is.
+            normal: Points into the first body.
+            depth: In [m].
+            bodies: Those of its shapes, None for the environment.
             mu: Coulomb coefficient.
             may_stick: False where the surface runs or the contact bounces.
         """
@@ -95,9 +98,8 @@ class Sticking:
             return False
         if mu <= 0.0 or (self._waits and self._waits.get(number, (0, 0))[0]):
             return False
-        p, normal, depth = contact
         first, second = bodies
-        if not _is_at_rest(p, first, second):
+        if not (_is_at_rest(p, first, second) and self._is_soft(first, second)):
             return False
         if first is None:
             first, second = second, None
@@ -118,6 +120,11 @@ class Sticking:
             away = (x + a * speed / rate, y + b * speed / rate, z + c * speed / rate)
             set_second_anchor(first, into_group(second, away, is_point=True))
         return joint
+
+    def _is_soft(self, *bodies: Any) -> bool:
+        """Whether cfm is large enough beside 1 / mass for redundant joints to have a solution."""
+        lightest = min(body.ode_mass for body in bodies if body is not None)
+        return bool(self._softness * lightest >= LEAST_SOFTNESS)
 
     def end_take(self) -> None:
         """Take in the forces of the step, and remove the joints."""

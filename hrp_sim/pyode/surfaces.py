@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any
 
 import ode
 
 from ..ode.guard import guarded
-from .binding import BOUNCE, FDIR1, MU2, axis_angle_rotation
+from .binding import BOUNCE, axis_angle_rotation
 from .vectors import Vector, dot, product
+
+VelocityAt = Callable[[Vector], Vector]
+# Velocity of its points, force, mass, and the sign with which it counts.
+Mover = tuple[VelocityAt, Callable[[], Vector], float, float]
+# Velocity of its points, what a step adds to it along x, y and z, and the sign.
+Way = tuple[VelocityAt, float, float, float, float]
 
 BOUNCING_STEPS, SLOWEST_BOUNCE = 2.0, 1e-4  # the latter in [m/s]
 STILL = 1e-6  # slower than this has no direction, in [m/s]
@@ -53,35 +60,49 @@ class Surfaces:
         contact.setBounceVel(max(BOUNCING_STEPS * pull * self._step, SLOWEST_BOUNCE))
         return BOUNCE
 
+    def ways(self, movers: Sequence[Mover]) -> Sequence[Way]:
+        """Return how bodies would move on in this step if nothing held them; see ``set_slip``."""
+        (gx, gy, gz), step, ways = self._gravity, self._step, []
+        for velocity_at, force, mass, sign in movers:
+            fx, fy, fz = force()
+            gain = (gx + fx / mass) * step, (gy + fy / mass) * step, (gz + fz / mass) * step
+            ways.append((velocity_at, *gain, sign))
+        return ways
+
     def set_slip(
-        self, contact: Any, at: Vector, normal: Vector, bodies: tuple[Any, Any], mu: float
-    ) -> int:
-        """Let friction act along the slip; return what the mode of the contact gains."""
+        self, contact: Any, at: Vector, normal: Vector, ways: Sequence[Way], mu: float
+    ) -> bool:
+        """Let friction act along the slip; return whether there is any.
+
+        It is the velocity that the point would have after the step if nothing held it.
+        """
         x = y = z = 0.0
-        for body, sign in zip(bodies, (1.0, -1.0), strict=True):
-            if body is not None:
-                u, v, w = self._unheld(body, at)
-                x, y, z = x + sign * u, y + sign * v, z + sign * w
+        for velocity_at, gx, gy, gz, sign in ways:
+            u, v, w = velocity_at(at)
+            x += sign * (u + gx)
+            y += sign * (v + gy)
+            z += sign * (w + gz)
         nx, ny, nz = normal
         parting = x * nx + y * ny + z * nz
-        x, y, z = x - parting * nx, y - parting * ny, z - parting * nz
+        x -= parting * nx
+        y -= parting * ny
+        z -= parting * nz
         speed = sqrt(x * x + y * y + z * z)
         if speed < STILL:
-            return 0
+            return False
         contact.setFDir1((x / speed, y / speed, z / speed))
-        stopped = BRAKING * min(mu, 1.0) * self._step
-        contact.setMu2(mu * min(1.0, stopped / speed))
-        return FDIR1 | MU2
+        stopped = BRAKING * (mu if mu < 1.0 else 1.0) * self._step / speed
+        contact.setMu2(mu * stopped if stopped < 1.0 else mu)
+        return True
 
-    def _unheld(self, body: Any, at: Vector) -> Vector:
-        """Return the velocity that a point would have after the step if nothing held it."""
-        (gx, gy, gz), step, mass = self._gravity, self._step, body.ode_mass
-        (u, v, w), (fx, fy, fz) = body.getPointVel(at), body.getForce()
-        return (
-            u + (gx + fx / mass) * step,
-            v + (gy + fy / mass) * step,
-            w + (gz + fz / mass) * step,
-        )
+
+def movers(bodies: tuple[Any, Any]) -> Sequence[Mover]:
+    """Return what moves on the two sides of a contact."""
+    return [
+        (body.getPointVel, body.getForce, body.ode_mass, sign)
+        for body, sign in zip(bodies, (1.0, -1.0), strict=True)
+        if body is not None
+    ]
 
 
 def _are_nearly_parallel(a: Any, b: Any) -> bool:

@@ -20,11 +20,12 @@ from ..ode import guard
 from ..ode.saving import SavedBody
 from ..state import BodyMotion, ExternalWrench, JointDrive
 from . import binding
-from .assembly import Assembly, assemble
+from .assembly import Assembly, Rules, assemble
 from .contacts import Contacts, forbid_overlaps
 from .coordinates import Coordinates
 from .drives import Drives
 from .motion import Motion
+from .orders import Orders
 from .rays import Rays
 from .refusal import refuse_unknown
 from .saved import read_state, write_state
@@ -68,7 +69,7 @@ class World:
         world.setContactSurfaceLayer(surface_layer)
         self._step, self._solve = step, world.quickStep if quick else world.step
         self._max_contacts, self._self_collision = max_contacts, self_collision
-        self._joint_limits = joint_limits
+        self._rules = Rules(joint_limits=joint_limits, weigh=quick)
         self._is_quick = quick
         self._surfaces = Surfaces(world, step)
         self._sticking = Sticking(world, step, is_on=predict_sticking and not quick)
@@ -113,9 +114,7 @@ class World:
         with self._use():
             arrays = motion, drive, wrench
             number, self._next_number = self._next_number, self._next_number + 1
-            body = assemble(
-                self._world, number, articulation, arrays, joint_limits=self._joint_limits
-            )
+            body = assemble(self._world, number, articulation, arrays, self._rules)
             body.first = Motion([body]).read_groups()
             _reset([body], Motion([body]), Coordinates([body]))
             overlapping = forbid_overlaps(body, self._surfaces) if self._self_collision else []
@@ -136,7 +135,7 @@ class World:
         with self._use():
             body = self._find(number)
             self._disarrange()
-            body.rebase(self._world, articulation, joint_limits=self._joint_limits)
+            body.rebase(self._world, articulation)
             _move(body, articulation)
 
     def move_body(self, number: int, articulation: Articulation, /) -> None:
@@ -217,7 +216,8 @@ class World:
         for body in () if self.broken else self._bodies:
             body.destroy()
         self._bodies = []
-        del self._motion, self._coordinates, self._drives, self._contacts, self._wrenches
+        del self._motion, self._coordinates, self._orders, self._drives
+        del self._contacts, self._wrenches
         del self._world, self._solve, self._rays
 
     @contextmanager
@@ -244,12 +244,11 @@ class World:
     def _advance(self, count: int) -> Fault | None:
         self._arrange()
         guard.take_complaints()
-        with np.errstate(over="ignore"):  # of what is about to be refused
-            bad = self._drives.check()
-        if bad:
-            kind, number, index = bad
-            return kind, 0, number, index
-        self._drives.begin()
+        if self._orders.changed():
+            if bad := self._orders.check():
+                kind, number, index = bad
+                return kind, 0, number, index
+            self._drives.begin()
         done, failure = self._steps(count)
         self.complaints += guard.take_complaints()
         if failure:
@@ -261,16 +260,17 @@ class World:
         if count > 0:
             self._motion.write(self._step)
             self._drives.write()
-            self._wrenches.write(self._saved, self._drives.applied)
+            self._wrenches.write(self._drives.applied)
         return None
 
     def _disarrange(self) -> None:
         """Forget what works on all bodies at once: one has come or gone."""
         self._is_arranged = False
         self._motion, self._coordinates = Motion([]), Coordinates([])
-        self._drives = Drives([], self._coordinates, self._step)
+        self._orders = Orders([])
+        self._drives = Drives([], self._coordinates, self._motion, self._step)
         self._contacts = self._make_contacts([])
-        self._wrenches = Wrenches([])
+        self._wrenches = Wrenches([], self._motion)
 
     def _arrange(self) -> None:
         """Make what works on all bodies at once, if it is not there."""
@@ -279,10 +279,11 @@ class World:
         self._is_arranged = True
         self._motion = Motion(self._bodies)
         self._coordinates = Coordinates(self._bodies)
-        self._drives = Drives(self._bodies, self._coordinates, self._step)
+        self._orders = Orders(self._bodies)
+        self._drives = Drives(self._bodies, self._coordinates, self._motion, self._step)
         self._contacts = self._make_contacts(self._bodies)
-        self._wrenches = Wrenches(self._bodies)
-        self._saved = self._motion.read_groups()
+        self._wrenches = Wrenches(self._bodies, self._motion)
+        self._motion.read()
 
     def _make_contacts(self, bodies: list[Assembly]) -> Contacts:
         return Contacts(
@@ -314,19 +315,21 @@ class World:
     def _step_once(self) -> tuple[int, int, int] | None:
         """Step, again as long as an effort leaves its range or a contact does not stick."""
         drives = self._drives
-        self._motion.read_groups(self._saved)
+        self._motion.save()
         self._coordinates.save()
         drives.save()
         drives.new_step()
         self._sticking.begin()
         while True:
             if failure := self._attempt():
-                self._restore()
-                self._sticking.undo()
-                return failure
-            exceeds, fails = drives.exceed(), self._sticking.fails()
-            if not (exceeds or fails):
-                break
+                if self.broken or failure[0] != guard.FAULT_STATE or not drives.doubt():
+                    self._restore()
+                    self._sticking.undo()
+                    return failure
+            else:
+                exceeds, fails = drives.exceed(), self._sticking.fails()
+                if not (exceeds or fails):
+                    break
             self._restore()
             drives.limit()
         self._sticking.end()
@@ -335,9 +338,8 @@ class World:
 
     def _attempt(self) -> tuple[int, int, int] | None:
         """Take a step from the saved state; return what failed."""
-        if binding.get_random() != self.random:  # ODE has one for the whole process
-            binding.set_random(self.random)
-        self._drives.push()
+        binding.set_random(self.random)  # ODE has one for the whole process
+        self._orders.push()
         self._drives.apply()
         crowd = None
         try:
@@ -358,12 +360,11 @@ class World:
         if self.broken:
             return _SOLVER_FAULT
         self._contacts.move(self._motion)
-        self._coordinates.read()
+        self._coordinates.read(self._step)
         return None
 
     def _restore(self) -> None:
-        self._motion.write_groups(self._saved)
-        self._motion.read()
+        self._motion.restore()
         self._coordinates.restore()
         self._drives.restore()
 

@@ -19,7 +19,7 @@ from sim.ode.scenes import (
 )
 
 from hrp_model.body import Body, Range
-from hrp_sim.engine import Solver
+from hrp_sim.engine import PhysicsError, Solver
 
 KINDS = pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 WEIGHTLESS = {"gravity": (0.0, 0.0, 0.0)}
@@ -163,3 +163,37 @@ def test_quick_steps_report_the_effort_that_they_applied():
     expected = [-sum(w * x for w, x in zip(weight, row, strict=True) if x > 0) for row in reach]
     assert np.mean(efforts, axis=0) == pytest.approx(np.array(expected), rel=0.02)
     assert np.std(efforts, axis=0).max() < 0.05 * np.abs(expected).max()
+
+
+@KINDS
+def test_an_effort_that_would_be_absurd_without_its_range_is_bounded(kind):
+    engine, arm = world(fixed(one_joint(kind, Y, effort=Range(-5.0, 5.0))), **WEIGHTLESS)
+    arm.drive.kp[:], arm.drive.q[:] = 1e7, 1e4
+    engine.step(10)
+    assert arm.motion.dq[0] == pytest.approx(5.0 / INERTIA[kind] * 0.01, rel=1e-6)
+    assert arm.motion.effort[0] == 5.0
+
+
+def test_a_servo_without_a_range_that_would_be_absurd_fails():
+    engine, arm = world(fixed(one_joint(REVOLUTE, Y)), **WEIGHTLESS)
+    arm.drive.kp[:], arm.drive.q[:] = 1e7, 1e4
+    with pytest.raises(PhysicsError, match="link 'ARM': its motion is no longer finite"):
+        engine.step()
+    arm.drive.kp[:] = 0.0
+    engine.step()
+
+
+@pytest.mark.parametrize(("step", "speed"), [(0.02, 170.0), (0.02, -700.0), (0.001, 5000.0)])
+def test_a_joint_counts_the_turns_that_it_makes_within_a_step(step, speed):
+    arm = fixed(one_joint(REVOLUTE, Y), dq=np.array([speed]))
+    engine, arm = world(arm, time_step=step, **WEIGHTLESS)
+    engine.step(100)
+    assert arm.motion.q[0] == pytest.approx(100 * step * speed, rel=1e-9)
+
+
+def test_no_world_goes_back():
+    engine, _ = world(fixed(one_joint(REVOLUTE)))
+    engine.step(5)
+    with pytest.raises(ValueError, match="goes back by 3 steps"):
+        engine.step(-3)
+    assert engine.state.time_ns == 5_000_000

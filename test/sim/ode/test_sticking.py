@@ -86,3 +86,39 @@ def test_without_any_softness_contacts_are_proper_ones():
         engine.step(100)
     for one, other in zip(runs[0][1:], runs[1][1:], strict=True):
         assert np.array_equal(one.motion.p, other.motion.p)
+
+
+def test_a_grain_that_is_too_light_for_joints_is_held_by_proper_contacts():
+    side, mass = 8e-4, 1e-6
+    legs = [placed(Box(np.full(3, side)), at(x, y)) for x in (-0.01, 0.01) for y in (-0.01, 0.01)]
+    plate = lone(*legs, mass=mass, inertia=box_inertia(mass, np.array([0.02, 0.02, side])))
+    engine, body, _ = world(moving(plate, at(z=side / 2)), floor(), cfm=1e-12)
+    engine.step(100)
+    assert body.motion.p[0] == pytest.approx([0.0, 0.0, side / 2], abs=1e-3)
+
+
+@pytest.mark.parametrize("cfm", [1e-8, 1e-10])
+def test_a_plate_on_many_redundant_contacts_stays_where_it_is(cfm):
+    rng = np.random.default_rng(1)
+    feet = [placed(Box(np.full(3, 0.04)), at(*rng.uniform(-0.5, 0.5, 2))) for _ in range(12)]
+    plate = lone(*feet, inertia=box_inertia(1.0, np.array([1.0, 1.0, 0.04])))
+    engine, body, _ = world(moving(plate, at(z=0.02)), floor(), cfm=cfm)
+    engine.step(3000)
+    assert np.abs(body.motion.p[0] - [0.0, 0.0, 0.02]).max() < 2e-5  # it sinks in a little
+    assert np.abs(body.motion.p[0, :2]).max() < 1e-9
+    assert np.abs(body.motion.R[0] - np.eye(3)).max() < 1e-6
+
+
+def test_what_is_saved_is_the_same_right_after_it_came_back():
+    pull = (0.39 * G, 0.0, -G)
+    engine, *_ = world(cube(), floor(), gravity=pull, friction=0.4)
+    saved = engine.save()
+    for _ in range(300):
+        engine.step()
+        saved = engine.save()
+        if saved["habits"].any():
+            break
+    assert saved["habits"].any()
+    other, *_ = world(cube(), floor(), gravity=pull, friction=0.4)
+    other.restore(saved)
+    assert np.array_equal(other.save()["habits"], saved["habits"])
