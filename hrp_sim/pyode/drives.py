@@ -70,12 +70,9 @@ class Drives:
 
     def begin(self) -> None:
         """Take in what the drives are told."""
-        n = len(self._joints)
-        self._q_ref, dq_ref, kp, kd, effort = (np.zeros(n) for _ in range(5))
+        rows = self._q_ref, dq_ref, kp, kd, effort = np.zeros((5, len(self._joints)))
         for body, part in self._bodies:
-            for row, array in zip(
-                (self._q_ref, dq_ref, kp, kd, effort), told(body.drive), strict=True
-            ):
+            for row, array in zip(rows, told(body.drive), strict=True):
                 row[part] = array[body.coordinates]
         # What depends on no state.
         self._constant = effort + kd * dq_ref
