@@ -94,6 +94,8 @@ class OdeEngine:
         arrays = simulated.motion, simulated.drive, simulated.wrench
         try:
             number, overlapping = self._world.add_body(articulation, *arrays)
+        except PhysicsError:  # which names the link already
+            raise
         except (ValueError, RuntimeError) as error:  # what flatten let through
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._entries[name] = Entry(number, articulation, simulated)

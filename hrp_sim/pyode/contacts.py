@@ -25,8 +25,10 @@ from .vectors import Vector, cross, rotate
 SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
 OVERLAP = 1e-3  # deeper at the start means drawn into each other, in [m]
 TRACK_SIDE_FRICTION = 0.5
-# The list of near pairs holds about so many steps, and until a shape has travelled this far.
-NEAR_STEPS, NEAR = 8, 1e-4
+# The list of near pairs shall hold for about so many steps; it lists what is nearer than twice
+# a margin, in [m].
+SHORTEST_LIFE, LONGEST_LIFE = 10, 60
+NEAREST, FARTHEST_NEAR = 5e-3, 0.1
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +57,7 @@ class Contacts:
     Args:
         world: Of PyODE.
         bodies: In the order in which they came.
-        step: In [s].
+        motion: Of the same, as ODE has it.
         max_contacts: Kept for a pair of shapes.
         self_collision: Whether links of one body collide.
         materials: Friction and restitution of each pair of materials.
@@ -67,7 +69,7 @@ class Contacts:
         self,
         world: Any,
         bodies: Sequence[Assembly],
-        step: float,
+        motion: Motion,
         *,
         max_contacts: int,
         self_collision: bool,
@@ -76,7 +78,7 @@ class Contacts:
         sticking: Sticking,
     ) -> None:
         self._world, self._group = world, ode.JointGroup()
-        self._step, self._max_contacts = step, max_contacts
+        self._max_contacts = max_contacts
         self._surfaces, self._sticking = surfaces, sticking
         self._count = 0
         self._crowded: Pair | None = None
@@ -93,23 +95,16 @@ class Contacts:
         self._reach = max((g.reach for g in geoms if g.group != STATIC), default=0.0)
         self._near: list[Pair] = []
         self._near_boxes: list[tuple[int, Any]] = []
-        self._travelled, self._margin, self._last_way = inf, NEAR, 0.0
-
-    def move(self, motion: Motion) -> None:
-        """Take in how far the shapes can have moved in a step that led to this motion."""
-        self._last_way = motion.fastest(self._reach) * self._step
-        self._travelled += self._last_way
-
-    def forget(self) -> None:
-        """Look for near pairs anew: something was put elsewhere."""
-        self._travelled = inf
+        self._motion, self._margin, self._age = motion, NEAREST, 0
+        self._find_near()
 
     def make(self) -> None:
         """Make the contact joints of this step."""
         self._sticking.begin_take()
         self._count, self._crowded = 0, None
         self.ends.clear()
-        if not self._travelled < self._margin:
+        self._age += 1
+        if not self._motion.strayed(self._reach) < self._margin:
             self._find_near()
         boxes = self._box_list
         for i, get in self._near_boxes:
@@ -135,7 +130,12 @@ class Contacts:
         """List the pairs that may touch before a shape has travelled far."""
         self._box_list: list[Vector] = [get() for get in self._boxes]
         boxes = np.array(self._box_list).reshape(-1, 3, 2)
-        self._margin = NEAR + NEAR_STEPS * self._last_way
+        if self._age < SHORTEST_LIFE:
+            self._margin = min(2.0 * self._margin, FARTHEST_NEAR)
+        elif self._age > LONGEST_LIFE:
+            self._margin = max(0.5 * self._margin, NEAREST)
+        self._age = 0
+        self._motion.anchor()
         lower, upper = boxes[:, :, 0].T - self._margin, boxes[:, :, 1].T + self._margin
         x, y, z = lower[:, :, None] <= upper[:, None]
         below = x & y & z
@@ -143,7 +143,6 @@ class Contacts:
         self._near = [self._pairs[i] for i in meet.nonzero()[0].tolist()]
         seen = sorted({i for p in self._near for i in (p.first, p.second)})
         self._near_boxes = [(i, self._boxes[i]) for i in seen]
-        self._travelled = 0.0
 
     def _touch(self, pair: Pair) -> None:
         if self._count >= MOST_CONTACTS:
@@ -156,13 +155,13 @@ class Contacts:
         self._count += len(kept)
         self._crowded = pair
         bodies, mu, is_special = pair.bodies, pair.mu, pair.has_track or pair.restitution > 0.0
-        sticking, set_slip = self._sticking, self._surfaces.set_slip
+        add, sticks, set_slip = self._sticking.add, self._sticking.is_on, self._surfaces.set_slip
         ways, mode, proper = self._surfaces.ways(pair.movers), APPROX1, 0
         for i in kept:
             contact, (p, normal, depth, _, _) = found[i], told[i]
             if is_special:
                 mode = self._set_special(pair, contact, normal)
-            if sticking.add(p, normal, depth, bodies, mu, may_stick=mode == APPROX1):
+            if sticks and add(p, normal, depth, bodies, mu, may_stick=mode == APPROX1):
                 continue
             if not mode & FDIR1 and set_slip(contact, p, normal, ways, mu):
                 contact.setMode(mode | FDIR1 | MU2)
@@ -171,6 +170,8 @@ class Contacts:
             contact.setMu(mu)
             ode.ContactJoint(self._world, self._group, contact).attach(*bodies)
             proper += 1
+        if not sticks:
+            self._sticking.skip(len(kept))
         self.ends.append((bodies, CONTACT_ROWS * proper + JOINT_ROWS * (len(kept) - proper)))
 
     def _set_special(self, pair: Pair, contact: Any, normal: Vector) -> int:

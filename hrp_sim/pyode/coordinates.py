@@ -17,8 +17,8 @@ from .assembly import TURN, Assembly, Joint
 from .binding import Indices
 from .vectors import dot, rotate
 
-# Angles nearer to zero than this, twice in a row and with no larger way between, are of one turn.
-_SURELY_SAME_TURN = 1.0
+# Hinges that are nearer than this to where their rates led cannot have passed ODE's +-pi.
+_SURELY_SAME_TURN = 3.0
 
 
 class Coordinates:
@@ -52,7 +52,7 @@ class Coordinates:
         self._sliders = [(i, j) for i, j in enumerate(self.joints) if j.kind == JointKind.SLIDER]
         self._read = np.zeros((2, ends[-1]))
         self._shift = TURN * self.turns
-        self._is_near_zero = self._was_near_zero = False
+        self._change = np.zeros(ends[-1])
 
     def read(self, elapsed: float = 0.0) -> None:
         """Read q and dq, seconds after the last time. A hinge may turn on beyond ODE's +-pi."""
@@ -60,16 +60,17 @@ class Coordinates:
             return
         angles, rates = self._read_all
         told = [get() for get in angles]
-        was_near_zero = self._is_near_zero
-        self._is_near_zero = max(told) < _SURELY_SAME_TURN and min(told) > -_SURELY_SAME_TURN
-        speeds = [get() for get in rates]
-        is_slow = max(speeds) * elapsed < _SURELY_SAME_TURN > -min(speeds) * elapsed
-        read = self._read
-        read.ravel()[:] = told + speeds
-        if not (was_near_zero and self._is_near_zero and is_slow):
+        told += [get() for get in rates]
+        read, change = self._read, self._change
+        read.ravel()[:] = told
+        np.add(read[0], self._shift, out=read[0])
+        np.subtract(read[0], self.q, out=change)
+        change -= read[1] * elapsed
+        if not change.dot(change) < _SURELY_SAME_TURN * _SURELY_SAME_TURN:
+            read[0] = told[: len(angles)]
             self._count_turns(read, elapsed)
-        np.add(read[0], self._shift, out=self.q)
-        np.copyto(self.dq, read[1])
+            np.add(read[0], self._shift, out=read[0])
+        np.copyto(self.now, read)
         for i, joint in self._sliders:
             self.q[i], self.dq[i] = _slide(joint)
 
@@ -88,7 +89,6 @@ class Coordinates:
 
     def read_anew(self) -> None:
         """Read q and dq after a jump in state: q is nearest to what it holds."""
-        self._is_near_zero = False
         self.read()
         self.set_stops()
 
@@ -102,7 +102,6 @@ class Coordinates:
         """Keep the coordinates before a step that may fail."""
         np.copyto(self._saved, self.now)
         np.copyto(self._saved_turns, self.turns)
-        self._was_near_zero = self._is_near_zero
 
     def restore(self) -> None:
         """Go back to what was saved."""
@@ -110,7 +109,6 @@ class Coordinates:
         if (self.turns != self._saved_turns).any():
             np.copyto(self.turns, self._saved_turns)
             self.set_stops()
-        self._is_near_zero = self._was_near_zero
 
 
 def _told(joint: Joint) -> tuple[Callable[[], float], Callable[[], float]]:

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import ode
 
-from hrp_model.rigid import Array
-
 from ..articulation import JointKind
 from .assembly import Assembly, Joint
 from .binding import CFM, FMAX, SECOND_ROW, VEL, Indices, Memory, addresses_of
@@ -55,7 +53,7 @@ class Drives:
             body.limited = self._limited[part]
         self.applied, self._results = np.zeros(n), np.zeros((3, n))
         self.effort = self._results[2]
-        self._base, self._scratch, self._target = np.zeros((3, n))
+        self._base, self._scratch, self._target, self._raw = np.zeros((4, n))
         self._drift = np.zeros(n)
         self._turning = [
             (i, j)
@@ -66,19 +64,15 @@ class Drives:
         self._out = Memory(np.concatenate([none, *map(_places, bodies)], axis=1))
         self._gains = b"none yet"
         self._rows_are_old = self._applied_is_old = True
-        self._any_limited = bool(self._limited.any())
         self._saved = self._limited.copy()
 
     # What the drives are told.
 
     def begin(self) -> None:
         """Take in what the drives are told."""
-        n = len(self._joints)
-        self._q_ref, dq_ref, kp, kd, effort = (np.zeros(n) for _ in range(5))
+        rows = self._q_ref, dq_ref, kp, kd, effort = np.zeros((5, len(self._joints)))
         for body, part in self._bodies:
-            for row, array in zip(
-                (self._q_ref, dq_ref, kp, kd, effort), told(body.drive), strict=True
-            ):
+            for row, array in zip(rows, told(body.drive), strict=True):
                 row[part] = array[body.coordinates]
         # What depends on no state.
         self._constant = effort + kd * dq_ref
@@ -193,22 +187,19 @@ class Drives:
         Those that did before in the same step stay bounded in it, so that it is taken again
         a limited number of times: bounding one joint may bring another back into its range.
         """
-        effort = self.effort
-        np.multiply(self._damping, self._coordinates.dq, out=effort)
-        np.subtract(self._base, effort, out=effort)
+        raw, effort = self._raw, self.effort
+        np.multiply(self._damping, self._coordinates.dq, out=raw)
+        np.subtract(self._base, raw, out=raw)
         if self._any_weighed:
-            np.copyto(effort, self._weighing.read(), where=self._weighed)
+            np.copyto(raw, self._weighing.read(), where=self._weighed)
         if not self._any_bounded:
+            np.copyto(effort, raw)
             return False
-        exact = effort.tobytes()
-        np.maximum(effort, self._lower, out=effort)
+        np.maximum(raw, self._lower, out=effort)
         np.minimum(effort, self._upper, out=effort)
-        if effort.tobytes() == exact:
-            if self._any_limited:
-                self._set_limited(np.zeros_like(self._limited))
+        outside = effort != raw
+        if outside.tobytes() == self._limited.tobytes():
             return False
-        raw = np.frombuffer(exact)
-        outside = (raw > self._upper) | (raw < self._lower)
         new = outside & self._driven & ~self._limited & ~self._exceeds
         self._exceeds |= new
         self._set_limited(self._limited & outside)
@@ -231,7 +222,6 @@ class Drives:
         changed = np.flatnonzero(limited != self._limited)
         if len(changed):
             self._limited[:] = limited
-            self._any_limited = bool(limited.any())
             self._switch(changed.tolist())
 
     def write(self) -> None:
@@ -246,7 +236,6 @@ class Drives:
 
     def forget(self) -> None:
         """Set the rows anew: other efforts are bounded than before."""
-        self._any_limited = bool(self._limited.any())
         self._rows_are_old = True
 
     def restore(self) -> None:

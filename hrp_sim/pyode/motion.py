@@ -28,12 +28,13 @@ _CYCLE = (0, 1, 2, 0, 1)
 _LINK_ROWS = (
     *((0, i) for i in range(3)),
     *((1, i) for i in range(4)),
-    *((2, 4 * i + k) for k in range(3) for i in _CYCLE),
     *((3, i) for i in range(3)),
     *((4, i) for i in _CYCLE),
+    *((2, 4 * i + k) for k in range(3) for i in _CYCLE),
 )
-_R, _V, _W = slice(7, 22), slice(22, 25), slice(25, 30)
-_V_AND_W = slice(22, 28)
+_PLACE, _V, _W, _R = slice(0, 7), slice(7, 10), slice(10, 15), slice(15, 30)
+# What is written: the offset of the origin from its group's, R by columns, p, v, w, a, alpha.
+_OUT_ROWS, _TURNED, _RESULTS = 35, slice(0, 20), slice(5, 35)
 # The whole state of a group: p 0-2, quaternion 3-6, R 7-18, v 19-21, w 22-24.
 GROUP_ROWS = tuple((state, i) for state, size in enumerate((3, 4, 12, 3, 3)) for i in range(size))
 _SOMEWHERE = _NOTHING = (0.0, 0.0, 0.0)
@@ -79,26 +80,32 @@ class Motion:
         local = [(b.links, i) for b, i in zip(bodies, links, strict=True)]
         self._local_p = _columns([x.p[i] for x, i in local], (3,))
         self._local_R = _columns([x.R[i] for x, i in local], (3, 3))
-        out = [np.zeros((24, 0), np.int64)]
+        out = [np.zeros((30, 0), np.int64)]
         out += [_places(b, found) for b, found in zip(bodies, links, strict=True)]
         self._out = Memory(np.concatenate(out, axis=1))
         self._make_room(n)
 
     def _make_room(self, n: int) -> None:
         """Make the arrays of results, and name their parts."""
-        self._products = np.zeros((3, 5, n)), np.zeros((3, 3, 3, n))
-        self._offset, self._before = np.zeros((5, n)), np.zeros((6, n))
-        self._results = np.zeros((24, n))
-        self._p, self._turned = self._results[:3], self._results[3:12].reshape(3, 3, n)
-        self._now, self._rates = self._results[12:18], self._results[18:24]
-        R, w, o = self.state[_R].reshape(3, 5, n), self.state[_W], self._offset
-        self._pose_factors = R[:, :3, None], self._local_R[:, None]
-        self._point_factors = R, self._local_p[:, None]
-        self._cross_factors = (w[1:4], o[2:5]), (w[2:5], o[1:4])
-        self._v, self._w = self.state[_V], w[:3]
-        self._origins, self._from_origins = self.state[:3], o[:3]
+        R, w = self.state[_R].reshape(3, 1, 5, n), self.state[_W]
+        self._factors = (
+            R,
+            np.concatenate([self._local_p[:, None], self._local_R], axis=1)[:, :, None],
+        )
+        self._products, self._crossed = np.zeros((3, 4, 5, n)), np.zeros((2, 3, n))
+        out = np.zeros((_OUT_ROWS, n))
+        self._turned, self._results = out[_TURNED].reshape(4, 5, n), out[_RESULTS]
+        self._p, self._now, self._rates = out[20:23], out[23:29], out[29:35]
         self._now_v, self._now_w = self._now[:3], self._now[3:]
-        self._flat, self._speeds = self.state.ravel(), self.state[_V_AND_W].reshape(2, 3, n)
+        self._before = np.zeros((6, n))
+        # w x offset = (y, z, x) (z, x, y) - (z, x, y) (y, z, x), both products at once
+        after, twice_after = _windows(w)[1:3], _windows(out[:5])[2:0:-1]
+        self._cross_factors = after, twice_after
+        self._v, self._w, self._origins = self.state[_V], w[:3], self.state[:3]
+        self._from_origins = out[:3]
+        self._flat, self._flat_place = self.state[: _W.stop].ravel(), self.state[_PLACE].ravel()
+        self._anchor, self._way = np.zeros((2, 7 * n))
+        self._way_parts = self._way[: 3 * n], self._way[3 * n :]
 
     def read(self) -> None:
         """Read where every link's group is and how it moves."""
@@ -156,27 +163,31 @@ class Motion:
             bad -= len(body.groups)
         return None
 
-    def fastest(self, reach: float) -> float:
-        """Return a bound of how fast points move that far from the origins of groups, in [m/s].
+    def anchor(self) -> None:
+        """Remember where the groups are, for ``strayed``."""
+        np.copyto(self._anchor, self._flat_place)
+
+    def strayed(self, reach: float) -> float:
+        """Return a bound of how far points have gone since ``anchor``, in [m].
 
         Args:
-            reach: In [m].
+            reach: How far they lie from the origins of their groups, in [m].
         """
-        if not self._flat.size:
-            return 0.0
-        squares = np.add.reduce(self._speeds * self._speeds, axis=1)
-        v, w = np.maximum.reduce(squares, axis=1).tolist()
-        return sqrt(v) + reach * sqrt(w)
+        np.subtract(self._flat_place, self._anchor, out=self._way)
+        way, turn = self._way_parts
+        # A turn moves a point by 2 |q - q0| times its distance at most; sums of squares are
+        # quickly had, and exceed the largest square.
+        return sqrt(way.dot(way)) + 2.0 * reach * sqrt(turn.dot(turn))
 
     def remember(self) -> None:
         """Remember the velocities, of the state as read, so that accelerations follow."""
         if not self._is_fresh:
-            self._velocities()
+            self._work_out()
         np.copyto(self._before, self._now)
 
     def write(self, step: float) -> None:
         """Write how the links move after a step of this length."""
-        self._poses()
+        self._work_out()
         np.subtract(self._now, self._before, out=self._rates)
         np.divide(self._rates, step, out=self._rates)
         self._out.write(self._results)
@@ -193,38 +204,39 @@ class Motion:
             for i, joint in enumerate(body.driven):
                 if joint.coordinate >= 0:
                     m.q[joint.coordinate], m.dq[joint.coordinate] = body.now[:, i]
-        self._poses()
+        self._work_out()
         self._rates[...] = 0.0
         self._out.write(self._results)
 
-    def _velocities(self) -> None:
-        """Work out the links' velocities, and how far their origins lie from the groups'."""
+    def _work_out(self) -> None:
+        """Work out the links' poses and velocities."""
         self._is_fresh = True
-        product, offset, v, w = self._products[0], self._offset, self._now_v, self._now_w
-        np.multiply(*self._point_factors, out=product)
-        np.add(product[0], product[1], out=offset)
-        np.add(offset, product[2], out=offset)
-        np.multiply(*self._cross_factors[0], out=v)
-        np.multiply(*self._cross_factors[1], out=w)
-        np.subtract(v, w, out=v)
+        products, turned, crossed = self._products, self._turned, self._crossed
+        np.multiply(*self._factors, out=products)
+        np.add(products[0], products[1], out=turned)
+        np.add(turned, products[2], out=turned)
+        np.multiply(*self._cross_factors, out=crossed)
+        v = self._now_v
+        np.subtract(crossed[0], crossed[1], out=v)
         np.add(v, self._v, out=v)
-        np.copyto(w, self._w)
-
-    def _poses(self) -> None:
-        self._velocities()
+        np.copyto(self._now_w, self._w)
         np.add(self._origins, self._from_origins, out=self._p)
-        product = self._products[1]
-        np.multiply(*self._pose_factors, out=product)
-        np.add(product[0], product[1], out=self._turned)
-        np.add(self._turned, product[2], out=self._turned)
 
 
 def _places(body: Assembly, links: Indices) -> Indices:
-    """Return where p, R, v, w, a and alpha of links lie, shape (24, links)."""
+    """Return where R (by columns, rows in a cycle), p, v, w, a and alpha lie, shape (30, links)."""
     m = body.motion
-    arrays = (m.p, m.R, m.v, m.w, m.a, m.alpha)
-    parts = [addresses_of(a).reshape(len(a), -1)[links].T for a in arrays]
-    return np.concatenate(parts)
+    turned = addresses_of(m.R)[links][:, _CYCLE].transpose(2, 1, 0).reshape(15, -1)
+    return np.concatenate(
+        [turned, *(addresses_of(a)[links].T for a in (m.p, m.v, m.w, m.a, m.alpha))]
+    )
+
+
+def _windows(rows: Array) -> Array:
+    """Return views of all three successive rows of an array, shape (rows - 2, 3, columns)."""
+    first, second = rows.strides
+    shape = len(rows) - 2, 3, rows.shape[1]
+    return np.lib.stride_tricks.as_strided(rows, shape, (first, first, second), writeable=False)
 
 
 def _columns(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:

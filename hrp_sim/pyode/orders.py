@@ -25,7 +25,7 @@ class Orders:
         self._bodies = bodies
         arrays = [a for b in bodies for a in (*told(b.drive), b.drive.track_speed)]
         arrays += [a for b in bodies for a in (b.wrench.force, b.wrench.torque)]
-        self._views = [memoryview(a) for a in arrays if a.size]
+        self._views = [a.data for a in arrays if a.size]
         self._good = b"none yet"
         self._pushed: list[Assembly] = []
 

@@ -19,6 +19,9 @@ MOST_TAKES = 3
 class Sticking:
     """What is supposed of the contacts of a step, and remembered from step to step.
 
+    Attributes:
+        is_on: Whether contacts may be supposed to stick at all.
+
     Args:
         world: Of PyODE, with its settings.
         step: In [s].
@@ -27,7 +30,7 @@ class Sticking:
 
     def __init__(self, world: Any, step: float, *, is_on: bool) -> None:
         self._world = world
-        self._is_on, self._softness = is_on, world.getCFM() / step
+        self.is_on, self._softness = is_on, world.getCFM() / step
         self._layer = world.getContactSurfaceLayer()
         self._rate = world.getERP() / step
         self._fastest = world.getContactMaxCorrectingVel()
@@ -72,6 +75,10 @@ class Sticking:
         """Begin to make the contacts of a step, maybe once more."""
         self._touches = 0
 
+    def skip(self, count: int) -> None:
+        """Count contacts of which none may stick."""
+        self._touches += count
+
     def add(
         self,
         p: Vector,
@@ -94,7 +101,7 @@ class Sticking:
         """
         number = self._touches
         self._touches += 1
-        if not (may_stick and self._is_on and not self._none_sticks and number < self._room):
+        if not (may_stick and not self._none_sticks and number < self._room):
             return False
         if mu <= 0.0 or (self._waits and self._waits.get(number, (0, 0))[0]):
             return False

@@ -52,7 +52,7 @@ class Weighing:
         np.add(axis, product[1], out=axis)
         np.add(axis, product[2], out=axis)
         np.multiply(axis, force, out=force)
-        effort = force[0]
+        effort: Array = force[0]
         np.add(effort, force[1], out=effort)
         np.add(effort, force[2], out=effort)
         dq = self._coordinates.dq

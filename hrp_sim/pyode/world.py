@@ -165,7 +165,6 @@ class World:
             self._sticking.reset()
             _reset(self._bodies, self._motion, self._coordinates)
             self._drives.forget()
-            self._contacts.forget()
 
     def step(self, count: int, /) -> Fault | None:
         """Advance; return None, or (fault, steps done, number of a body, index)."""
@@ -278,18 +277,18 @@ class World:
             return
         self._is_arranged = True
         self._motion = Motion(self._bodies)
+        self._motion.read()
         self._coordinates = Coordinates(self._bodies)
         self._orders = Orders(self._bodies)
         self._drives = Drives(self._bodies, self._coordinates, self._motion, self._step)
         self._contacts = self._make_contacts(self._bodies)
         self._wrenches = Wrenches(self._bodies, self._motion)
-        self._motion.read()
 
     def _make_contacts(self, bodies: list[Assembly]) -> Contacts:
         return Contacts(
             self._world,
             bodies,
-            self._step,
+            self._motion,
             max_contacts=self._max_contacts,
             self_collision=self._self_collision,
             materials=self._materials,
@@ -359,7 +358,6 @@ class World:
             return guard.FAULT_STATE, body.number, group
         if self.broken:
             return _SOLVER_FAULT
-        self._contacts.move(self._motion)
         self._coordinates.read(self._step)
         return None
 

@@ -23,7 +23,7 @@ from sim.ode.scenes import (
 )
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
-from hrp_model.geometry import Cone, Sphere
+from hrp_model.geometry import Box, Cone, Sphere
 from hrp_sim.cli import main
 from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.engines import make_engine
@@ -149,3 +149,23 @@ def test_bodies_come_and_go_without_growth():
 
     before = cycle(1000)  # Python keeps memory of its own until it has enough
     assert cycle(1000) - before < 512  # kilobytes
+
+
+@needs_pyode
+def test_a_step_that_was_refused_pushes_nothing_in_the_next(monkeypatch):
+    from hrp_sim.pyode import crowds
+
+    paths = []
+    for fails in (False, True):
+        engine = make_engine("pyode", PhysicsSettings(predict_sticking=False))
+        engine.add_body(floor())
+        box = engine.add_body(moving(lone(placed(Box(np.full(3, 0.2)))), at(z=0.1)))
+        box.wrench.force[0] = (0.0, 0.0, 1000.0)
+        if fails:
+            with monkeypatch.context() as patch:
+                patch.setattr(crowds, "MOST_ROWS", 0)
+                with pytest.raises(PhysicsError):
+                    engine.step()
+        engine.step(10)
+        paths.append(box.motion.p.tobytes())
+    assert paths[0] == paths[1]

@@ -1,0 +1,74 @@
+"""The parameter ``engine`` of sim_node, seen from another process."""
+
+from __future__ import annotations
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from ros_peer import PATIENCE, Peer, running, stamp_ns
+from sensor_msgs.msg import JointState
+
+from hrp_sim import Simulation, load_world
+
+pytestmark = pytest.mark.ros
+
+WORLD = MODELS / "worlds" / "arm.yaml"
+NODE = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}", "-p"]
+PRESS = """
+format: ChoreonoidBody
+name: press
+rootLink: BASE
+links:
+  - { name: BASE, jointType: fixed }
+  - name: ARM
+    parent: BASE
+    jointType: revolute
+    jointId: 0
+    jointAxis: X
+    elements: { type: RigidBody, mass: 1, inertia: [ 1, 0, 0, 0, 1, 0, 0, 0, 1 ] }
+extraJoints: [ { link1Name: ARM, link2Name: BASE, jointType: piston, axis: [ 1, 0, 0 ] } ]
+"""
+
+
+def test_joints_by_pyode_are_where_our_engine_has_them_to_the_last_bit(tmp_path):
+    pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
+    log = tmp_path / "log.txt"
+    with running([*NODE, "engine:=pyode"], log):
+        peer = Peer()
+        try:
+            peer.follow("joint_states", JointState)
+            message = peer.first_after("joint_states", 200_000_000)
+        finally:
+            peer.close()
+    simulation = Simulation(load_world(WORLD), defer_images=True)
+    while simulation.state.time_ns < stamp_ns(message.header.stamp):
+        simulation.step()
+    (arm,) = (b for b in simulation.bodies.values() if len(b.motion.q))
+    assert list(message.position) == arm.motion.q.tolist()
+    assert any(message.velocity), "nothing moves: this shows nothing"
+
+
+def test_an_engine_that_is_none_is_refused_in_a_sentence(tmp_path):
+    log = tmp_path / "log.txt"
+    with running([*NODE, "engine:=bullet"], log) as process:
+        status = process.wait(PATIENCE)
+    said = log.read_text(encoding="utf-8")
+    assert status == 2, said
+    assert "engine is 'ode' or 'pyode', not 'bullet'" in said
+    assert "Traceback" not in said
+
+
+def test_what_pyode_cannot_do_is_refused_with_the_link_and_the_other_engine(tmp_path):
+    pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
+    log, model = tmp_path / "log.txt", tmp_path / "press.body"
+    model.write_text(PRESS)
+    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={model}", "-p", "engine:=pyode"]
+    with running(arguments, log) as process:
+        status = process.wait(PATIENCE)
+    said = log.read_text(encoding="utf-8")
+    assert status == 1, said
+    assert "link 'ARM': its extra joint is of type piston" in said
+    assert "the parameter engine" in said
+    assert said.count("body 'press'") == 1
