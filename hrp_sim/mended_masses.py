@@ -12,7 +12,8 @@ iterations the joint comes apart by 0.1 mm at s = 4e-3, by 6 mm at 1e-4, and alt
 
 Where shapes touch something, contacts turn a link that has mass but hardly any inertia at
 absurd rates: a cube that falls onto an edge settles with 1e-4 of its inertia with WORLD, and
-with 1e-1 with QUICK; with 1e-6 and 1e-2 it goes on to tremble.
+with 1e-1 with QUICK; with 1e-6 and 1e-2 it goes on to tremble. Of 346 random bodies with boxes
+on massless links that fall onto a floor, 4 fail with WORLD at s = 1e-6, 2 at 1e-5, 1 at 1e-4.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from .magnitudes import LIGHTEST
 from .rigid_groups import at_zero, group_masses, rigid_groups
 
 # Least share of what a joint carries that a mended link gets, in mass and in inertia.
-SHARE_FOR_WORLD = 1e-6
+SHARE_FOR_WORLD = 1e-5
 # QUICK bears a load of that many times the mass of the link above for each of its iterations.
 RATIO_PER_ITERATION = 5.0
 # Least share of a solid box around the shapes in the inertia of a link that hangs on a joint;

@@ -167,8 +167,8 @@ def group_of(flat, name):
 
 def test_a_link_without_mass_gets_a_share_of_what_it_carries():
     mass, inertia = group_of(flatten(fixed(universal_pendulum()), PhysicsSettings()), "CROSS")
-    assert mass == pytest.approx(1e-6)
-    assert_allclose(inertia, 1e-6 * (BOB_INERTIA + LENGTH**2) * np.eye(3), rtol=1e-12, atol=0)
+    assert mass == pytest.approx(1e-5)
+    assert_allclose(inertia, 1e-5 * (BOB_INERTIA + LENGTH**2) * np.eye(3), rtol=1e-12, atol=0)
     rough = PhysicsSettings(solver=Solver.QUICK, iterations=100)
     assert group_of(flatten(fixed(universal_pendulum()), rough), "CROSS")[0] == pytest.approx(2e-3)
 
@@ -184,7 +184,7 @@ def test_at_the_end_of_a_chain_it_gets_a_share_of_what_it_hangs_on():
     flat = flatten(fixed(Body(name="b", links=links)), PhysicsSettings())
     for name in ("EYE", "TIP"):
         mass, inertia = group_of(flat, name)
-        assert mass == pytest.approx(3e-6)
+        assert mass == pytest.approx(3e-5)
         assert (np.linalg.eigvalsh(inertia) > 0.0).all()
 
 
@@ -195,7 +195,7 @@ def test_an_inertia_without_mass_is_kept():
     mass, inertia = group_of(
         flatten(fixed(Body(name="b", links=links)), PhysicsSettings()), "CROSS"
     )
-    assert mass == pytest.approx(1e-6)
+    assert mass == pytest.approx(1e-5)
     assert_array_equal(inertia, own)
 
 
@@ -210,7 +210,7 @@ def test_only_the_moment_that_is_none_is_raised(least):
     moments = np.diag(R.T @ inertia @ R)
     assert_allclose(R.T @ inertia @ R, np.diag(moments), atol=1e-15)
     assert_allclose(moments[1:], [0.004, 0.005], rtol=1e-12)
-    assert 0.0 < moments[0] < 1e-7
+    assert 0.0 < moments[0] < 1e-6
 
 
 def test_products_of_inertia_that_are_too_large_are_cut_down():
