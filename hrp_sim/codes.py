@@ -93,6 +93,14 @@ _ADVICE = {
         "a body carries one that is too heavy for the solver 'quick'",
         "write solver: world, or more iterations",
     ),
+    "mended-inertia": (
+        "an inertia is not positive definite, and the least change that can move is simulated",
+        "write an inertia that is positive definite, as of any real thing",
+    ),
+    "mended-mass": (
+        "a link moves without mass, and a mass too small to matter is simulated",
+        "write its mass and inertia, or join it to another by a fixed joint",
+    ),
     "open-at-start": (
         "closed loops are open where a body starts",
         "start with the joint positions that are told, or mend the extra joints",

@@ -153,7 +153,7 @@ class Engine(Protocol):
         """Put a body into the world.
 
         Raises:
-            PhysicsError: The engine cannot take it (a mass of zero on a moving link, a
+            PhysicsError: The engine cannot take it (a negative mass on a moving link, a
                 shape it does not know, a name taken); nothing was added.
         """
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from hrp_model import Body, JointType, Link
 from hrp_model.body import UNLIMITED, Range
-from hrp_model.devices import ForceSensor
-from hrp_model.inertia import MassProperties, merge
+from hrp_model.inertia import MassProperties
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Array, Pose, is_rotation
 
@@ -31,6 +30,8 @@ from .collision import flatten_shapes
 from .engine import PhysicsError, PhysicsSettings, Placement
 from .extra_joints import flatten_extra_joints
 from .magnitudes import check_magnitudes
+from .mended_masses import mend
+from .rigid_groups import at_zero, group_masses, rigid_groups, watched_links
 from .state import LARGEST_DRIVE
 
 _log = logging.getLogger("hrp_sim")
@@ -54,12 +55,13 @@ def flatten(
     """
     _check_numbers(placement)
     start = start_state(placement)
-    zero = BodyState(placement.body)
-    zero.p[0], zero.R[0], zero.q[:] = start.p[0], start.R[0], 0.0
-    zero.calc_forward_kinematics()
-    watched = {d.link for d in placement.body.devices if isinstance(d, ForceSensor)}
-    group_of, members = _group(placement.body, placement.fixed, watched)
-    masses = [_mass_properties(placement, zero, m) for m in members]
+    zero = at_zero(placement.body, placement.X_WL)
+    watched = watched_links(placement.body)
+    group_of, members = rigid_groups(placement.body, placement.fixed)
+    masses = group_masses(placement, members, zero)
+    mended = mend(placement, group_of, members, masses, settings)
+    for group, change in mended.items():
+        masses[group] = change.after
     groups = _groups(masses, members, zero, start)
     links = _links(placement.body, start, zero, group_of, groups, watched)
     joints = _joints(placement, zero, group_of)
@@ -137,50 +139,6 @@ def start_state(placement: Placement) -> BodyState:
     check_magnitudes(placement)
     state.calc_forward_kinematics(velocity=True)
     return state
-
-
-def _group(body: Body, fixed: bool, watched: set[str]) -> tuple[IntArray, list[list[int]]]:
-    """Return the group of each link, and the links of each group."""
-    group_of = np.full(len(body.links), STATIC, dtype=np.int32)
-    members: list[list[int]] = []
-    for i, link in enumerate(body.links):
-        parent = body.parent_indices[i]
-        rigid = link.joint.is_fixed
-        if parent < 0 and fixed:
-            continue
-        if parent >= 0 and rigid and link.name not in watched:
-            group_of[i] = group_of[parent]
-            if group_of[i] != STATIC:
-                members[group_of[i]].append(i)
-            continue
-        group_of[i] = len(members)
-        members.append([i])
-    return group_of, members
-
-
-def _mass_properties(placement: Placement, zero: BodyState, members: list[int]) -> MassProperties:
-    """Return the mass of a group, in the frame of its first link."""
-    base = Pose(zero.R[members[0]], zero.p[members[0]]).inverse()
-    parts = []
-    for i in members:
-        link = placement.body.links[i]
-        # Only the symmetric part of an inertia resists rotation.
-        inertia = (link.inertia + link.inertia.T) / 2.0
-        part = MassProperties(link.mass, link.center_of_mass, inertia)
-        parts.append(part.expressed_in(base @ Pose(zero.R[i], zero.p[i])))
-    whole = merge(parts)
-    first = placement.body.links[members[0]]
-    if not whole.mass > 0.0:
-        raise link_error(placement, first, "it moves, so its mass must be positive, not 0 kg")
-    moments = np.linalg.eigvalsh(whole.inertia)
-    if not (moments[0] > 0.0 and moments[0] > 1e-12 * moments[2]):
-        listed = ", ".join(f"{m:.3g}" for m in moments)
-        raise link_error(
-            placement,
-            first,
-            f"it moves, so its inertia must be positive definite, not of moments {listed}",
-        )
-    return whole
 
 
 def _groups(

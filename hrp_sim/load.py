@@ -67,30 +67,45 @@ def load_world(
 
 
 def _alone_on_floor(path: Path, diagnostics: Diagnostics) -> WorldConfig:
-    """Put one model on a floor, lifted if it would stick in it."""
+    """Put one model on a floor at z = 0.
+
+    What is free is lifted if it would stick in it. What is fixed stays where its model puts it,
+    and where links that move would lie in the floor, this lies below all of it instead.
+    """
     body = load_body(path, diagnostics)
     floor = load_body(share_folder() / "models" / "floor.body", diagnostics)
     placement = Placement(name=body.name, body=body, X_WL=body.root.X_PL, fixed=body.is_root_fixed)
-    if not placement.fixed:
-        below = min(0.0, _lowest_point(placement))
-        lifted = placement.X_WL.p - np.array([0.0, 0.0, below])
-        placement = replace(placement, X_WL=Pose(placement.X_WL.R, lifted))
+    lowest = _lowest_points(placement)
+    sunk = -min(height for _, height in lowest)
     ground = Placement(name="floor", body=floor, X_WL=floor.root.X_PL, fixed=True)
+    if not placement.fixed:
+        placement = replace(placement, X_WL=_raised(placement.X_WL, sunk))
+    elif any(moves and height < 0.0 for moves, height in lowest):
+        ground = replace(ground, X_WL=_raised(ground.X_WL, -sunk))
     if body.name == ground.name:
         ground = replace(ground, name="ground")
     return WorldConfig(bodies=(BodyEntry(placement=ground), BodyEntry(placement=placement)))
 
 
-def _lowest_point(placement: Placement) -> float:
-    """Return the least height of a body's collision shapes where it is placed, in [m]."""
-    state = BodyState(placement.body)
+def _raised(pose: Pose, height: float) -> Pose:
+    return Pose(pose.R, pose.p + np.array([0.0, 0.0, height]))
+
+
+def _lowest_points(placement: Placement) -> list[tuple[bool, float]]:
+    """Return whether each link moves, and the least height of its collision shapes, in [m].
+
+    Where the body is placed; heights above the floor are zero.
+    """
+    body = placement.body
+    state = BodyState(body)
     state.q[:] = placement.initial_q
     state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
     state.calc_forward_kinematics()
-    heights = [0.0]
-    for i, link in enumerate(placement.body.links):
+    found: list[tuple[bool, float]] = []
+    for i, (link, parent) in enumerate(zip(body.links, body.parent_indices, strict=True)):
+        moves = not link.joint.is_fixed or (parent >= 0 and found[parent][0])
         T_WL = Pose(state.R[i], state.p[i]).matrix()
-        for shape in link.collision:
-            box = bounding_box(shape_mesh(shape.moved(T_WL)))
-            heights += [] if box is None else [float(box[0][2])]
-    return min(heights)
+        boxes = [bounding_box(shape_mesh(shape.moved(T_WL))) for shape in link.collision]
+        heights = [float(box[0][2]) for box in boxes if box is not None]
+        found.append((moves, min([0.0, *heights])))
+    return found

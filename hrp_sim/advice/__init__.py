@@ -15,13 +15,21 @@ from ..config import WorldConfig
 from .contacts import RULES as CONTACT_RULES
 from .joints import RULES as JOINT_RULES
 from .loops import RULES as LOOP_RULES
+from .masses import RULES as MASS_RULES
 from .servos import RULES as SERVO_RULES
 from .settings import RULES as SETTING_RULES
 from .start import Start
 
 __all__ = ["advise", "after_failure"]
 
-_RULES = (*SETTING_RULES, *JOINT_RULES, *LOOP_RULES, *SERVO_RULES, *CONTACT_RULES)
+_RULES = (
+    *SETTING_RULES,
+    *MASS_RULES,
+    *JOINT_RULES,
+    *LOOP_RULES,
+    *SERVO_RULES,
+    *CONTACT_RULES,
+)
 
 
 def advise(world: WorldConfig) -> list[Diagnostic]:
@@ -33,7 +41,7 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     Args:
         world: Bodies that an engine can take: finite numbers, masses that can move.
     """
-    starts = [Start(entry) for entry in world.bodies]
+    starts = [Start(entry, world.physics) for entry in world.bodies]
     return list(chain.from_iterable(rule(world.physics, starts) for rule in _RULES))
 
 

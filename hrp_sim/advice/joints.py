@@ -13,6 +13,7 @@ from hrp_model.validate.common import first_few
 
 from ..control import ControlMode, JointControl
 from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
+from ..mended_masses import RATIO_PER_ITERATION
 from .start import Group, Start, unit
 
 # A stop takes back erp of the error in each step, at any speed. Below this one the blow is
@@ -28,7 +29,7 @@ _WHOLE_EFFORT = 1.0
 #   and at 1000 times, with 50 iterations, where a slender link between them has less inertia,
 # and by ten times as much at ten times these ratios. Light links at the ends of chains do no
 # harm: 1e-6 kg on 1 kg is as good as equal masses. WORLD is exact in all of this to 1e5.
-_RATIO_PER_ITERATION = 5.0
+# That is RATIO_PER_ITERATION; links without mass get as much, and are told of elsewhere.
 
 
 def joints_start_within_their_stops(
@@ -98,10 +99,11 @@ def chains_are_even_for_quick(
     if physics.solver is not Solver.QUICK:
         return
     for start in starts:
-        worst = max(_loads(start.groups), key=lambda load: load.ratio, default=None)
-        if worst is None or worst.ratio <= _RATIO_PER_ITERATION * physics.iterations:
+        loads = (x for x in _loads(start.groups) if x.carrier.link.name not in start.mends)
+        worst = max(loads, key=lambda load: load.ratio, default=None)
+        if worst is None or worst.ratio <= RATIO_PER_ITERATION * physics.iterations:
             continue
-        enough = _rounded_up(worst.ratio / _RATIO_PER_ITERATION)
+        enough = _rounded_up(worst.ratio / RATIO_PER_ITERATION)
         iterate = f"iterations: {enough}, or " if enough <= PHYSICS_RANGES["iterations"][1] else ""
         carrier = worst.carrier
         message = (

@@ -12,6 +12,7 @@ from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Array, Pose
 from hrp_model.tessellate import shape_mesh
 
+from ..extents import extent
 from .start import Start
 
 Corners = tuple[Array, Array]
@@ -91,9 +92,9 @@ class Solids:
     def _extents(self) -> Iterator[tuple[int, Shape, Array, Array]]:
         for i, link in enumerate(self.start.body.links):
             for shape in link.collision:
-                extent = _extent(shape)
-                if extent is not None:
-                    yield i, shape, *extent
+                box = extent(shape)
+                if box is not None:
+                    yield i, shape, *box
 
 
 def depth(a: Solids, b: Solids) -> Overlap | None:
@@ -169,19 +170,3 @@ def _depth(shape: Shape, points: Array, scale: Array) -> float:
     else:
         return 0.0
     return float(inside.max())
-
-
-def _extent(shape: Shape) -> Corners | None:
-    """Return centre and half size of a shape's box along the axes of its geometry."""
-    geometry = shape.geometry
-    if isinstance(geometry, Mesh):
-        if not len(geometry.triangles):
-            return None
-        low, high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
-        return (low + high) / 2.0, (high - low) / 2.0
-    if isinstance(geometry, Box):
-        return np.zeros(3), geometry.size / 2.0
-    radius = geometry.radius
-    half = radius if isinstance(geometry, Sphere) else geometry.height / 2.0
-    half += radius if isinstance(geometry, Capsule) else 0.0
-    return np.zeros(3), np.array([radius, half, radius])

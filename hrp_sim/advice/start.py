@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import floor, log10
 from typing import NamedTuple
@@ -15,6 +15,8 @@ from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
 from ..config import BodyEntry
+from ..engine import PhysicsSettings
+from ..mended_masses import Mend, mends
 
 
 class Group(NamedTuple):
@@ -42,12 +44,14 @@ class Start:
         entry: How the world says it.
         name: Of the body in the world.
         body: The model.
+        physics: Settings of the world.
         state: Its posture and motion, of all links.
     """
 
-    def __init__(self, entry: BodyEntry) -> None:
+    def __init__(self, entry: BodyEntry, physics: PhysicsSettings) -> None:
         placement = entry.placement
         self.entry = entry
+        self.physics = physics
         self.name: str = placement.name
         self.body: Body = placement.body
         self.state = BodyState(self.body)
@@ -72,6 +76,11 @@ class Start:
             above = self.is_free if parent < 0 else found[parent]
             found.append(above or (parent >= 0 and not link.joint.is_fixed))
         return found
+
+    @cached_property
+    def mends(self) -> Mapping[str, Mend]:
+        """What had to be filled up to be accelerated, by the first links of rigid groups."""
+        return mends(self.entry.placement, self.physics)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -102,6 +111,10 @@ class Start:
         return Group(link, parent, floats, self.state.p[first], self._merged(members))
 
     def _merged(self, members: list[int]) -> MassProperties:
+        change = self.mends.get(self.body.links[members[0]].name)
+        if change is not None:
+            first = Pose(self.state.R[members[0]], self.state.p[members[0]])
+            return change.after.expressed_in(first)
         parts = []
         for i in members:
             link = self.body.links[i]

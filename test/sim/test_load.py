@@ -37,6 +37,46 @@ def test_a_model_alone_is_put_on_a_floor(tmp_path, diagnostics):
     assert floor.body.is_static
 
 
+@pytest.mark.parametrize(
+    ("pedestal", "bob", "top"),
+    [
+        (0.4, 0.3, 0.0),  # above the floor
+        (0.4, -0.6, -0.65),  # a pendulum that hangs lower than its pedestal
+        (-0.8, -0.6, -0.85),  # both below: the floor is under all of it
+        (-0.8, 0.3, 0.0),  # a pedestal that goes down into the floor, where nothing moves
+    ],
+)
+def test_the_floor_lies_below_what_moves_on_a_fixed_root(tmp_path, diagnostics, pedestal, bob, top):
+    (tmp_path / "p.body").write_text(f"""\
+format: ChoreonoidBody
+format_version: 2.0
+name: P
+links:
+  - name: BASE
+    joint_type: fixed
+    mass: 1
+    elements:
+      - type: Shape
+        translation: [ 0, 0, {pedestal} ]
+        geometry: {{ type: Box, size: [ 0.1, 0.1, 0.1 ] }}
+  - name: BOB
+    parent: BASE
+    joint_type: revolute
+    joint_id: 0
+    joint_axis: X
+    mass: 1
+    center_of_mass: [ 0, 0, {bob} ]
+    inertia: [ 0.002, 0, 0, 0, 0.002, 0, 0, 0, 0.002 ]
+    elements:
+      - type: Shape
+        translation: [ 0, 0, {bob} ]
+        geometry: {{ type: Box, size: [ 0.1, 0.1, 0.1 ] }}
+""")
+    floor, body = (x.placement for x in load_world(tmp_path / "p.body", diagnostics).bodies)
+    assert_allclose(floor.X_WL.p, [0, 0, top], atol=1e-12)
+    assert_allclose(body.X_WL.p, [0, 0, 0])
+
+
 @pytest.mark.parametrize(("height", "placed"), [(-3.0, 0.5), (0.2, 0.5), (2.0, 2.0)])
 def test_a_free_model_is_lifted_out_of_the_floor_but_not_put_down(
     tmp_path, diagnostics, height, placed

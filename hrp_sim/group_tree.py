@@ -1,0 +1,124 @@
+"""The rigid groups of a body as a tree: what hangs on what, and how much each joint carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hrp_model import Body, JointType, Link
+from hrp_model.geometry import Shape
+from hrp_model.inertia import MassProperties, merge, point_inertia
+from hrp_model.rigid import Array, Pose
+
+from .articulation import STATIC, IntArray
+from .extents import extent
+from .rigid_groups import at_zero
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTree:
+    """The groups of a body with its root at the origin and every joint at zero.
+
+    Attributes:
+        body: The model.
+        group_of: Group of each link.
+        members: Links of each group, parents before children.
+        masses: Of each group, in the frame of its first link.
+    """
+
+    body: Body
+    group_of: IntArray
+    members: Sequence[Sequence[int]]
+    masses: Sequence[MassProperties]
+
+    def link(self, group: int) -> Link:
+        """Return the first link of a group, the one below its joint."""
+        return self.body.links[self.members[group][0]]
+
+    def floats(self, group: int) -> bool:
+        """Whether a group hangs on nothing."""
+        link = self.link(group)
+        return link.parent is None or link.joint.type is JointType.FREE
+
+    def parent(self, group: int) -> int:
+        """Return the group above the joint, ``STATIC`` if there is none that can move."""
+        if self.floats(group):
+            return STATIC
+        return int(self.group_of[self.body.parent_indices[self.members[group][0]]])
+
+    def first_heavy(self, group: int) -> int:
+        """Return the group itself or the next above that carries mass, else ``STATIC``."""
+        while group != STATIC and not self._carried[group].mass > 0.0:
+            group = self.parent(group)
+        return group
+
+    def burden(self, group: int) -> tuple[float, float]:
+        """Return what a joint carries: mass, and the greatest moment of inertia about its origin.
+
+        In [kg] and [kg m^2].
+        """
+        whole = self._carried[group]
+        arm = whole.center_of_mass - self._poses[self.members[group][0]].p
+        about = whole.inertia + whole.mass * point_inertia(arm)
+        return whole.mass, float(np.linalg.eigvalsh(about)[2])
+
+    def box_moments(self, group: int, axes: Array) -> Array:
+        """Return moments of inertia of the solid box of 1 kg around a group's shapes.
+
+        The collision shapes or, without any, those that are drawn.
+
+        Args:
+            group: Which one.
+            axes: Unit vectors in the frame of its first link, the columns, shape (3, 3).
+
+        Returns:
+            About each axis, in [m^2], shape (3,); zeros without shapes of a finite size.
+        """
+        size = self._box(group)
+        moments = (size @ size - size * size) / 12.0
+        of_axes: Array = moments @ (axes * axes)
+        return of_axes
+
+    @cached_property
+    def _poses(self) -> list[Pose]:
+        """Pose of each link."""
+        zero = at_zero(self.body, Pose())
+        return [Pose(R, p) for R, p in zip(zero.R, zero.p, strict=True)]
+
+    @cached_property
+    def _carried(self) -> list[MassProperties]:
+        """What the joint of each group carries, the group included."""
+        groups = range(len(self.masses))
+        parts = [[self.masses[g].expressed_in(self._poses[self.members[g][0]])] for g in groups]
+        found: dict[int, MassProperties] = {}
+        for g in reversed(groups):
+            found[g] = merge(parts[g])
+            if self.parent(g) != STATIC:
+                parts[self.parent(g)].append(found[g])
+        return [found[g] for g in groups]
+
+    def _box(self, group: int) -> Array:
+        """Return the size of the box along the axes of the first link, shape (3,)."""
+        for kind in ("collision", "visual"):
+            corners = np.array(list(self._corners(group, kind))).reshape(-1, 3)
+            size = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
+            if np.all(np.isfinite(size)) and size.any():
+                return size
+        return np.zeros(3)
+
+    def _corners(self, group: int, kind: str) -> Iterator[Array]:
+        """Yield the low and the high corner of the box around each shape."""
+        base = self._poses[self.members[group][0]].inverse()
+        for i in self.members[group]:
+            shapes: tuple[Shape, ...] = getattr(self.body.links[i], kind)
+            T_GL = (base @ self._poses[i]).matrix()
+            for shape in shapes:
+                found = extent(shape)
+                if found is not None:
+                    T = T_GL @ shape.T_FG
+                    middle, reach = T[:3, :3] @ found[0] + T[:3, 3], np.abs(T[:3, :3]) @ found[1]
+                    yield middle - reach
+                    yield middle + reach
