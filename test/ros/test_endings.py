@@ -58,10 +58,10 @@ def test_ctrl_c_while_the_world_is_read_ends_it_cleanly(arguments, status, tmp_p
 
 @pytest.fixture
 def mad_world(tmp_path):
-    """A world that no physics can step even once."""
+    """A world that no physics can step more than once."""
     path = tmp_path / "mad.yaml"
-    model = MODELS / "rover" / "rover.body"
-    path.write_text(f"bodies: [ {{ model: {model}, velocity: {{ linear: [0, 0, 2e5] }} }} ]")
+    model = MODELS / "arm" / "arm.body"
+    path.write_text(f"bodies: [ {{ model: {model}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
     return path
 
 
