@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .control import HOLD, ControlSettings
 from .engine import PhysicsSettings, Placement, Solver
+from .sensors.settings import IDEAL, OptionValue, SensorSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class BodyEntry:
-    """A body of the world: how it starts and how it is driven."""
+    """A body of the world: how it starts, how it is driven, and how its sensors differ.
+
+    Attributes:
+        sensors: Options of single sensors that differ from the world's, by the sensor's name.
+    """
 
     placement: Placement
     control: ControlSettings = HOLD
+    sensors: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldConfig:
-    """A world: settings of physics and the bodies in it, in the order of the file."""
+    """A world: settings of physics and sensors, and the bodies in it, in the order of the file."""
 
     physics: PhysicsSettings = field(default_factory=PhysicsSettings)
+    sensors: SensorSettings = IDEAL
     bodies: tuple[BodyEntry, ...] = ()
 
     def with_physics(

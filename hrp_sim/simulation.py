@@ -20,6 +20,7 @@ from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
 from .schedule import NS_PER_S
 from .sensors import CameraSensor, Sensor, make_sensors
+from .sensors.settings import OptionValue, SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
 from .watch import Watch
@@ -61,6 +62,8 @@ class Simulation:
         self._defer_images = defer_images
         self._commands: deque[tuple[str, JointCommand]] = deque(maxlen=MAX_COMMANDS)
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
+        self._sensor_settings = world.sensors
+        self._sensor_options: dict[str, Mapping[str, Mapping[str, OptionValue]]] = {}
         self._placements: dict[str, Placement] = {}
         self._controllers: dict[str, BodyController] = {}
         self._pushes = Pushes()
@@ -116,7 +119,7 @@ class Simulation:
         """
         self._known(name)
         self.engine.remove_body(name)
-        del self._placements[name]
+        del self._placements[name], self._sensor_options[name]
         self._controllers.pop(name, None)
         self._watch.remove(name, self.state.time_ns)
         self._show()
@@ -286,6 +289,7 @@ class Simulation:
             self.engine.remove_body(simulated.name)
             raise
         self._placements[simulated.name] = placement
+        self._sensor_options[simulated.name] = entry.sensors
         return simulated
 
     def _look_at(self, names: Collection[str]) -> None:
@@ -294,8 +298,20 @@ class Simulation:
         state = self.state
         new = WorldState(state.time_ns, {name: state.bodies[name] for name in names})
         gravity, cast_rays = np.array(self.engine.settings.gravity), self.engine.cast_rays
-        sensors = make_sensors(new, gravity, cast_rays, self._renderer, self._diagnostics)
+        sensors = make_sensors(
+            new,
+            gravity,
+            cast_rays,
+            self._renderer,
+            self._diagnostics,
+            settings_of=self._settings_of,
+            seed=self.engine.settings.seed,
+        )
         self._watch.add(sensors, state.time_ns)
+
+    def _settings_of(self, body: str, sensor: str) -> SensorSettings:
+        own = self._sensor_options[body].get(sensor, {})
+        return self._sensor_settings.with_values(own)
 
     def _show(self) -> None:
         self._renderer.show({k: s.body for k, s in self.bodies.items()}, self._diagnostics)

@@ -8,8 +8,10 @@ from .imu import ImuReading, ImuSensor
 from .joint import JointReading, JointSensor
 from .odometry import OdometryReading, OdometrySensor
 from .range import RangeSensor, ScanReading
+from .settings import IDEAL, SensorSettings
 
 __all__ = [
+    "IDEAL",
     "CameraSensor",
     "Exposure",
     "ForceSensor",
@@ -24,6 +26,7 @@ __all__ = [
     "Reading",
     "ScanReading",
     "Sensor",
+    "SensorSettings",
     "WrenchReading",
     "make_sensors",
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
 from ..state import WorldState
+
+AnyArray = NDArray[Any]
 
 
 class Reading(Protocol):
@@ -45,6 +48,30 @@ class Sensor(Protocol):
 
     def read(self, world: WorldState) -> Reading:
         """Measure now."""
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """A sensor that looks at the world at every step, not only when it is due."""
+
+    @property
+    def observes(self) -> bool:
+        """Whether it needs to."""
+
+    def observe(self, world: WorldState) -> None:
+        """Look; called after every step, before ``read`` when that is due in the same step."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A sensor whose readings depend on earlier ones, as those of a filter."""
+
+    @property
+    def memory(self) -> Mapping[str, AnyArray]:
+        """All it remembers, as live arrays: copied into snapshots, written from them."""
+
+    def forget(self) -> None:
+        """Begin anew, as at time zero."""
 
 
 Vector = tuple[float, float, float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
@@ -19,8 +19,10 @@ from .camera import CameraSensor
 from .force import ForceSensor
 from .imu import ImuSensor
 from .joint import JointSensor
+from .noise import Noise
 from .odometry import OdometrySensor
 from .range import CastRays, RangeSensor
+from .settings import IDEAL, SensorSettings
 
 JOINT_STATES = "joint_states"
 ODOMETRY = "odometry"
@@ -28,6 +30,9 @@ ODOMETRY = "odometry"
 # Rates of the sensors to which a model gives none, in [Hz].
 IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
 ODOMETRY_RATE = 100.0
+
+# (name of a body, name of one of its sensors) -> settings.
+SettingsOf = Callable[[str, str], SensorSettings]
 
 _D = TypeVar("_D", bound=devices.Device)
 _IMAGE = devices.ImageType
@@ -41,6 +46,9 @@ def make_sensors(
     cast_rays: CastRays,
     renderer: Renderer,
     diagnostics: Diagnostics,
+    *,
+    settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
+    seed: int = 0,
 ) -> list[Sensor]:
     """Return a sensor for every device that is switched on, body by body.
 
@@ -55,11 +63,14 @@ def make_sensors(
         cast_rays: Of the engine.
         renderer: Prepared here when there is a camera.
         diagnostics: Where warnings go.
+        settings_of: Asked with the names of a body and of one of its sensors.
+        seed: Of all noise.
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        sensors += _Maker(simulated, g_W, cast_rays, renderer, diagnostics).sensors()
+        maker = _Maker(simulated, g_W, cast_rays, renderer, diagnostics, settings_of, seed)
+        sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
             renderer.prepare(diagnostics)
@@ -78,6 +89,8 @@ class _Maker:
     cast_rays: CastRays
     renderer: Renderer
     diagnostics: Diagnostics
+    settings_of: SettingsOf
+    seed: int
 
     def sensors(self) -> list[Sensor]:
         """Return all of them, by different names."""
@@ -100,9 +113,11 @@ class _Maker:
         name, body = self.simulated.name, self.simulated.body
         if body.moving_links:
             joints = tuple(link.joint.name for link in body.moving_links)
-            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=JOINT_STATE_RATE, joints=joints)
+            rate = self._rate(JOINT_STATES, JOINT_STATE_RATE)
+            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=rate, joints=joints)
         if not body.is_static:
-            yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=ODOMETRY_RATE)
+            rate = self._rate(ODOMETRY, ODOMETRY_RATE)
+            yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=rate)
 
     def imus(self) -> Iterator[Sensor]:
         """Yield gyros, accelerometers, and those of them that belong together as one."""
@@ -118,7 +133,7 @@ class _Maker:
             yield ForceSensor(
                 name=device.name,
                 body=self.simulated.name,
-                rate_hz=FORCE_RATE,
+                rate_hz=self._rate(device.name, FORCE_RATE),
                 link=body.link_index(device.link),
                 X_LS=device.X_LS,
                 max_force=device.max_force,
@@ -136,7 +151,7 @@ class _Maker:
                 yield RangeSensor(
                     name=device.name,
                     body=self.simulated.name,
-                    rate_hz=_positive(device.scan_rate, "scan rate"),
+                    rate_hz=self._rate(device.name, _positive(device.scan_rate, "scan rate")),
                     link=self.simulated.body.link_index(device.link),
                     X_LS=device.X_LS,
                     yaw_range=device.yaw_range,
@@ -157,7 +172,7 @@ class _Maker:
                 yield CameraSensor(
                     name=device.name,
                     body=self.simulated.name,
-                    rate_hz=_positive(device.frame_rate, "frame rate"),
+                    rate_hz=self._rate(device.name, _positive(device.frame_rate, "frame rate")),
                     link=self.simulated.body.link_index(device.link),
                     X_LS=device.X_LS,
                     lens=_lens(device),
@@ -187,13 +202,22 @@ class _Maker:
         return ImuSensor(
             name=device.name,
             body=self.simulated.name,
-            rate_hz=IMU_RATE,
+            rate_hz=self._rate(device.name, IMU_RATE),
             link=self.simulated.body.link_index(device.link),
             X_LS=device.X_LS,
             g_W=self.g_W,
             max_angular_velocity=max_angular_velocity,
             max_acceleration=max_acc,
         )
+
+    def _settings(self, sensor: str) -> SensorSettings:
+        return self.settings_of(self.simulated.name, sensor)
+
+    def _rate(self, sensor: str, default: float) -> float:
+        return self._settings(sensor).rate or default
+
+    def _noise(self, sensor: str) -> Noise:
+        return Noise(self.seed, self.simulated.name, sensor)
 
     def _on(self, kind: type[_D]) -> Iterator[_D]:
         return (d for d in self.simulated.body.devices if type(d) is kind and d.on)
