@@ -56,7 +56,7 @@ class Observer(Protocol):
 
     @property
     def observes(self) -> bool:
-        """Whether it needs to."""
+        """Whether it needs to; asked when its body appears, or it is switched on."""
 
     def observe(self, world: WorldState) -> None:
         """Look; called after every step, before ``read`` when that is due in the same step."""
@@ -68,10 +68,14 @@ class Remembering(Protocol):
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """All it remembers, as live arrays: copied into snapshots, written from them."""
+        """All it remembers, as live arrays: copied into snapshots, written from them.
+
+        Of types float64, int64 or int32, each always of one shape; finite, or it cannot be
+        restored.
+        """
 
     def forget(self) -> None:
-        """Begin anew, as at time zero."""
+        """Begin anew, as at time zero; called by a reset, and when it is switched on."""
 
 
 Vector = tuple[float, float, float]

@@ -19,13 +19,11 @@ from .camera import CameraSensor
 from .force import ForceSensor
 from .imu import ImuSensor
 from .joint import JointSensor
+from .kinds import JOINT_STATES, ODOMETRY
 from .noise import Noise
 from .odometry import OdometrySensor
 from .range import CastRays, RangeSensor
 from .settings import IDEAL, SensorSettings
-
-JOINT_STATES = "joint_states"
-ODOMETRY = "odometry"
 
 # Rates of the sensors to which a model gives none, in [Hz].
 IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
@@ -50,7 +48,7 @@ def make_sensors(
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
 ) -> list[Sensor]:
-    """Return a sensor for every device that is switched on, body by body.
+    """Return a sensor for every device, switched on or not, body by body.
 
     A gyro and an accelerometer that share link and pose become one IMU, named after the
     gyro. Each body with moving joints has a sensor ``joint_states``, each that can move
@@ -106,6 +104,10 @@ class _Maker:
                 what = f"'{sensor.name}' of body '{sensor.body}'"
                 message = f"{what} is left out: another sensor has that name; rename one of them"
                 self.diagnostics.warn("duplicate-sensor", message)
+        for light in self._all(devices.Light):
+            if light.name in by_name:
+                what = "cannot be switched: a sensor has that name; rename one of them"
+                self._warn("duplicate-sensor", light, what)
         return list(by_name.values())
 
     def inner_sensors(self) -> Iterator[Sensor]:
@@ -127,7 +129,7 @@ class _Maker:
     def force_sensors(self) -> Iterator[Sensor]:
         """Yield the force sensors; one with no joint above it reads zero."""
         body = self.simulated.body
-        for device in self._on(devices.ForceSensor):
+        for device in self._all(devices.ForceSensor):
             if device.link == body.root.name and body.root.joint.type is JointType.FREE:
                 self._warn("idle-force-sensor", device, "sits on a free root and reads zero")
             yield ForceSensor(
@@ -142,7 +144,7 @@ class _Maker:
 
     def range_sensors(self) -> Iterator[Sensor]:
         """Yield the laser scanners."""
-        for device in self._on(devices.RangeSensor):
+        for device in self._all(devices.RangeSensor):
             if device.pitch_range > 0.0:
                 self._note("flat-scan", device, "scans its level plane only, without pitch")
             if device.error_deviation > 0.0 or device.detection_rate < 1.0:
@@ -165,7 +167,7 @@ class _Maker:
 
     def cameras(self) -> Iterator[Sensor]:
         """Yield the cameras that deliver a picture."""
-        for device in self._on(devices.Camera):
+        for device in self._all(devices.Camera):
             if not self._gives_color(device):
                 continue
             try:
@@ -219,8 +221,8 @@ class _Maker:
     def _noise(self, sensor: str) -> Noise:
         return Noise(self.seed, self.simulated.name, sensor)
 
-    def _on(self, kind: type[_D]) -> Iterator[_D]:
-        return (d for d in self.simulated.body.devices if type(d) is kind and d.on)
+    def _all(self, kind: type[_D]) -> Iterator[_D]:
+        return (d for d in self.simulated.body.devices if isinstance(d, kind))
 
     def _warn(self, code: str, device: devices.Device, what: str) -> None:
         self.diagnostics.warn(code, self._about(device, what))

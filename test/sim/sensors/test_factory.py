@@ -99,12 +99,16 @@ def test_gyro_and_accelerometer_in_one_place_are_one_imu_named_after_the_gyro(di
     ],
     ids=lambda d: next(iter(d)),
 )
-def test_what_is_elsewhere_or_off_is_not_merged(diagnostics, elsewhere):
-    found = devices_only(sensors_of(diagnostics, gyro(), accelerometer(**elsewhere)))
-    assert found[0].name == "gyro"
-    assert found[0].max_acceleration is None
-    assert [s.name for s in found[1:]] == ([] if "on" in elsewhere else ["gsensor"])
-    assert all(s.max_angular_velocity is None for s in found[1:])
+def test_what_is_elsewhere_or_off_alone_is_not_merged(diagnostics, elsewhere):
+    first, second = devices_only(sensors_of(diagnostics, gyro(), accelerometer(**elsewhere)))
+    assert (first.name, second.name) == ("gyro", "gsensor")
+    assert first.max_acceleration is None
+    assert second.max_angular_velocity is None
+
+
+def test_a_pair_that_is_off_as_a_whole_is_merged(diagnostics):
+    off = gyro(on=False), accelerometer(on=False)
+    assert [s.name for s in devices_only(sensors_of(diagnostics, *off))] == ["gyro"]
 
 
 def test_each_accelerometer_is_merged_once(diagnostics):
@@ -142,6 +146,12 @@ def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagno
     found = sensors_of(diagnostics, scanner(), wrist, camera(name))
     assert [s.name for s in found] == ["joint_states", "odometry", "wrist", "laser"]
     assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
+
+
+def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
+    sensors_of(diagnostics, gyro("lamp"), devices.Light(name="lamp", link="ARM"))
+    assert "'lamp' of body 'r1' cannot be switched" in diagnostics.take("duplicate-sensor").message
+    sensors_of(diagnostics, gyro(), devices.Light(name="lamp", link="ARM"))
 
 
 def test_a_camera_has_the_lens_of_its_device(diagnostics):
