@@ -20,8 +20,8 @@ class SensorSettings:
     """The options of one sensor. All that make it worse than an ideal one are off by default.
 
     World files, node parameters and documentation are made from this table: each field's
-    metadata has ``doc``, the ``kinds`` of sensors it is for ("imu", "force", "joints",
-    "range", "camera"), ``minimum`` and ``maximum`` of a number, ``choices`` of a word.
+    metadata has ``doc``, the ``kinds`` of sensors it is for (see ``Instrument``), ``minimum``
+    and ``maximum`` of a number, ``choices`` of a word.
 
     Raises:
         ValueError: A value is none that its option may have; the message names both.
@@ -30,7 +30,7 @@ class SensorSettings:
     rate: float = _option(
         0.0,
         "Samples per second of simulated time [Hz]; 0 = as the model says.",
-        *("imu", "force", "joints", "range", "camera"),
+        *("imu", "force", "joints", "odometry", "range", "camera"),
         minimum=0.0,
         maximum=1e6,
     )
@@ -104,8 +104,8 @@ class SensorSettings:
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            if objection := _objection(option, getattr(self, option.name)):
-                raise ValueError(objection)
+            if why := objection(option, getattr(self, option.name)):
+                raise ValueError(why)
 
     @property
     def background_color(self) -> tuple[float, float, float]:
@@ -131,7 +131,7 @@ def options_for(kind: str) -> Iterator[Field[Any]]:
     return (option for option in fields(SensorSettings) if kind in option.metadata["kinds"])
 
 
-def _objection(option: Field[Any], value: object) -> str:
+def objection(option: Field[Any], value: object) -> str:
     """Return why an option may not have a value, and what it may have, or nothing."""
     name, rules = option.name, option.metadata
     if isinstance(option.default, bool):
