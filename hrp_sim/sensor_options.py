@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as AbstractMapping
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields, replace
+from math import inf
 from typing import Any
 
 from hrp_model import Body, Diagnostics
@@ -34,6 +36,11 @@ class Target:
 
     option: Field[Any]
     sensors: tuple[tuple[str, str], ...] | None = None
+
+    @property
+    def breadth(self) -> float:
+        """How many sensors are meant."""
+        return inf if self.sensors is None else len(self.sensors)
 
     def value(self, config: WorldConfig) -> OptionValue:
         """Return the value in a world; of several sensors that of the first."""
@@ -91,6 +98,30 @@ def find(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | No
     return Target(option, tuple((entry.placement.name, i.name) for entry, i in found))
 
 
+def targets(
+    config: WorldConfig, keys: Iterable[str], diagnostics: Diagnostics
+) -> dict[str, Target]:
+    """Return what keys mean, as ``find`` does; those that mean more sensors come first."""
+    found = {key: find(config, key, diagnostics) for key in keys}
+    known = [(key, target) for key, target in found.items() if target is not None]
+    return dict(sorted(known, key=lambda item: -item[1].breadth))
+
+
+def with_options(
+    config: WorldConfig, options: AbstractMapping[str, OptionValue], diagnostics: Diagnostics
+) -> WorldConfig:
+    """Return a world in which sensors have options, given by keys as of ``find``.
+
+    Of two that mean the same sensor, the one that means fewer wins.
+
+    Raises:
+        ValueError: An option may not have such a value.
+    """
+    for key, target in targets(config, options, diagnostics).items():
+        config = target.with_value(config, options[key])
+    return config
+
+
 def parse(text: str) -> tuple[str, OptionValue]:
     """Return the key and the value of "KEY=VALUE", whose key ends in the name of an option.
 
@@ -112,6 +143,16 @@ def parse(text: str) -> tuple[str, OptionValue]:
     if why := objection(OPTIONS[name], value):
         raise ValueError(why)
     return key, value
+
+
+def single_options(config: WorldConfig) -> Iterator[str]:
+    """Yield the keys of all options that single sensors have in a world."""
+    sensors = [(e.placement.name, name) for e in config.bodies for name in instruments(_body(e))]
+    often = Counter(sensor for _, sensor in sensors)
+    for entry in config.bodies:
+        for sensor, own in entry.sensors.items():
+            name = sensor if often[sensor] == 1 else f"{entry.placement.name}/{sensor}"
+            yield from (f"{name}.{option}" for option in own)
 
 
 def read_common(node: Mapping) -> SensorSettings:

@@ -104,7 +104,7 @@ def test_a_wrong_option_of_all_sensors_is_told_with_its_place(read, text, proble
         ("gyroo: {rate: 1}", "unknown-sensor: there is no sensor 'gyroo'. Did you mean 'gyro'?"),
         (
             "nose: {rate: 1}",
-            "unknown-sensor: there is no sensor 'nose'. It is one of joint_states, odometry, gyro, ",
+            "unknown-sensor: there is no sensor 'nose'. It is one of joint_states, odometry, ",
         ),
         ("gsensor: {rate: 1}", "unknown-sensor: 'gsensor' and 'gyro' are one sensor: give the "),
         ("lamp: {rate: 1}", "unknown-sensor: 'lamp' is a light, which has no options"),
