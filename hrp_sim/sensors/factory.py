@@ -18,6 +18,7 @@ from .base import Sensor
 from .camera import CameraSensor
 from .force import ForceSensor
 from .imu import ImuSensor
+from .imu_noise import ImuNoise
 from .joint import JointSensor
 from .noise import Noise
 from .odometry import OdometrySensor
@@ -199,6 +200,8 @@ class _Maker:
     def _imu(
         self, device: devices.Device, max_angular_velocity: Array | None, max_acc: Array | None
     ) -> Sensor:
+        settings = self._settings(device.name)
+        noise = self._noise(device.name) if ImuNoise.is_in(settings) else None
         return ImuSensor(
             name=device.name,
             body=self.simulated.name,
@@ -208,6 +211,8 @@ class _Maker:
             g_W=self.g_W,
             max_angular_velocity=max_angular_velocity,
             max_acceleration=max_acc,
+            tells_orientation=settings.orientation,
+            noise=None if noise is None else ImuNoise(settings, noise),
         )
 
     def _settings(self, sensor: str) -> SensorSettings:
