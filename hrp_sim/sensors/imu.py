@@ -6,11 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot
 
+import numpy as np
+
 from hrp_model import Pose
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
 from ..state import WorldState
-from .base import AnyArray, Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
+from .base import (
+    AnyArray,
+    Rows,
+    Vector,
+    check_mounting,
+    rows_of,
+    saturated,
+    turned,
+    unless_identity,
+    unrotated,
+)
 from .imu_noise import ImuNoise
 
 Quaternion = tuple[float, float, float, float]
@@ -62,6 +74,9 @@ class ImuSensor:
             shape (3,); None without an accelerometer.
         tells_orientation: Whether it measures that as well.
         noise: Added before anything saturates; None for an ideal sensor.
+
+    Raises:
+        ValueError: The pose is no rigid transform, or a limit is negative or no number.
     """
 
     name: str
@@ -80,7 +95,11 @@ class ImuSensor:
     _limits: tuple[Vector | None, Vector | None] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_mounting(self.X_LS)
         ranges = (self.max_angular_velocity, self.max_acceleration)
+        for most in ranges:
+            if most is not None and not np.all(most >= 0.0):
+                raise ValueError(f"it saturates at {most.tolist()}, where nothing can")
         limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
         object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
