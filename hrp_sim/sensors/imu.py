@@ -27,8 +27,6 @@ from .imu_noise import ImuNoise
 
 Quaternion = tuple[float, float, float, float]
 
-_UNKNOWN = 0.0, 0.0, 0.0
-
 
 @dataclass(slots=True, eq=False)
 class ImuReading:
@@ -126,22 +124,24 @@ class ImuSensor:
         noise = None if self.noise is None else self.noise.at(world.time_ns)
         if max_angular_velocity is not None:
             w_S = turned(self._R_LS, w_L)
-            gyro = saturated(_plus(w_S, noise and noise[0]), max_angular_velocity)
+            gyro = saturated(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
         if max_acceleration is not None:
             alpha_L = unrotated(R_WL, motion.alpha[i].tolist())
             (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
             f_L = unrotated(R_WL, (ax - gx, ay - gy, az - gz))
             f_S = turned(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
-            acceleration = saturated(_plus(f_S, noise and noise[1]), max_acceleration)
+            acceleration = saturated(
+                f_S if noise is None else _plus(f_S, noise[1]), max_acceleration
+            )
         if self.tells_orientation:
             orientation = _orientation(motion.R[i] @ self.X_LS.R, noise and noise[2])
-        stdevs = _UNKNOWN if self.noise is None else self.noise.stdevs
+        if self.noise is None:
+            return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation)
+        stdevs = self.noise.stdevs
         return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation, *stdevs)
 
 
-def _plus(v: Vector, error: Vector | None) -> Vector:
-    if error is None:
-        return v
+def _plus(v: Vector, error: Vector) -> Vector:
     return v[0] + error[0], v[1] + error[1], v[2] + error[2]
 
 
