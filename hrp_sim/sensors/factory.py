@@ -9,7 +9,7 @@ from math import inf
 from typing import TypedDict, TypeVar
 
 from hrp_model import Diagnostics, JointType, devices
-from hrp_model.instruments import inertial_units
+from hrp_model.instruments import InertialUnit, inertial_units
 from hrp_model.rigid import Array, frozen_array
 
 from ..render import Pinhole, Renderer, RendererUnavailable
@@ -18,6 +18,7 @@ from .base import Sensor
 from .camera import CameraSensor
 from .force import ForceSensor
 from .imu import ImuSensor
+from .imu_noise import ImuNoise
 from .joint import JointSensor
 from .kinds import JOINT_STATES, ODOMETRY
 from .noise import Noise
@@ -129,7 +130,7 @@ class _Maker:
     def imus(self) -> Iterator[Sensor]:
         """Yield gyros, accelerometers, and those of them that belong together as one."""
         for unit in inertial_units(self.simulated.body):
-            yield self._imu(unit.device, unit.max_angular_velocity, unit.max_acceleration)
+            yield from self._imu(unit)
 
     def force_sensors(self) -> Iterator[Sensor]:
         """Yield the force sensors; one with no joint above it reads zero."""
@@ -206,19 +207,24 @@ class _Maker:
         noise = None if is_ideal else self._noise(device.name)
         return _Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
 
-    def _imu(
-        self, device: devices.Device, max_angular_velocity: Array | None, max_acc: Array | None
-    ) -> Sensor:
-        return ImuSensor(
-            name=device.name,
-            body=self.simulated.name,
-            rate_hz=self._rate(device.name, IMU_RATE),
-            link=self.simulated.body.link_index(device.link),
-            X_LS=device.X_LS,
-            g_W=self.g_W,
-            max_angular_velocity=max_angular_velocity,
-            max_acceleration=max_acc,
-        )
+    def _imu(self, unit: InertialUnit) -> Iterator[Sensor]:
+        device, settings = unit.device, self._settings(unit.device.name)
+        is_noisy = ImuNoise.is_in(settings)
+        try:
+            yield ImuSensor(
+                name=device.name,
+                body=self.simulated.name,
+                rate_hz=self._rate(device.name, IMU_RATE),
+                link=self.simulated.body.link_index(device.link),
+                X_LS=device.X_LS,
+                g_W=self.g_W,
+                max_angular_velocity=unit.max_angular_velocity,
+                max_acceleration=unit.max_acceleration,
+                tells_orientation=settings.orientation,
+                noise=ImuNoise(settings, self._noise(device.name)) if is_noisy else None,
+            )
+        except ValueError as error:
+            self._warn("unusable-device", device, f"is left out: {error}")
 
     def _settings(self, sensor: str) -> SensorSettings:
         return self.settings_of(self.simulated.name, sensor)
