@@ -72,6 +72,7 @@ BODY = Body(
                 axis=[0, 1, 0],
                 initial=0.5,
                 position=Range(-1.0, inf),
+                encoder_pulse=512.0,
             ),
             X_PL=Pose(R, [0, 0, 1 / 3]),
             mass=2.0,
@@ -121,6 +122,7 @@ def test_numbers_keep_all_their_digits():
 
 def test_no_limit_is_null():
     data = dumped()
+    assert [link["encoder_pulse"] for link in data["links"]] == [None, 512.0]
     assert (data["links"][1]["q_lower"], data["links"][1]["q_upper"]) == (-1.0, None)
     assert data["devices"][0]["params"]["dv_max"] == [1, None, 3]
     assert data["devices"][3]["params"]["F_max"] == [1, 2, 3, None, None, None]
