@@ -120,9 +120,12 @@ def test_numbers_keep_all_their_digits():
     assert arm["I"] == (np.eye(3) / 3).tolist()
 
 
+def test_no_encoder_is_null():
+    assert [link["encoder_pulse"] for link in dumped()["links"]] == [None, 512.0]
+
+
 def test_no_limit_is_null():
     data = dumped()
-    assert [link["encoder_pulse"] for link in data["links"]] == [None, 512.0]
     assert (data["links"][1]["q_lower"], data["links"][1]["q_upper"]) == (-1.0, None)
     assert data["devices"][0]["params"]["dv_max"] == [1, None, 3]
     assert data["devices"][3]["params"]["F_max"] == [1, 2, 3, None, None, None]
