@@ -64,6 +64,10 @@ _SENSORS = {
         "put it on a link that hangs on another",
     ),
     "no-depth": ("a camera gives no depth here", "write an image type with colours"),
+    "no-encoder": (
+        "a model does not say what encoders its joints have",
+        "write 'encoderPulse' in its joints, the pulses per turn of the motor",
+    ),
     "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
     "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
     "no-renderer": (
