@@ -61,6 +61,7 @@ static void body_reset(Body *body)
 {
     memset(live(body, WRENCH_FORCE), 0, sizeof(dReal) * 3 * (size_t)body->links);
     memset(live(body, WRENCH_TORQUE), 0, sizeof(dReal) * 3 * (size_t)body->links);
+    memset(live(body, MOTION_TRACK_POSITION), 0, sizeof(dReal) * (size_t)body->links);
     for (int g = 0; g < body->groups; g++)
         group_restore(body->group[g], &body->start[g]);
     for (int j = 0; j < body->joints; j++) {
@@ -89,6 +90,14 @@ void state_reset(World *world)
     sticking_reset(world);
     for (int i = 0; i < world->count; i++)
         body_reset(world->bodies[i]);
+}
+
+/* Count how far the surfaces of tracks have run in a step; what is no track has no speed. */
+void tracks_count(const Body *body, dReal step)
+{
+    const double *speed = live(body, DRIVE_TRACK_SPEED);
+    for (int link = 0; link < body->links; link++)
+        live(body, MOTION_TRACK_POSITION)[link] += step * speed[link];
 }
 
 static int within(const dReal v[3], dReal bound)

@@ -19,7 +19,8 @@ from ..engine import AnyArray, PhysicsError
 from ..state import SimulatedBody
 from . import _core
 
-_MOTION = ("a", "alpha", "force", "torque", "effort")  # the rest follows from the groups
+# The rest of a body's motion follows from the groups.
+_MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
 _BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
 _TOLERANCE = 1e-6  # of rotations
 

@@ -16,6 +16,7 @@ from ..render import Pinhole, Renderer, RendererUnavailable
 from ..state import SimulatedBody, WorldState
 from .base import Sensor
 from .camera import CameraSensor
+from .encoders import Encoders
 from .force import ForceSensor
 from .imu import ImuSensor
 from .imu_noise import ImuNoise
@@ -57,7 +58,7 @@ def make_sensors(
     """Return a sensor for every device, switched on or not, body by body.
 
     A gyro and an accelerometer that share link and pose become one IMU, named after the
-    gyro. Each body with moving joints has a sensor ``joint_states``, each that can move
+    gyro. Each body with joints or tracks has a sensor ``joint_states``, each that can move
     one called ``odometry``. The sensors of a body have different names. What cannot be had
     is a warning and left out; without OpenGL that is all cameras, with one warning.
 
@@ -119,10 +120,16 @@ class _Maker:
     def inner_sensors(self) -> Iterator[Sensor]:
         """Yield what needs no device."""
         name, body = self.simulated.name, self.simulated.body
-        if body.moving_links:
-            joints = tuple(link.joint.name for link in body.moving_links)
-            rate = self._rate(JOINT_STATES, JOINT_STATE_RATE)
-            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=rate, joints=joints)
+        if links := body.jointed_links:
+            tracks = {i: x for i, x in enumerate(links) if x.joint.type is JointType.TRACK}
+            yield JointSensor(
+                name=JOINT_STATES,
+                body=name,
+                rate_hz=self._rate(JOINT_STATES, JOINT_STATE_RATE),
+                joints=tuple(link.joint.name for link in links),
+                tracks={i: body.link_index(link.name) for i, link in tracks.items()},
+                encoders=self._encoders(),
+            )
         if not body.is_static:
             rate = self._rate(ODOMETRY, ODOMETRY_RATE)
             yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=rate)
@@ -225,6 +232,18 @@ class _Maker:
             )
         except ValueError as error:
             self._warn("unusable-device", device, f"is left out: {error}")
+
+    def _encoders(self) -> Encoders | None:
+        """Return the encoders of the joints, if they are asked for and the model has any."""
+        if not self._settings(JOINT_STATES).encoders:
+            return None
+        links = self.simulated.body.jointed_links
+        resolutions = [link.joint.encoder_resolution for link in links]
+        if any(resolutions):
+            return Encoders(resolutions)
+        what = f"'{JOINT_STATES}' of body '{self.simulated.name}'"
+        self.diagnostics.warn("no-encoder", f"{what} stays exact: its model tells of no encoder")
+        return None
 
     def _settings(self, sensor: str) -> SensorSettings:
         return self.settings_of(self.simulated.name, sensor)

@@ -83,7 +83,10 @@ class SensorSettings:
         0.0, "Cut-off frequency of the low-pass for wrenches [Hz]; 0 = none.", "force", minimum=0.0
     )
     encoders: bool = _option(
-        False, "Whether joint positions have the resolution of the model's encoders.", "joints"
+        False,
+        "Whether positions of joints are counts of the model's encoders, and velocities "
+        "differences of counts.",
+        "joints",
     )
     error_deviation: float = _option(
         -1.0,
