@@ -18,7 +18,7 @@ from sim.render.scenes import (
 from sim.sensors.handmade import random_pose, random_rotation
 
 from hrp_model import Pose, devices
-from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render import Pinhole, Renderer, Surroundings
 from hrp_sim.sensors import CameraSensor
 
 image_messages = pytest.importorskip("hrp_msgs.image", reason="the messages are not installed")
@@ -26,10 +26,6 @@ image_messages = pytest.importorskip("hrp_msgs.image", reason="the messages are 
 pytestmark = needs_opengl
 BACKGROUND = (20, 40, 60)
 RED, GREEN, BLUE, YELLOW = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0)
-
-
-def renderer(bodies):
-    return Renderer(bodies, background=tuple(c / 255 for c in BACKGROUND))
 
 
 def camera(bodies, lens, link=0, X_LS=LOOKING_ALONG_X, body="robot"):
@@ -40,7 +36,8 @@ def camera(bodies, lens, link=0, X_LS=LOOKING_ALONG_X, body="robot"):
         link=link,
         X_LS=X_LS,
         lens=lens,
-        renderer=renderer(bodies),
+        renderer=Renderer(bodies),
+        surroundings=Surroundings(background=tuple(c / 255 for c in BACKGROUND)),
     )
 
 

@@ -36,6 +36,13 @@ MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}
 TYPES = [kind for kind in ImageType if kind is not ImageType.NONE]
 
 
+class BlindRenderer(Renderer):
+    """One that must not be asked to draw."""
+
+    def render(self, *args, **kwargs):
+        pytest.fail("something was drawn")
+
+
 def camera(renderer, lens=LENS, link=0, X_LS=LOOKING_ALONG_X, **fields):
     return CameraSensor(
         name="eye",
@@ -52,7 +59,7 @@ def camera(renderer, lens=LENS, link=0, X_LS=LOOKING_ALONG_X, **fields):
 def camera_before(*shapes, **fields):
     """A camera at the origin that looks along x, and the world it is in."""
     bodies = {"robot": body_of("robot", shapes)}
-    sensor = camera(Renderer(bodies, background=(0.0, 0.0, 0.0)), **fields)
+    sensor = camera(Renderer(bodies), **fields)
     return sensor, camera_world(bodies, {"robot": poses_of(Pose())})
 
 
@@ -218,7 +225,7 @@ def test_parts_are_given_that_are_asked_for_and_there(asked, kind, given):
     ],
 )
 def test_where_no_part_is_asked_for_nothing_is_drawn(asked, kind):
-    sensor = camera(None, image_type=kind)  # no renderer: drawing would fail
+    sensor = camera(BlindRenderer({}), image_type=kind)
     world = camera_world({"robot": body_of("robot", ())}, {"robot": poses_of(Pose())})
     reading = sensor.develop(sensor.expose(world), Parts(*asked))
     assert (reading.color, reading.mono, reading.depth) == (None, None, None)
@@ -361,7 +368,7 @@ def test_a_simulation_reads_all_that_a_camera_delivers_or_catches_it_for_later(d
 )
 def test_a_camera_that_cannot_be_is_refused(fields, words):
     with pytest.raises(ValueError, match=words):
-        camera(None, **fields)
+        camera(Renderer({}), **fields)
 
 
 @needs_opengl
