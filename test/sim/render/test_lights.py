@@ -23,7 +23,7 @@ from hrp_model import Pose
 from hrp_model.devices import DirectionalLight, PointLight, SpotLight
 from hrp_model.geometry import Material, Shape
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.render import Renderer, Surroundings
+from hrp_sim.render import Pinhole, Renderer, Surroundings
 
 pytestmark = needs_opengl
 DARK = Surroundings(headlight=False, background=(0.0, 0.0, 0.0))
@@ -154,6 +154,19 @@ def test_the_side_that_is_seen_is_lit_when_a_surface_has_no_thickness():
     back = replace(facing.geometry, triangles=facing.geometry.triangles[:, ::-1], solid=False)
     for light, seen in ((sun(), 255), (sun(direction=[0.0, 0.0, 1.0]), 0)):
         assert middle(lit(light, shapes=(Shape(back, material=WHITE),))) == (seen,) * 3
+
+
+def test_a_light_behind_what_is_seen_and_before_the_eye_leaves_no_trace():
+    """Where it shines straight at the eye, the direction of its highlight is undefined."""
+    shiny = square(replace(WHITE, specular=(1.0, 1.0, 1.0)))
+    body = replace(body_of("b", (shiny,)), devices=(sun(direction=[-1.0, 0.0, 0.0]),))
+    seen = Renderer({"b": body}).render(
+        Pinhole(65, 65, 1.0, 0.01, 50.0),
+        LOOKING_ALONG_X,
+        {"b": poses_of(Pose())},
+        surroundings=DARK._replace(background=(0.2, 0.4, 0.6)),
+    )
+    assert tuple(seen.color[32, 32]) == (0, 0, 0)
 
 
 # All of it, pixel by pixel
