@@ -16,7 +16,7 @@ from hrp_model.tessellate import corner_normals, shape_mesh
 from hrp_model.texturing import transformed_coords
 
 from .boxes import OrientedBox, box_around
-from .lights import SceneLight
+from .lights import SceneLight, is_usable
 from .shaders import MAX_LIGHTS
 from .textures import TextureImage, describe, read_texture
 
@@ -94,7 +94,8 @@ class Scene:
 def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     """Return the scene of bodies by name.
 
-    A texture that cannot be read is a warning, and so are more lights than can be drawn.
+    A texture that cannot be read is a warning, and so are lights whose numbers make no sense,
+    and more lights than can be drawn.
     """
     builder = _Builder(diagnostics)
     first_links: dict[str, int] = {}
@@ -103,9 +104,8 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     for name, body in bodies.items():
         first_links[name] = row
         lights += [
-            SceneLight(name, row + body.link_index(device.link), device)
-            for device in body.devices
-            if isinstance(device, Light)
+            SceneLight(name, row + body.link_index(light.link), light)
+            for light in _usable_lights(name, body, diagnostics)
         ]
         for link in body.links:
             for shape in link.visual:
@@ -116,6 +116,16 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
         message = f"of {len(lights)} lights a picture shows the {MAX_LIGHTS} brightest that are on"
         diagnostics.warn("too-many-lights", message)
     return Scene(first_links, row, builder.materials(), tuple(batches), tuple(lights))
+
+
+def _usable_lights(name: str, body: Body, diagnostics: Diagnostics) -> Iterator[Light]:
+    for light in body.devices:
+        if isinstance(light, Light):
+            if is_usable(light):
+                yield light
+            else:
+                what = f"'{light.name}' of body '{name}' is left out: its numbers make no light"
+                diagnostics.warn("unusable-device", what)
 
 
 class _Kind(NamedTuple):
