@@ -14,7 +14,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array, is_rotation, skew
 
-from ..articulation import STATIC, Articulation, IntArray
+from ..articulation import Articulation, IntArray
 from ..engine import AnyArray, PhysicsError
 from ..state import SimulatedBody
 from . import _core
@@ -85,10 +85,10 @@ class Entry:
     def __post_init__(self) -> None:
         self.X_WB = self.first.placement.X_WL
 
-    @cached_property
+    @property
     def has_base(self) -> bool:
-        """Whether it has links that cannot move."""
-        return bool(np.any(self.first.links.group == STATIC))
+        """Whether its root is fixed to the world."""
+        return self.first.placement.fixed
 
     @cached_property
     def fingerprint(self) -> str:
