@@ -48,8 +48,8 @@ class ForceSensor:
 
     A reading is the mean of that wrench over the last step, low-pass filtered, then with
     noise, then clipped. The filter is one in front of the sampling: it works at every step,
-    whether anybody reads or not, and starts at the first wrench it sees. Noise comes after
-    it, so that readings have the standard deviation that is asked for.
+    also where no sample is due, and starts at the first wrench it sees. Noise comes after it,
+    so that readings have the standard deviation that is asked for.
 
     Attributes:
         name: Name in the model.

@@ -144,13 +144,26 @@ def test_each_leg_of_a_frame_bears_its_weight_and_the_thrust_of_the_other():
     np.testing.assert_allclose([latest[leg.name].torque for leg in legs], 0.0, atol=1e-5)
 
 
-def test_a_device_that_is_off_is_weighed_by_the_engine_all_the_same():
-    """It may be switched on later."""
+def test_a_sensor_that_is_off_in_the_model_weighs_when_it_is_switched_on():
     body = bracket()
     off = replace(body, devices=tuple(replace(device, on=False) for device in body.devices))
     sim = simulation(fixed(off))
+    assert "wrist" not in run(sim, 10)
+    sim.set_enabled("wrist", on=True)
+    np.testing.assert_allclose(run(sim, 10)["wrist"].force, [0.0, 0.0, -MASS * G], atol=1e-6)
+
+
+def test_the_low_pass_sees_what_comes_and_goes_between_two_samples():
+    """A push of 20 ms, sampled before and after it, has left its mark: a sampled one has none."""
+    settings = SensorSettings(rate=25.0, wrench_cutoff=5.0)
+    sim = simulation(fixed(bracket()), sensors=settings)
+    still = run(sim, 80)["wrist"].force
     run(sim, 10)
-    np.testing.assert_allclose(sim.bodies["bracket"].motion.force[1], [0, 0, MASS * G], atol=1e-6)
+    sim.push("bracket", "HAND", np.array([100.0, 0.0, 0.0]), np.zeros(3), 0.02)
+    after = run(sim, 30)["wrist"].force
+    rate = 2.0 * np.pi * 5.0
+    left = 100.0 * (1.0 - np.exp(-0.02 * rate)) * np.exp(-0.01 * rate)
+    np.testing.assert_allclose(after - still, [left, 0.0, 0.0], rtol=1e-6, atol=1e-4)
 
 
 @pytest.mark.parametrize("world", ["humanoid_in_room", "humanoid_body_in_room"])
