@@ -336,6 +336,7 @@ class Simulation:
             self._diagnostics,
             settings_of=self._settings_of,
             seed=self.engine.settings.seed,
+            fixed={name for name in names if self.is_fixed(name)},
         )
         on: dict[str, dict[str, bool]] = {}
         lights: list[Light] = []
