@@ -75,7 +75,6 @@ _SENSORS = {
         "a force sensor has no joint above it",
         "put it on a link that hangs on another",
     ),
-    "no-depth": ("a camera gives no depth here", "write an image type with colours"),
     "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
     "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
     "no-renderer": (

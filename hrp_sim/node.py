@@ -49,6 +49,7 @@ from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import make_engine
 from .load import load_world
 from .naming import name_bodies
+from .render import Parts
 from .runner import Runner, StopSignals
 from .schedule import SampleClock
 from .sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
@@ -167,12 +168,12 @@ class SimNode(Node):
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
         self._tf_static.publish(tf_message(root for root in fixed_roots if root))
-        cameras = {k: s for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)}
-        self._darkroom = Darkroom(cameras, lambda name, image: self._outputs[name].publish(image))
+        self._darkroom = Darkroom(lambda name, image: self._outputs[name].publish(image))
         simulation.wanted = lambda name: self._outputs[name].is_wanted()
 
     def serve(self, runner: Runner) -> None:
         """Let others pause, reset and switch the run that publishes here."""
+        runner.on_reset = self._darkroom.clear
         self._run_services = RunServices(self, runner, self.after_failure)
         self._switch_services = SwitchServices(self, runner, self._places)
 
@@ -197,7 +198,7 @@ class SimNode(Node):
             self._clock_topic.publish(clock(time_ns))
         for name, reading in readings.items():
             if isinstance(reading, Exposure):
-                self._darkroom.submit(name, reading)
+                self._develop(name, reading)
             else:
                 self._outputs[name].publish(reading)
 
@@ -207,6 +208,13 @@ class SimNode(Node):
             self._darkroom.close()
             self._simulation.close()
         self.destroy_node()
+
+    def _develop(self, name: str, exposure: Exposure) -> None:
+        """Have those parts of a picture drawn that somebody wants."""
+        assert self._simulation is not None
+        camera, parts = self._simulation.sensors[name], Parts(*self._outputs[name].wanted_parts())
+        assert isinstance(camera, CameraSensor)
+        self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
 
     def _start_body(self, simulated: SimulatedBody) -> Any:
         """Make the topics of a body; return the transform of its root if that is fixed."""
@@ -230,8 +238,11 @@ class SimNode(Node):
                 topic, tf = naming.topic(names.ODOMETRY), None if is_fixed else self._tf
                 self._outputs[key] = outputs.OdometryOutput(self, topic, world, root, tf)
             elif isinstance(sensor, CameraSensor):
-                image, info = map(naming.topic, names.image_topics(token))
-                self._outputs[key] = outputs.CameraOutput(self, (image, info), frame)
+                kind = sensor.image_type
+                images = names.image_topics(token) if kind.has_color or kind.has_mono else ()
+                depths = names.depth_topics(token) if kind.has_depth else ()
+                topics = (list(map(naming.topic, found)) for found in (images, depths))
+                self._outputs[key] = outputs.CameraOutput(self, frame, *topics)
             else:
                 route = ROUTES[type(sensor)]
                 alone = _is_alone(sensor.name, type(sensor), sensors.values(), body)

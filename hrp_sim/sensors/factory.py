@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from hrp_model import Diagnostics, JointType, devices
 from hrp_model.instruments import inertial_units
@@ -33,9 +33,14 @@ ODOMETRY_RATE = 100.0
 SettingsOf = Callable[[str, str], SensorSettings]
 
 _D = TypeVar("_D", bound=devices.Device)
-_IMAGE = devices.ImageType
-_COLOR_ONLY = (_IMAGE.COLOR, _IMAGE.MONO)
-_COLOR_TOO = (_IMAGE.COLOR_DEPTH, _IMAGE.MONO_DEPTH, _IMAGE.COLOR_POINT_CLOUD)
+
+
+class _Flaws(TypedDict):
+    """What keeps a sensor from measuring exact distances, and all of them."""
+
+    detection_rate: float
+    error_deviation: float
+    noise: Noise | None
 
 
 def make_sensors(
@@ -166,10 +171,14 @@ class _Maker:
                 self._warn("unusable-device", device, f"is left out: {error}")
 
     def cameras(self) -> Iterator[Sensor]:
-        """Yield the cameras that deliver a picture."""
+        """Yield the cameras that deliver an image."""
         for device in self._all(devices.Camera):
-            if not self._gives_color(device):
+            if device.image_type is devices.ImageType.NONE:
+                self._note("no-image", device, "delivers no image, says its model")
                 continue
+            if device.lens_type is not devices.LensType.NORMAL:
+                what = f"is drawn without the distortion of its {device.lens_type.value} lens"
+                self._warn("no-fisheye", device, what)
             try:
                 yield CameraSensor(
                     name=device.name,
@@ -179,24 +188,23 @@ class _Maker:
                     X_LS=device.X_LS,
                     lens=_lens(device),
                     renderer=self.renderer,
+                    image_type=device.image_type,
+                    min_distance=device.min_distance,
+                    max_distance=device.max_distance,
+                    **self._flaws(device),
                 )
             except ValueError as error:
                 self._warn("unusable-device", device, f"is left out: {error}")
 
-    def _gives_color(self, camera: devices.Camera) -> bool:
-        kind = camera.image_type.value
-        if camera.image_type not in (*_COLOR_ONLY, *_COLOR_TOO):
-            if camera.image_type is _IMAGE.NONE:
-                self._note("no-image", camera, "delivers no image, says its model")
-            else:
-                self._warn("no-depth", camera, f"is left out: '{kind}' images are not supported")
-            return False
-        if camera.image_type in _COLOR_TOO:
-            self._note("no-depth", camera, f"delivers the colours of its '{kind}' images only")
-        if camera.lens_type is not devices.LensType.NORMAL:
-            lens = camera.lens_type.value
-            self._warn("no-fisheye", camera, f"is drawn without the distortion of its {lens} lens")
-        return True
+    def _flaws(self, device: devices.Camera) -> _Flaws:
+        """Return what keeps distances from being ideal; options go before what the model says."""
+        settings = self._settings(device.name)
+        rate, deviation = settings.detection_rate, settings.error_deviation
+        rate = device.detection_rate if rate < 0.0 else rate
+        deviation = device.error_deviation if deviation < 0.0 else deviation
+        is_ideal = rate == 1.0 and deviation == 0.0
+        noise = None if is_ideal else self._noise(device.name)
+        return _Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
 
     def _imu(
         self, device: devices.Device, max_angular_velocity: Array | None, max_acc: Array | None
