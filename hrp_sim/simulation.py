@@ -72,7 +72,7 @@ class Simulation:
         self._placements: dict[str, Placement] = {}
         self._controllers: dict[str, BodyController] = {}
         self._pushes = Pushes()
-        self._watch = Watch(lambda name, on: self.switched(name, on))
+        self._watch = Watch(self._has_switched)
         self._renderer = Renderer({})
         for entry in world.bodies:
             self._put(entry)
@@ -344,6 +344,12 @@ class Simulation:
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
         self._watch.add(sensors, lights, on, state.time_ns)
+
+    def _has_switched(self, name: str, on: bool) -> None:
+        light = self.lights.get(name)
+        if light is not None:
+            self._renderer.switch_light(light.body, light.name, on)
+        self.switched(name, on)
 
     def _settings_of(self, body: str, sensor: str) -> SensorSettings:
         own = self._sensor_options[body].get(sensor, {})

@@ -17,7 +17,7 @@ from sim.sensors.handmade import random_pose, random_rotation
 
 from hrp_model import Pose, devices
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render import Pinhole, Renderer, Surroundings
 from hrp_sim.sensors import CameraSensor
 from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 
@@ -27,10 +27,6 @@ pytestmark = needs_opengl
 BACKGROUND = (20, 40, 60)
 RED, GREEN, BLUE, YELLOW = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0)
 OPTICAL = Pose(R=rpy_matrix(np.pi, 0, 0))
-
-
-def renderer(bodies):
-    return Renderer(bodies, background=tuple(c / 255 for c in BACKGROUND))
 
 
 def camera_world(bodies, poses):
@@ -53,7 +49,8 @@ def camera(bodies, lens, link=0, X_LS=LOOKING_ALONG_X, body="robot"):
         link=link,
         X_LS=X_LS,
         lens=lens,
-        renderer=renderer(bodies),
+        renderer=Renderer(bodies),
+        surroundings=Surroundings(background=tuple(c / 255 for c in BACKGROUND)),
     )
 
 
