@@ -30,7 +30,7 @@ from .runner import OnStep, Runner, StopSignals
 from .schedule import NS_PER_S
 from .sensor_list import device_table, option_text
 from .sensor_options import with_options
-from .sensors import instruments
+from .sensors import Reading, instruments
 from .simulation import Simulation
 from .snapshot import Snapshot
 from .trace import TraceWriter
@@ -247,7 +247,7 @@ def _restore(simulation: Simulation, path: Path) -> None:
 
 
 def _also_trace(on_step: OnStep, trace: TraceWriter, simulation: Simulation) -> OnStep:
-    def both(time_ns: int, readings: Mapping[str, object]) -> None:
+    def both(time_ns: int, readings: Mapping[str, Reading]) -> None:
         on_step(time_ns, readings)
         trace.write(simulation.state)
 
