@@ -75,6 +75,10 @@ _SENSORS = {
         "a force sensor has no joint above it",
         "put it on a link that hangs on another",
     ),
+    "no-encoder": (
+        "a model does not say what encoders its joints have",
+        "write 'encoderPulse' in its joints, the pulses per turn of the motor",
+    ),
     "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
     "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
     "no-renderer": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from math import inf
+from math import inf, pi
 from typing import Any
 
 # What a value may be. A colour is "#rrggbb", so that every value is one word.
@@ -35,19 +35,35 @@ class SensorSettings:
         maximum=1e6,
     )
     angular_velocity_stdev: float = _option(
-        0.0, "White noise of the gyro, per axis and sample [rad/s].", "imu", minimum=0.0
+        0.0,
+        "White noise of the gyro, per axis and sample [rad/s].",
+        "imu",
+        minimum=0.0,
+        maximum=1e6,
     )
     linear_acceleration_stdev: float = _option(
-        0.0, "White noise of the accelerometer, per axis and sample [m/s^2].", "imu", minimum=0.0
+        0.0,
+        "White noise of the accelerometer, per axis and sample [m/s^2].",
+        "imu",
+        minimum=0.0,
+        maximum=1e6,
     )
     orientation_stdev: float = _option(
-        0.0, "White noise of the orientation, about each axis [rad].", "imu", minimum=0.0
+        0.0,
+        "White noise of the orientation, about each axis [rad].",
+        "imu",
+        minimum=0.0,
+        maximum=pi,
     )
     angular_velocity_random_walk: float = _option(
-        0.0, "Random walk of the gyro's bias [rad/s/sqrt(s)].", "imu", minimum=0.0
+        0.0, "Random walk of the gyro's bias [rad/s/sqrt(s)].", "imu", minimum=0.0, maximum=1e6
     )
     linear_acceleration_random_walk: float = _option(
-        0.0, "Random walk of the accelerometer's bias [m/s^2/sqrt(s)].", "imu", minimum=0.0
+        0.0,
+        "Random walk of the accelerometer's bias [m/s^2/sqrt(s)].",
+        "imu",
+        minimum=0.0,
+        maximum=1e6,
     )
     orientation: bool = _option(False, "Whether IMUs tell their orientation in the world.", "imu")
     force_stdev: float = _option(
@@ -67,7 +83,10 @@ class SensorSettings:
         0.0, "Cut-off frequency of the low-pass for wrenches [Hz]; 0 = none.", "force", minimum=0.0
     )
     encoders: bool = _option(
-        False, "Whether joint positions have the resolution of the model's encoders.", "joints"
+        False,
+        "Whether positions of joints are counts of the model's encoders, and velocities "
+        "differences of counts.",
+        "joints",
     )
     error_deviation: float = _option(
         -1.0,
