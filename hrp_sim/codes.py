@@ -85,6 +85,10 @@ _SENSORS = {
         "nothing can draw what cameras see",
         "install an OpenGL with EGL, as Mesa has",
     ),
+    "too-many-lights": (
+        "a world has more lights than are drawn at once",
+        "switch off those that are far from the cameras, or leave them out",
+    ),
     "unusable-device": ("a device has impossible settings", "correct what the message names"),
 }
 _ADVICE = {

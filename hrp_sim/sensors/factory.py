@@ -12,7 +12,7 @@ from hrp_model import Diagnostics, JointType, devices
 from hrp_model.instruments import InertialUnit, inertial_units
 from hrp_model.rigid import Array, frozen_array
 
-from ..render import Pinhole, Renderer, RendererUnavailable
+from ..render import Pinhole, Renderer, RendererUnavailable, Surroundings
 from ..state import SimulatedBody, WorldState
 from .base import Sensor
 from .camera import CameraSensor
@@ -208,6 +208,7 @@ class _Maker:
                     X_LS=device.X_LS,
                     lens=_lens(device),
                     renderer=self.renderer,
+                    surroundings=self._surroundings(device.name),
                     image_type=device.image_type,
                     min_distance=device.min_distance,
                     max_distance=device.max_distance,
@@ -256,6 +257,10 @@ class _Maker:
         what = f"'{JOINT_STATES}' of body '{self.simulated.name}'"
         self.diagnostics.warn("no-encoder", f"{what} stays exact: its model tells of no encoder")
         return None
+
+    def _surroundings(self, camera: str) -> Surroundings:
+        settings = self._settings(camera)
+        return Surroundings(settings.headlight, settings.background_color)
 
     def _settings(self, sensor: str) -> SensorSettings:
         return self.settings_of(self.simulated.name, sensor)

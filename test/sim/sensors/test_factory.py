@@ -151,9 +151,9 @@ def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagno
 
 
 def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
-    sensors_of(diagnostics, gyro("lamp"), devices.Light(name="lamp", link="ARM"))
+    sensors_of(diagnostics, gyro("lamp"), devices.PointLight(name="lamp", link="ARM"))
     assert "'lamp' of body 'r1' cannot be switched" in diagnostics.take("duplicate-sensor").message
-    sensors_of(diagnostics, gyro(), devices.Light(name="lamp", link="ARM"))
+    sensors_of(diagnostics, gyro(), devices.PointLight(name="lamp", link="ARM"))
 
 
 def test_a_camera_has_the_lens_of_its_device(diagnostics):
