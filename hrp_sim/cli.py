@@ -14,6 +14,8 @@ from hrp_model import ModelError
 from .benchmark.names import ALL, SCENE_NAMES
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import ENGINES
+from .sensor_options import parse
+from .sensors.settings import OptionValue
 
 PROBLEM, INTERRUPTED = 1, 130
 
@@ -53,6 +55,13 @@ _time_step = _number(
 )
 
 
+def _sensor_option(text: str) -> tuple[str, OptionValue]:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 class _ListCodes(argparse.Action):
     """Prints what the codes mean, like --help."""
 
@@ -74,13 +83,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
+    sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
+    _add_world(sensors)
     _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
     return parser
 
 
+def _add_world(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
+
+
 def _add_run(run: argparse.ArgumentParser) -> None:
     """Add the options of what is simulated, then those of how it goes and what is kept of it."""
-    run.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
+    _add_world(run)
     run.add_argument(
         "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
     )
@@ -111,6 +126,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=_seed,
         metavar="N",
         help="of the order in which constraints are solved (default: the world's)",
+    )
+    run.add_argument(
+        "--sensor",
+        type=_sensor_option,
+        action="append",
+        default=[],
+        metavar="[NAME.]OPTION=VALUE",
+        help="option of the sensors of this name, as gyro.rate=200, or of all; may be repeated",
     )
     _add_run_course(run)
 
@@ -222,14 +245,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error("--listen needs --ros")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
-    elif options.original and not options.files:
+    elif options.command == "bench" and options.original and not options.files:
         parser.error("--original needs files")
     try:
         if options.command == "bench":
             return _bench(options)
-        from .run import run
+        from .run import list_sensors, run
 
-        return run(options)
+        return run(options) if options.command == "run" else list_sensors(options)
     except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return PROBLEM
