@@ -8,7 +8,7 @@ that is between y = -1 and y = 1: a sphere, or the side of a cylinder or of a co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from hrp_model.geometry import Capsule, Cone, Cylinder, Geometry, Mesh, Shape, S
 from hrp_model.rigid import Array
 
 _SPHERE, _CYLINDER, _CONE = (1.0, 1.0), (0.0, 1.0), (-1.0, 0.0)  # k and w
+
+_EPSILON = float(np.finfo(np.float32).eps)
+# What rounding may do to coordinates in S.
+_BLUR = 1e-3
 
 # ``surfaces`` holds the rows of T_SL, and (k, w, 0, 0); all of them 0 for what is flat.
 VERTEX = """
@@ -69,25 +73,39 @@ float stretch() { return 1.0; }
 """
 
 
-def curved_surfaces(shape: Shape, mesh_G: Mesh) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+def curved_surfaces(
+    shape: Shape, mesh_G: Mesh, mesh_L: Mesh
+) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
     """Return the curved surfaces of a shape, and on which of them each triangle lies.
 
     Args:
         shape: In the frame L of its link.
         mesh_G: Its triangles in its geometry's own frame G.
+        mesh_L: The same in L.
 
     Returns:
         The rows of T_SL, and (k, w, 0, 0), of each surface, shape (surfaces, 4, 4); and for each
-        triangle 0 where it is flat, else the number of its surface, counted from 1.
+        triangle 0 where it is flat, else the number of its surface, counted from 1. So flat, or
+        so far from L that single precision does not tell it from a plane, is flat, too.
     """
     rows: list[Array] = []
     numbers = np.zeros(len(mesh_G.triangles), np.uint32)
-    if np.linalg.det(shape.T_FG[:3, :3]) != 0.0:
-        T_GL = np.linalg.inv(shape.T_FG)
+    with np.errstate(all="ignore"):  # what is not finite is not smaller than ``_BLUR`` either
         for T_SG, quadric, triangles in _parts(shape.geometry, mesh_G):
-            rows.append(np.vstack([(T_SG @ T_GL)[:3], [*quadric, 0.0, 0.0]]))
-            numbers[triangles] = len(rows)
+            T_SL = T_SG[:3] @ _inverse(shape.T_FG)
+            summands = np.abs(T_SL) * [*np.abs(mesh_L.vertices).max(axis=0), 1.0]
+            if summands.max() * _EPSILON < _BLUR:
+                rows.append(np.vstack([T_SL, [*quadric, 0.0, 0.0]]))
+                numbers[triangles] = len(rows)
     return np.array(rows, dtype=np.float32).reshape(-1, 4, 4), numbers
+
+
+def _inverse(T: Array) -> Array:
+    """Return the inverse of an affine map; NaN where there is none."""
+    try:
+        return np.asarray(np.linalg.inv(T))
+    except np.linalg.LinAlgError:
+        return np.full((4, 4), nan)
 
 
 _Part = tuple[Array, tuple[float, float], NDArray[np.bool_]]

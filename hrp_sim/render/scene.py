@@ -165,7 +165,7 @@ class _Builder:
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
         ids = np.zeros((len(mesh.triangles), 3), np.uint32)
         ids[:] = link, self._material(material), 0
-        ids[:, 2] = self._curved(shape, mesh_G)
+        ids[:, 2] = self._curved(shape, mesh_G, mesh)
         vertices, indices = _vertices(mesh, material, ids)
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
         parts = self._parts.setdefault(kind, _Parts())
@@ -193,9 +193,9 @@ class _Builder:
         """Return the table of curved surfaces."""
         return np.concatenate(self._surfaces)
 
-    def _curved(self, shape: Shape, mesh_G: Mesh) -> NDArray[np.uint32]:
+    def _curved(self, shape: Shape, mesh_G: Mesh, mesh_L: Mesh) -> NDArray[np.uint32]:
         """Return the row of the surface that each triangle stands for."""
-        rows, numbers = curved_surfaces(shape, mesh_G)
+        rows, numbers = curved_surfaces(shape, mesh_G, mesh_L)
         before = self._surface_count - 1
         self._surfaces.append(rows)
         self._surface_count += len(rows)

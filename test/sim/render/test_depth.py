@@ -163,6 +163,28 @@ def test_curved_primitives_are_as_deep_as_their_surfaces_whatever_their_corners(
         np.testing.assert_allclose(off(here), 0.0, atol=1e-4 * np.linalg.norm(ray, axis=1).min())
 
 
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        Sphere(1.0),
+        Sphere(0.0),
+        Sphere(1e-300),
+        Cylinder(1.0, 0.0),
+        Cone(1.0, 0.0),
+        Capsule(1.0, 0.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("scale", [(1, 1, 0), (0, 1, 1), (1, 1, 1e-17), (1e-100,) * 3, (1, 1, 1)])
+def test_what_is_as_good_as_flat_has_the_depth_of_what_is_drawn(geometry, scale):
+    T = np.diag([*scale, 1.0])
+    T[:3, 3] = (3.0, 0.0, 0.0)
+    depth = picture(Shape(geometry, T)).depth
+    seen = depth[np.isfinite(depth)]
+    assert np.isposinf(depth[~np.isfinite(depth)]).all()
+    assert ((seen >= 1.99) & (seen <= 4.01)).all()
+
+
 def test_a_floor_beside_a_curved_thing_is_as_deep_as_ever():
     ball = Shape(Sphere(0.3), Pose(p=[3.0, 0, 0]).matrix())
     depth = picture(wall(4.0), ball, wall(5.0)).depth
