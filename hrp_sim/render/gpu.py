@@ -33,13 +33,14 @@ class _Drawable:
     vertices: Any
     indices: Any
 
-    def variant(self, lit: bool, measured: bool) -> Variant:
+    def variant(self, lights: int, spots: int, *, measured: bool) -> Variant:
         """Return what the shaders of its colours, and maybe of its depths, must know."""
         image, curved = self.batch.texture, measured and self.batch.curved
         if image is None:
-            return Variant(lit, curved=curved)
+            return Variant(lights, spots, curved=curved)
         return Variant(
-            lit,
+            lights,
+            spots,
             textured=True,
             grey=image.grey,
             see_through=image.see_through,
@@ -91,16 +92,17 @@ class GpuScene:
         """Return a picture; depths end at the first surface that is opaque enough."""
         target = self._target(lens)
         self._place(X_WC, poses)
-        is_lit = self._set_up(lens, surroundings, switches)
+        counts = self._set_up(lens, surroundings, switches)
         target.clear(surroundings.background, parts)
         if parts.color:
             (target.both if parts.depth else target.color).use()
             for drawable in self._opaque:
                 self._begin(drawable)
-                self._array(drawable, drawable.variant(is_lit, parts.depth)).render()
+                variant = drawable.variant(*counts, measured=parts.depth)
+                self._array(drawable, variant).render()
             if self._transparent:
                 target.color.use()
-                self._draw_transparent(is_lit)
+                self._draw_transparent(*counts)
         if parts.depth:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
@@ -121,24 +123,25 @@ class GpuScene:
             rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
         self._poses.write(self._poses_C)
 
-    def _set_up(self, lens: Pinhole, surroundings: Surroundings, switches: Switches) -> bool:
-        """Hand the shaders what they share; return whether there are lights."""
+    def _set_up(
+        self, lens: Pinhole, surroundings: Surroundings, switches: Switches
+    ) -> tuple[int, int]:
+        """Hand the shaders what they share; return how many lights and how many spots shine."""
         context = self._context
         context.enable_only(moderngl.DEPTH_TEST)
         # The projection turns the image over, and with it the sense of the triangles.
         context.front_face = "cw"
-        lights = lights_on(self.scene.lights, switches, self._poses_C)
+        lights, spots = lights_on(self.scene.lights, switches, self._poses_C)
         view = np.zeros((), VIEW)
         view["projection"] = lens.projection().T  # OpenGL takes matrices by columns
         view["headlight"] = surroundings.headlight
-        view["light_count"] = len(lights)
         view["lights"][: len(lights)] = lights
         self._view.write(view.tobytes())
         self._view.bind_to_uniform_block(0)
         self._poses.use(0)
         self._materials.use(1)
         self._surfaces.use(3)
-        return len(lights) > 0
+        return len(lights), spots
 
     def _begin(self, drawable: _Drawable) -> None:
         if drawable.batch.solid:
@@ -148,7 +151,7 @@ class GpuScene:
         if drawable.texture is not None:
             drawable.texture.use(2)
 
-    def _draw_transparent(self, is_lit: bool) -> None:
+    def _draw_transparent(self, lights: int, spots: int) -> None:
         """Blend shape over shape, the nearer over the farther; none hides another wholly."""
         chunks = [
             (drawable, chunk) for drawable in self._transparent for chunk in drawable.batch.chunks
@@ -163,7 +166,7 @@ class GpuScene:
             drawable, chunk = chunks[index]
             if drawable.texture is not None:
                 drawable.texture.use(2)
-            array = self._array(drawable, drawable.variant(is_lit, measured=False))
+            array = self._array(drawable, drawable.variant(lights, spots, measured=False))
             # What is seen from inside, too, lies behind what is seen from outside.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
