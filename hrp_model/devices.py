@@ -100,6 +100,16 @@ class ImageType(Enum):
     COLOR_POINT_CLOUD = "color_point_cloud"
 
     @property
+    def has_color(self) -> bool:
+        """Whether there are colours among what it delivers."""
+        return "color" in self.value
+
+    @property
+    def has_mono(self) -> bool:
+        """Whether there are grey values among what it delivers."""
+        return "mono" in self.value
+
+    @property
     def has_depth(self) -> bool:
         """Whether the camera measures distances."""
         return "depth" in self.value or "point_cloud" in self.value
@@ -125,6 +135,8 @@ class Camera(Device):
         near_clip, far_clip: Distances along the line of sight, in [m].
         frame_rate: In [Hz].
         min_distance, max_distance: Of the depth it can measure, in [m].
+        detection_rate: Share of the pixels whose depth is measured, 0..1.
+        error_deviation: Standard deviation of distances along the lines of sight, in [m].
     """
 
     image_type: ImageType = ImageType.COLOR
@@ -137,6 +149,8 @@ class Camera(Device):
     frame_rate: float = 30.0
     min_distance: float = 0.0
     max_distance: float = inf
+    detection_rate: float = 1.0
+    error_deviation: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -99,6 +99,8 @@ def _(device: Camera) -> tuple[str, Json]:
         return "Camera", params
     params["min_distance"] = device.min_distance
     params["max_distance"] = limit(device.max_distance)
+    params["detection_rate"] = device.detection_rate
+    params["error_deviation"] = device.error_deviation
     return "RangeCamera", params
 
 

@@ -22,32 +22,41 @@ class InertialUnit:
         device: What it is named after; of a pair the gyro.
         max_angular_velocity: Per axis in [rad/s], shape (3,); None without a gyro.
         max_acceleration: Per axis in [m/s^2], shape (3,); None without an accelerometer.
+        partner: The accelerometer of a pair.
     """
 
     device: Device
     max_angular_velocity: Array | None
     max_acceleration: Array | None
+    partner: Device | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether it is switched on at the start; all of it is, or nothing."""
+        return self.device.on
 
 
 def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
-    """Return the IMUs that are switched on: whole ones, then gyros, then lone accelerometers.
+    """Return the IMUs of a body: whole ones, then gyros, then lone accelerometers.
 
-    A gyro and an accelerometer that share link and pose are one instrument.
+    A gyro and an accelerometer that share link and pose are one instrument, unless only one of
+    them is switched on at the start: an instrument has one switch.
     """
-    on = [device for device in body.devices if device.on]
     units = [
         InertialUnit(imu, imu.max_angular_velocity, imu.max_acceleration)
-        for imu in on
+        for imu in body.devices
         if isinstance(imu, Imu)
     ]
-    accelerometers = [device for device in on if isinstance(device, AccelerationSensor)]
-    for gyro in on:
+    accelerometers = [d for d in body.devices if isinstance(d, AccelerationSensor)]
+    for gyro in body.devices:
         if isinstance(gyro, RateGyroSensor):
-            partner = next((a for a in accelerometers if same_place(a, gyro)), None)
+            partner = next(
+                (a for a in accelerometers if a.on is gyro.on and same_place(a, gyro)), None
+            )
             if partner is not None:
                 accelerometers.remove(partner)
             limit = None if partner is None else partner.max_acceleration
-            units.append(InertialUnit(gyro, gyro.max_angular_velocity, limit))
+            units.append(InertialUnit(gyro, gyro.max_angular_velocity, limit, partner))
     units += [InertialUnit(lone, None, lone.max_acceleration) for lone in accelerometers]
     return tuple(units)
 

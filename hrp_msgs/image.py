@@ -1,17 +1,26 @@
-"""Pixels to sensor_msgs/Image, and lenses to sensor_msgs/CameraInfo (REP 118)."""
+"""Pixels and depths to sensor_msgs/Image, and lenses to sensor_msgs/CameraInfo (REP 118)."""
 
 from __future__ import annotations
 
+import sys
 from array import array
 from math import tan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import CameraInfo, Image
 
-from .basic import header
+from .basic import header, set_header
 
-Pixels = NDArray[np.uint8]
+AnyPixels = NDArray[Any]
+
+# By the type of an array and its axes.
+_ENCODINGS = {
+    (np.dtype(np.uint8), 3): "rgb8",
+    (np.dtype(np.uint8), 2): "mono8",
+    (np.dtype(np.float32), 2): "32FC1",
+}
 
 
 class ImageBuffer:
@@ -22,29 +31,33 @@ class ImageBuffer:
     """
 
     def __init__(self) -> None:
-        self._msg = Image(encoding="rgb8", is_bigendian=0)
-        self._pixels: Pixels = np.empty((0, 0, 3), np.uint8)
+        self._msg = Image(is_bigendian=sys.byteorder == "big")
+        self._pixels: AnyPixels = np.empty(0)
 
-    def image(self, time_ns: int, frame_id: str, pixels: Pixels) -> Image:
-        """Return an rgb8 Image; it is valid until the next call.
+    def image(self, time_ns: int, frame_id: str, pixels: AnyPixels) -> Image:
+        """Return an Image; it is valid until the next call.
 
         Args:
             time_ns: Simulation time of the exposure, in [ns].
             frame_id: Name of the optical frame: x right, y down, z forward.
-            pixels: RGB, shape (height, width, 3), row 0 on top.
+            pixels: Row 0 on top. RGB as uint8, shape (height, width, 3), becomes "rgb8"; grey
+                values as uint8, shape (height, width), "mono8"; depths in [m] as float32,
+                shape (height, width), "32FC1".
         """
-        if pixels.shape != self._pixels.shape:
-            self._resize(pixels.shape)
+        if (pixels.shape, pixels.dtype) != (self._pixels.shape, self._pixels.dtype):
+            self._resize(pixels)
         self._pixels[:] = pixels
-        self._msg.header = header(time_ns, frame_id)
+        set_header(self._msg.header, time_ns, frame_id)
         return self._msg
 
-    def _resize(self, shape: tuple[int, ...]) -> None:
-        height, width, channels = shape
-        self._msg.height, self._msg.width, self._msg.step = height, width, width * channels
-        self._msg.data = array("B", bytes(height * width * channels))
+    def _resize(self, like: AnyPixels) -> None:
+        msg = self._msg
+        msg.encoding = _ENCODINGS[like.dtype, like.ndim]
+        msg.height, msg.width = like.shape[:2]
+        msg.step = like[:1].nbytes
+        msg.data = array("B", bytes(like.nbytes))
         # Assigning may copy, so that only what the message holds now is its memory.
-        self._pixels = np.frombuffer(self._msg.data, np.uint8).reshape(shape)
+        self._pixels = np.frombuffer(msg.data, like.dtype).reshape(like.shape)
 
 
 def camera_info(

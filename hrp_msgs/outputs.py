@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
+from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, PointCloud2
 
 from . import names, qos
-from .image import ImageBuffer, camera_info
+from .image import AnyPixels, ImageBuffer, camera_info
 from .imu import imu
 from .joint_state import joint_state
 from .laser_scan import laser_scan
 from .odometry import odometry
+from .point_cloud import PointCloudBuffer
 from .tf import tf_message, transform
 from .topic import Topic
 from .wrench import wrench
@@ -53,7 +55,17 @@ JOINTS = Route(
 IMU = Route(
     Imu,
     lambda token, alone: names.imu_topic(token, only_one=alone),
-    lambda r, frame, m: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration, m),
+    lambda r, frame, m: imu(
+        r.time_ns,
+        frame,
+        r.angular_velocity,
+        r.linear_acceleration,
+        r.orientation,
+        angular_velocity_stdev=r.angular_velocity_stdev,
+        linear_acceleration_stdev=r.linear_acceleration_stdev,
+        orientation_stdev=r.orientation_stdev,
+        into=m,
+    ),
 )
 WRENCH = Route(
     WrenchStamped,
@@ -108,22 +120,72 @@ class OdometryOutput:
             self._tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
 
 
-class CameraOutput:
-    """The topics of one camera: image and camera_info, with one stamp."""
+class _ImageTopics:
+    """An image and the camera_info beside it."""
 
-    def __init__(self, node: Node, topics: tuple[str, str], frame: str) -> None:
-        kinds = zip((Image, CameraInfo), topics, strict=True)
-        self.topics = [Topic(node, message, topic, qos.SENSOR) for message, topic in kinds]
+    def __init__(self, node: Node, image: str, info: str) -> None:
+        self.image = Topic(node, Image, image, qos.SENSOR)
+        self.info = Topic(node, CameraInfo, info, qos.SENSOR)
         self._buffer = ImageBuffer()
+
+    def publish(self, time_ns: int, frame: str, pixels: AnyPixels | None, lens: Any) -> None:
+        if pixels is not None and self.image.has_listener():
+            self.image.publish(self._buffer.image(time_ns, frame, pixels))
+        if self.info.has_listener():
+            size = lens.width, lens.height
+            self.info.publish(camera_info(time_ns, frame, *size, lens.field_of_view))
+
+
+class CameraOutput:
+    """The topics of one camera. What comes of one exposure has one stamp.
+
+    Args:
+        node: Publishes.
+        frame: Name of the optical frame: x right, y down, z forward.
+        image_topics: Of image and camera_info; empty for a camera that sees depths alone.
+        depth_topics: Of depth image, camera_info and points; empty for one that sees none.
+    """
+
+    def __init__(
+        self, node: Node, frame: str, image_topics: Sequence[str], depth_topics: Sequence[str]
+    ) -> None:
         self._frame = frame
+        self._images = _ImageTopics(node, *image_topics) if image_topics else None
+        self._depths: _ImageTopics | None = None
+        self._points: Topic | None = None
+        if depth_topics:
+            *images, points = depth_topics
+            self._depths = _ImageTopics(node, *images)
+            self._points = Topic(node, PointCloud2, points, qos.SENSOR)
+        both = (self._images, self._depths)
+        self.topics = [t for pair in both if pair is not None for t in (pair.image, pair.info)]
+        self.topics += [] if self._points is None else [self._points]
+        self._clouds = PointCloudBuffer()
 
     def is_wanted(self) -> bool:
         """Tell whether the camera should take pictures."""
         return any(topic.has_listener() for topic in self.topics)
 
+    def wanted_parts(self) -> tuple[bool, bool]:
+        """Tell whether somebody wants to see colours or grey values, and whether depths."""
+        points = self._points is not None and self._points.has_listener()
+        images, depths = (
+            pair is not None and (points or pair.image.has_listener())
+            for pair in (self._images, self._depths)
+        )
+        return images, depths
+
     def publish(self, r: Any) -> None:
-        """Publish a picture."""
-        image, info = self.topics
-        image.publish(self._buffer.image(r.time_ns, self._frame, r.pixels))
-        height, width = r.pixels.shape[:2]
-        info.publish(camera_info(r.time_ns, self._frame, width, height, r.field_of_view))
+        """Publish those messages of a picture that somebody listens to."""
+        pixels = r.mono if r.color is None else r.color
+        if self._images is not None:
+            self._images.publish(r.time_ns, self._frame, pixels, r.lens)
+        if self._depths is not None:
+            self._depths.publish(r.time_ns, self._frame, r.depth, r.lens)
+        if self._points is None or r.depth is None or not self._points.has_listener():
+            return
+        if pixels is None and self._images is not None:
+            return  # who listens came when the picture was drawn already; the next has colours
+        if pixels is not None and pixels.ndim == 2:
+            pixels = np.broadcast_to(pixels[..., np.newaxis], (*pixels.shape, 3))
+        self._points.publish(self._clouds.cloud(r.time_ns, self._frame, r.points(), pixels))

@@ -1,43 +1,56 @@
-"""Develops camera exposures in a thread of its own, so that physics never waits."""
+"""Develops pictures in a thread of its own, so that physics never waits."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from .render import RendererUnavailable
-from .sensors import CameraSensor, Exposure, ImageReading
+from .sensors import ImageReading
 
 _log = logging.getLogger("hrp_sim")
+
+# Draws an exposure; raises RendererUnavailable.
+Develop = Callable[[], ImageReading]
 
 
 class Darkroom:
     """A thread that renders. Of each camera only the newest exposure waits.
 
+    The images of a camera come in the order of their exposures. What is handed in, dropped
+    and closed is so by one thread, that of the physics.
+
     Args:
-        cameras: By the names under which their exposures will come.
-        on_image: Called in that thread with a camera's name and each of its images, in order.
+        on_image: Called in the darkroom's thread with a camera's name and each of its images.
     """
 
-    def __init__(
-        self,
-        cameras: Mapping[str, CameraSensor],
-        on_image: Callable[[str, ImageReading], None],
-    ) -> None:
-        self._cameras = dict(cameras)
+    def __init__(self, on_image: Callable[[str, ImageReading], None]) -> None:
         self._on_image = on_image
-        self._waiting: dict[str, Exposure] = {}
+        self._waiting: dict[str, Develop] = {}
+        self._generation = 0  # of what is drawn; an image of an earlier one is dropped
         self._closing = False
         self._changed = threading.Condition()
+        self._handing_out = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="darkroom", daemon=True)
         self._thread.start()
 
-    def submit(self, name: str, exposure: Exposure) -> None:
+    def submit(self, camera: str, develop: Develop) -> None:
         """Hand over an exposure. One of the same camera that still waits is dropped."""
         with self._changed:
-            self._waiting[name] = exposure
+            self._waiting[camera] = develop
             self._changed.notify()
+
+    def clear(self) -> None:
+        """Drop all that was handed over: afterwards no image comes of it, not even the one in hand.
+
+        For when time begins anew.
+        """
+        with self._changed:
+            self._waiting.clear()
+            self._generation += 1
+        with self._handing_out:
+            pass  # one that was on its way out has arrived now
 
     def close(self) -> None:
         """Finish the image in hand and end the thread; what still waits is dropped."""
@@ -52,11 +65,14 @@ class Darkroom:
                 self._changed.wait_for(lambda: self._waiting or self._closing)
                 if self._closing:
                     return
-                name = next(iter(self._waiting))
-                exposure = self._waiting.pop(name)
+                camera = next(iter(self._waiting))
+                develop = self._waiting.pop(camera)
+                generation = self._generation
             try:
-                image = self._cameras[name].develop(exposure)
+                image = develop()
             except RendererUnavailable as error:
                 _log.error("there will be no images: %s", error)
                 return
-            self._on_image(name, image)
+            with self._handing_out:
+                if generation == self._generation:
+                    self._on_image(camera, image)

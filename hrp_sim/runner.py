@@ -56,6 +56,7 @@ class Runner:
         simulation: What is stepped.
         measured_factor: Simulated per real second over the last ``WINDOW``; 0 before its end.
         error: Why the physics failed and the world stands still, or None.
+        on_reset: Called after a reset, in the thread that runs.
         paused: Whether ``pause`` was called, and ``resume`` not since.
         stopped: Whether ``stop`` was called.
     """
@@ -72,6 +73,7 @@ class Runner:
         self.simulation = simulation
         self.measured_factor = 0.0
         self.error: PhysicsError | None = None
+        self.on_reset: Callable[[], None] = lambda: None
         self.paused = False
         # No threading.Event: its lock might be held by the very code that a signal interrupts.
         self.stopped = False
@@ -178,6 +180,7 @@ class Runner:
     def _reset(self) -> None:
         self.simulation.reset()
         self.error = None
+        self.on_reset()
 
     def _do_calls(self) -> None:
         while self._calls:

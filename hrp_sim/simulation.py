@@ -19,11 +19,11 @@ from .ode import OdeEngine
 from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
 from .schedule import NS_PER_S
-from .sensors import CameraSensor, Sensor, make_sensors
+from .sensors import CameraSensor, Sensor, instruments, make_sensors
 from .sensors.settings import OptionValue, SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
-from .watch import Watch
+from .watch import Light, Watch
 
 # Commands that wait for a step; of a world that stands still only the newest are kept.
 MAX_COMMANDS = 1000
@@ -32,7 +32,8 @@ MAX_COMMANDS = 1000
 class Simulation:
     """A world that runs: its physics, the controllers that drive it, the sensors that watch it.
 
-    One thread steps it and changes what is in it; ``command`` and ``push`` are for all.
+    One thread steps it, changes what is in it and switches it; ``command`` and ``push`` are
+    for all.
 
     Args:
         world: What is in it; see ``load_world``.
@@ -43,7 +44,10 @@ class Simulation:
 
     Attributes:
         engine: The physics.
-        wanted: Asked with a sensor's name before it is read when due; False saves the work.
+        wanted: Asked with a sensor's name before it is read when due, and before it looks at a
+            step; False saves the work.
+        switched: Called with the name of a sensor or light and whether it is on now, whenever
+            that has changed.
 
     Raises:
         PhysicsError: The engine cannot take a body; the message names body and link.
@@ -59,6 +63,7 @@ class Simulation:
     ) -> None:
         self.engine: Engine = OdeEngine(world.physics) if engine is None else engine
         self.wanted: Callable[[str], bool] = lambda _name: True
+        self.switched: Callable[[str, bool], None] = lambda _name, _on: None
         self._defer_images = defer_images
         self._commands: deque[tuple[str, JointCommand]] = deque(maxlen=MAX_COMMANDS)
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
@@ -67,7 +72,7 @@ class Simulation:
         self._placements: dict[str, Placement] = {}
         self._controllers: dict[str, BodyController] = {}
         self._pushes = Pushes()
-        self._watch = Watch()
+        self._watch = Watch(lambda name, on: self.switched(name, on))
         self._renderer = Renderer({})
         for entry in world.bodies:
             self._put(entry)
@@ -92,6 +97,30 @@ class Simulation:
         where several bodies have sensors of that name.
         """
         return self._watch.sensors
+
+    @property
+    def lights(self) -> Mapping[str, Light]:
+        """Every light by its name, which it has as sensors have theirs."""
+        return self._watch.lights
+
+    def is_enabled(self, name: str) -> bool:
+        """Tell whether a sensor or light is on.
+
+        Raises:
+            KeyError: There is none of this name; the message lists those there are.
+        """
+        return self._watch.is_on(name)
+
+    def set_enabled(self, name: str, on: bool) -> None:
+        """Switch a sensor or light from now on, and until a reset.
+
+        A sensor that is off is never read. When it goes on again it remembers nothing, and its
+        samples fall on the same times as if it had never been off.
+
+        Raises:
+            KeyError: There is none of this name; the message lists those there are.
+        """
+        self._watch.switch(name, on, self.state.time_ns)
 
     def is_fixed(self, body: str) -> bool:
         """Tell whether the root of a body is fixed to the world."""
@@ -187,7 +216,7 @@ class Simulation:
         self._commands.append((body, command))
 
     def reset(self) -> None:
-        """Go back to the start, at time zero."""
+        """Go back to the start, at time zero, when everything is on or off as its model says."""
         self._commands.clear()
         self._pushes.clear()
         self.engine.reset()
@@ -241,9 +270,7 @@ class Simulation:
         self._commands.clear()
         for name, controller in self._controllers.items():
             controller.restore({k: own[f"{name}/{k}"] for k in ("target", "approaching")})
-        now_ns = self.state.time_ns
-        origins = {name: min(int(own[f"{name}/origin_ns"]), now_ns) for name in self.bodies}
-        self._watch.restore(origins, now_ns)
+        self._watch.restore(own, self.state.time_ns)
 
     def state_hash(self) -> str:
         """Return the SHA-256 of time and every body's motion: equal for equal runs."""
@@ -262,6 +289,9 @@ class Simulation:
     def _read(self) -> dict[str, object]:
         state = self.engine.state
         readings: dict[str, object] = {}
+        for name, observer in self._watch.observers:
+            if self.wanted(name):
+                observer.observe(state)
         for name, sensor in self._watch.due(state.time_ns):
             if not self.wanted(name):
                 continue
@@ -307,7 +337,13 @@ class Simulation:
             settings_of=self._settings_of,
             seed=self.engine.settings.seed,
         )
-        self._watch.add(sensors, state.time_ns)
+        on: dict[str, dict[str, bool]] = {}
+        lights: list[Light] = []
+        for name, simulated in new.bodies.items():
+            found = instruments(simulated.body).values()
+            on[name] = {instrument.name: instrument.on for instrument in found}
+            lights += [Light(name, i.name) for i in found if i.kind == "light"]
+        self._watch.add(sensors, lights, on, state.time_ns)
 
     def _settings_of(self, body: str, sensor: str) -> SensorSettings:
         own = self._sensor_options[body].get(sensor, {})
@@ -323,10 +359,8 @@ class Simulation:
                 self._controllers[name].command(command)
 
     def _save_own(self) -> dict[str, AnyArray]:
-        """Return what drives the bodies, and since when their sensors are read."""
-        arrays: dict[str, AnyArray] = {}
-        for name in self.bodies:
-            arrays[f"{name}/origin_ns"] = np.array(self._watch.origin(name), dtype=np.int64)
+        """Return what drives the bodies, and how their sensors and lights are."""
+        arrays = self._watch.save()
         for name, controller in self._controllers.items():
             arrays |= {f"{name}/{key}": array for key, array in controller.save().items()}
         return arrays

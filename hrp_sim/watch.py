@@ -1,54 +1,120 @@
-"""The sensors of a world by name, and when each is due."""
+"""The sensors and lights of a world by name: which are on, and when each sensor is due."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
+
+from .engine import AnyArray
 from .schedule import SampleClock
-from .sensors import Sensor
+from .sensors import Observer, Remembering, Sensor
 
 NEVER_NS = 2**63
 
 
-class Watch:
-    """Sensors that come and go with their bodies.
+@dataclass(frozen=True, slots=True)
+class Light:
+    """A light that can be switched.
 
-    The samples of a body's sensors are counted from the moment when it appeared. A sensor
-    keeps its name as long as it is there.
+    Attributes:
+        body: Name of the body in the world that carries it.
+        name: Name of the device in the model.
+    """
+
+    body: str
+    name: str
+
+
+_S = TypeVar("_S", bound=Sensor | Light)
+
+
+class Watch:
+    """Sensors and lights that come and go with their bodies.
+
+    The samples of a body's sensors are counted from the moment when it appeared, whether
+    they are on or off. What has a name keeps it as long as it is there.
+
+    Args:
+        switched: Called with a name and whether it is on now, whenever that has changed.
 
     Attributes:
         sensors: By name; never changed, but replaced, so that any thread may walk through it.
+        lights: Likewise.
+        observers: Those of the sensors that are on and look at every step, with their names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, switched: Callable[[str, bool], None]) -> None:
         self.sensors: Mapping[str, Sensor] = {}
+        self.lights: Mapping[str, Light] = {}
+        self.observers: Sequence[tuple[str, Observer]] = ()
+        self._switched = switched
+        # Of each body: what of it is on, by its name in the model; now, and at the start.
+        self._on: dict[str, dict[str, bool]] = {}
+        self._on_at_start: dict[str, Mapping[str, bool]] = {}
         self._origins: dict[str, int] = {}
         self._schedule: list[tuple[SampleClock, list[tuple[str, Sensor]]]] = []
         self._next_ns = NEVER_NS  # when the first of them is due
 
-    def add(self, sensors: Sequence[Sensor], time_ns: int) -> None:
-        """Add all sensors of some bodies that appear now.
+    def add(
+        self,
+        sensors: Sequence[Sensor],
+        lights: Sequence[Light],
+        on: Mapping[str, Mapping[str, bool]],
+        time_ns: int,
+    ) -> None:
+        """Add all sensors and lights of some bodies that appear now.
 
         Each has the name of its device, or where that is taken, or twice among the new ones,
-        with the body's name and a slash in front.
+        with the body's name and a slash in front. Sensors come first.
+
+        Args:
+            sensors: Of the new bodies.
+            lights: Of the new bodies.
+            on: For each new body: whether what it has is on at the start, by name in the model.
+            time_ns: Simulation time, in [ns].
         """
-        often = Counter(sensor.name for sensor in sensors)
-        by_name = dict(self.sensors)
-        for sensor in sensors:
-            name = sensor.name if often[sensor.name] == 1 else f"{sensor.body}/{sensor.name}"
-            while name in by_name:
-                name = f"{sensor.body}/{name}"
-            by_name[name] = sensor
-            self._origins[sensor.body] = time_ns
-        self.sensors = by_name
+        self.sensors = {**self.sensors, **_named(sensors, self._devices)}
+        self.lights = {**self.lights, **_named(lights, self._devices)}
+        for body, states in on.items():
+            self._on[body], self._on_at_start[body] = dict(states), states
+            self._origins[body] = time_ns
         self._wind(time_ns)
 
     def remove(self, body: str, time_ns: int) -> None:
-        """Forget the sensors of a body."""
+        """Forget the sensors and lights of a body."""
         self.sensors = {name: s for name, s in self.sensors.items() if s.body != body}
-        self._origins.pop(body, None)
+        self.lights = {name: s for name, s in self.lights.items() if s.body != body}
+        del self._on[body], self._on_at_start[body], self._origins[body]
         self._wind(time_ns)
+
+    def is_on(self, name: str) -> bool:
+        """Tell whether a sensor or light is on.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        if (device := self._devices.get(name)) is None:
+            raise KeyError(f"no sensor or light '{name}'; there is {', '.join(self._devices)}")
+        return self._on[device.body][device.name]
+
+    def switch(self, name: str, on: bool, time_ns: int) -> None:
+        """Switch a sensor or light; a sensor that goes on begins anew.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        if self.is_on(name) is on:
+            return
+        device = self._devices[name]
+        if on and isinstance(device, Remembering):
+            device.forget()
+        self._on[device.body][device.name] = on
+        self._wind(time_ns)
+        self._switched(name, on)
 
     def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
         """Return the sensors that are due now, with their names; each of them waits anew."""
@@ -61,23 +127,65 @@ class Watch:
         return found
 
     def reset(self) -> None:
-        """Go back to time zero, when all bodies that are there appear."""
-        self.restore(dict.fromkeys(self._origins, 0), 0)
+        """Go back to time zero, when all bodies that are there appear, as their models say."""
+        for sensor in self.sensors.values():
+            if isinstance(sensor, Remembering):
+                sensor.forget()
+        self._origins = dict.fromkeys(self._origins, 0)
+        self._set_all({body: dict(states) for body, states in self._on_at_start.items()}, 0)
 
-    def origin(self, body: str) -> int:
-        """Return when a body's sensors appeared, in [ns]; zero for one that has none."""
-        return self._origins.get(body, 0)
+    def save(self) -> dict[str, AnyArray]:
+        """Return what is to be known to go on, as copies.
 
-    def restore(self, origins: Mapping[str, int], time_ns: int) -> None:
-        """Go to a time, the bodies having appeared when they are said to, in [ns]."""
-        self._origins = {body: origins[body] for body in self._origins}
+        Of each body, as "BODY/...": ``origin_ns``, when it appeared; ``on``, 1 for what is on,
+        in the order of ``instruments``; and ``memory/SENSOR/...``.
+        """
+        arrays: dict[str, AnyArray] = {}
+        for body, states in self._on.items():
+            arrays[f"{body}/origin_ns"] = np.array(self._origins[body], dtype=np.int64)
+            arrays[f"{body}/on"] = np.array(list(states.values()), dtype=np.int32)
+        return arrays | {name: array.copy() for name, array in self._memories().items()}
+
+    def restore(self, arrays: Mapping[str, AnyArray], time_ns: int) -> None:
+        """Go to a time and to what was saved; shapes and types are those of ``save``."""
+        for name, array in self._memories().items():
+            array[...] = arrays[name]
+        states: dict[str, dict[str, bool]] = {}
+        for body, names in self._on.items():
+            self._origins[body] = min(int(arrays[f"{body}/origin_ns"]), time_ns)
+            on = (arrays[f"{body}/on"] != 0).tolist()
+            states[body] = dict(zip(names, on, strict=True))
+        self._set_all(states, time_ns)
+
+    @property
+    def _devices(self) -> Mapping[str, Sensor | Light]:
+        return {**self.sensors, **self.lights}
+
+    def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
+        before, self._on = self._on, states
         self._wind(time_ns)
+        for name, device in self._devices.items():
+            if (on := states[device.body][device.name]) is not before[device.body][device.name]:
+                self._switched(name, on)
+
+    def _memories(self) -> dict[str, AnyArray]:
+        """Return what the sensors remember, as live arrays."""
+        return {
+            f"{sensor.body}/memory/{sensor.name}/{key}": array
+            for sensor in self.sensors.values()
+            if isinstance(sensor, Remembering)
+            for key, array in sensor.memory.items()
+        }
 
     def _wind(self, time_ns: int) -> None:
-        """Make the clocks, one for the sensors that are always due together."""
+        """Make the clocks, one for the sensors that are always due together, without the rest.
+
+        A clock that is made anew falls due at the same times as before.
+        """
         self._schedule = []
         together: dict[tuple[float, int], list[tuple[str, Sensor]]] = {}
-        for name, sensor in self.sensors.items():
+        enabled = [(name, s) for name, s in self.sensors.items() if self._on[s.body][s.name]]
+        for name, sensor in enabled:
             key = sensor.rate_hz, self._origins[sensor.body]
             if key not in together:
                 together[key] = []
@@ -85,7 +193,19 @@ class Watch:
                 clock.wait(time_ns)
                 self._schedule.append((clock, together[key]))
             together[key].append((name, sensor))
+        self.observers = [(k, s) for k, s in enabled if isinstance(s, Observer) and s.observes]
         self._find_next()
 
     def _find_next(self) -> None:
         self._next_ns = min((clock.due_ns for clock, _ in self._schedule), default=NEVER_NS)
+
+
+def _named(new: Sequence[_S], taken: Mapping[str, object]) -> dict[str, _S]:
+    often = Counter(device.name for device in new)
+    by_name: dict[str, _S] = {}
+    for device in new:
+        name = device.name if often[device.name] == 1 else f"{device.body}/{device.name}"
+        while name in taken or name in by_name:
+            name = f"{device.body}/{name}"
+        by_name[name] = device
+    return by_name

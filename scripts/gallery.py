@@ -29,7 +29,7 @@ from hrp_model import Body, BodyState, Diagnostics, Pose, load_body  # noqa: E40
 from hrp_model.geometry import Shape  # noqa: E402
 from hrp_model.tessellate import shape_mesh  # noqa: E402
 from hrp_model.urdf.convert import convert  # noqa: E402
-from hrp_sim.render import LinkPoses, Pinhole, Renderer  # noqa: E402
+from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer  # noqa: E402
 
 SIZE = 400, 400
 FIELD_OF_VIEW = radians(30.0)
@@ -84,7 +84,8 @@ def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
     state = BodyState(body)
     lens, X_WC = _camera(body, state, (2 * size[0], 2 * size[1]))
     renderer = Renderer({"robot": _with_urdf_looks(body)}, SKY)
-    own = renderer.render(lens, X_WC, {"robot": LinkPoses(state.p, state.R)})
+    poses = {"robot": LinkPoses(state.p, state.R)}
+    own = renderer.render(lens, X_WC, poses, parts=Parts(color=True, depth=False)).color
     with tempfile.TemporaryDirectory() as scratch:
         conversion = convert(body, Path(scratch) / "meshes", diagnostics=silent)
         urdf = Path(scratch) / "robot.urdf"

@@ -60,9 +60,8 @@ _OPTICAL_FRAMES: dict[str, Array] = {
 # Noise, blur and distortion that plugins of the simulator add to the image.
 _OF_CAMERA_PLUGINS = words(
     """
-    detection_rate detectionRate error_deviation errorDeviation apply_camera_effect hsv rgb
-    std_dev salt_amount salt_chance pepper_amount pepper_chance coef_b coef_d mosaic_chance
-    kernel
+    apply_camera_effect hsv rgb std_dev salt_amount salt_chance pepper_amount pepper_chance
+    coef_b coef_d mosaic_chance kernel
     """
 )
 
@@ -169,6 +168,7 @@ def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         frame_rate=mapping.number("frame_rate", "frameRate", default=30.0),
         min_distance=mapping.number("min_distance", "minDistance", default=nearest),
         max_distance=mapping.number("max_distance", "maxDistance", default=farthest),
+        **_flaws(mapping),
     )
 
 
@@ -190,9 +190,16 @@ def _range_sensor(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         min_distance=mapping.number("min_distance", "minDistance", default=0.1),
         max_distance=mapping.number("max_distance", "maxDistance", default=10.0),
         scan_rate=mapping.number("scan_rate", "scanRate", default=frame_rate),
-        detection_rate=mapping.number("detection_rate", "detectionRate", default=1.0),
-        error_deviation=mapping.number("error_deviation", "errorDeviation", default=0.0),
+        **_flaws(mapping),
     )
+
+
+def _flaws(mapping: Mapping) -> dict[str, float]:
+    """Return what keeps a device that measures distances from being ideal."""
+    return {
+        "detection_rate": mapping.number("detection_rate", "detectionRate", default=1.0),
+        "error_deviation": mapping.number("error_deviation", "errorDeviation", default=0.0),
+    }
 
 
 def _sweep(

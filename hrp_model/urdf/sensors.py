@@ -27,7 +27,7 @@ class Sensors:
     @cached_property
     def imus(self) -> tuple[InertialUnit, ...]:
         """IMUs; a gyro and an accelerometer in one place are one."""
-        return inertial_units(self.body)
+        return tuple(unit for unit in inertial_units(self.body) if unit.on)
 
     @cached_property
     def force(self) -> tuple[ForceSensor, ...]:

@@ -102,6 +102,7 @@ def _camera(camera: Camera) -> Iterator[Problem]:
         yield "sensor-distance", f"clip distances of {nearest}; it would see nothing"
     if camera.image_type.has_depth:
         yield from _distances(camera.min_distance, camera.max_distance)
+        yield from _flaws(camera.detection_rate, camera.error_deviation)
 
 
 def _range_sensor(sensor: RangeSensor) -> Iterator[Problem]:
@@ -117,10 +118,14 @@ def _range_sensor(sensor: RangeSensor) -> Iterator[Problem]:
             yield "scan-range", f"a {what} range of {_angle(extent)}"
         elif extent > 0.0 and not 0.0 < step <= extent * (1.0 + _ROUNDING):
             yield "scan-step", f"a {what} step of {_angle(step)} in a range of {_angle(extent)}"
-    if not 0.0 <= sensor.detection_rate <= 1.0:
-        yield "detection-rate", f"a detection rate of {sensor.detection_rate:g}, not in 0..1"
-    if sensor.error_deviation < 0.0:
-        yield "sensor-limit", f"a standard deviation of {sensor.error_deviation:g} m"
+    yield from _flaws(sensor.detection_rate, sensor.error_deviation)
+
+
+def _flaws(detection_rate: float, error_deviation: float) -> Iterator[Problem]:
+    if not 0.0 <= detection_rate <= 1.0:
+        yield "detection-rate", f"a detection rate of {detection_rate:g}, not in 0..1"
+    if error_deviation < 0.0:
+        yield "sensor-limit", f"a standard deviation of {error_deviation:g} m"
 
 
 def _light(light: Light) -> Iterator[Problem]:

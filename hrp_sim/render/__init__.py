@@ -5,6 +5,16 @@ No display is needed. It knows models and poses, and neither sensors nor physics
 
 from .context import RendererUnavailable
 from .renderer import Renderer
-from .view import LinkPoses, Pinhole
+from .view import ALL_PARTS, Depths, LinkPoses, Parts, Picture, Pinhole, Pixels
 
-__all__ = ["LinkPoses", "Pinhole", "Renderer", "RendererUnavailable"]
+__all__ = [
+    "ALL_PARTS",
+    "Depths",
+    "LinkPoses",
+    "Parts",
+    "Picture",
+    "Pinhole",
+    "Pixels",
+    "Renderer",
+    "RendererUnavailable",
+]

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose
 
+from . import depth
 from .scene import VERTEX, Batch, Scene
 from .shaders import FRAGMENT
 from .shaders import VERTEX as VERTEX_SHADER
+from .target import Target
 from .textures import TextureImage
-from .view import BodyPoses, Pinhole, Pixels
+from .view import BodyPoses, Parts, Picture, Pinhole
 
 # The formats of VERTEX, for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 2u4"
@@ -23,12 +25,12 @@ _FORMAT = "3f4 3f4 3f4 2f4 2u4"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawable:
-    """A batch in the memory of the context."""
+    """A batch in the memory of the context, with the programs of its colours and depths."""
 
     batch: Batch
     texture: Any
-    program: Any
-    vertex_array: Any
+    colors: Any
+    depths: Any
 
 
 class GpuScene:
@@ -45,29 +47,35 @@ class GpuScene:
         self.scene = scene
         self._background = background
         self._programs: dict[tuple[bool, bool], Any] = {}
+        self._depth_programs: dict[tuple[bool, bool], Any] = {}
         self._textures: dict[int, Any] = {}
-        self._targets: dict[tuple[int, int], Any] = {}
+        self._targets: dict[tuple[int, int], Target] = {}
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
         self._poses = self._table(self._poses_C)
         self._materials = self._table(scene.materials)
-        drawables = [self._drawable(batch) for batch in scene.batches]
-        self._opaque = [d for d in drawables if not d.batch.transparent]
-        self._transparent = [d for d in drawables if d.batch.transparent]
+        self._drawables = [self._drawable(batch) for batch in scene.batches]
+        self._opaque = [d for d in self._drawables if not d.batch.transparent]
+        self._transparent = [d for d in self._drawables if d.batch.transparent]
 
-    def draw(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses) -> Pixels:
-        """Return a picture, shape (height, width, 3), row 0 on top."""
+    def draw(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, parts: Parts) -> Picture:
+        """Return a picture; depths end at the first surface that is opaque enough."""
         target = self._target(lens)
-        target.use()
         self._set_up(lens, X_WC, poses)
-        target.clear(*self._background, 1.0, depth=1.0)
-        for drawable in self._opaque:
-            self._begin(drawable)
-            drawable.vertex_array.render(moderngl.TRIANGLES)
-        if self._transparent:
-            self._draw_transparent()
-        pixels = np.empty((lens.height, lens.width, 3), np.uint8)
-        target.read_into(pixels, components=3, alignment=1)
-        return pixels
+        target.clear(self._background, parts)
+        if parts.color:
+            (target.both if parts.depth else target.color).use()
+            for drawable in self._opaque:
+                self._begin(drawable)
+                drawable.colors.render(moderngl.TRIANGLES)
+            if self._transparent:
+                target.color.use()
+                self._draw_transparent()
+        if parts.depth:
+            target.depth.use()
+            for drawable in self._transparent if parts.color else self._drawables:
+                self._begin(drawable)
+                drawable.depths.render(moderngl.TRIANGLES)
+        return target.read(parts)
 
     def _set_up(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses) -> None:
         context = self._context
@@ -88,7 +96,7 @@ class GpuScene:
         self._materials.use(1)
         # OpenGL takes matrices by columns.
         projection = lens.projection().T.astype("f4").tobytes()
-        for program in self._programs.values():
+        for program in (*self._programs.values(), *self._depth_programs.values()):
             program["projection"].write(projection)
 
     def _begin(self, drawable: _Drawable) -> None:
@@ -113,15 +121,14 @@ class GpuScene:
         context.fbo.depth_mask = False
         for _, drawable, first, count in by_distance:
             self._begin(drawable)
-            drawable.vertex_array.render(moderngl.TRIANGLES, vertices=count, first=first)
+            drawable.colors.render(moderngl.TRIANGLES, vertices=count, first=first)
         context.fbo.depth_mask = True
+        context.disable(moderngl.BLEND)
 
-    def _target(self, lens: Pinhole) -> Any:
+    def _target(self, lens: Pinhole) -> Target:
         size = lens.width, lens.height
         if size not in self._targets:
-            self._targets[size] = self._context.framebuffer(
-                self._context.renderbuffer(size, 3), self._context.depth_renderbuffer(size)
-            )
+            self._targets[size] = Target(self._context, size)
         return self._targets[size]
 
     def _table(self, rows: NDArray[np.float32]) -> Any:
@@ -132,18 +139,24 @@ class GpuScene:
         return table
 
     def _drawable(self, batch: Batch) -> _Drawable:
-        program = self._program(batch.texture)
+        vertices = self._context.buffer(batch.vertices.tobytes())
+        indices = self._context.buffer(batch.indices.tobytes())
+        return _Drawable(
+            batch,
+            self._texture(batch.texture),
+            self._vertex_array(self._program(batch.texture), vertices, indices),
+            self._vertex_array(self._depth_program(batch), vertices, indices),
+        )
+
+    def _vertex_array(self, program: Any, vertices: Any, indices: Any) -> Any:
         names = [name for name in VERTEX.names or () if name in program]
         skipped = [
             f"{VERTEX[name].itemsize}x" if name not in names else code
             for name, code in zip(VERTEX.names or (), _FORMAT.split(), strict=True)
         ]
-        vertices = self._context.buffer(batch.vertices.tobytes())
-        indices = self._context.buffer(batch.indices.tobytes())
-        vertex_array = self._context.vertex_array(
+        return self._context.vertex_array(
             program, [(vertices, " ".join(skipped), *names)], indices, index_element_size=4
         )
-        return _Drawable(batch, self._texture(batch.texture), program, vertex_array)
 
     def _program(self, texture: TextureImage | None) -> Any:
         key = texture is not None, texture is not None and texture.grey
@@ -155,6 +168,18 @@ class GpuScene:
                 program["image"].value = 2
             self._programs[key] = program
         return self._programs[key]
+
+    def _depth_program(self, batch: Batch) -> Any:
+        key = batch.transparent, batch.transparent and batch.texture is not None
+        if key not in self._depth_programs:
+            program = self._context.program(depth.VERTEX % key[0], depth.FRAGMENT % key)
+            program["poses"].value = 0
+            if "materials" in program:
+                program["materials"].value = 1
+            if "image" in program:
+                program["image"].value = 2
+            self._depth_programs[key] = program
+        return self._depth_programs[key]
 
     def _texture(self, image: TextureImage | None) -> Any:
         if image is None:

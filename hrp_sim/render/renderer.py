@@ -10,7 +10,7 @@ from hrp_model import Body, Diagnostics, Pose
 
 from .context import thread_context
 from .scene import Scene, build_scene
-from .view import BodyPoses, Pinhole, Pixels
+from .view import ALL_PARTS, BodyPoses, Parts, Picture, Pinhole
 
 if TYPE_CHECKING:
     from .gpu import GpuScene
@@ -52,16 +52,16 @@ class Renderer:
         if self._scene is None:
             self._scene = build_scene(self._bodies, diagnostics)
 
-    def render(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses) -> Pixels:
+    def render(
+        self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, *, parts: Parts = ALL_PARTS
+    ) -> Picture:
         """Return the picture that a camera C at this pose takes, in the calling thread.
 
         Args:
             lens: How it projects; C looks along -Z with +Y up.
             X_WC: Where it is.
             poses: Of every body; one without is not drawn.
-
-        Returns:
-            RGB, shape (height, width, 3), row 0 on top.
+            parts: What is asked for; only that is drawn and read.
 
         Raises:
             RendererUnavailable: This machine cannot draw.
@@ -76,4 +76,4 @@ class Renderer:
             from .gpu import GpuScene  # needs moderngl, which thread_context has found
 
             uploaded = self._local.scene = GpuScene(context, scene, self._background)
-        return uploaded.draw(lens, X_WC, poses)
+        return uploaded.draw(lens, X_WC, poses, parts)

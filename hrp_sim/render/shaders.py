@@ -70,7 +70,8 @@ in vec2 st;
 flat in vec4 emissive;
 flat in vec4 specular;
 flat in float opacity;
-out vec4 pixel;
+layout(location = 0) out vec4 pixel;
+layout(location = 1) out float depth;
 
 void main() {
     vec3 base = diffuse;
@@ -89,5 +90,6 @@ void main() {
         c += specular.rgb * pow(max(dot(n, half_way), 0.0), specular.a);
     }
     pixel = vec4(c, alpha);
+    depth = 1.0 / gl_FragCoord.w;
 }
 """

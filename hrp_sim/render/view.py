@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite, pi, tan
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model.rigid import Array
 
 Pixels = NDArray[np.uint8]
+Depths = NDArray[np.float32]
 
 MAX_SIDE = 8192
 
@@ -27,7 +29,29 @@ class LinkPoses(NamedTuple):
 BodyPoses = Mapping[str, LinkPoses]
 
 
-@dataclass(frozen=True, slots=True)
+class Parts(NamedTuple):
+    """Which parts of a picture are asked for; the rest costs nothing."""
+
+    color: bool
+    depth: bool
+
+
+ALL_PARTS = Parts(color=True, depth=True)
+
+
+class Picture(NamedTuple):
+    """What was drawn, row 0 on top; a part is None that was not asked for.
+
+    Attributes:
+        color: RGB, shape (height, width, 3).
+        depth: Along the line of sight, in [m], shape (height, width); inf where nothing is.
+    """
+
+    color: Pixels | None
+    depth: Depths | None
+
+
+@dataclass(frozen=True)
 class Pinhole:
     """A lens without distortion. It looks along -Z, with +Y up and +X to the right.
 
@@ -55,6 +79,25 @@ class Pinhole:
     def focal_length(self) -> float:
         """In pixels; the same along both sides."""
         return min(self.width, self.height) / 2.0 / tan(self.field_of_view / 2.0)
+
+    @cached_property
+    def slopes(self) -> tuple[Depths, Depths]:
+        """x/z of each column and y/z of each row, shapes (width,) and (height,).
+
+        In the optical frame: x right, y down, z forward.
+        """
+        columns, rows = (
+            ((np.arange(n) - (n - 1) / 2.0) / self.focal_length).astype(np.float32)
+            for n in (self.width, self.height)
+        )
+        return columns, rows
+
+    @cached_property
+    def cosines(self) -> Depths:
+        """Depth per distance along the line of sight of each pixel, shape (height, width)."""
+        per_column, per_row = self.slopes
+        squares = 1.0 + per_column**2 + per_row[:, np.newaxis] ** 2
+        return np.asarray(1.0 / np.sqrt(squares), np.float32)
 
     def projection(self) -> Array:
         """Return OpenGL's projection matrix, shape (4, 4), with image row 0 at y = -1.

@@ -1,11 +1,12 @@
 """Sensors: pure functions from the state of the world to readings. SI units and radians."""
 
-from .base import Reading, Sensor
+from .base import Observer, Reading, Remembering, Sensor
 from .camera import CameraSensor, Exposure, ImageReading
 from .factory import make_sensors
 from .force import ForceSensor, WrenchReading
 from .imu import ImuReading, ImuSensor
 from .joint import JointReading, JointSensor
+from .kinds import Instrument, instruments
 from .odometry import OdometryReading, OdometrySensor
 from .range import RangeSensor, ScanReading
 from .settings import IDEAL, SensorSettings
@@ -18,15 +19,19 @@ __all__ = [
     "ImageReading",
     "ImuReading",
     "ImuSensor",
+    "Instrument",
     "JointReading",
     "JointSensor",
+    "Observer",
     "OdometryReading",
     "OdometrySensor",
     "RangeSensor",
     "Reading",
+    "Remembering",
     "ScanReading",
     "Sensor",
     "SensorSettings",
     "WrenchReading",
+    "instruments",
     "make_sensors",
 ]

@@ -8,8 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.rigid import Array
+from hrp_model import Pose
+from hrp_model.rigid import Array, is_rotation
 
+from ..magnitudes import FARTHEST
 from ..state import WorldState
 
 AnyArray = NDArray[Any]
@@ -56,7 +58,7 @@ class Observer(Protocol):
 
     @property
     def observes(self) -> bool:
-        """Whether it needs to."""
+        """Whether it needs to; asked when its body appears, or it is switched on."""
 
     def observe(self, world: WorldState) -> None:
         """Look; called after every step, before ``read`` when that is due in the same step."""
@@ -68,10 +70,24 @@ class Remembering(Protocol):
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """All it remembers, as live arrays: copied into snapshots, written from them."""
+        """All it remembers, as live arrays: copied into snapshots, written from them.
+
+        Of types float64, int64 or int32, each always of one shape; finite, or it cannot be
+        restored.
+        """
 
     def forget(self) -> None:
-        """Begin anew, as at time zero."""
+        """Begin anew, as at time zero; called by a reset, and when it is switched on."""
+
+
+def check_mounting(X_LS: Pose) -> None:
+    """Check that a sensor can sit on a link like this.
+
+    Raises:
+        ValueError: It is no rigid transform, not finite, or absurdly far away.
+    """
+    if not (is_rotation(X_LS.R) and np.all(np.abs(X_LS.p) < FARTHEST)):
+        raise ValueError("its pose on the link is no rigid transform, or far away")
 
 
 Vector = tuple[float, float, float]

@@ -1,17 +1,24 @@
-"""Colour camera: a cheap snapshot of the world, and the picture made of it later."""
+"""Cameras: a cheap snapshot of the world, and the picture made of it later."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from hrp_model import Pose
+from hrp_model.devices import ImageType
 
-from ..render import LinkPoses, Pinhole, Renderer
+from ..render import ALL_PARTS, Depths, LinkPoses, Parts, Pinhole, Pixels, Renderer
 from ..state import WorldState
+from .noise import Noise
+
+# What the numbers of a picture's noise are for: streams of ``Noise``.
+_ERRORS, _DETECTIONS = 0, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,24 +36,47 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageReading:
-    """One colour picture, in the optical frame: x right, y down, z forward.
+    """One picture, in the optical frame: x right, y down, z forward. Row 0 is on top.
+
+    What the camera does not deliver, or nobody asked for, is None.
 
     Attributes:
         time_ns: Simulation time of the exposure, in [ns].
         body: Name of the body that carries the camera.
-        pixels: RGB, shape (height, width, 3), row 0 on top.
-        field_of_view: Full angle across the shorter side, in [rad].
+        lens: How the camera projects.
+        color: RGB, shape (height, width, 3).
+        mono: Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, shape (height, width).
+        depth: Along z, in [m], shape (height, width), as REP 117 and 118 say: -inf for what is
+            nearer than the camera can measure, inf for what is farther or not there, NaN for
+            a pixel whose measurement failed.
     """
 
     time_ns: int
     body: str
-    pixels: NDArray[np.uint8]
-    field_of_view: float
+    lens: Pinhole
+    color: Pixels | None = None
+    mono: NDArray[np.uint8] | None = None
+    depth: Depths | None = None
+
+    def points(self) -> Depths:
+        """Return what each pixel of ``depth`` saw, in [m], shape (height, width, 3).
+
+        In the optical frame; NaN where the depth is not finite.
+        """
+        if self.depth is None:
+            raise ValueError("there are no points without a depth")
+        per_column, per_row = self.lens.slopes
+        z = np.where(np.isfinite(self.depth), self.depth, np.float32(nan))
+        points = np.empty((*z.shape, 3), np.float32)
+        np.multiply(z, per_column, out=points[..., 0])
+        np.multiply(z, per_row[:, np.newaxis], out=points[..., 1])
+        points[..., 2] = z
+        return points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CameraSensor:
-    """An ideal camera whose frame S is fixed to a link L.
+    """A camera whose frame S is fixed to a link L.
 
     S looks along -Z with +Y up. ``expose`` belongs to the thread of the physics, ``develop``
     to any thread, so that the physics need not wait for the drawing.
@@ -59,6 +89,11 @@ class CameraSensor:
         X_LS: Pose of S in L.
         lens: How it projects.
         renderer: What draws.
+        image_type: What it delivers; of clouds their depths.
+        min_distance, max_distance: Of the depth that it can measure, in [m].
+        detection_rate: Share of the pixels whose depth is measured, 0..1.
+        error_deviation: Standard deviation of distances along the lines of sight, in [m].
+        noise: Its random numbers; needed when it is not ideal.
     """
 
     name: str
@@ -68,6 +103,22 @@ class CameraSensor:
     X_LS: Pose
     lens: Pinhole
     renderer: Renderer
+    image_type: ImageType = ImageType.COLOR
+    min_distance: float = 0.0
+    max_distance: float = inf
+    detection_rate: float = 1.0
+    error_deviation: float = 0.0
+    noise: Noise | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.min_distance < self.max_distance:
+            raise ValueError(
+                f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
+            )
+        if not 0.0 <= self.detection_rate <= 1.0:
+            raise ValueError(f"a detection rate of {self.detection_rate} is not in 0..1")
+        if not 0.0 <= self.error_deviation < inf:
+            raise ValueError(f"a standard deviation of {self.error_deviation} m is impossible")
 
     def expose(self, world: WorldState) -> Exposure:
         """Note where everything is."""
@@ -77,13 +128,42 @@ class CameraSensor:
         }
         return Exposure(world.time_ns, poses)
 
-    def develop(self, exposure: Exposure) -> ImageReading:
-        """Draw the picture; raises RendererUnavailable."""
+    def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
+        """Draw those of these parts that the camera delivers; raises RendererUnavailable."""
+        kind = self.image_type
+        wanted = Parts(
+            parts.color and (kind.has_color or kind.has_mono), parts.depth and kind.has_depth
+        )
+        if not any(wanted):
+            return ImageReading(exposure.time_ns, self.body, self.lens)
         own = exposure.poses[self.body]
         X_WS = Pose(own.R[self.link], own.p[self.link]) @ self.X_LS
-        pixels = self.renderer.render(self.lens, X_WS, exposure.poses)
-        return ImageReading(exposure.time_ns, self.body, pixels, self.lens.field_of_view)
+        color, depth = self.renderer.render(self.lens, X_WS, exposure.poses, parts=wanted)
+        return ImageReading(
+            exposure.time_ns,
+            self.body,
+            self.lens,
+            color if kind.has_color else None,
+            _luma(color) if color is not None and kind.has_mono else None,
+            None if depth is None else self._measured(depth, exposure.time_ns),
+        )
 
     def read(self, world: WorldState) -> ImageReading:
         """Expose and develop at once."""
         return self.develop(self.expose(world))
+
+    def _measured(self, depth: Depths, time_ns: int) -> Depths:
+        """Return what the camera makes of the true depths, in the same array."""
+        if self.noise is not None and self.error_deviation > 0.0:
+            errors = self.error_deviation * self.noise.normals(time_ns, depth.size, _ERRORS)
+            depth += errors.reshape(depth.shape) * self.lens.cosines
+        np.copyto(depth, np.float32(-inf), where=depth < self.min_distance)
+        np.copyto(depth, np.float32(inf), where=depth > self.max_distance)
+        if self.noise is not None and self.detection_rate < 1.0:
+            numbers = self.noise.uniforms(time_ns, depth.size, _DETECTIONS)
+            depth[numbers.reshape(depth.shape) >= self.detection_rate] = nan
+        return depth
+
+
+def _luma(color: Pixels) -> NDArray[np.uint8]:
+    return np.asarray(Image.fromarray(color).convert("L"))

@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from hrp_model import Diagnostics, JointType, devices
-from hrp_model.instruments import inertial_units
+from hrp_model.instruments import InertialUnit, inertial_units
 from hrp_model.rigid import Array, frozen_array
 
 from ..render import Pinhole, Renderer, RendererUnavailable
 from ..state import SimulatedBody, WorldState
 from .base import Sensor
 from .camera import CameraSensor
+from .encoders import Encoders
 from .force import ForceSensor
 from .imu import ImuSensor
+from .imu_noise import ImuNoise
 from .joint import JointSensor
+from .kinds import JOINT_STATES, ODOMETRY
 from .noise import Noise
 from .odometry import OdometrySensor
 from .range import CastRays, RangeSensor
 from .settings import IDEAL, SensorSettings
-
-JOINT_STATES = "joint_states"
-ODOMETRY = "odometry"
 
 # Rates of the sensors to which a model gives none, in [Hz].
 IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
@@ -35,9 +35,14 @@ ODOMETRY_RATE = 100.0
 SettingsOf = Callable[[str, str], SensorSettings]
 
 _D = TypeVar("_D", bound=devices.Device)
-_IMAGE = devices.ImageType
-_COLOR_ONLY = (_IMAGE.COLOR, _IMAGE.MONO)
-_COLOR_TOO = (_IMAGE.COLOR_DEPTH, _IMAGE.MONO_DEPTH, _IMAGE.COLOR_POINT_CLOUD)
+
+
+class _Flaws(TypedDict):
+    """What keeps a sensor from measuring exact distances, and all of them."""
+
+    detection_rate: float
+    error_deviation: float
+    noise: Noise | None
 
 
 def make_sensors(
@@ -50,10 +55,10 @@ def make_sensors(
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
 ) -> list[Sensor]:
-    """Return a sensor for every device that is switched on, body by body.
+    """Return a sensor for every device, switched on or not, body by body.
 
     A gyro and an accelerometer that share link and pose become one IMU, named after the
-    gyro. Each body with moving joints has a sensor ``joint_states``, each that can move
+    gyro. Each body with joints or tracks has a sensor ``joint_states``, each that can move
     one called ``odometry``. The sensors of a body have different names. What cannot be had
     is a warning and left out; without OpenGL that is all cameras, with one warning.
 
@@ -106,15 +111,25 @@ class _Maker:
                 what = f"'{sensor.name}' of body '{sensor.body}'"
                 message = f"{what} is left out: another sensor has that name; rename one of them"
                 self.diagnostics.warn("duplicate-sensor", message)
+        for light in self._all(devices.Light):
+            if light.name in by_name:
+                what = "cannot be switched: a sensor has that name; rename one of them"
+                self._warn("duplicate-sensor", light, what)
         return list(by_name.values())
 
     def inner_sensors(self) -> Iterator[Sensor]:
         """Yield what needs no device."""
         name, body = self.simulated.name, self.simulated.body
-        if body.moving_links:
-            joints = tuple(link.joint.name for link in body.moving_links)
-            rate = self._rate(JOINT_STATES, JOINT_STATE_RATE)
-            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=rate, joints=joints)
+        if links := body.jointed_links:
+            tracks = {i: x for i, x in enumerate(links) if x.joint.type is JointType.TRACK}
+            yield JointSensor(
+                name=JOINT_STATES,
+                body=name,
+                rate_hz=self._rate(JOINT_STATES, JOINT_STATE_RATE),
+                joints=tuple(link.joint.name for link in links),
+                tracks={i: body.link_index(link.name) for i, link in tracks.items()},
+                encoders=self._encoders(),
+            )
         if not body.is_static:
             rate = self._rate(ODOMETRY, ODOMETRY_RATE)
             yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=rate)
@@ -122,12 +137,12 @@ class _Maker:
     def imus(self) -> Iterator[Sensor]:
         """Yield gyros, accelerometers, and those of them that belong together as one."""
         for unit in inertial_units(self.simulated.body):
-            yield self._imu(unit.device, unit.max_angular_velocity, unit.max_acceleration)
+            yield from self._imu(unit)
 
     def force_sensors(self) -> Iterator[Sensor]:
         """Yield the force sensors; one with no joint above it reads zero."""
         body = self.simulated.body
-        for device in self._on(devices.ForceSensor):
+        for device in self._all(devices.ForceSensor):
             if device.link == body.root.name and body.root.joint.type is JointType.FREE:
                 self._warn("idle-force-sensor", device, "sits on a free root and reads zero")
             yield ForceSensor(
@@ -142,7 +157,7 @@ class _Maker:
 
     def range_sensors(self) -> Iterator[Sensor]:
         """Yield the laser scanners."""
-        for device in self._on(devices.RangeSensor):
+        for device in self._all(devices.RangeSensor):
             if device.pitch_range > 0.0:
                 self._note("flat-scan", device, "scans its level plane only, without pitch")
             if device.error_deviation > 0.0 or device.detection_rate < 1.0:
@@ -164,10 +179,14 @@ class _Maker:
                 self._warn("unusable-device", device, f"is left out: {error}")
 
     def cameras(self) -> Iterator[Sensor]:
-        """Yield the cameras that deliver a picture."""
-        for device in self._on(devices.Camera):
-            if not self._gives_color(device):
+        """Yield the cameras that deliver an image."""
+        for device in self._all(devices.Camera):
+            if device.image_type is devices.ImageType.NONE:
+                self._note("no-image", device, "delivers no image, says its model")
                 continue
+            if device.lens_type is not devices.LensType.NORMAL:
+                what = f"is drawn without the distortion of its {device.lens_type.value} lens"
+                self._warn("no-fisheye", device, what)
             try:
                 yield CameraSensor(
                     name=device.name,
@@ -177,38 +196,54 @@ class _Maker:
                     X_LS=device.X_LS,
                     lens=_lens(device),
                     renderer=self.renderer,
+                    image_type=device.image_type,
+                    min_distance=device.min_distance,
+                    max_distance=device.max_distance,
+                    **self._flaws(device),
                 )
             except ValueError as error:
                 self._warn("unusable-device", device, f"is left out: {error}")
 
-    def _gives_color(self, camera: devices.Camera) -> bool:
-        kind = camera.image_type.value
-        if camera.image_type not in (*_COLOR_ONLY, *_COLOR_TOO):
-            if camera.image_type is _IMAGE.NONE:
-                self._note("no-image", camera, "delivers no image, says its model")
-            else:
-                self._warn("no-depth", camera, f"is left out: '{kind}' images are not supported")
-            return False
-        if camera.image_type in _COLOR_TOO:
-            self._note("no-depth", camera, f"delivers the colours of its '{kind}' images only")
-        if camera.lens_type is not devices.LensType.NORMAL:
-            lens = camera.lens_type.value
-            self._warn("no-fisheye", camera, f"is drawn without the distortion of its {lens} lens")
-        return True
+    def _flaws(self, device: devices.Camera) -> _Flaws:
+        """Return what keeps distances from being ideal; options go before what the model says."""
+        settings = self._settings(device.name)
+        rate, deviation = settings.detection_rate, settings.error_deviation
+        rate = device.detection_rate if rate < 0.0 else rate
+        deviation = device.error_deviation if deviation < 0.0 else deviation
+        is_ideal = rate == 1.0 and deviation == 0.0
+        noise = None if is_ideal else self._noise(device.name)
+        return _Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
 
-    def _imu(
-        self, device: devices.Device, max_angular_velocity: Array | None, max_acc: Array | None
-    ) -> Sensor:
-        return ImuSensor(
-            name=device.name,
-            body=self.simulated.name,
-            rate_hz=self._rate(device.name, IMU_RATE),
-            link=self.simulated.body.link_index(device.link),
-            X_LS=device.X_LS,
-            g_W=self.g_W,
-            max_angular_velocity=max_angular_velocity,
-            max_acceleration=max_acc,
-        )
+    def _imu(self, unit: InertialUnit) -> Iterator[Sensor]:
+        device, settings = unit.device, self._settings(unit.device.name)
+        is_noisy = ImuNoise.is_in(settings)
+        try:
+            yield ImuSensor(
+                name=device.name,
+                body=self.simulated.name,
+                rate_hz=self._rate(device.name, IMU_RATE),
+                link=self.simulated.body.link_index(device.link),
+                X_LS=device.X_LS,
+                g_W=self.g_W,
+                max_angular_velocity=unit.max_angular_velocity,
+                max_acceleration=unit.max_acceleration,
+                tells_orientation=settings.orientation,
+                noise=ImuNoise(settings, self._noise(device.name)) if is_noisy else None,
+            )
+        except ValueError as error:
+            self._warn("unusable-device", device, f"is left out: {error}")
+
+    def _encoders(self) -> Encoders | None:
+        """Return the encoders of the joints, if they are asked for and the model has any."""
+        if not self._settings(JOINT_STATES).encoders:
+            return None
+        links = self.simulated.body.jointed_links
+        resolutions = [link.joint.encoder_resolution for link in links]
+        if any(resolutions):
+            return Encoders(resolutions)
+        what = f"'{JOINT_STATES}' of body '{self.simulated.name}'"
+        self.diagnostics.warn("no-encoder", f"{what} stays exact: its model tells of no encoder")
+        return None
 
     def _settings(self, sensor: str) -> SensorSettings:
         return self.settings_of(self.simulated.name, sensor)
@@ -219,8 +254,8 @@ class _Maker:
     def _noise(self, sensor: str) -> Noise:
         return Noise(self.seed, self.simulated.name, sensor)
 
-    def _on(self, kind: type[_D]) -> Iterator[_D]:
-        return (d for d in self.simulated.body.devices if type(d) is kind and d.on)
+    def _all(self, kind: type[_D]) -> Iterator[_D]:
+        return (d for d in self.simulated.body.devices if isinstance(d, kind))
 
     def _warn(self, code: str, device: devices.Device, what: str) -> None:
         self.diagnostics.warn(code, self._about(device, what))

@@ -95,6 +95,8 @@ SENSELESS = [
     ("scan-step", replace(SCANNER, yaw_range=0.5, yaw_step=1.0), "in a range of 0.5 rad"),
     ("detection-rate", replace(SCANNER, detection_rate=90.0), "detection rate of 90"),
     ("sensor-limit", replace(SCANNER, error_deviation=-0.1), "-0.1 m"),
+    ("detection-rate", replace(DEPTH, detection_rate=-0.5), "detection rate of -0.5"),
+    ("sensor-limit", replace(DEPTH, error_deviation=-0.2), "-0.2 m"),
     (
         "sensor-limit",
         AccelerationSensor(name="a", link="LINK", max_acceleration=[9, 0, 9], at=EYE_AT),

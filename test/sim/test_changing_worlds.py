@@ -240,16 +240,16 @@ def test_cameras_see_who_came_and_not_who_went():
     camera = simulation.sensors.get("head_camera")
     if not isinstance(camera, CameraSensor):
         pytest.skip("this machine has no EGL")
-    plain = camera.read(simulation.state).pixels
+    plain = camera.read(simulation.state).color
     early = camera.expose(simulation.state)
     rover = load_body(MODELS / "rover" / "rover.body")
     simulation.spawn(
         BodyEntry(placement=Placement(name="rover", body=rover, X_WL=at(2.0, 0.0, 0.5)))
     )
-    assert np.any(camera.read(simulation.state).pixels != plain)
-    np.testing.assert_array_equal(camera.develop(early).pixels, plain)
+    assert np.any(camera.read(simulation.state).color != plain)
+    np.testing.assert_array_equal(camera.develop(early).color, plain)
     simulation.remove("rover")
-    np.testing.assert_array_equal(camera.read(simulation.state).pixels, plain)
+    np.testing.assert_array_equal(camera.read(simulation.state).color, plain)
     simulation.close()
 
 

@@ -3,6 +3,7 @@
 import logging
 import queue
 import threading
+from functools import partial
 
 import pytest
 
@@ -40,8 +41,8 @@ def darkroom(images):
     """Make darkrooms, and close them when the test is over."""
     made = []
 
-    def make(**cameras):
-        made.append(Darkroom(cameras, lambda name, image: images.put((name, image))))
+    def make():
+        made.append(Darkroom(lambda name, image: images.put((name, image))))
         return made[-1]
 
     yield make
@@ -54,16 +55,16 @@ def take(box):
 
 
 def test_every_exposure_becomes_an_image_of_its_camera(darkroom, images):
-    room = darkroom(left=Camera(permits=9), right=Camera(permits=9))
+    room = darkroom()
     for name, exposure in (("left", 1), ("right", 2), ("left", 3)):
-        room.submit(name, exposure)
+        room.submit(name, partial(Camera(permits=1).develop, exposure))
         assert take(images) == (name, exposure)
 
 
 def test_developing_happens_in_another_thread_and_submitting_does_not_wait(darkroom, images):
     camera = Camera()
-    room = darkroom(eye=camera)
-    room.submit("eye", 1)
+    room = darkroom()
+    room.submit("eye", partial(camera.develop, 1))
     assert take(camera.started) == 1
     assert camera.thread is not threading.current_thread()
     assert images.empty()
@@ -73,22 +74,22 @@ def test_developing_happens_in_another_thread_and_submitting_does_not_wait(darkr
 
 def test_only_the_newest_exposure_of_each_camera_waits(darkroom, images):
     busy, other = Camera(), Camera(permits=9)
-    room = darkroom(busy=busy, other=other)
-    room.submit("busy", 1)
+    room = darkroom()
+    room.submit("busy", partial(busy.develop, 1))
     take(busy.started)
     for exposure in (2, 3, 4):
-        room.submit("busy", exposure)
-    room.submit("other", 5)
+        room.submit("busy", partial(busy.develop, exposure))
+    room.submit("other", partial(other.develop, 5))
     busy.permits.release(9)
     assert [take(images) for _ in range(3)] == [("busy", 1), ("busy", 4), ("other", 5)]
 
 
 def test_closing_finishes_the_image_in_hand_and_drops_what_waits(darkroom, images):
     camera = Camera()
-    room = darkroom(eye=camera)
-    room.submit("eye", 1)
+    room = darkroom()
+    room.submit("eye", partial(camera.develop, 1))
     take(camera.started)
-    room.submit("eye", 2)
+    room.submit("eye", partial(camera.develop, 2))
     closer = threading.Thread(target=room.close)
     closer.start()
     camera.permits.release(9)
@@ -106,11 +107,11 @@ def test_closing_twice_or_unused_is_fine(darkroom):
 
 def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(darkroom, images, caplog):
     camera = Camera(permits=9, error=RendererUnavailable("no OpenGL here"))
-    room = darkroom(eye=camera)
-    room.submit("eye", 1)
+    room = darkroom()
+    room.submit("eye", partial(camera.develop, 1))
     take(camera.started)
     room.close()
-    room.submit("eye", 2)
+    room.submit("eye", partial(camera.develop, 2))
     assert images.empty()
     (record,) = caplog.records
     assert record.levelno == logging.ERROR

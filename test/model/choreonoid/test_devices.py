@@ -77,6 +77,16 @@ def test_a_camera_that_measures(keys, diagnostics):
     assert device.field_of_view == pytest.approx(radians(60))
     assert (device.near_clip, device.far_clip, device.frame_rate) == (1, 2, 5)
     assert (device.min_distance, device.max_distance) == (0.1, 10.0)
+    assert (device.detection_rate, device.error_deviation) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["detection_rate: 0.9, error_deviation: 0.01", "detectionRate: 0.9, errorDeviation: 0.01"],
+)
+def test_a_camera_that_measures_is_not_ideal(keys, diagnostics):
+    device = read_device(f"type: Camera, format: DEPTH, {keys}", diagnostics)
+    assert (device.detection_rate, device.error_deviation) == (0.9, 0.01)
 
 
 def test_a_camera_without_format_takes_colours(diagnostics):

@@ -65,6 +65,22 @@ def box_at(size, p, material):
     return Shape(Box(size), T, material)
 
 
+def camera_matrix(lens):
+    """The camera matrix K as CameraInfo should have it, written down again, shape (3, 3)."""
+    focal = min(lens.width, lens.height) / 2 / np.tan(lens.field_of_view / 2)
+    cx, cy = (lens.width - 1) / 2, (lens.height - 1) / 2
+    return np.array([[focal, 0.0, cx], [0.0, focal, cy], [0.0, 0.0, 1.0]])
+
+
+def pixel_rays(size, K, offset=(0.0, 0.0)):
+    """Points at depth 1 that the pixels see, in the optical frame, shape (height, width, 3)."""
+    u, v = np.meshgrid(np.arange(size[0]) + offset[0], np.arange(size[1]) + offset[1])
+    return np.stack([u, v, np.ones_like(u)], axis=-1) @ np.linalg.inv(K).T
+
+
+OPTICAL = Pose(R=np.diag([1.0, -1.0, -1.0]))  # of a camera that looks along -Z
+
+
 def traced(size, K, X_WO, boxes, background, offset=(0.0, 0.0)):
     """Draw boxes by one ray through each pixel, shape (height, width, 3).
 
@@ -76,10 +92,9 @@ def traced(size, K, X_WO, boxes, background, offset=(0.0, 0.0)):
         background: 8-bit colour.
         offset: Added to the pixels' coordinates.
     """
-    u, v = np.meshgrid(np.arange(size[0]) + offset[0], np.arange(size[1]) + offset[1])
-    rays_O = np.stack([u, v, np.ones_like(u)], axis=-1) @ np.linalg.inv(K).T
-    nearest = np.full(u.shape, np.inf)
-    image = np.full((*u.shape, 3), background, dtype=np.uint8)
+    rays_O = pixel_rays(size, K, offset)
+    nearest = np.full(rays_O.shape[:2], np.inf)
+    image = np.full((*nearest.shape, 3), background, dtype=np.uint8)
     for X_WB, box_size, color in boxes:
         X_BO = X_WB.inverse() @ X_WO
         rays = rays_O @ X_BO.R.T

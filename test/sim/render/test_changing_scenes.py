@@ -30,7 +30,7 @@ def test_a_picture_shows_who_is_there_in_any_thread(diagnostics):
     renderer.prepare(diagnostics)
 
     def middle(**poses):
-        return tuple(int(c) for c in renderer.render(LENS, LOOKING_ALONG_X, poses)[16, 16])
+        return tuple(int(c) for c in renderer.render(LENS, LOOKING_ALONG_X, poses).color[16, 16])
 
     assert middle(far=here) == RED
     renderer.show({"far": far, "near": near}, diagnostics)
@@ -48,5 +48,5 @@ def test_a_picture_shows_who_is_there_in_any_thread(diagnostics):
 def test_nothing_is_read_before_the_first_picture(diagnostics):
     renderer = Renderer({})
     renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
-    pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())})
+    pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())}).color
     assert tuple(pixels[16, 16]) == RED

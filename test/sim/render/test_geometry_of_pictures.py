@@ -83,7 +83,7 @@ def test_every_pixel_is_where_camera_info_and_the_optical_frame_say(width, heigh
     lens = Pinhole(width, height, 1.2, 0.01, 50.0)
     reading = camera(bodies, lens, link=1, X_LS=X_LS).read(camera_world(bodies, poses))
 
-    info = image_messages.camera_info(0, "", width, height, reading.field_of_view)
+    info = image_messages.camera_info(0, "", width, height, reading.lens.field_of_view)
     K = np.array(info.k).reshape(3, 3)
 
     def draw(offset):
@@ -91,7 +91,7 @@ def test_every_pixel_is_where_camera_info_and_the_optical_frame_say(width, heigh
 
     expected, sure = certain(draw, tolerance=0.02)
     assert sure.mean() > 0.95
-    np.testing.assert_array_equal(reading.pixels[sure], expected[sure])
+    np.testing.assert_array_equal(reading.color[sure], expected[sure])
     assert len(np.unique(expected[sure], axis=0)) > 6  # the scene is worth looking at
 
 
@@ -101,7 +101,7 @@ def test_corners_of_a_box_are_within_half_a_pixel():
     pixels = (
         camera(bodies, Pinhole(640, 480, 1.0, 0.01, 50.0))
         .read(camera_world(bodies, {"robot": poses_of(Pose())}))
-        .pixels
+        .color
     )
     rows, columns = np.nonzero((pixels == RED).all(axis=-1))
     # An edge lies between the last pixel that the box covers and the next; inner edges
@@ -124,7 +124,7 @@ def test_left_is_left_and_up_is_up():
     bodies = {"robot": body_of("robot", shapes)}
     sensor = camera(bodies, Pinhole(90, 90, 1.0, 0.01, 50.0))
     reading = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())}))
-    rows = reading.pixels
+    rows = reading.color
     assert tuple(rows[45, 17]) == RED
     assert tuple(rows[45, 72]) == GREEN
     assert tuple(rows[17, 45]) == BLUE
@@ -144,7 +144,7 @@ def test_the_nearer_hides_the_farther_in_whatever_order_they_are_drawn():
     ):
         bodies = {"robot": body_of("robot", shapes)}
         sensor = camera(bodies, Pinhole(32, 32, 1.0, 0.01, 50.0))
-        pixels = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())})).pixels
+        pixels = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())})).color
         assert tuple(pixels[16, 16]) == RED
         assert tuple(pixels[1, 1]) == BLUE
 
@@ -155,7 +155,7 @@ def test_the_nearer_hides_the_farther_in_whatever_order_they_are_drawn():
 def test_what_is_nearer_or_farther_than_the_clipping_planes_is_not_seen(near, far, seen):
     bodies = {"robot": body_of("robot", (box_at((0.1, 9, 9), (2, 0, 0), glowing(RED)),))}
     sensor = camera(bodies, Pinhole(8, 8, 1.0, near, far))
-    pixels = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())})).pixels
+    pixels = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())})).color
     assert (pixels == (RED if seen else BACKGROUND)).all()
 
 
@@ -167,18 +167,18 @@ def test_an_exposure_keeps_the_moment_and_any_thread_develops_it():
     here = sensor.develop(exposure)
     world.bodies["robot"].motion.p[1] = [3.0, -1.0, 0.0]
     there = in_thread(lambda: sensor.develop(exposure))
-    np.testing.assert_array_equal(here.pixels, there.pixels)
-    assert tuple(there.pixels[45, 17]) == RED
+    np.testing.assert_array_equal(here.color, there.color)
+    assert tuple(there.color[45, 17]) == RED
     assert (there.time_ns, there.body) == (5_000_000, "robot")
     later = sensor.read(world)
-    assert tuple(later.pixels[45, 72]) == RED
-    assert tuple(later.pixels[45, 17]) == BACKGROUND
+    assert tuple(later.color[45, 72]) == RED
+    assert tuple(later.color[45, 17]) == BACKGROUND
 
 
 def test_a_world_with_nothing_to_see_is_background():
     bodies = {"robot": body_of("robot", ())}
     sensor = camera(bodies, Pinhole(8, 4, 1.0, 0.01, 50.0))
-    pixels = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())})).pixels
+    pixels = sensor.read(camera_world(bodies, {"robot": poses_of(Pose())})).color
     assert pixels.shape == (4, 8, 3)
     assert (pixels == BACKGROUND).all()
 
@@ -195,7 +195,7 @@ def test_far_from_the_origin_the_picture_is_the_same():
             "robot": poses_of(Pose(p=origin)),
             "things": poses_of(*(Pose(X.R, X.p + origin) for X, _, _ in boxes)),
         }
-        pictures.append(sensor.read(camera_world(bodies, poses)).pixels)
+        pictures.append(sensor.read(camera_world(bodies, poses)).color)
     np.testing.assert_array_equal(*pictures)
 
 

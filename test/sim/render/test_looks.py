@@ -26,7 +26,7 @@ LENS = Pinhole(64, 64, 1.0, 0.01, 50.0)
 def picture(diagnostics, *shapes, X_WC=LOOKING_ALONG_X):
     renderer = Renderer({"b": body_of("b", shapes)}, tuple(c / 255 for c in BACKGROUND))
     renderer.prepare(diagnostics)
-    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())})
+    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())}).color
 
 
 def wall(material, distance=2.0):

@@ -16,6 +16,7 @@ from hrp_sim.sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
+    SensorSettings,
     make_sensors,
 )
 
@@ -99,12 +100,16 @@ def test_gyro_and_accelerometer_in_one_place_are_one_imu_named_after_the_gyro(di
     ],
     ids=lambda d: next(iter(d)),
 )
-def test_what_is_elsewhere_or_off_is_not_merged(diagnostics, elsewhere):
-    found = devices_only(sensors_of(diagnostics, gyro(), accelerometer(**elsewhere)))
-    assert found[0].name == "gyro"
-    assert found[0].max_acceleration is None
-    assert [s.name for s in found[1:]] == ([] if "on" in elsewhere else ["gsensor"])
-    assert all(s.max_angular_velocity is None for s in found[1:])
+def test_what_is_elsewhere_or_off_alone_is_not_merged(diagnostics, elsewhere):
+    first, second = devices_only(sensors_of(diagnostics, gyro(), accelerometer(**elsewhere)))
+    assert (first.name, second.name) == ("gyro", "gsensor")
+    assert first.max_acceleration is None
+    assert second.max_angular_velocity is None
+
+
+def test_a_pair_that_is_off_as_a_whole_is_merged(diagnostics):
+    off = gyro(on=False), accelerometer(on=False)
+    assert [s.name for s in devices_only(sensors_of(diagnostics, *off))] == ["gyro"]
 
 
 def test_each_accelerometer_is_merged_once(diagnostics):
@@ -144,6 +149,12 @@ def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagno
     assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
 
 
+def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
+    sensors_of(diagnostics, gyro("lamp"), devices.Light(name="lamp", link="ARM"))
+    assert "'lamp' of body 'r1' cannot be switched" in diagnostics.take("duplicate-sensor").message
+    sensors_of(diagnostics, gyro(), devices.Light(name="lamp", link="ARM"))
+
+
 def test_a_camera_has_the_lens_of_its_device(diagnostics):
     device = camera(width=64, height=48, field_of_view=1.1, near_clip=0.2, far_clip=9.0)
     (sensor,) = devices_only(sensors_of(diagnostics, device))
@@ -158,6 +169,40 @@ def test_a_camera_has_the_lens_of_its_device(diagnostics):
     assert sensor.X_LS is device.X_LS
 
 
+@pytest.mark.parametrize("kind", [kind for kind in ImageType if kind is not ImageType.NONE])
+def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
+    limits = {"min_distance": 0.2, "max_distance": 5.0}
+    device = camera(image_type=kind, detection_rate=0.75, error_deviation=0.01, **limits)
+    (sensor,) = devices_only(sensors_of(diagnostics, device))
+    assert sensor.image_type is kind
+    assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
+    assert (sensor.detection_rate, sensor.error_deviation) == (0.75, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "rate", "deviation"),
+    [
+        ({"detection_rate": 1.0}, 1.0, 0.01),
+        ({"error_deviation": 0.0}, 0.75, 0.0),
+        ({"detection_rate": 0.0, "error_deviation": 0.5}, 0.0, 0.5),
+    ],
+)
+def test_options_of_a_camera_go_before_its_device(diagnostics, options, rate, deviation):
+    device = camera(image_type=ImageType.DEPTH, detection_rate=0.75, error_deviation=0.01)
+    world = world_of(simulated(arm_body(device)))
+    settings = {("r1", "eye"): SensorSettings(**options)}
+    found = make_sensors(
+        world,
+        GRAVITY,
+        no_rays,
+        DarkRenderer(),
+        diagnostics,
+        settings_of=lambda body, sensor: settings.get((body, sensor), SensorSettings()),
+    )
+    (sensor,) = devices_only(found)
+    assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
+
+
 def test_a_force_sensor_on_a_free_root_is_a_warning(diagnostics):
     sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"))
     assert "'foot' of body 'r1'" in diagnostics.take("idle-force-sensor").message
@@ -167,16 +212,15 @@ def test_a_force_sensor_on_a_free_root_is_a_warning(diagnostics):
 @pytest.mark.parametrize(
     ("fields", "code", "kept"),
     [
-        ({"image_type": ImageType.DEPTH}, "no-depth", False),
-        ({"image_type": ImageType.POINT_CLOUD}, "no-depth", False),
-        ({"image_type": ImageType.COLOR_DEPTH}, "no-depth", True),
-        ({"image_type": ImageType.COLOR_POINT_CLOUD}, "no-depth", True),
         ({"image_type": ImageType.NONE}, "no-image", False),
         ({"lens_type": LensType.FISHEYE}, "no-fisheye", True),
         ({"width": 0}, "unusable-device", False),
         ({"field_of_view": 3.2}, "unusable-device", False),
         ({"near_clip": 0.0}, "unusable-device", False),
         ({"frame_rate": 0.0}, "unusable-device", False),
+        ({"min_distance": 2.0, "max_distance": 2.0}, "unusable-device", False),
+        ({"detection_rate": 1.5}, "unusable-device", False),
+        ({"error_deviation": -0.1}, "unusable-device", False),
     ],
     ids=str,
 )

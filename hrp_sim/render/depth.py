@@ -1,0 +1,57 @@
+"""Shaders that draw nothing but depths, for surfaces whose colours are of no interest."""
+
+from __future__ import annotations
+
+# A surface that lets through more than half of what lies behind it does not stop a depth.
+OPAQUE_ENOUGH = 0.5
+
+# The word is 0 or 1, here and below: whether some of the surface may be seen through.
+# ``poses`` and ``materials`` are those of ``shaders``.
+VERTEX = """
+#version 330
+#define TRANSPARENT %d
+uniform sampler2D poses;
+uniform sampler2D materials;
+uniform mat4 projection;
+in vec3 position;
+in vec2 uv;
+in uvec2 ids;
+out vec2 st;
+flat out float opacity;
+
+void main() {
+    int link = int(ids.x);
+    vec4 p = vec4(position, 1.0);
+    gl_Position = projection * vec4(
+        dot(texelFetch(poses, ivec2(0, link), 0), p),
+        dot(texelFetch(poses, ivec2(1, link), 0), p),
+        dot(texelFetch(poses, ivec2(2, link), 0), p),
+        1.0);
+#if TRANSPARENT
+    st = uv;
+    opacity = texelFetch(materials, ivec2(2, int(ids.y)), 0).x;
+#endif
+}
+"""
+
+# The second word: whether there is a texture.
+FRAGMENT = f"""
+#version 330
+#define TRANSPARENT %d
+#define TEXTURED %d
+uniform sampler2D image;
+in vec2 st;
+flat in float opacity;
+out float depth;
+
+void main() {{
+#if TRANSPARENT
+    float alpha = opacity;
+#if TEXTURED
+    alpha *= texture(image, st).a;
+#endif
+    if (alpha < {OPAQUE_ENOUGH}) discard;
+#endif
+    depth = 1.0 / gl_FragCoord.w;
+}}
+"""
