@@ -61,6 +61,7 @@ from .sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
+    RangeSensor3D,
     Sensor,
     instruments,
 )
@@ -75,6 +76,7 @@ ROUTES: dict[type, outputs.Route] = {
     ImuSensor: outputs.IMU,
     ForceSensor: outputs.WRENCH,
     RangeSensor: outputs.SCAN,
+    RangeSensor3D: outputs.POINTS,
 }
 
 
