@@ -15,6 +15,8 @@ from .rigid import Array, Pose, frozen_array
 
 _UNLIMITED = np.full(3, inf)
 _UNLIMITED.setflags(write=False)
+_AHEAD = np.array([0.0, 0.0, -1.0])
+_AHEAD.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,23 +190,64 @@ class RangeSensor(Device):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Light(Device):
-    """A point light, or a spot light when it has a beam.
+    """What all lights have in common.
 
     Attributes:
         color: RGB in 0..1.
-        intensity: 0..1.
-        attenuation: Constant, linear and quadratic terms.
-        direction: Of the beam in S, unit vector, shape (3,).
-        beam_width: Full angle of the evenly lit cone, in [rad]; None for a point light.
-        cut_off_angle: Angle beyond which nothing is lit, in [rad].
-        cut_off_exponent: How the light falls off from the axis.
+        intensity: Of what comes straight from it, 0..1.
+        ambient_intensity: Of what it lights from all sides, by being scattered about, 0..1.
     """
 
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)
     intensity: float = 1.0
+    ambient_intensity: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DirectionalLight(Light):
+    """A light so far away that its rays are parallel, as the sun's.
+
+    Attributes:
+        direction: Of the rays in S, unit vector, shape (3,).
+    """
+
+    direction: Array = field(default_factory=lambda: _AHEAD)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "direction")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PointLight(Light):
+    """A light at the origin of S that shines in all directions.
+
+    Attributes:
+        attenuation: Constant, linear and quadratic terms: at a distance d in [m] the light is
+            weaker by the factor 1 / max(1, c0 + c1 d + c2 d^2).
+        radius: What is farther away is not lit, in [m].
+    """
+
     attenuation: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    direction: Array = field(default_factory=lambda: np.array([0.0, 0.0, -1.0]))
-    beam_width: float | None = None
+    radius: float = inf
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SpotLight(PointLight):
+    """A light at the origin of S that shines into a cone.
+
+    Between the two angles, both from the axis of the cone, it falls off with the share of the
+    way from the cut-off angle to the beam width, raised to the exponent. If the beam is not the
+    narrower cone, the other is lit evenly.
+
+    Attributes:
+        direction: Of the axis in S, unit vector, shape (3,).
+        beam_width: Half the angle at the tip of the evenly lit cone, in [rad].
+        cut_off_angle: Half the angle at the tip of the cone beyond which nothing is lit, in [rad].
+        cut_off_exponent: How the light falls off between the two; 1 is linear.
+    """
+
+    direction: Array = field(default_factory=lambda: _AHEAD)
+    beam_width: float = pi / 2.0
     cut_off_angle: float = pi / 4.0
     cut_off_exponent: float = 1.0
 

@@ -10,13 +10,16 @@ from .devices import (
     AccelerationSensor,
     Camera,
     Device,
+    DirectionalLight,
     ForceSensor,
     GenericDevice,
     Imu,
     LensType,
     Light,
+    PointLight,
     RangeSensor,
     RateGyroSensor,
+    SpotLight,
 )
 from .rigid import Array
 
@@ -122,17 +125,35 @@ def _(device: RangeSensor) -> tuple[str, Json]:
 
 
 @_class_and_params.register
-def _(device: Light) -> tuple[str, Json]:
-    params: Json = {
-        "color": list(device.color),
-        "intensity": device.intensity,
-        "attenuation": list(device.attenuation),
-    }
-    if device.beam_width is None:
-        return "PointLight", params
-    return "SpotLight", params | {
+def _(device: DirectionalLight) -> tuple[str, Json]:
+    return "DirectionalLight", _light(device) | {"direction": device.direction.tolist()}
+
+
+@_class_and_params.register
+def _(device: PointLight) -> tuple[str, Json]:
+    return "PointLight", _point_light(device)
+
+
+@_class_and_params.register
+def _(device: SpotLight) -> tuple[str, Json]:
+    return "SpotLight", _point_light(device) | {
         "direction": device.direction.tolist(),
         "beam_width": device.beam_width,
         "cut_off_angle": device.cut_off_angle,
         "cut_off_exponent": device.cut_off_exponent,
+    }
+
+
+def _light(device: Light) -> Json:
+    return {
+        "color": list(device.color),
+        "intensity": device.intensity,
+        "ambient_intensity": device.ambient_intensity,
+    }
+
+
+def _point_light(device: PointLight) -> Json:
+    return _light(device) | {
+        "attenuation": list(device.attenuation),
+        "radius": limit(device.radius),
     }

@@ -83,6 +83,10 @@ _SENSORS = {
         "nothing can draw what cameras see",
         "install an OpenGL with EGL, as Mesa has",
     ),
+    "too-many-lights": (
+        "a world has more lights than are drawn at once",
+        "switch off those that are far from the cameras, or leave them out",
+    ),
     "unusable-device": ("a device has impossible settings", "correct what the message names"),
 }
 _ADVICE = {
@@ -111,7 +115,7 @@ _ADVICE = {
         "write an inertia that is positive definite, as of any real thing",
     ),
     "mended-mass": (
-        "a link moves without mass, and a mass too small to matter is simulated",
+        "a link moves or is weighed without mass, and one too small to matter is simulated",
         "write its mass and inertia, or join it to another by a fixed joint",
     ),
     "open-at-start": (

@@ -19,7 +19,7 @@ from .ode import OdeEngine
 from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
 from .schedule import NS_PER_S
-from .sensors import CameraSensor, Sensor, instruments, make_sensors
+from .sensors import CameraSensor, Reading, Sensor, instruments, make_sensors
 from .sensors.settings import OptionValue, SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
@@ -72,7 +72,7 @@ class Simulation:
         self._placements: dict[str, Placement] = {}
         self._controllers: dict[str, BodyController] = {}
         self._pushes = Pushes()
-        self._watch = Watch(lambda name, on: self.switched(name, on))
+        self._watch = Watch(self._has_switched)
         self._renderer = Renderer({})
         for entry in world.bodies:
             self._put(entry)
@@ -224,8 +224,11 @@ class Simulation:
             controller.reset()
         self._watch.reset()
 
-    def step(self) -> dict[str, object]:
+    def step(self) -> dict[str, Reading]:
         """Advance one step; return the readings that fell due, by sensor name.
+
+        Each sensor has a kind of reading of its own, a dataclass that tells units and frames:
+        ``ImuReading`` and so on in ``hrp_sim.sensors``.
 
         Raises:
             PhysicsError: The physics cannot go on; the world stays as before the step.
@@ -286,9 +289,9 @@ class Simulation:
         """Free the engine. Nothing else may be called afterwards."""
         self.engine.close()
 
-    def _read(self) -> dict[str, object]:
+    def _read(self) -> dict[str, Reading]:
         state = self.engine.state
-        readings: dict[str, object] = {}
+        readings: dict[str, Reading] = {}
         for name, observer in self._watch.observers:
             if self.wanted(name):
                 observer.observe(state)
@@ -337,6 +340,7 @@ class Simulation:
             settings_of=self._settings_of,
             seed=self.engine.settings.seed,
             step_ns=self.engine.settings.step_ns,
+            fixed={name for name in names if self.is_fixed(name)},
         )
         on: dict[str, dict[str, bool]] = {}
         lights: list[Light] = []
@@ -345,6 +349,12 @@ class Simulation:
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
         self._watch.add(sensors, lights, on, state.time_ns)
+
+    def _has_switched(self, name: str, on: bool) -> None:
+        light = self.lights.get(name)
+        if light is not None:
+            self._renderer.switch_light(light.body, light.name, on)
+        self.switched(name, on)
 
     def _settings_of(self, body: str, sensor: str) -> SensorSettings:
         own = self._sensor_options[body].get(sensor, {})

@@ -29,7 +29,7 @@ from hrp_model import Body, BodyState, Diagnostics, Pose, load_body  # noqa: E40
 from hrp_model.geometry import Shape  # noqa: E402
 from hrp_model.tessellate import shape_mesh  # noqa: E402
 from hrp_model.urdf.convert import convert  # noqa: E402
-from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer  # noqa: E402
+from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer, Surroundings  # noqa: E402
 
 SIZE = 400, 400
 FIELD_OF_VIEW = radians(30.0)
@@ -83,9 +83,15 @@ def compare(path: Path, size: tuple[int, int] = SIZE) -> Comparison:
     body = load_body(path, silent)
     state = BodyState(body)
     lens, X_WC = _camera(body, state, (2 * size[0], 2 * size[1]))
-    renderer = Renderer({"robot": _with_urdf_looks(body)}, SKY)
+    renderer = Renderer({"robot": _with_urdf_looks(body)})
     poses = {"robot": LinkPoses(state.p, state.R)}
-    own = renderer.render(lens, X_WC, poses, parts=Parts(color=True, depth=False)).color
+    own = renderer.render(
+        lens,
+        X_WC,
+        poses,
+        parts=Parts(color=True, depth=False),
+        surroundings=Surroundings(background=SKY),
+    ).color
     with tempfile.TemporaryDirectory() as scratch:
         conversion = convert(body, Path(scratch) / "meshes", diagnostics=silent)
         urdf = Path(scratch) / "robot.urdf"
@@ -144,10 +150,10 @@ def _camera(body: Body, state: BodyState, size: tuple[int, int]) -> tuple[Pinhol
 
 
 def _with_urdf_looks(body: Body) -> Body:
-    """Return a body without the ambient and specular light that glTF cannot tell."""
+    """Return a body without the specular light that glTF cannot tell."""
 
     def plain(shape: Shape) -> Shape:
-        material = replace(shape.material, ambient=0.0, specular=(0.0, 0.0, 0.0))
+        material = replace(shape.material, specular=(0.0, 0.0, 0.0))
         return replace(shape, material=material)
 
     links = tuple(replace(link, visual=tuple(map(plain, link.visual))) for link in body.links)

@@ -22,7 +22,7 @@ Pixels = NDArray[np.uint8]
 
 _SECTIONS = 256  # of a cylinder, so that its outline is round to a fraction of a pixel
 _LAYERS = 8  # transparent surfaces that one ray may pass
-_FACING = 0.3  # what a surface seen edge-on shows of its colour
+_FACING = 0.4  # what a surface seen edge-on shows of its colour
 _SKIP = 1e-5  # how far behind a surface a ray goes on, relative to the distance
 
 

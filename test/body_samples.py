@@ -56,7 +56,7 @@ RESOURCE = {"uri": "part.wrl", "node": "HAND"}
 GRID = {"x_dimension": "2", "z_dimension": "2", "height": "[0, 0, 0, 1]"}
 DEVICES = (
     "AccelerationSensor", "RateGyroSensor", "IMU", "ForceSensor", "Camera", "RangeSensor",
-    "SpotLight", "PointLight",
+    "SpotLight", "PointLight", "DirectionalLight",
 )  # fmt: skip
 SWEEP = {"cross_section": "[1,1, -1,1, -1,-1, 1,-1, 1,1]", "spine": "[0,0,0, 0,1,0]"}
 MESH = {"vertices": "[0,0,0, 1,0,0, 0,1,0, 0,0,1]", "faces": "[0,1,2, 0,1,3]"}

@@ -30,6 +30,7 @@ _SIZES = {
     "Mesh": (),
 }
 _LIGHTS = {"PointLight", "SpotLight"}
+_OF_OUR_LIGHTS = {"ambient_intensity", "radius"}  # only Choreonoid's scenes have the former
 _CURVED = {"Sphere", "Cylinder", "Cone", "Capsule"}  # into how many triangles is a free choice
 
 
@@ -208,7 +209,8 @@ def _compare_devices(to, ours, switches, theirs):
         to.close(f"{at}.R_local", mine[key]["R_local"], R)
         to.close(f"{at}.p_local", mine[key]["p_local"], others[key]["p_local"])
         for word, value in mine[key]["params"].items():
-            _compare_param(to, f"{at}.{word}", key[0], value, params)
+            if word not in _OF_OUR_LIGHTS:
+                _compare_param(to, f"{at}.{word}", key[0], value, params)
 
 
 def _device_key(device, mine):

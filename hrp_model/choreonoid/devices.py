@@ -13,14 +13,16 @@ from ..devices import (
     AccelerationSensor,
     Camera,
     Device,
+    DirectionalLight,
     ForceSensor,
     GenericDevice,
     ImageType,
     Imu,
     LensType,
-    Light,
+    PointLight,
     RangeSensor,
     RateGyroSensor,
+    SpotLight,
 )
 from ..diagnostics import Span
 from ..rigid import Array, Pose, axis_angle_matrix, unit_vector
@@ -225,16 +227,11 @@ def _step(mapping: Mapping, scope: Scope, sweep: float, axis: str, *more: str) -
 
 
 def _spot_light(mapping: Mapping, scope: Scope, common: _Common) -> Device:
-    direction = mapping.numbers("direction", count=3, default=np.array([0.0, 0.0, -1.0]))
-    unit = unit_vector(direction)
-    if unit is None:
-        message = "the direction of a light must not be zero; -Z is used"
-        scope.diagnostics.warn("zero-axis", message, mapping.at("direction"))
-        unit = np.array([0.0, 0.0, -1.0])
-    return Light(
+    return SpotLight(
         **common,
-        **_light(mapping),
-        direction=unit,
+        **_emission(mapping),
+        attenuation=_attenuation(mapping),
+        direction=_direction(mapping, scope),
         beam_width=_angle(mapping, scope, pi / 2.0, "beam_width", "beamWidth"),
         cut_off_angle=_angle(mapping, scope, pi / 4.0, "cut_off_angle", "cutOffAngle"),
         cut_off_exponent=mapping.number("cut_off_exponent", "cutOffExponent", default=1.0),
@@ -242,18 +239,36 @@ def _spot_light(mapping: Mapping, scope: Scope, common: _Common) -> Device:
 
 
 def _point_light(mapping: Mapping, _: Scope, common: _Common) -> Device:
-    return Light(**common, **_light(mapping))
+    return PointLight(**common, **_emission(mapping), attenuation=_attenuation(mapping))
 
 
-def _light(mapping: Mapping) -> dict[str, Any]:
-    mapping.get("ambient", "ambientIntensity")  # for scenes; no device has it
+def _directional_light(mapping: Mapping, scope: Scope, common: _Common) -> Device:
+    return DirectionalLight(**common, **_emission(mapping), direction=_direction(mapping, scope))
+
+
+def _emission(mapping: Mapping) -> dict[str, Any]:
+    """Read what all lights have, as arguments."""
     return {
         "color": tuple(mapping.numbers("color", count=3, default=np.ones(3)).tolist()),
         "intensity": mapping.number("intensity", default=1.0),
-        "attenuation": tuple(
-            mapping.numbers("attenuation", count=3, default=np.array([1.0, 0.0, 0.0])).tolist()
-        ),
+        "ambient_intensity": mapping.number("ambient", "ambientIntensity", default=0.0),
     }
+
+
+def _attenuation(mapping: Mapping) -> tuple[float, float, float]:
+    c0, c1, c2 = mapping.numbers("attenuation", count=3, default=np.array([1.0, 0.0, 0.0])).tolist()
+    return c0, c1, c2
+
+
+def _direction(mapping: Mapping, scope: Scope) -> Array:
+    """Read the direction of a light, shape (3,)."""
+    ahead = np.array([0.0, 0.0, -1.0])
+    unit = unit_vector(mapping.numbers("direction", count=3, default=ahead))
+    if unit is not None:
+        return unit
+    message = "the direction of a light must not be zero; -Z is used"
+    scope.diagnostics.warn("zero-axis", message, mapping.at("direction"))
+    return ahead
 
 
 def _optical(mapping: Mapping, scope: Scope, X_LF: Pose) -> Pose:
@@ -295,4 +310,5 @@ READERS: dict[str, Callable[[Mapping, Scope, _Common], Device]] = {
     "RangeSensor": _range_sensor,
     "SpotLight": _spot_light,
     "PointLight": _point_light,
+    "DirectionalLight": _directional_light,
 }

@@ -15,8 +15,7 @@ from .scope import Scope, flag
 COMMON = ("type", "name", "is_optional", "isOptional", "is_meta_scene")
 # Nodes of the scene that carry no shape.
 UNDRAWN = (
-    "LineSet", "PointSet", "Text", "Fog", "DirectionalLight", "PerspectiveCamera",
-    "OrthographicCamera", "Node",
+    "LineSet", "PointSet", "Text", "Fog", "PerspectiveCamera", "OrthographicCamera", "Node",
 )  # fmt: skip
 
 # Far beyond any model; libraries that use others twice each get there quickly.

@@ -21,7 +21,7 @@ _READ_KEYS = frozenset(
     ("format", "format_version", "formatVersion", "angle_unit", "angleUnit", "scene")
 )
 # A scene has nobody to carry devices: a light in it only lights the drawing.
-_LIGHTS = ("PointLight", "SpotLight")
+_LIGHTS = ("DirectionalLight", "PointLight", "SpotLight")
 _GROUPS = ("Group", "Transform")
 _TYPES = (*_GROUPS, "Shape", "Resource", "Skip", *UNDRAWN, *_LIGHTS)
 

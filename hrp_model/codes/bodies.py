@@ -91,13 +91,17 @@ CODES = {
         "two joints would have the same name",
         "give every joint a name of its own",
     ),
+    "joint-named-like-link": (
+        "joints have the names of links",
+        "use --frame-prefix, or --link-naming segment for a model with named Segments",
+    ),
     "light-angle": (
         "the beam of a light is impossible",
         "write an angle from 0 to 180 degrees, in the unit of the file",
     ),
-    "joint-named-like-link": (
-        "joints have the names of links",
-        "use --frame-prefix, or --link-naming segment for a model with named Segments",
+    "light-strength": (
+        "a light has an impossible colour or strength",
+        "write colours from 0 to 1, not to 255, and no negative numbers",
     ),
     "loop-gap": (
         "the two ends of a closed loop do not meet",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isfinite, pi
 
 import numpy as np
@@ -18,8 +18,10 @@ from ..devices import (
     Imu,
     LensType,
     Light,
+    PointLight,
     RangeSensor,
     RateGyroSensor,
+    SpotLight,
 )
 from ..diagnostics import Diagnostics
 from .common import kind_of_device, missing_numbers, place_of_device
@@ -84,8 +86,7 @@ def _problems(device: Device) -> Iterator[Problem]:
         yield from _light(device)
     for name, unit in _LIMITS.get(type(device), {}).items():
         if np.any(getattr(device, name) <= 0.0):
-            shown = " ".join(f"{x:g}" for x in getattr(device, name))
-            what = name.replace("_", " ")
+            shown, what = _listed(getattr(device, name)), name.replace("_", " ")
             yield "sensor-limit", f"a {what} of {shown} {unit}, beyond which it measures nothing"
 
 
@@ -129,11 +130,28 @@ def _flaws(detection_rate: float, error_deviation: float) -> Iterator[Problem]:
 
 
 def _light(light: Light) -> Iterator[Problem]:
-    if light.beam_width is None:
-        return
+    if not all(0.0 <= c <= 1.0 for c in light.color):
+        yield "light-strength", f"a colour of {_listed(light.color)}"
+    for what, strength in (
+        ("an intensity", light.intensity),
+        ("an ambient intensity", light.ambient_intensity),
+    ):
+        if strength < 0.0:
+            yield "light-strength", f"{what} of {strength:g}"
+    if isinstance(light, PointLight) and min(light.attenuation) < 0.0:
+        yield "light-strength", f"an attenuation of {_listed(light.attenuation)}"
+    if isinstance(light, SpotLight):
+        yield from _cones(light)
+
+
+def _cones(light: SpotLight) -> Iterator[Problem]:
     for what, angle in (("beam width", light.beam_width), ("cut-off angle", light.cut_off_angle)):
         if angle < 0.0 or angle > pi + _ROUNDING:
             yield "light-angle", f"a {what} of {_angle(angle)}"
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    return " ".join(f"{number:g}" for number in numbers)
 
 
 def _rate(what: str, rate: float) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from .expand import Expander
 from .fields import Fields
 from .library import scenery_types
 from .nodes import Node
+from .sensors import LIGHTS
 from .shapes import ShapeReader
 
 # Far deeper than any scene, and as deep as Python's own stack allows with some to spare.
@@ -25,6 +26,7 @@ class SceneBuilder:
 
     Attributes:
         joints: The Joint nodes met, which are groups here.
+        lights: The lights met, each with the map from its group to the file, shape (4, 4).
     """
 
     def __init__(self, reading: Reading, expander: Expander) -> None:
@@ -33,7 +35,9 @@ class SceneBuilder:
         self._fields = Fields(reading.diagnostics)
         self._shapes = ShapeReader(reading, expander, self._fields)
         self._depth = 0
+        self._T_FG = np.eye(4)  # of the group at hand
         self.joints: list[Node] = []
+        self.lights: list[tuple[Node, Array]] = []
 
     def scene(self, nodes: Iterable[object]) -> SceneNode:
         """Return the scene that a file's nodes at the top make up."""
@@ -56,6 +60,8 @@ class SceneBuilder:
     def _part(self, node: Node) -> Shape | SceneNode | None:
         if node.type_name == "Shape":
             return self._shapes.shape(node, np.eye(4))
+        if node.type_name in LIGHTS:
+            self.lights.append((node, self._T_FG))
         if node.type_name in scenery_types():
             return None
         if node.type_name == "Inline":
@@ -66,11 +72,13 @@ class SceneBuilder:
             return None
         if node.type_name == "Joint":
             self.joints.append(node)
-        self._depth += 1
         matrix = self._fields.affine(node)
         T_PN = np.eye(4) if matrix is None else matrix
+        T_FP, self._T_FG = self._T_FG, self._T_FG @ T_PN
+        self._depth += 1
         group = self._gathered(node.name, T_PN, self._shapes.members(node))
         self._depth -= 1
+        self._T_FG = T_FP
         return group
 
     def _inline(self, node: Node) -> SceneNode | None:

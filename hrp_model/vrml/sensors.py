@@ -12,12 +12,14 @@ from ..devices import (
     AccelerationSensor,
     Camera,
     Device,
+    DirectionalLight,
     ForceSensor,
     GenericDevice,
     ImageType,
-    Light,
+    PointLight,
     RangeSensor,
     RateGyroSensor,
+    SpotLight,
 )
 from ..diagnostics import Diagnostics, did_you_mean_or_all
 from ..rigid import Array, Pose, unit_vector
@@ -38,7 +40,8 @@ class DeviceReader:
 
     def device(self, node: Node, link: str, X_LS: Pose) -> Device:
         """Return the device of a node; one whose type is not in ``DEVICES`` is kept as written."""
-        if node.type_name not in DEVICES and node.type.is_known:
+        reader = DEVICES.get(node.type_name) or LIGHTS.get(node.type_name)
+        if reader is None and node.type.is_known:
             message = f"'{node.type_name}' is no device known by name; it is kept as it is written"
             self._diagnostics.warn("unknown-device", message, node.span)
         common: dict[str, Any] = {
@@ -49,7 +52,7 @@ class DeviceReader:
             "info": written_values(node, ("children", "translation", "rotation")),
             "at": node.span,
         }
-        return DEVICES.get(node.type_name, DeviceReader._generic)(self, node, common)
+        return (reader or DeviceReader._generic)(self, node, common)
 
     def _id(self, node: Node) -> int | None:
         """Return the number of a device: the first of its fields that holds one."""
@@ -63,8 +66,9 @@ class DeviceReader:
     def _made_up_name(self, node: Node) -> str:
         self._unnamed += 1
         name = f"{node.type_name}{self._unnamed}"
-        message = f"a {node.type_name} has no DEF name; it is called '{name}'"
-        self._diagnostics.warn("unnamed-device", message, node.span)
+        if node.type_name not in LIGHTS:  # those of VRML97 need no name
+            message = f"a {node.type_name} has no DEF name; it is called '{name}'"
+            self._diagnostics.warn("unnamed-device", message, node.span)
         return name
 
     def _limit(self, node: Node, name: str) -> Array:
@@ -121,24 +125,62 @@ class DeviceReader:
             max_distance=self._fields.number(node, "maxDistance"),
         )
 
+    def _spot_light_device(self, node: Node, common: dict[str, Any]) -> Device:
+        exponent = self._fields.number(node, "cutOffExponent")
+        return SpotLight(**common, **self._cone(node), cut_off_exponent=exponent)
+
     def _spot_light(self, node: Node, common: dict[str, Any]) -> Device:
-        fields = self._fields
-        direction = unit_vector(fields.vector(node, "direction"))
-        if direction is None:
-            message = "a direction of length zero counts as 0 0 -1"
-            self._diagnostics.warn("zero-axis", message, node.at("direction"))
-            direction = np.array([0.0, 0.0, -1.0])
-        return Light(
+        return SpotLight(**common, **self._cone(node), **self._reach(node))
+
+    def _point_light(self, node: Node, common: dict[str, Any]) -> Device:
+        return PointLight(
             **common,
-            on=fields.flag(node, "on"),
-            color=tuple(fields.vector(node, "color").tolist()),
-            intensity=fields.number(node, "intensity"),
-            attenuation=tuple(fields.vector(node, "attenuation").tolist()),
-            direction=direction,
-            beam_width=fields.number(node, "beamWidth"),
-            cut_off_angle=fields.number(node, "cutOffAngle"),
-            cut_off_exponent=fields.number(node, "cutOffExponent"),
+            **self._emission(node),
+            **self._reach(node),
+            attenuation=tuple(self._fields.vector(node, "attenuation").tolist()),
         )
+
+    def _directional_light(self, node: Node, common: dict[str, Any]) -> Device:
+        return DirectionalLight(
+            **common,
+            **self._emission(node),
+            ambient_intensity=self._fields.number(node, "ambientIntensity"),
+            direction=self._direction(node),
+        )
+
+    def _emission(self, node: Node) -> dict[str, Any]:
+        """Read what all lights have, as arguments."""
+        fields = self._fields
+        return {
+            "on": fields.flag(node, "on"),
+            "color": tuple(fields.vector(node, "color").tolist()),
+            "intensity": fields.number(node, "intensity"),
+        }
+
+    def _cone(self, node: Node) -> dict[str, Any]:
+        """Read what all spot lights have, as arguments."""
+        return self._emission(node) | {
+            "attenuation": tuple(self._fields.vector(node, "attenuation").tolist()),
+            "direction": self._direction(node),
+            "beam_width": self._fields.number(node, "beamWidth"),
+            "cut_off_angle": self._fields.number(node, "cutOffAngle"),
+        }
+
+    def _reach(self, node: Node) -> dict[str, Any]:
+        """Read what VRML97 gives to its lights that have a place, as arguments."""
+        return {
+            "ambient_intensity": self._fields.number(node, "ambientIntensity"),
+            "radius": self._fields.number(node, "radius"),
+        }
+
+    def _direction(self, node: Node) -> Array:
+        """Return the direction of a light, shape (3,)."""
+        direction = unit_vector(self._fields.vector(node, "direction"))
+        if direction is not None:
+            return direction
+        message = "a direction of length zero counts as 0 0 -1"
+        self._diagnostics.warn("zero-axis", message, node.at("direction"))
+        return np.array([0.0, 0.0, -1.0])
 
     def _generic(self, node: Node, common: dict[str, Any]) -> Device:
         return GenericDevice(**common, type_name=node.type_name)
@@ -150,10 +192,17 @@ DEVICES: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
     "ForceSensor": DeviceReader._force_sensor,
     "VisionSensor": DeviceReader._vision_sensor,
     "RangeSensor": DeviceReader._range_sensor,
-    "SpotLightDevice": DeviceReader._spot_light,
+    "SpotLightDevice": DeviceReader._spot_light_device,
     "PressureSensor": DeviceReader._generic,
     "PhotoInterrupter": DeviceReader._generic,
     "HardwareComponent": DeviceReader._generic,
+}
+
+# The lights of VRML97, which are devices where they stand in a link.
+LIGHTS: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
+    "DirectionalLight": DeviceReader._directional_light,
+    "PointLight": DeviceReader._point_light,
+    "SpotLight": DeviceReader._spot_light,
 }
 
 

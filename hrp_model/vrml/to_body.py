@@ -23,7 +23,7 @@ from .library import known_types, scenery_types
 from .nodes import Document, Node
 from .parser import parse
 from .scene import MAX_DEPTH, SceneBuilder
-from .sensors import DeviceReader, is_device, written_values
+from .sensors import LIGHTS, DeviceReader, is_device, written_values
 from .shapes import ShapeReader
 
 # What a Joint's fields have become in the Link and its Joint; the rest is information.
@@ -158,7 +158,7 @@ class BodyBuilder:
         return joints[0] if joints else None
 
     def _scenery(self, nodes: list[Node], source: Source) -> Body | None:
-        """Return a file without a Humanoid as one fixed link.
+        """Return a file without a Humanoid as one fixed link, with its lights.
 
         Choreonoid names it "Root" and gives it 1 kg and a unit inertia, the values of a
         link about which nothing is said; nothing can move it.
@@ -186,7 +186,8 @@ class BodyBuilder:
             collision=shapes,
             at=at,
         )
-        return Body(name=_stem(source), links=(link,), path=source.path)
+        lights = tuple(self._light(node, link.name, T_LN) for node, T_LN in builder.lights)
+        return Body(name=_stem(source), links=(link,), devices=lights, path=source.path)
 
     def _joint(self, node: Node, parent: _Draft | None) -> None:
         """Read a Joint node and all that hangs on it, parents before their children."""
@@ -249,6 +250,8 @@ class BodyBuilder:
             elif kind == "ExtraJoint":
                 message = "an ExtraJoint stands at the top of a file, beside the Humanoid"
                 self._diagnostics.warn("misplaced-node", message, node.span)
+            elif kind in LIGHTS:
+                draft.devices.append(self._light(node, draft.name, place.T_LN))
             elif kind not in scenery_types():
                 self._walk(self._shapes.members(node), draft, self._inside(node, draft, place))
         self._depth -= 1
@@ -292,6 +295,13 @@ class BodyBuilder:
             message = "this Segment stands in a Transform that scales, but its mass is not scaled"
             self._diagnostics.warn("scaled-mass", message, segment.span)
         return mass.expressed_in(Pose(T_LN[:3, :3], T_LN[:3, 3]))
+
+    def _light(self, node: Node, link: str, T_LN: Array) -> Device:
+        """Return a light of VRML97, which says where it is by a point."""
+        if "location" in node.type.fields:
+            T_LN = T_LN.copy()
+            T_LN[:3, 3] += T_LN[:3, :3] @ self._fields.vector(node, "location")
+        return self._devices.device(node, link, self._device_pose(node, T_LN))
 
     def _device_pose(self, device: Node, T_LN: Array) -> Pose:
         """Return where a device sits: in a group that is scaled, its axes stay of length one."""

@@ -4,11 +4,23 @@ No display is needed. It knows models and poses, and neither sensors nor physics
 """
 
 from .context import RendererUnavailable
+from .lights import Switches
 from .renderer import Renderer
-from .view import ALL_PARTS, Depths, LinkPoses, Parts, Picture, Pinhole, Pixels
+from .view import (
+    ALL_PARTS,
+    DAYLIGHT,
+    Depths,
+    LinkPoses,
+    Parts,
+    Picture,
+    Pinhole,
+    Pixels,
+    Surroundings,
+)
 
 __all__ = [
     "ALL_PARTS",
+    "DAYLIGHT",
     "Depths",
     "LinkPoses",
     "Parts",
@@ -17,4 +29,6 @@ __all__ = [
     "Pixels",
     "Renderer",
     "RendererUnavailable",
+    "Surroundings",
+    "Switches",
 ]

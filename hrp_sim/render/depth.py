@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from .shaders import HEADER
+
 # A surface that lets through more than half of what lies behind it does not stop a depth.
 OPAQUE_ENOUGH = 0.5
 
-# The word is 0 or 1, here and below: whether some of the surface may be seen through.
+
+class DepthVariant(NamedTuple):
+    """What a pair of shaders is compiled for.
+
+    Attributes:
+        transparent: Whether some of the surface may be seen through.
+        textured: Whether its texture has a say in that.
+    """
+
+    transparent: bool
+    textured: bool
+
+    def sources(self) -> tuple[str, str]:
+        """Return the vertex and the fragment shader."""
+        words = "".join(f"#define {k.upper()} {v:d}\n" for k, v in self._asdict().items())
+        return HEADER + words + _VERTEX, HEADER + words + _FRAGMENT
+
+
 # ``poses`` and ``materials`` are those of ``shaders``.
-VERTEX = """
-#version 330
-#define TRANSPARENT %d
+_VERTEX = """
 uniform sampler2D poses;
 uniform sampler2D materials;
-uniform mat4 projection;
 in vec3 position;
 in vec2 uv;
 in uvec2 ids;
@@ -34,11 +52,7 @@ void main() {
 }
 """
 
-# The second word: whether there is a texture.
-FRAGMENT = f"""
-#version 330
-#define TRANSPARENT %d
-#define TEXTURED %d
+_FRAGMENT = f"""
 uniform sampler2D image;
 in vec2 st;
 flat in float opacity;

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose
 
-from . import depth
+from .boxes import back_to_front
+from .depth import DepthVariant
+from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene
-from .shaders import FRAGMENT
-from .shaders import VERTEX as VERTEX_SHADER
+from .shaders import Variant
 from .target import Target
 from .textures import TextureImage
-from .view import BodyPoses, Parts, Picture, Pinhole
+from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 
 # The formats of VERTEX, for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 2u4"
@@ -25,12 +26,30 @@ _FORMAT = "3f4 3f4 3f4 2f4 2u4"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawable:
-    """A batch in the memory of the context, with the programs of its colours and depths."""
+    """A batch in the memory of the context."""
 
     batch: Batch
     texture: Any
-    colors: Any
-    depths: Any
+    vertices: Any
+    indices: Any
+
+    def variant(self, lit: bool) -> Variant:
+        """Return what the shaders of its colours must know."""
+        image = self.batch.texture
+        if image is None:
+            return Variant(lit)
+        return Variant(
+            lit,
+            textured=True,
+            grey=image.grey,
+            see_through=image.see_through,
+            cut_out=self.batch.cut_out,
+        )
+
+    def depth_variant(self) -> DepthVariant:
+        """Return what the shaders of its depths must know."""
+        has_holes = self.batch.transparent or self.batch.cut_out
+        return DepthVariant(has_holes, has_holes and self.texture is not None)
 
 
 class GpuScene:
@@ -42,46 +61,52 @@ class GpuScene:
         scene: What was uploaded.
     """
 
-    def __init__(self, context: Any, scene: Scene, background: tuple[float, float, float]) -> None:
+    def __init__(self, context: Any, scene: Scene) -> None:
         self._context = context
         self.scene = scene
-        self._background = background
-        self._programs: dict[tuple[bool, bool], Any] = {}
-        self._depth_programs: dict[tuple[bool, bool], Any] = {}
+        self._programs: dict[Variant | DepthVariant, Any] = {}
+        self._arrays: dict[tuple[_Drawable, Variant | DepthVariant], Any] = {}
         self._textures: dict[int, Any] = {}
         self._targets: dict[tuple[int, int], Target] = {}
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
         self._poses = self._table(self._poses_C)
         self._materials = self._table(scene.materials)
+        self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
         self._transparent = [d for d in self._drawables if d.batch.transparent]
 
-    def draw(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, parts: Parts) -> Picture:
+    def draw(
+        self,
+        lens: Pinhole,
+        X_WC: Pose,
+        poses: BodyPoses,
+        parts: Parts,
+        surroundings: Surroundings,
+        switches: Switches,
+    ) -> Picture:
         """Return a picture; depths end at the first surface that is opaque enough."""
         target = self._target(lens)
-        self._set_up(lens, X_WC, poses)
-        target.clear(self._background, parts)
+        self._place(X_WC, poses)
+        is_lit = self._set_up(lens, surroundings, switches)
+        target.clear(surroundings.background, parts)
         if parts.color:
             (target.both if parts.depth else target.color).use()
             for drawable in self._opaque:
                 self._begin(drawable)
-                drawable.colors.render(moderngl.TRIANGLES)
+                self._array(drawable, drawable.variant(is_lit)).render()
             if self._transparent:
                 target.color.use()
-                self._draw_transparent()
+                self._draw_transparent(is_lit)
         if parts.depth:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
-                drawable.depths.render(moderngl.TRIANGLES)
+                self._array(drawable, drawable.depth_variant()).render()
         return target.read(parts)
 
-    def _set_up(self, lens: Pinhole, X_WC: Pose, poses: BodyPoses) -> None:
-        context = self._context
-        context.enable_only(moderngl.DEPTH_TEST)
-        # The projection turns the image over, and with it the sense of the triangles.
-        context.front_face = "cw"
+    def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
+        """Note where all links are, in the frame of the camera."""
         ends = [*self.scene.first_links.values(), self.scene.link_count]
         for name, first, end in zip(self.scene.first_links, ends, ends[1:], strict=False):
             rows, link_poses = self._poses_C[first:end], poses.get(name)
@@ -92,12 +117,24 @@ class GpuScene:
             rows[:, :, :3] = X_WC.R.T @ link_poses.R
             rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
         self._poses.write(self._poses_C)
+
+    def _set_up(self, lens: Pinhole, surroundings: Surroundings, switches: Switches) -> bool:
+        """Hand the shaders what they share; return whether there are lights."""
+        context = self._context
+        context.enable_only(moderngl.DEPTH_TEST)
+        # The projection turns the image over, and with it the sense of the triangles.
+        context.front_face = "cw"
+        lights = lights_on(self.scene.lights, switches, self._poses_C)
+        view = np.zeros((), VIEW)
+        view["projection"] = lens.projection().T  # OpenGL takes matrices by columns
+        view["headlight"] = surroundings.headlight
+        view["light_count"] = len(lights)
+        view["lights"][: len(lights)] = lights
+        self._view.write(view.tobytes())
+        self._view.bind_to_uniform_block(0)
         self._poses.use(0)
         self._materials.use(1)
-        # OpenGL takes matrices by columns.
-        projection = lens.projection().T.astype("f4").tobytes()
-        for program in (*self._programs.values(), *self._depth_programs.values()):
-            program["projection"].write(projection)
+        return len(lights) > 0
 
     def _begin(self, drawable: _Drawable) -> None:
         if drawable.batch.solid:
@@ -107,21 +144,26 @@ class GpuScene:
         if drawable.texture is not None:
             drawable.texture.use(2)
 
-    def _draw_transparent(self) -> None:
-        """Blend from the farthest shape to the nearest; they do not hide each other."""
-        by_distance: list[tuple[float, _Drawable, int, int]] = []
-        for drawable in self._transparent:
-            for link, center, first, count in drawable.batch.chunks:
-                center_C = self._poses_C[link, :, :3] @ center + self._poses_C[link, :, 3]
-                by_distance.append((float(center_C @ center_C), drawable, first, count))
-        by_distance.sort(key=lambda item: -item[0])
+    def _draw_transparent(self, is_lit: bool) -> None:
+        """Blend shape over shape, the nearer over the farther; none hides another wholly."""
+        chunks = [
+            (drawable, chunk) for drawable in self._transparent for chunk in drawable.batch.chunks
+        ]
+        boxes = [chunk.box.moved(self._poses_C[chunk.link]) for _, chunk in chunks]
         context = self._context
         context.enable(moderngl.BLEND)
         context.blend_func = moderngl.SRC_ALPHA, moderngl.ONE_MINUS_SRC_ALPHA
         context.fbo.depth_mask = False
-        for _, drawable, first, count in by_distance:
-            self._begin(drawable)
-            drawable.colors.render(moderngl.TRIANGLES, vertices=count, first=first)
+        context.enable(moderngl.CULL_FACE)
+        for index in back_to_front(boxes):
+            drawable, chunk = chunks[index]
+            if drawable.texture is not None:
+                drawable.texture.use(2)
+            array = self._array(drawable, drawable.variant(is_lit))
+            # What is seen from inside, too, lies behind what is seen from outside.
+            for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
+                context.cull_face = hidden
+                array.render(vertices=chunk.length, first=chunk.first)
         context.fbo.depth_mask = True
         context.disable(moderngl.BLEND)
 
@@ -141,45 +183,33 @@ class GpuScene:
     def _drawable(self, batch: Batch) -> _Drawable:
         vertices = self._context.buffer(batch.vertices.tobytes())
         indices = self._context.buffer(batch.indices.tobytes())
-        return _Drawable(
-            batch,
-            self._texture(batch.texture),
-            self._vertex_array(self._program(batch.texture), vertices, indices),
-            self._vertex_array(self._depth_program(batch), vertices, indices),
-        )
+        return _Drawable(batch, self._texture(batch.texture), vertices, indices)
 
-    def _vertex_array(self, program: Any, vertices: Any, indices: Any) -> Any:
-        names = [name for name in VERTEX.names or () if name in program]
-        skipped = [
-            f"{VERTEX[name].itemsize}x" if name not in names else code
-            for name, code in zip(VERTEX.names or (), _FORMAT.split(), strict=True)
-        ]
-        return self._context.vertex_array(
-            program, [(vertices, " ".join(skipped), *names)], indices, index_element_size=4
-        )
+    def _array(self, drawable: _Drawable, variant: Variant | DepthVariant) -> Any:
+        """Return a batch's vertices as the inputs of a program; made when first drawn."""
+        if (drawable, variant) not in self._arrays:
+            program = self._program(variant)
+            names = [name for name in VERTEX.names or () if name in program]
+            skipped = [
+                f"{VERTEX[name].itemsize}x" if name not in names else code
+                for name, code in zip(VERTEX.names or (), _FORMAT.split(), strict=True)
+            ]
+            inputs = [(drawable.vertices, " ".join(skipped), *names)]
+            array = self._context.vertex_array(
+                program, inputs, drawable.indices, index_element_size=4
+            )
+            self._arrays[drawable, variant] = array
+        return self._arrays[drawable, variant]
 
-    def _program(self, texture: TextureImage | None) -> Any:
-        key = texture is not None, texture is not None and texture.grey
-        if key not in self._programs:
-            program = self._context.program(VERTEX_SHADER, FRAGMENT % key)
-            program["poses"].value = 0
-            program["materials"].value = 1
-            if texture is not None:
-                program["image"].value = 2
-            self._programs[key] = program
-        return self._programs[key]
-
-    def _depth_program(self, batch: Batch) -> Any:
-        key = batch.transparent, batch.transparent and batch.texture is not None
-        if key not in self._depth_programs:
-            program = self._context.program(depth.VERTEX % key[0], depth.FRAGMENT % key)
-            program["poses"].value = 0
-            if "materials" in program:
-                program["materials"].value = 1
-            if "image" in program:
-                program["image"].value = 2
-            self._depth_programs[key] = program
-        return self._depth_programs[key]
+    def _program(self, variant: Variant | DepthVariant) -> Any:
+        if variant not in self._programs:
+            program = self._context.program(*variant.sources())
+            program["View"].binding = 0
+            for unit, name in enumerate(("poses", "materials", "image")):
+                if name in program:
+                    program[name].value = unit
+            self._programs[variant] = program
+        return self._programs[variant]
 
     def _texture(self, image: TextureImage | None) -> Any:
         if image is None:
@@ -187,7 +217,7 @@ class GpuScene:
         if id(image) not in self._textures:
             texture = self._context.texture(image.size, image.components, image.data, alignment=1)
             if image.grey:
-                texture.swizzle = "RRRG" if image.transparent else "RRR1"
+                texture.swizzle = "RRRG" if image.see_through else "RRR1"
             texture.repeat_x, texture.repeat_y = image.repeat
             texture.build_mipmaps()
             texture.filter = moderngl.LINEAR_MIPMAP_LINEAR, moderngl.LINEAR

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from hrp_model import Body, Diagnostics, Pose
 
 from .context import thread_context
+from .lights import NOTHING_SWITCHED, Switches
 from .scene import Scene, build_scene
-from .view import ALL_PARTS, BodyPoses, Parts, Picture, Pinhole
+from .view import ALL_PARTS, DAYLIGHT, BodyPoses, Parts, Picture, Pinhole, Surroundings
 
 if TYPE_CHECKING:
     from .gpu import GpuScene
-
-SKY = (0.55, 0.7, 0.85)
 
 
 class Renderer:
@@ -25,22 +24,32 @@ class Renderer:
 
     Args:
         bodies: Models by the names of the bodies in the world.
-        background: RGB in 0..1.
+
+    Attributes:
+        switches: The lights that were switched; replaced by each change, never changed, so that
+            an exposure may keep it.
     """
 
-    def __init__(
-        self, bodies: Mapping[str, Body], background: tuple[float, float, float] = SKY
-    ) -> None:
+    def __init__(self, bodies: Mapping[str, Body]) -> None:
         self._bodies = dict(bodies)
-        self._background = background
+        self.switches: Switches = {}
         self._scene: Scene | None = None
         self._local = threading.local()
 
     def show(self, bodies: Mapping[str, Body], diagnostics: Diagnostics) -> None:
-        """Draw these bodies from now on; a texture that cannot be read is a warning."""
+        """Draw these bodies from now on; a texture that cannot be read is a warning.
+
+        The lights of those that were not there before are as their models say.
+        """
+        stay = {name for name, body in bodies.items() if self._bodies.get(name) is body}
+        self.switches = {light: on for light, on in self.switches.items() if light[0] in stay}
         self._bodies = dict(bodies)
         if self._scene is not None:
             self._scene = build_scene(self._bodies, diagnostics)
+
+    def switch_light(self, body: str, light: str, on: bool) -> None:
+        """Switch the light of this name on a body, in pictures that are exposed from now on."""
+        self.switches = {**self.switches, (body, light): on}
 
     def prepare(self, diagnostics: Diagnostics) -> None:
         """Read what is needed to draw; a texture that cannot be read is a warning.
@@ -53,7 +62,14 @@ class Renderer:
             self._scene = build_scene(self._bodies, diagnostics)
 
     def render(
-        self, lens: Pinhole, X_WC: Pose, poses: BodyPoses, *, parts: Parts = ALL_PARTS
+        self,
+        lens: Pinhole,
+        X_WC: Pose,
+        poses: BodyPoses,
+        *,
+        parts: Parts = ALL_PARTS,
+        surroundings: Surroundings = DAYLIGHT,
+        switches: Switches = NOTHING_SWITCHED,
     ) -> Picture:
         """Return the picture that a camera C at this pose takes, in the calling thread.
 
@@ -62,6 +78,8 @@ class Renderer:
             X_WC: Where it is.
             poses: Of every body; one without is not drawn.
             parts: What is asked for; only that is drawn and read.
+            surroundings: What it sees by, and where nothing is.
+            switches: The lights that were switched when it was taken.
 
         Raises:
             RendererUnavailable: This machine cannot draw.
@@ -75,5 +93,5 @@ class Renderer:
             context = thread_context()
             from .gpu import GpuScene  # needs moderngl, which thread_context has found
 
-            uploaded = self._local.scene = GpuScene(context, scene, self._background)
-        return uploaded.draw(lens, X_WC, poses, parts)
+            uploaded = self._local.scene = GpuScene(context, scene)
+        return uploaded.draw(lens, X_WC, poses, parts, surroundings, switches)

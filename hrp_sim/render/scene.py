@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Body, Diagnostics
+from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
-from hrp_model.rigid import Array
 from hrp_model.tessellate import corner_normals, shape_mesh
 from hrp_model.texturing import transformed_coords
 
-from .shaders import ambient_share
+from .boxes import OrientedBox, box_around
+from .lights import SceneLight
+from .shaders import MAX_LIGHTS
 from .textures import TextureImage, describe, read_texture
 
 # Names and formats as the vertex shader has them.
@@ -35,13 +37,13 @@ class Chunk(NamedTuple):
 
     Attributes:
         link: Row of the link among all links of the scene.
-        center: Of its vertices, in the link frame, in [m], shape (3,).
+        box: Around its vertices, in the link frame.
         first: Position of the first of its indices.
         length: How many it has.
     """
 
     link: int
-    center: Array
+    box: OrientedBox
     first: int
     length: int
 
@@ -53,15 +55,17 @@ class Batch:
     Attributes:
         texture: Its image, or None.
         solid: Whether faces seen from behind are left out.
-        transparent: Whether it is blended over what lies behind.
+        transparent: Whether it is blended over what lies behind. All else hides it.
+        cut_out: Whether its texture has holes: what is not opaque is left out.
         vertices: Of dtype VERTEX.
         indices: Of the corners of the triangles, dtype uint32.
-        chunks: By shape; transparent ones are drawn from the farthest to the nearest.
+        chunks: The shapes of a transparent one, which are drawn from the farthest to the nearest.
     """
 
     texture: TextureImage | None
     solid: bool
     transparent: bool
+    cut_out: bool
     vertices: NDArray[np.void]
     indices: NDArray[np.uint32]
     chunks: tuple[Chunk, ...]
@@ -74,36 +78,51 @@ class Scene:
     Attributes:
         first_links: Row of each body's first link, by the body's name.
         link_count: Of all bodies together.
-        materials: (emissive, ambient share), (specular, exponent), (opacity, 0, 0, 0) of each
-            material, shape (materials, 3, 4).
+        materials: (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0) of
+            each material, shape (materials, 3, 4).
         batches: Opaque ones first.
+        lights: Of all bodies, whether they are on or not.
     """
 
     first_links: Mapping[str, int]
     link_count: int
     materials: NDArray[np.float32]
     batches: tuple[Batch, ...]
+    lights: tuple[SceneLight, ...]
 
 
 def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
-    """Return the scene of bodies by name; a texture that cannot be read is a warning."""
+    """Return the scene of bodies by name.
+
+    A texture that cannot be read is a warning, and so are more lights than can be drawn.
+    """
     builder = _Builder(diagnostics)
     first_links: dict[str, int] = {}
+    lights: list[SceneLight] = []
     row = 0
     for name, body in bodies.items():
         first_links[name] = row
+        lights += [
+            SceneLight(name, row + body.link_index(device.link), device)
+            for device in body.devices
+            if isinstance(device, Light)
+        ]
         for link in body.links:
             for shape in link.visual:
                 builder.add(row, shape)
             row += 1
     batches = sorted(builder.batches(), key=lambda batch: batch.transparent)
-    return Scene(first_links, row, builder.materials(), tuple(batches))
+    if len(lights) > MAX_LIGHTS:
+        message = f"of {len(lights)} lights a picture shows the {MAX_LIGHTS} brightest that are on"
+        diagnostics.warn("too-many-lights", message)
+    return Scene(first_links, row, builder.materials(), tuple(batches), tuple(lights))
 
 
 class _Kind(NamedTuple):
     texture: TextureImage | None
     solid: bool
     transparent: bool
+    cut_out: bool
 
 
 @dataclass
@@ -133,12 +152,13 @@ class _Builder:
         if not len(mesh.triangles):
             return
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
-        transparent = material.transparency > 0.0
-        transparent = transparent or (texture is not None and texture.transparent)
         vertices, indices = _vertices(mesh, material, link, self._material(material))
-        parts = self._parts.setdefault(_Kind(texture, mesh.solid, transparent), _Parts())
-        center = vertices["position"].mean(axis=0, dtype=np.float64)
-        parts.chunks.append(Chunk(link, center, parts.index_count, len(indices)))
+        kind = _kind(texture, mesh.solid, material)
+        parts = self._parts.setdefault(kind, _Parts())
+        if kind.transparent:
+            corners = mesh.vertices[np.unique(mesh.triangles)]
+            box = box_around(corners, shape.T_FG[:3, :3])
+            parts.chunks.append(Chunk(link, box, parts.index_count, len(indices)))
         parts.vertices.append(vertices)
         parts.indices.append(indices + np.uint32(parts.vertex_count))
         parts.vertex_count += len(vertices)
@@ -158,7 +178,7 @@ class _Builder:
     def _material(self, material: Material) -> int:
         row = (
             *material.emissive,
-            ambient_share(material.ambient),
+            material.ambient,
             *material.specular,
             # An exponent of zero would light the whole face.
             max(128.0 * material.shininess, 1.0),
@@ -176,6 +196,13 @@ class _Builder:
                 self._diagnostics.warn("unreadable-texture", describe(texture, error))
                 self._textures[texture] = None
         return self._textures[texture]
+
+
+def _kind(texture: TextureImage | None, solid: bool, material: Material) -> _Kind:
+    see_through = texture is not None and texture.see_through
+    cut_out = texture is not None and texture.cut_out
+    transparent = material.transparency > 0.0 or (see_through and not cut_out)
+    return _Kind(texture, solid, transparent, cut_out and not transparent)
 
 
 def _vertices(

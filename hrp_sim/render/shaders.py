@@ -1,30 +1,72 @@
-"""The shading: a headlight that shines along the line of sight, and ambient light.
+"""The shading: VRML97's lighting model (ISO/IEC 14772-1, 4.14.4), one pixel at a time.
 
-A surface that faces the camera shows its diffuse colour, one seen edge-on that colour
-times the share of ``ambient_share``; the emissive colour is added as it is. The
-highlight is Blinn's, as in VRML97's lighting model (ISO/IEC 14772-1, 4.14.4).
+A material shows its emissive colour, and what each light adds: ambient light, diffuse by
+Lambert's cosine, and Blinn's highlight. Nothing casts a shadow.
+
+The headlight shines along the line of sight. Part of its light is scattered about and reaches
+every surface from all sides, so that one which faces the camera shows its diffuse colour and
+one seen edge-on ``SCATTERED_LIGHT`` of that, whatever ambient intensity its material has:
+models rarely mean what they say there, and Choreonoid draws them all alike, too.
 
 ``poses`` holds, for each link L, the three rows of [R_CL | p_CL], C being the camera.
-``materials`` holds (emissive, share), (specular, shininess), (opacity, 0, 0, 0).
+``materials`` holds (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0).
 """
 
 from __future__ import annotations
 
-# What is scattered about reaches every surface: without it, a floor seen at a low angle
-# would be nearly black under a headlight.
-SCATTERED_LIGHT = 0.3
+from typing import NamedTuple
+
+# Without it a floor seen at a low angle would be nearly black under a headlight.
+SCATTERED_LIGHT = 0.4
+
+MAX_LIGHTS = 16
 
 
-def ambient_share(ambient: float) -> float:
-    """Return the share of its diffuse colour that a surface shows when seen edge-on, 0..1."""
-    return min(SCATTERED_LIGHT + ambient, 1.0)
+class Variant(NamedTuple):
+    """What a pair of shaders is compiled for, so that no pixel pays for what it does not need.
+
+    Attributes:
+        lit: Whether there are lights but for the headlight.
+        textured: Whether there is a texture.
+        grey: Whether it scales the diffuse colour; else it replaces it (VRML97, table 4.5).
+        see_through: Whether it has opacities; colours are multiplied with them already.
+        cut_out: Whether what is less than half opaque is left out, and the rest opaque.
+    """
+
+    lit: bool
+    textured: bool = False
+    grey: bool = False
+    see_through: bool = False
+    cut_out: bool = False
+
+    def sources(self) -> tuple[str, str]:
+        """Return the vertex and the fragment shader."""
+        words = "".join(f"#define {k.upper()} {v:d}\n" for k, v in self._asdict().items())
+        return HEADER + _VERTEX, HEADER + words + _FRAGMENT
 
 
-VERTEX = """
+# What is the same for all that is drawn in one picture; VIEW in ``lights`` is its layout.
+HEADER = f"""
 #version 330
+struct Light {{
+    vec4 place;  // w = 1: where it is; w = 0: whence its rays come, a unit vector
+    vec4 color;  // w: its radius
+    vec4 ambient;  // w: the exponent between the cones
+    vec4 attenuation;  // w: the angle of the inner cone
+    vec4 axis;  // w: the angle of the outer cone; that of a point light is not reached
+}};
+layout(std140) uniform View {{
+    mat4 projection;
+    float headlight;
+    int light_count;
+    Light lights[{MAX_LIGHTS}];
+}};
+#define SCATTERED {SCATTERED_LIGHT}
+"""
+
+_VERTEX = """
 uniform sampler2D poses;
 uniform sampler2D materials;
-uniform mat4 projection;
 in vec3 position;
 in vec3 normal;
 in vec3 color;
@@ -56,12 +98,7 @@ void main() {
 }
 """
 
-# The two words are 0 or 1: whether there is a texture, whether it is grey. A coloured
-# texture replaces the diffuse colour, a grey one scales it (VRML97, table 4.5).
-FRAGMENT = """
-#version 330
-#define TEXTURED %d
-#define GREY %d
+_FRAGMENT = """
 uniform sampler2D image;
 in vec3 p_C;
 in vec3 n_C;
@@ -73,22 +110,55 @@ flat in float opacity;
 layout(location = 0) out vec4 pixel;
 layout(location = 1) out float depth;
 
+// Returns the highlight of light that comes from a direction.
+vec3 highlight(vec3 n, vec3 from) {
+    if (specular.r + specular.g + specular.b == 0.0 || dot(n, from) <= 0.0) return vec3(0.0);
+    vec3 half_way = normalize(from + normalize(-p_C));
+    return specular.rgb * pow(max(dot(n, half_way), 0.0), specular.a);
+}
+
+#if LIT
+// Returns what a light adds to the colour.
+vec3 shine(Light light, vec3 base, vec3 n) {
+    vec3 from = light.place.xyz - light.place.w * p_C;
+    float distance = length(from);
+    if (distance > light.color.w) return vec3(0.0);
+    from /= max(distance, 1e-6);
+    vec3 c = light.attenuation.xyz;
+    float strength = 1.0;
+    if (light.place.w > 0.0) strength /= max(c.x + distance * (c.y + distance * c.z), 1.0);
+    if (light.axis.w < 4.0) {
+        float angle = acos(clamp(dot(-from, light.axis.xyz), -1.0, 1.0));
+        float outer = light.axis.w, inner = light.attenuation.w;
+        if (angle >= outer) return vec3(0.0);
+        if (angle > inner) strength *= pow((outer - angle) / (outer - inner), light.ambient.w);
+    }
+    vec3 lit = base * max(dot(n, from), 0.0) + highlight(n, from);
+    return strength * (light.color.rgb * lit + light.ambient.rgb * emissive.a * base);
+}
+#endif
+
 void main() {
     vec3 base = diffuse;
     float alpha = opacity;
 #if TEXTURED
     vec4 texel = texture(image, st);
+#if SEE_THROUGH
+    texel.rgb /= max(texel.a, 1e-3);
+#endif
     base = GREY == 1 ? base * texel.rgb : texel.rgb;
     alpha *= texel.a;
 #endif
+#if CUT_OUT
+    if (alpha < 0.5) discard;
+#endif
     vec3 n = normalize(n_C);
     if (!gl_FrontFacing) n = -n;
-    float lit = max(n.z, 0.0);
-    vec3 c = emissive.rgb + base * mix(emissive.a, 1.0, lit);
-    if (specular.r + specular.g + specular.b > 0.0 && lit > 0.0) {
-        vec3 half_way = normalize(vec3(0.0, 0.0, 1.0) - normalize(p_C));
-        c += specular.rgb * pow(max(dot(n, half_way), 0.0), specular.a);
-    }
+    vec3 c = base * mix(SCATTERED, 1.0, max(n.z, 0.0)) + highlight(n, vec3(0.0, 0.0, 1.0));
+    c = emissive.rgb + headlight * c;
+#if LIT
+    for (int i = 0; i < light_count; ++i) c += shine(lights[i], base, n);
+#endif
     pixel = vec4(c, alpha);
     depth = 1.0 / gl_FragCoord.w;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from PIL import Image
 
 from hrp_model.geometry import Texture
@@ -11,6 +12,11 @@ from hrp_model.images import texture_image
 
 # Larger images are scaled down: no camera of a robot resolves more.
 MAX_SIDE = 4096
+
+# An image of which no more pixels than this share are neither opaque nor invisible is meant to
+# have holes with smoothed edges.
+_OF_EDGES = 0.1
+_NEARLY = 8  # of 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,14 +26,17 @@ class TextureImage:
     Attributes:
         size: Width and height.
         components: 1 grey, 2 grey and opacity, 3 RGB, 4 RGB and opacity.
-        data: Rows from the bottom to the top, as texture coordinates count.
+        data: Rows from the bottom to the top, as texture coordinates count. Colours are
+            multiplied with their opacity, so that those of invisible pixels do not show at edges.
         repeat: Along s and t.
+        cut_out: Whether pixels are either opaque or invisible, but for those at edges.
     """
 
     size: tuple[int, int]
     components: int
     data: bytes
     repeat: tuple[bool, bool]
+    cut_out: bool
 
     @property
     def grey(self) -> bool:
@@ -35,7 +44,7 @@ class TextureImage:
         return self.components < 3
 
     @property
-    def transparent(self) -> bool:
+    def see_through(self) -> bool:
         """Whether some of it can be looked through."""
         return self.components in (2, 4)
 
@@ -49,7 +58,15 @@ def read_texture(texture: Texture) -> TextureImage:
     image = texture_image(texture)
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
-    return TextureImage(image.size, len(image.getbands()), image.tobytes(), texture.repeat)
+    cut_out = False
+    if image.mode in ("LA", "RGBA"):
+        opacity = np.asarray(image.getchannel("A"))
+        between = (opacity >= _NEARLY) & (opacity <= 255 - _NEARLY)
+        cut_out = bool(between.mean() <= _OF_EDGES)
+        is_opaque = bool(opacity.min() > 255 - _NEARLY)
+        image = image.convert(image.mode[:-1] if is_opaque else image.mode[:-1] + "a")
+    data = image.tobytes()
+    return TextureImage(image.size, len(image.getbands()), data, texture.repeat, cut_out)
 
 
 def describe(texture: Texture, error: OSError) -> str:

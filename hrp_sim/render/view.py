@@ -39,6 +39,22 @@ class Parts(NamedTuple):
 ALL_PARTS = Parts(color=True, depth=True)
 
 
+class Surroundings(NamedTuple):
+    """What a camera sees by, and where nothing is.
+
+    Attributes:
+        headlight: Whether a light shines from the camera along its line of sight. Without one
+            only what glows is seen, and what the lights of the scene reach.
+        background: RGB in 0..1.
+    """
+
+    headlight: bool = True
+    background: tuple[float, float, float] = (140 / 255, 179 / 255, 217 / 255)
+
+
+DAYLIGHT = Surroundings()
+
+
 class Picture(NamedTuple):
     """What was drawn, row 0 on top; a part is None that was not asked for.
 

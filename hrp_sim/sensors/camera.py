@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, nan
 
 import numpy as np
@@ -13,7 +13,18 @@ from PIL import Image
 from hrp_model import Pose
 from hrp_model.devices import ImageType
 
-from ..render import ALL_PARTS, Depths, LinkPoses, Parts, Pinhole, Pixels, Renderer
+from ..render import (
+    ALL_PARTS,
+    DAYLIGHT,
+    Depths,
+    LinkPoses,
+    Parts,
+    Pinhole,
+    Pixels,
+    Renderer,
+    Surroundings,
+    Switches,
+)
 from ..state import WorldState
 from .base import check_flaws
 from .noise import Noise
@@ -28,11 +39,15 @@ class Exposure:
 
     Attributes:
         time_ns: Simulation time, in [ns].
+        body: Name of the body that carries the camera.
         poses: Of the links of every body, by the body's name.
+        switches: The lights that were switched; the others are as their models say.
     """
 
     time_ns: int
+    body: str
     poses: Mapping[str, LinkPoses]
+    switches: Switches = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +105,7 @@ class CameraSensor:
         X_LS: Pose of S in L.
         lens: How it projects.
         renderer: What draws.
+        surroundings: What it sees by, and where nothing is.
         image_type: What it delivers; of clouds their depths.
         min_distance, max_distance: Of the depth that it can measure, in [m].
         detection_rate: Share of the pixels whose depth is measured, 0..1.
@@ -104,6 +120,7 @@ class CameraSensor:
     X_LS: Pose
     lens: Pinhole
     renderer: Renderer
+    surroundings: Surroundings = DAYLIGHT
     image_type: ImageType = ImageType.COLOR
     min_distance: float = 0.0
     max_distance: float = inf
@@ -119,12 +136,12 @@ class CameraSensor:
         check_flaws(self.detection_rate, self.error_deviation, self.noise)
 
     def expose(self, world: WorldState) -> Exposure:
-        """Note where everything is."""
+        """Note where everything is, and which lights were switched."""
         poses = {
             name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
             for name, simulated in world.bodies.items()
         }
-        return Exposure(world.time_ns, poses)
+        return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
 
     def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
         """Draw those of these parts that the camera delivers; raises RendererUnavailable."""
@@ -136,7 +153,14 @@ class CameraSensor:
             return ImageReading(exposure.time_ns, self.body, self.lens)
         own = exposure.poses[self.body]
         X_WS = Pose(own.R[self.link], own.p[self.link]) @ self.X_LS
-        color, depth = self.renderer.render(self.lens, X_WS, exposure.poses, parts=wanted)
+        color, depth = self.renderer.render(
+            self.lens,
+            X_WS,
+            exposure.poses,
+            parts=wanted,
+            surroundings=self.surroundings,
+            switches=exposure.switches,
+        )
         return ImageReading(
             exposure.time_ns,
             self.body,

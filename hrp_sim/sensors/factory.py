@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from hrp_model import Diagnostics, JointType, devices
 from hrp_model.instruments import InertialUnit, inertial_units
 from hrp_model.rigid import Array, frozen_array
 
-from ..render import Pinhole, Renderer, RendererUnavailable
+from ..render import Pinhole, Renderer, RendererUnavailable, Surroundings
 from ..state import SimulatedBody, WorldState
 from .base import Sensor
 from .camera import CameraSensor
@@ -56,6 +56,7 @@ def make_sensors(
     *,
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
+    fixed: Collection[str] = (),
     step_ns: int = 1_000_000,
 ) -> list[Sensor]:
     """Return a sensor for every device, switched on or not, body by body.
@@ -73,13 +74,14 @@ def make_sensors(
         diagnostics: Where warnings go.
         settings_of: Asked with the names of a body and of one of its sensors.
         seed: Of all noise.
+        fixed: Names of the bodies that the world holds by their roots.
         step_ns: Of the physics, in [ns].
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        world_wide = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, step_ns)
-        maker = _Maker(simulated, *world_wide)
+        of_world = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed, step_ns)
+        maker = _Maker(simulated, *of_world)
         sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
@@ -101,6 +103,7 @@ class _Maker:
     diagnostics: Diagnostics
     settings_of: SettingsOf
     seed: int
+    fixed: Collection[str]
     step_ns: int
 
     def sensors(self) -> list[Sensor]:
@@ -149,16 +152,25 @@ class _Maker:
         """Yield the force sensors; one with no joint above it reads zero."""
         body = self.simulated.body
         for device in self._all(devices.ForceSensor):
-            if device.link == body.root.name and body.root.joint.type is JointType.FREE:
-                self._warn("idle-force-sensor", device, "sits on a free root and reads zero")
+            i = body.link_index(device.link)
+            is_held = i == 0 and self.simulated.name in self.fixed
+            if body.links[i].joint.type is JointType.FREE and not is_held:
+                self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+            settings = self._settings(device.name)
+            is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
             yield ForceSensor(
                 name=device.name,
                 body=self.simulated.name,
                 rate_hz=self._rate(device.name, FORCE_RATE),
-                link=body.link_index(device.link),
+                link=i,
                 X_LS=device.X_LS,
                 max_force=device.max_force,
                 max_torque=device.max_torque,
+                on_link=settings.wrench_on == "link",
+                cutoff_hz=settings.wrench_cutoff,
+                force_stdev=settings.force_stdev,
+                torque_stdev=settings.torque_stdev,
+                noise=self._noise(device.name) if is_noisy else None,
             )
 
     def range_sensors(self) -> Iterator[Sensor]:
@@ -208,6 +220,7 @@ class _Maker:
                     X_LS=device.X_LS,
                     lens=_lens(device),
                     renderer=self.renderer,
+                    surroundings=self._surroundings(device.name),
                     image_type=device.image_type,
                     min_distance=device.min_distance,
                     max_distance=device.max_distance,
@@ -256,6 +269,10 @@ class _Maker:
         what = f"'{JOINT_STATES}' of body '{self.simulated.name}'"
         self.diagnostics.warn("no-encoder", f"{what} stays exact: its model tells of no encoder")
         return None
+
+    def _surroundings(self, camera: str) -> Surroundings:
+        settings = self._settings(camera)
+        return Surroundings(settings.headlight, settings.background_color)
 
     def _settings(self, sensor: str) -> SensorSettings:
         return self.settings_of(self.simulated.name, sensor)

@@ -32,7 +32,8 @@ KEYS = {
     "RangeSensor": "yaw_range yaw_step yaw_samples min_yaw_angle max_yaw_angle pitch_range "
     f"pitch_step scanAngle scanStep scan_rate min_distance max_distance {_COMMON}",
     "SpotLight": f"color intensity direction beam_width cut_off_angle attenuation {_COMMON}",
-    "PointLight": f"color intensity attenuation {_COMMON}",
+    "PointLight": f"color intensity ambient attenuation {_COMMON}",
+    "DirectionalLight": f"color intensity ambient direction {_COMMON}",
     "MarkerDevice": f"marker_type size color {_COMMON}",
     "Thruster": f"force_offset {_COMMON}",
     "Box": "size",

@@ -48,8 +48,9 @@ DEVICES = (
     devices.Camera(name="c", **CAMERA),
     devices.Camera(name="d", image_type=devices.ImageType.DEPTH, **CAMERA),
     devices.RangeSensor(name="r", yaw_range=2.0, max_distance=inf, **CAMERA),
-    devices.Light(name="p", **CAMERA),
-    devices.Light(name="s", beam_width=1.0, **CAMERA),
+    devices.PointLight(name="p", **CAMERA),
+    devices.SpotLight(name="s", beam_width=1.0, **CAMERA),
+    devices.DirectionalLight(name="l", **CAMERA),
     devices.GenericDevice(name="x", link="ARM", type_name="Thruster"),
 )
 BODY = Body(
@@ -146,6 +147,7 @@ def test_devices_have_their_class():
         "RangeSensor",
         "PointLight",
         "SpotLight",
+        "DirectionalLight",
         "Thruster",
     ]
 

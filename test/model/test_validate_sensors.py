@@ -13,14 +13,16 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import (
     AccelerationSensor,
     Camera,
+    DirectionalLight,
     ForceSensor,
     GenericDevice,
     ImageType,
     Imu,
     LensType,
-    Light,
+    PointLight,
     RangeSensor,
     RateGyroSensor,
+    SpotLight,
 )
 from hrp_model.diagnostics import Severity, Source, Span
 from hrp_model.validate import validate
@@ -33,7 +35,7 @@ ROOT = Link(name="LINK", parent=None, joint=Joint(type=JointType.FIXED, name="LI
 CAMERA = Camera(name="eye", link="LINK", at=EYE_AT)
 SCANNER = RangeSensor(name="scan", link="LINK", at=EYE_AT)
 DEPTH = replace(CAMERA, image_type=ImageType.DEPTH, min_distance=0.1, max_distance=10.0)
-LAMP = Light(name="lamp", link="LINK", beam_width=1.0, at=EYE_AT)
+LAMP = SpotLight(name="lamp", link="LINK", beam_width=1.0, at=EYE_AT)
 
 
 def body(*devices, root=ROOT):
@@ -54,7 +56,8 @@ SOUND = [
     replace(SCANNER, yaw_range=0.0, pitch_range=1.0),
     replace(SCANNER, yaw_range=pi, yaw_step=3.1416),
     replace(SCANNER, scan_rate=10_000.0, min_distance=0.0, max_distance=inf),
-    replace(LAMP, beam_width=None, cut_off_angle=7.0),
+    PointLight(name="bulb", link="LINK", intensity=2.0),
+    DirectionalLight(name="sun", link="LINK", ambient_intensity=1.0),
     AccelerationSensor(name="a", link="LINK"),
     ForceSensor(name="f", link="LINK", max_force=[1, 2, 3]),
     GenericDevice(name="x", link="LINK", type_name="Rotor"),
@@ -119,6 +122,10 @@ SENSELESS = [
     ),
     ("light-angle", replace(LAMP, beam_width=45.0), "beam width of 45 rad (2578 degrees)"),
     ("light-angle", replace(LAMP, cut_off_angle=-1.0), "cut-off angle of -1 rad"),
+    ("light-strength", replace(LAMP, color=(255.0, 0.0, 0.0)), "colour of 255 0 0"),
+    ("light-strength", replace(LAMP, intensity=-1.0), "has an intensity of -1"),
+    ("light-strength", replace(LAMP, ambient_intensity=-0.5), "an ambient intensity of -0.5"),
+    ("light-strength", replace(LAMP, attenuation=(1.0, -1.0, 0.0)), "an attenuation of 1 -1 0"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Images and lenses: the order of bytes, reused memory, the camera matrix."""
 
+import sys
 from array import array
 
 import numpy as np
@@ -43,6 +44,34 @@ def test_an_image_of_another_size_has_its_own_memory():
 def test_an_empty_image_is_no_surprise():
     msg = ImageBuffer().image(1, "eye", np.empty((0, 0, 3), np.uint8))
     assert (msg.width, msg.height, msg.step, len(msg.data)) == (0, 0, 0, 0)
+
+
+def test_grey_values_are_mono8():
+    msg = ImageBuffer().image(TIME_NS, "eye", PIXELS[..., 0])
+    assert (msg.encoding, msg.width, msg.height, msg.step) == ("mono8", 5, 2, 5)
+    assert msg.data.tobytes() == bytes(range(0, 30, 3))
+
+
+def test_depths_are_32fc1_with_all_their_bits():
+    depths = np.array([[0.1, np.inf, -np.inf], [np.nan, 3.3, 1e-9]], np.float32)
+    buffer = ImageBuffer()
+    msg = buffer.image(TIME_NS, "eye", depths)
+    assert (msg.encoding, msg.width, msg.height, msg.step) == ("32FC1", 3, 2, 12)
+    assert msg.is_bigendian == (sys.byteorder == "big")
+    assert isinstance(msg.data, array)
+    assert msg.data.tobytes() == depths.tobytes()
+    memory = msg.data
+    assert buffer.image(TIME_NS, "eye", depths + 1).data is memory
+    assert memory.tobytes() == (depths + 1).tobytes()
+
+
+def test_a_buffer_takes_on_what_it_is_given():
+    buffer = ImageBuffer()
+    encodings = [
+        buffer.image(TIME_NS, "eye", pixels).encoding
+        for pixels in (PIXELS, PIXELS[..., 0], np.zeros((2, 5), np.float32), PIXELS)
+    ]
+    assert encodings == ["rgb8", "mono8", "32FC1", "rgb8"]
 
 
 def test_buffers_are_apart():

@@ -1,5 +1,7 @@
 """Simulations in which bodies come, go, jump and are pushed, and which are saved meanwhile."""
 
+import queue
+
 import numpy as np
 import pytest
 from paths import MODELS
@@ -20,6 +22,7 @@ from hrp_sim import (
     load_world,
 )
 from hrp_sim.control import JointControl
+from hrp_sim.darkroom import Darkroom
 from hrp_sim.sensors import CameraSensor
 
 ARM = MODELS / "worlds" / "arm.yaml"
@@ -250,6 +253,25 @@ def test_cameras_see_who_came_and_not_who_went():
     np.testing.assert_array_equal(camera.develop(early).color, plain)
     simulation.remove("rover")
     np.testing.assert_array_equal(camera.read(simulation.state).color, plain)
+    simulation.close()
+
+
+def test_what_a_camera_caught_before_it_went_can_still_be_developed():
+    simulation = Simulation(load_world(HUMANOID), defer_images=True)
+    camera = simulation.sensors.get("head_camera")
+    if not isinstance(camera, CameraSensor):
+        pytest.skip("this machine has no EGL")
+    before = camera.read(simulation.state).color
+    early = camera.expose(simulation.state)
+    simulation.remove(camera.body)
+    assert "head_camera" not in simulation.sensors
+    images = queue.Queue()
+    room = Darkroom(lambda name, image: images.put(image))
+    room.submit("head_camera", lambda: camera.develop(early))
+    after = images.get(timeout=30).color
+    room.close()
+    # The room around it is there as ever.
+    assert (after == before).all(axis=-1).mean() > 0.5
     simulation.close()
 
 

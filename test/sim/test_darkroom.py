@@ -84,6 +84,41 @@ def test_only_the_newest_exposure_of_each_camera_waits(darkroom, images):
     assert [take(images) for _ in range(3)] == [("busy", 1), ("busy", 4), ("other", 5)]
 
 
+def test_after_clearing_nothing_comes_of_what_was_handed_over_before(darkroom, images):
+    camera, other = Camera(), Camera(permits=9)
+    room = darkroom()
+    room.submit("eye", partial(camera.develop, 1))
+    take(camera.started)
+    room.submit("eye", partial(camera.develop, 2))
+    room.submit("other", partial(other.develop, 3))
+    room.clear()
+    camera.permits.release(9)  # only now the first is drawn
+    room.submit("eye", partial(camera.develop, 4))
+    assert take(images) == ("eye", 4)
+    assert images.empty()
+    assert other.started.empty()
+
+
+def test_clearing_waits_for_an_image_that_is_on_its_way_out():
+    delivering, go_on = threading.Event(), threading.Event()
+    order = []
+
+    def deliver(name, image):
+        delivering.set()
+        assert go_on.wait(PATIENCE)
+        order.append("delivered")
+
+    room = Darkroom(deliver)
+    room.submit("eye", lambda: 1)
+    assert delivering.wait(PATIENCE)
+    clearer = threading.Thread(target=lambda: (room.clear(), order.append("cleared")))
+    clearer.start()
+    go_on.set()
+    clearer.join(PATIENCE)
+    room.close()
+    assert order == ["delivered", "cleared"]
+
+
 def test_closing_finishes_the_image_in_hand_and_drops_what_waits(darkroom, images):
     camera = Camera()
     room = darkroom()

@@ -87,6 +87,18 @@ def test_a_paused_world_takes_calls_but_no_steps_and_a_reset_leaves_it_paused():
     standing(simulation, script)
 
 
+def test_a_reset_is_told_in_the_thread_that_runs_when_time_is_zero_again():
+    simulation = Counter()
+    told = []
+
+    def script(runner):
+        runner.on_reset = lambda: told.append((threading.get_ident(), simulation.state.time_ns))
+        runner.reset()
+        assert told == [(runner.call(threading.get_ident), 0)]
+
+    standing(simulation, script)
+
+
 def test_a_pause_is_followed_by_no_burst_and_costs_next_to_nothing(clock):
     simulation = Counter(clock=clock)
     seen = []

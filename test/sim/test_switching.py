@@ -80,7 +80,7 @@ def test_what_is_off_in_the_model_is_never_read_until_it_is_switched_on():
 
 
 def test_a_reset_puts_the_switches_back_and_every_change_is_told_once():
-    lamp = devices.Light(name="lamp", link="ARM", on=False)
+    lamp = devices.PointLight(name="lamp", link="ARM", on=False)
     simulation = simulation_of(wrist(), scanner(10.0, on=False), lamp)
     changes = switches_of(simulation)
     assert not simulation.is_enabled("lamp")
@@ -95,14 +95,14 @@ def test_a_reset_puts_the_switches_back_and_every_change_is_told_once():
 
 
 def test_an_unknown_name_is_told_with_those_there_are():
-    simulation = simulation_of(wrist(), devices.Light(name="lamp", link="ARM"))
+    simulation = simulation_of(wrist(), devices.PointLight(name="lamp", link="ARM"))
     for act in (simulation.is_enabled, lambda name: simulation.set_enabled(name, True)):
         with pytest.raises(KeyError, match="'rist'; there is joint_states, odometry, wrist, lamp"):
             act("rist")
 
 
 def test_lights_of_two_bodies_and_a_sensor_have_different_names():
-    lamp = devices.Light(name="lamp", link="ARM")
+    lamp = devices.PointLight(name="lamp", link="ARM")
     bodies = [("a", arm_body(lamp, wrist())), ("b", arm_body(lamp)), ("c", arm_body(wrist("lamp")))]
     world = world_of(*bodies)
     simulation = Simulation(world, engine=FakeEngine(world.physics))
@@ -206,7 +206,7 @@ def test_a_run_restored_in_the_midst_of_a_filter_goes_on_to_the_last_bit(averagi
 
 
 def test_switches_are_saved_and_restored():
-    simulation = simulation_of(wrist(), scanner(10.0), devices.Light(name="lamp", link="ARM"))
+    simulation = simulation_of(wrist(), scanner(10.0), devices.PointLight(name="lamp", link="ARM"))
     simulation.set_enabled("wrist", False)
     simulation.set_enabled("lamp", False)
     snapshot = simulation.save()

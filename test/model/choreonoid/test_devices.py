@@ -19,8 +19,9 @@ from hrp_model.devices import ImageType, LensType
         ("Imu", devices.Imu),
         ("ForceSensor", devices.ForceSensor),
         ("RangeSensor", devices.RangeSensor),
-        ("SpotLight", devices.Light),
-        ("PointLight", devices.Light),
+        ("SpotLight", devices.SpotLight),
+        ("PointLight", devices.PointLight),
+        ("DirectionalLight", devices.DirectionalLight),
     ],
 )
 def test_what_all_devices_have(type_name, kind, diagnostics):
@@ -174,8 +175,21 @@ def test_a_spot_light(diagnostics):
     assert device.color == (1, 0, 0)
 
 
-def test_a_point_light_has_no_beam(diagnostics):
-    assert read_device("type: PointLight, intensity: 0.5", diagnostics).beam_width is None
+def test_a_point_light(diagnostics):
+    device = read_device(
+        "type: PointLight, intensity: 0.5, ambient: 0.25, attenuation: [1, 0.5, 2]", diagnostics
+    )
+    assert (device.intensity, device.ambient_intensity) == (0.5, 0.25)
+    assert device.attenuation == (1.0, 0.5, 2.0)
+
+
+def test_a_directional_light(diagnostics):
+    device = read_device(
+        "type: DirectionalLight, direction: [0, 3, 0], color: [0, 1, 0], on: false", diagnostics
+    )
+    assert device.direction.tolist() == [0, 1, 0]
+    assert (device.color, device.on) == ((0, 1, 0), False)
+    assert device.name.startswith("DirectionalLight")
 
 
 def test_devices_of_other_programs_are_kept_whole(diagnostics):

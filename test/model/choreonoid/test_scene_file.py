@@ -129,7 +129,7 @@ def test_scenes_that_include_each_other_are_an_error(tmp_path, shapes, diagnosti
 
 
 def test_lights_and_cameras_of_a_scene_are_left_out_with_a_note(shapes, diagnostics):
-    assert shapes("[{type: SpotLight}, {type: Text}, {type: PerspectiveCamera}]") == ()
+    assert shapes("[{type: DirectionalLight}, {type: Text}, {type: PerspectiveCamera}]") == ()
     assert [diagnostics.take("left-out").severity.value for _ in range(3)] == ["note"] * 3
 
 

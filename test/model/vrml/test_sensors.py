@@ -4,17 +4,19 @@ from math import inf
 
 import numpy as np
 import pytest
-from vrml_tools import link_of, robot
+from vrml_tools import body_of, link_of, robot
 
 from hrp_model.devices import (
     AccelerationSensor,
     Camera,
+    DirectionalLight,
     ForceSensor,
     GenericDevice,
     ImageType,
-    Light,
+    PointLight,
     RangeSensor,
     RateGyroSensor,
+    SpotLight,
 )
 
 
@@ -94,11 +96,44 @@ def test_a_spot_light_shines_where_it_points(diagnostics):
     made = device(
         "DEF L SpotLightDevice { on FALSE direction 0 0 -2 beamWidth 1 color 1 0 0 }", diagnostics
     )
-    assert isinstance(made, Light)
+    assert isinstance(made, SpotLight)
     assert not made.on
     assert (made.direction.tolist(), made.beam_width, made.color) == ([0, 0, -1], 1, (1, 0, 0))
     device("DEF L SpotLightDevice { direction 0 0 0 }", diagnostics)
     diagnostics.take("zero-axis")
+
+
+def test_the_lights_of_vrml97_are_devices_of_the_link_they_stand_in():
+    body = robot("""jointType "free" children [
+      Transform { translation 0 0 1 rotation 0 0 1 1.5707963267948966 scale 2 2 2 children
+        PointLight { location 1 0 0 attenuation 1 2 3 radius 5 ambientIntensity 0.1 } }
+      DEF S Segment { children DEF SUN DirectionalLight { direction 0 -2 0 color 1 0.5 0 } }
+      DEF J Joint { jointType "rotate" children
+        DEF LAMP SpotLight { beamWidth 0.3 cutOffAngle 0.4 on FALSE } } ]""")
+    bulb, sun, lamp = body.devices
+    assert isinstance(bulb, PointLight)
+    assert (bulb.name, bulb.link) == ("PointLight1", "BASE")
+    np.testing.assert_allclose(bulb.X_LS.p, [0, 2, 1], atol=1e-15)
+    np.testing.assert_allclose(bulb.X_LS.R @ [1, 0, 0], [0, 1, 0], atol=1e-15)
+    assert (bulb.attenuation, bulb.radius, bulb.ambient_intensity) == ((1, 2, 3), 5, 0.1)
+    assert isinstance(sun, DirectionalLight)
+    assert (sun.name, sun.link, sun.direction.tolist()) == ("SUN", "BASE", [0, -1, 0])
+    assert (sun.color, sun.intensity, sun.on) == ((1, 0.5, 0), 1, True)
+    assert isinstance(lamp, SpotLight)
+    assert (lamp.name, lamp.beam_width, lamp.cut_off_angle) == ("LAMP", 0.3, 0.4)
+    assert (lamp.cut_off_exponent, lamp.radius, lamp.on) == (1.0, 100, False)
+
+
+def test_a_scene_without_a_robot_keeps_its_lights(diagnostics):
+    body = body_of(
+        """Transform { translation 0 0 3 children [ Shape { geometry Box { } }
+          DEF LAMP PointLight { location 1 0 0 } ] }
+        DirectionalLight { }""",
+        diagnostics,
+    )
+    lamp, sun = body.devices
+    assert (lamp.name, lamp.link, lamp.X_LS.p.tolist()) == ("LAMP", "Root", [1, 0, 3])
+    assert (sun.name, sun.X_LS.p.tolist()) == ("DirectionalLight1", [0, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hrp_model import Body, Joint, JointType, Link, Pose
 from hrp_model.geometry import Box, Material, Shape
 from hrp_sim.render import LinkPoses, RendererUnavailable
 from hrp_sim.render.context import thread_context
+from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 
 
 def why_no_opengl():
@@ -52,6 +53,18 @@ def body_of(name, *links):
 
 def poses_of(*poses):
     return LinkPoses(np.array([X.p for X in poses]), np.array([X.R for X in poses]))
+
+
+def camera_world(bodies, poses):
+    """A world of bodies at these link poses."""
+    simulated = {}
+    for name, body in bodies.items():
+        motion = BodyMotion.zeros(body)
+        motion.p[:], motion.R[:] = poses[name].p, poses[name].R
+        simulated[name] = SimulatedBody(
+            name, body, motion, JointDrive.limp(body), ExternalWrench.zeros(body)
+        )
+    return WorldState(5_000_000, simulated)
 
 
 def glowing(rgb, **looks):

@@ -28,7 +28,7 @@ LENS = Pinhole(64, 48, 1.0, NEAR, FAR)
 
 
 def picture(*shapes, lens=LENS, X_WC=LOOKING_ALONG_X, parts=ALL_PARTS):
-    renderer = Renderer({"b": body_of("b", shapes)}, background=(0.0, 0.0, 0.0))
+    renderer = Renderer({"b": body_of("b", shapes)})
     return renderer.render(lens, X_WC, {"b": poses_of(Pose())}, parts=parts)
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sim.render.scenes import (
     LOOKING_ALONG_X,
+    OPTICAL,
     body_of,
     box_at,
+    camera_world,
     certain,
     glowing,
     in_thread,
@@ -16,33 +18,14 @@ from sim.render.scenes import (
 from sim.sensors.handmade import random_pose, random_rotation
 
 from hrp_model import Pose, devices
-from hrp_model.rigid import rpy_matrix
-from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render import Pinhole, Renderer, Surroundings
 from hrp_sim.sensors import CameraSensor
-from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 
 image_messages = pytest.importorskip("hrp_msgs.image", reason="the messages are not installed")
 
 pytestmark = needs_opengl
 BACKGROUND = (20, 40, 60)
 RED, GREEN, BLUE, YELLOW = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0)
-OPTICAL = Pose(R=rpy_matrix(np.pi, 0, 0))
-
-
-def renderer(bodies):
-    return Renderer(bodies, background=tuple(c / 255 for c in BACKGROUND))
-
-
-def camera_world(bodies, poses):
-    """A world of bodies at these link poses."""
-    simulated = {}
-    for name, body in bodies.items():
-        motion = BodyMotion.zeros(body)
-        motion.p[:], motion.R[:] = poses[name].p, poses[name].R
-        simulated[name] = SimulatedBody(
-            name, body, motion, JointDrive.limp(body), ExternalWrench.zeros(body)
-        )
-    return WorldState(5_000_000, simulated)
 
 
 def camera(bodies, lens, link=0, X_LS=LOOKING_ALONG_X, body="robot"):
@@ -53,7 +36,8 @@ def camera(bodies, lens, link=0, X_LS=LOOKING_ALONG_X, body="robot"):
         link=link,
         X_LS=X_LS,
         lens=lens,
-        renderer=renderer(bodies),
+        renderer=Renderer(bodies),
+        surroundings=Surroundings(background=tuple(c / 255 for c in BACKGROUND)),
     )
 
 

@@ -16,17 +16,18 @@ from hrp_model import Pose
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
 from hrp_model.rigid import rpy_matrix
 from hrp_model.texturing import transformed_coords
-from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render import Pinhole, Renderer, Surroundings
 
 pytestmark = needs_opengl
 BACKGROUND = (20, 40, 60)
+AROUND = Surroundings(background=tuple(c / 255 for c in BACKGROUND))
 LENS = Pinhole(64, 64, 1.0, 0.01, 50.0)
 
 
 def picture(diagnostics, *shapes, X_WC=LOOKING_ALONG_X):
-    renderer = Renderer({"b": body_of("b", shapes)}, tuple(c / 255 for c in BACKGROUND))
+    renderer = Renderer({"b": body_of("b", shapes)})
     renderer.prepare(diagnostics)
-    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())}).color
+    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())}, surroundings=AROUND).color
 
 
 def wall(material, distance=2.0):
@@ -70,12 +71,13 @@ def test_emissive_is_added_and_the_sum_saturates(diagnostics):
     assert middle(picture(diagnostics, wall(material))) == (102, 255, 153)
 
 
-def test_an_oblique_surface_is_darker_by_its_cosine(diagnostics):
-    # Turned by 60 degrees: share 0.3 + ambient 0.1, cosine 0.5 -> 0.4 + 0.6 / 2.
+@pytest.mark.parametrize("ambient", [0.0, 0.2, 1.0])  # VRML97's default, and Choreonoid's
+def test_an_oblique_surface_is_darker_by_its_cosine(diagnostics, ambient):
+    # Turned by 60 degrees: share 0.4 of scattered light, cosine 0.5 -> 0.4 + 0.6 / 2.
     shape = Shape(
         Box((0.1, 40, 40)),
         Pose(rpy_matrix(0, 0, np.pi / 3), [2.0, 0, 0]).matrix(),
-        Material(diffuse=(1.0, 1.0, 1.0), ambient=0.1),
+        Material(diffuse=(1.0, 1.0, 1.0), ambient=ambient),
     )
     assert middle(picture(diagnostics, shape)) == pytest.approx((178.5,) * 3, abs=0.6)
 
@@ -119,14 +121,14 @@ def test_transparent_surfaces_are_blended_from_the_farthest_to_the_nearest(diagn
     assert middle(pixels) == pytest.approx((75, 75, 50), abs=1)
 
 
-def test_transparent_surfaces_never_hide_each_other(diagnostics):
-    # The middle of the nearer one is farther away, so that it is drawn first.
+def test_the_order_of_transparent_surfaces_is_not_that_of_their_middles(diagnostics):
+    # That of the nearer one is farther away.
     near = square(glowing((0, 200, 0), transparency=0.5), 3.0, half=3.0)
     far = square(glowing((0, 0, 200), transparency=0.5), 3.4)
     aside = np.eye(4)
     aside[1, 3] = 2.0
     pixels = picture(diagnostics, wall(glowing((200, 0, 0)), 5.0), near.moved(aside), far)
-    assert middle(pixels) == pytest.approx((50, 50, 100), abs=1)
+    assert middle(pixels) == pytest.approx((50, 100, 50), abs=1)
 
 
 def test_an_opaque_surface_hides_a_transparent_one_behind_it(diagnostics):

@@ -1,0 +1,107 @@
+"""Boxes around shapes, and in which order shapes hide each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model.rigid import Array
+
+# Signs of the corners of a box, shape (8, 3).
+_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+# Comparing each with each other would take too long for more; they are sorted by distance.
+MAX_COMPARED = 128
+
+
+class OrientedBox(NamedTuple):
+    """A box in a frame F.
+
+    Attributes:
+        center: In [m], shape (3,).
+        axes: Unit vectors along its edges as columns, shape (3, 3).
+        half: Half the length of its edges, in [m], shape (3,).
+    """
+
+    center: Array
+    axes: Array
+    half: Array
+
+    def moved(self, X_EF: Array) -> OrientedBox:
+        """Return the box in a frame E, from the rows of [R_EF | p_EF], shape (3, 4)."""
+        return OrientedBox(
+            X_EF[:, :3] @ self.center + X_EF[:, 3], X_EF[:, :3] @ self.axes, self.half
+        )
+
+
+def box_around(points: Array, A_FG: Array) -> OrientedBox:
+    """Return the least box around points in F, among some likely ones.
+
+    Its edges are along the axes of F, along those of the geometry, or along the principal axes
+    of the points, as is best for what is flat.
+
+    Args:
+        points: In F, in [m], shape (n, 3).
+        A_FG: From the geometry's own frame to F, shape (3, 3).
+    """
+    from_mean = points - points.mean(axis=0)
+    lengths = np.linalg.norm(A_FG, axis=0)
+    candidates = [np.eye(3), np.linalg.eigh(from_mean.T @ from_mean)[1]]
+    if lengths.all() and np.allclose((A_FG / lengths).T @ (A_FG / lengths), np.eye(3)):
+        candidates.append(A_FG / lengths)
+    # A little thickness, so that of two boxes around something flat the flatter one is less.
+    margin = 1e-6 * float(np.ptp(points, axis=0).max())
+    boxes = [_box_along(points, axes) for axes in candidates]
+    return min(boxes, key=lambda box: float(np.prod(box.half + margin)))
+
+
+def back_to_front(boxes: Sequence[OrientedBox]) -> list[int]:
+    """Return the order in which what is in these boxes is drawn so that the nearer hides.
+
+    If a plane along a face of one of two boxes keeps them apart, what is on the same side as
+    the eye hides the other: exactly so, however far their centres are. Where no such plane
+    tells, the one with the more distant centre counts as hidden.
+
+    Args:
+        boxes: In the frame of the eye, which is at its origin.
+    """
+    distances = np.array([float(np.linalg.norm(box.center)) for box in boxes])
+    by_distance = np.argsort(-distances, kind="stable")
+    if not 1 < len(boxes) <= MAX_COMPARED:
+        return [int(i) for i in by_distance]
+    # Next is the farthest of those that hide nothing of what is still to be drawn.
+    hides = _hides(boxes)
+    rest = [int(i) for i in by_distance]
+    order: list[int] = []
+    while rest:
+        free = (i for i in rest if not hides[i, rest].any())
+        order.append(next(free, rest[0]))
+        rest.remove(order[-1])
+    return order
+
+
+def _box_along(points: Array, axes: Array) -> OrientedBox:
+    along = points @ axes
+    low, high = along.min(axis=0), along.max(axis=0)
+    return OrientedBox(axes @ (low + high) / 2.0, axes, (high - low) / 2.0)
+
+
+def _hides(boxes: Sequence[OrientedBox]) -> NDArray[np.bool_]:
+    """Return which box can hide which but not be hidden by it, shape (n, n) of bool."""
+    centers, axes, halves = (np.stack(parts) for parts in zip(*boxes, strict=True))
+    corners = centers[:, np.newaxis] + (_CORNERS * halves[:, np.newaxis]) @ axes.swapaxes(1, 2)
+    # Along the axes k of box i: corners of j, the eye, and the faces of i, from its centre.
+    along = np.einsum("ick,ijmc->ijmk", axes, corners - centers[:, np.newaxis, np.newaxis])
+    eye = -np.einsum("ick,ic->ik", axes, centers)[:, np.newaxis]
+    face = halves[:, np.newaxis]
+    tolerance = 1e-6 * (1.0 + halves.max())
+    above = along.min(axis=2) >= face - tolerance
+    below = along.max(axis=2) <= tolerance - face
+    # Who has the eye on his side of such a plane is not hidden by the other.
+    i_is_not = ((above & (eye <= face)) | (below & (eye >= -face))).any(axis=2)
+    j_is_not = ((above & (eye > face)) | (below & (eye < -face))).any(axis=2)
+    not_hidden: NDArray[np.bool_] = i_is_not | j_is_not.T
+    return not_hidden & ~not_hidden.T

@@ -1,0 +1,112 @@
+"""The lights of a scene, as the shaders need them. No OpenGL here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
+from hrp_model.rigid import Array
+
+from .shaders import MAX_LIGHTS
+
+# (name of a body, name of one of its lights) -> whether it is on; others are as the model says.
+Switches = Mapping[tuple[str, str], bool]
+NOTHING_SWITCHED: Switches = MappingProxyType({})
+
+_NO_CONE = 4.0  # an angle beyond all others, in [rad]
+
+LIGHT = np.dtype(
+    [
+        ("place", "f4", 4),
+        ("color", "f4", 3),
+        ("radius", "f4"),
+        ("ambient", "f4", 3),
+        ("exponent", "f4"),
+        ("attenuation", "f4", 3),
+        ("inner", "f4"),
+        ("axis", "f4", 3),
+        ("outer", "f4"),
+    ]
+)
+# The block ``View`` of the shaders, in its layout std140; matrices are written by columns.
+VIEW = np.dtype(
+    [
+        ("projection", "f4", (4, 4)),
+        ("headlight", "f4"),
+        ("light_count", "i4"),
+        ("_", "f4", 2),
+        ("lights", LIGHT, MAX_LIGHTS),
+    ]
+)
+
+
+class SceneLight(NamedTuple):
+    """A light of a scene.
+
+    Attributes:
+        body: Name of the body that carries it.
+        link: Row of its link among all links of the scene.
+        light: From the model.
+    """
+
+    body: str
+    link: int
+    light: Light
+
+
+def lights_on(
+    lights: Sequence[SceneLight], switches: Switches, poses_C: NDArray[np.float32]
+) -> NDArray[np.void]:
+    """Return the lights that are on, of dtype LIGHT; of too many the brightest at the camera.
+
+    Args:
+        lights: Of the scene.
+        switches: Those that were switched.
+        poses_C: Rows of [R_CL | p_CL] of all links, shape (links, 3, 4); zeros of one that is
+            not there.
+    """
+    rows = [
+        _row(light, poses_C[link].astype(float))
+        for body, link, light in lights
+        if switches.get((body, light.name), light.on) and poses_C[link].any()
+    ]
+    if len(rows) > MAX_LIGHTS:
+        rows.sort(key=_brightness, reverse=True)
+    return np.array(rows[:MAX_LIGHTS], dtype=LIGHT)
+
+
+def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
+    """Return a light for the shaders, from the rows of [R_CL | p_CL], shape (3, 4)."""
+    R_CS = X_CL[:, :3] @ light.X_LS.R
+    row = np.zeros((), LIGHT)
+    row["color"] = np.multiply(light.color, light.intensity)
+    row["ambient"] = np.multiply(light.color, light.ambient_intensity)
+    row["radius"], row["outer"] = inf, _NO_CONE
+    if isinstance(light, DirectionalLight):
+        row["place"][:3] = -R_CS @ light.direction
+    if isinstance(light, PointLight):
+        row["place"] = *(X_CL[:, :3] @ light.X_LS.p + X_CL[:, 3]), 1.0
+        row["attenuation"], row["radius"] = light.attenuation, light.radius
+    if isinstance(light, SpotLight):
+        row["axis"] = R_CS @ light.direction
+        row["inner"], row["outer"] = light.beam_width, light.cut_off_angle
+        row["exponent"] = light.cut_off_exponent
+    return row
+
+
+def _brightness(row: NDArray[np.void]) -> tuple[float, float]:
+    """Return how bright a light is at the camera, and how near; cones count as spheres."""
+    brightest = float(max(row["color"].max(), row["ambient"].max()))
+    if row["place"][3] == 0.0:
+        return brightest, 0.0
+    distance = float(np.linalg.norm(row["place"][:3]))
+    if distance > row["radius"]:
+        return 0.0, -distance
+    weakening = float(row["attenuation"] @ [1.0, distance, distance**2])
+    return brightest / max(weakening, 1.0), -distance

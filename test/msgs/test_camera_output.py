@@ -1,0 +1,146 @@
+"""The topics of cameras: which there are, and which messages a picture becomes for whom."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from hrp_msgs.outputs import CameraOutput
+
+TIME_NS = 12_000_000_345
+LENS = SimpleNamespace(width=3, height=2, field_of_view=1.2)
+IMAGES = ("eye/image_raw", "eye/camera_info")
+DEPTHS = ("eye/depth/image_rect_raw", "eye/depth/camera_info", "eye/depth/points")
+COLOR = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
+MONO = np.arange(6, dtype=np.uint8).reshape(2, 3)
+DEPTH = np.array([[1, 2, 3], [np.inf, -np.inf, np.nan]], np.float32)
+POINTS = np.arange(18, dtype=np.float32).reshape(2, 3, 3)
+
+
+class Publisher:
+    def __init__(self, topic):
+        self.topic_name = topic
+        self.listeners = 0
+        self.messages = []
+
+    def get_subscription_count(self):
+        return self.listeners
+
+    def publish(self, message):
+        self.messages.append(message)
+
+
+class FakeNode:
+    """Makes publishers and keeps them by topic."""
+
+    def __init__(self):
+        self.publishers = {}
+
+    def create_publisher(self, message_type, topic, qos, **_):
+        return self.publishers.setdefault(topic, Publisher(topic))
+
+
+def reading(color=None, mono=None, depth=None):
+    return SimpleNamespace(
+        time_ns=TIME_NS, lens=LENS, color=color, mono=mono, depth=depth, points=lambda: POINTS
+    )
+
+
+def made(images=IMAGES, depths=DEPTHS, heard=()):
+    """An output, and its publishers by topic; some of them are heard."""
+    node = FakeNode()
+    output = CameraOutput(node, "eye_optical_frame", images, depths)
+    for topic in heard:
+        node.publishers[topic].listeners = 1
+    return output, node.publishers
+
+
+@pytest.mark.parametrize(
+    ("images", "depths"), [(IMAGES, ()), ((), DEPTHS), (IMAGES, DEPTHS)], ids=str
+)
+def test_a_camera_has_the_topics_of_what_it_delivers(images, depths):
+    output, publishers = made(images, depths)
+    assert list(publishers) == [*images, *depths]
+    assert [topic.name for topic in output.topics] == [*images, *depths]
+
+
+def test_nobody_wants_anything_of_a_camera_that_nobody_hears():
+    output, publishers = made()
+    assert not output.is_wanted()
+    assert output.wanted_parts() == (False, False)
+    output.publish(reading(COLOR, None, DEPTH))
+    assert not any(publisher.messages for publisher in publishers.values())
+
+
+@pytest.mark.parametrize(
+    ("topic", "parts"),
+    [
+        (IMAGES[0], (True, False)),
+        (IMAGES[1], (False, False)),
+        (DEPTHS[0], (False, True)),
+        (DEPTHS[1], (False, False)),
+        (DEPTHS[2], (True, True)),
+    ],
+)
+def test_a_camera_draws_what_the_one_topic_needs_and_publishes_on_it_alone(topic, parts):
+    output, publishers = made(heard=[topic])
+    assert output.is_wanted()
+    assert output.wanted_parts() == parts
+    color, depth = parts
+    output.publish(reading(COLOR if color else None, None, DEPTH if depth else None))
+    counts = {name: len(publisher.messages) for name, publisher in publishers.items()}
+    assert counts == {name: int(name == topic) for name in publishers}
+
+
+def test_points_of_a_camera_without_colours_need_depths_alone():
+    output, publishers = made((), DEPTHS, heard=[DEPTHS[2]])
+    assert output.wanted_parts() == (False, True)
+    output.publish(reading(depth=DEPTH))
+    (msg,) = publishers[DEPTHS[2]].messages
+    assert [field.name for field in msg.fields] == ["x", "y", "z"]
+
+
+def test_all_messages_of_a_picture_have_its_stamp_and_frame():
+    output, publishers = made(heard=[*IMAGES, *DEPTHS])
+    output.publish(reading(COLOR, None, DEPTH))
+    messages = {name: publisher.messages[0] for name, publisher in publishers.items()}
+    assert len(messages) == 5
+    for msg in messages.values():
+        assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == (12, 345)
+        assert msg.header.frame_id == "eye_optical_frame"
+        assert (msg.height, msg.width) == (2, 3)
+    assert messages[IMAGES[0]].encoding == "rgb8"
+    assert messages[DEPTHS[0]].encoding == "32FC1"
+    assert messages[IMAGES[1]].k.tolist() == messages[DEPTHS[1]].k.tolist()
+    points = messages[DEPTHS[2]]
+    assert [field.name for field in points.fields] == ["x", "y", "z", "rgb"]
+    cloud = np.frombuffer(points.data, np.float32).reshape(2, 3, 4)
+    np.testing.assert_array_equal(cloud[..., :3], POINTS)
+    # PCL's rgb is blue, green, red in memory.
+    colors = np.frombuffer(points.data, np.uint8).reshape(2, 3, 16)[..., 12:15]
+    np.testing.assert_array_equal(colors, COLOR[..., ::-1])
+
+
+def test_a_mono_camera_publishes_grey_values_also_in_its_points():
+    output, publishers = made(heard=[IMAGES[0], DEPTHS[2]])
+    output.publish(reading(None, MONO, DEPTH))
+    (image,) = publishers[IMAGES[0]].messages
+    assert (image.encoding, image.step) == ("mono8", 3)
+    assert image.data.tobytes() == MONO.tobytes()
+    (points,) = publishers[DEPTHS[2]].messages
+    colors = np.frombuffer(points.data, np.uint8).reshape(2, 3, 16)[..., 12:15]
+    np.testing.assert_array_equal(colors, np.repeat(MONO[..., None], 3, axis=-1))
+
+
+def test_who_listens_while_a_picture_is_drawn_gets_the_next_one():
+    output, publishers = made(heard=[*IMAGES, *DEPTHS])
+    output.publish(reading(depth=DEPTH))  # drawn when nobody wanted colours
+    assert not publishers[IMAGES[0]].messages
+    assert not publishers[DEPTHS[2]].messages
+    assert len(publishers[DEPTHS[0]].messages) == 1
+    output.publish(reading(COLOR))  # drawn when nobody wanted depths
+    assert len(publishers[IMAGES[0]].messages) == 1
+    assert not publishers[DEPTHS[2]].messages
+    assert len(publishers[DEPTHS[0]].messages) == 1

@@ -1,0 +1,109 @@
+"""A camera with colours and depths, seen from another process over real DDS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from ros_peer import PATIENCE, Peer, running, stamp_ns
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from sim.render.scenes import needs_opengl
+from std_srvs.srv import Trigger
+
+pytestmark = [pytest.mark.ros, needs_opengl]
+
+# Before the camera, which looks along x, hangs a red plate, to the left of the middle.
+MODEL = """
+format: ChoreonoidBody
+format_version: 2.0
+name: watchtower
+links:
+  - name: BASE
+    joint_type: fixed
+    elements:
+      - { type: Camera, name: eye, format: COLOR_POINT_CLOUD, optical_frame: robotics,
+          width: 160, height: 120, field_of_view: 60, frame_rate: 20, max_distance: 5 }
+      - { type: Visual, translation: [ 2.05, 0.5, 0 ], elements: {
+          type: Shape, geometry: { type: Box, size: [ 0.1, 0.6, 0.4 ] },
+          appearance: { material: { diffuse: [ 0, 0, 0 ], emissive: [ 1, 0, 0 ] } } } }
+"""
+# A body that cannot move is no robot of its own and has its name before its topics.
+IMAGE, INFO = "watchtower/eye/image_raw", "watchtower/eye/camera_info"
+DEPTH, DEPTH_INFO = "watchtower/eye/depth/image_rect_raw", "watchtower/eye/depth/camera_info"
+POINTS = "watchtower/eye/depth/points"
+TOPICS = {IMAGE: Image, INFO: CameraInfo, DEPTH: Image, DEPTH_INFO: CameraInfo, POINTS: PointCloud2}
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("eye")
+    model, log = folder / "watchtower.body", folder / "log.txt"
+    model.write_text(MODEL, encoding="utf-8")
+    with running(["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={model}"], log):
+        peer = Peer()
+        try:
+            yield peer
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()
+
+
+@pytest.fixture(scope="module")
+def exposure(peer):
+    """The messages of one exposure by their topics, once all of them are heard."""
+    for topic, message_type in TOPICS.items():
+        peer.follow(topic, message_type)
+    for topic in TOPICS:
+        peer.wait_for(topic, 3)
+    after_ns = max(stamp_ns(peer.messages[topic][-1].header.stamp) for topic in TOPICS)
+    return {topic: peer.first_after(topic, after_ns) for topic in TOPICS}
+
+
+def test_all_topics_of_a_camera_tell_of_the_same_moment_in_the_same_frame(exposure):
+    assert len({stamp_ns(message.header.stamp) for message in exposure.values()}) == 1
+    assert {message.header.frame_id for message in exposure.values()} == {
+        "watchtower/eye_optical_frame"
+    }
+    assert {(message.width, message.height) for message in exposure.values()} == {(160, 120)}
+
+
+def test_what_is_seen_is_where_it_is(exposure):
+    image, depth, points = exposure[IMAGE], exposure[DEPTH], exposure[POINTS]
+    assert (image.encoding, depth.encoding) == ("rgb8", "32FC1")
+    colors = np.frombuffer(image.data, np.uint8).reshape(120, 160, 3)
+    depths = np.frombuffer(depth.data, np.float32).reshape(120, 160)
+    cloud = np.frombuffer(points.data, np.float32).reshape(120, 160, 4)
+    plate = (colors == (255, 0, 0)).all(axis=-1)
+    rows, columns = np.nonzero(plate)
+    assert columns.max() < 70  # left of the middle
+    assert rows.mean() == pytest.approx(59.5)
+    np.testing.assert_allclose(depths[plate], 2.0, rtol=0.06)  # its front, or its side
+    assert depths[plate].min() == pytest.approx(2.0, rel=1e-6)
+    assert np.isposinf(depths[~plate]).all()
+    # x right, y down, z forward: the plate's front is 0.6 m wide about y = 0.5 m to the left.
+    front = cloud[depths < 2.001]
+    pixel = 2.0 / exposure[DEPTH_INFO].k[0]
+    for axis, (low, high) in enumerate([(-0.8, -0.2), (-0.2, 0.2)]):
+        assert front[:, axis].min() == pytest.approx(low, abs=pixel)
+        assert front[:, axis].max() == pytest.approx(high, abs=pixel)
+    assert np.isnan(cloud[~plate, :3]).all()
+    assert (np.frombuffer(points.data, np.uint32).reshape(120, 160, 4)[plate, 3] == 0xFF0000).all()
+
+
+def test_images_come_in_order_also_when_time_begins_anew(peer, exposure):
+    client = peer.node.create_client(Trigger, "reset")
+    assert client.wait_for_service(PATIENCE)
+    start = len(peer.messages[POINTS])
+    peer.wait_for(POINTS, 5)
+    answer = client.call_async(Trigger.Request())
+    peer.wait_until("an answer", answer.done)
+    peer.wait_for(POINTS, 10)
+    stamps = [stamp_ns(message.header.stamp) for message in peer.messages[POINTS][start:]]
+    steps = np.diff(stamps)
+    assert (steps < 0).sum() == 1
+    assert (steps != 0).all()
+    assert min(stamps) <= 100_000_000

@@ -1,0 +1,410 @@
+"""What cameras deliver: where points appear, what depths and clouds say, which parts there are."""
+
+import queue
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from sim.render.scenes import (
+    LOOKING_ALONG_X,
+    OPTICAL,
+    body_of,
+    box_at,
+    camera_matrix,
+    camera_world,
+    glowing,
+    needs_opengl,
+    pixel_rays,
+    poses_of,
+)
+from sim.sensors.handmade import random_pose
+
+from hrp_model import Pose, devices
+from hrp_model.devices import ImageType
+from hrp_model.geometry import Material, Shape, Sphere
+from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
+from hrp_sim.darkroom import Darkroom
+from hrp_sim.render import Parts, Pinhole, Renderer
+from hrp_sim.sensors import CameraSensor
+from hrp_sim.sensors.noise import Noise
+
+LENS = Pinhole(64, 48, 1.0, 0.04, 100.0)
+COLOR_TYPES = {ImageType.COLOR, ImageType.COLOR_DEPTH, ImageType.COLOR_POINT_CLOUD}
+MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}
+TYPES = [kind for kind in ImageType if kind is not ImageType.NONE]
+
+
+class BlindRenderer(Renderer):
+    """One that must not be asked to draw."""
+
+    def render(self, *args, **kwargs):
+        pytest.fail("something was drawn")
+
+
+def camera(renderer, lens=LENS, link=0, X_LS=LOOKING_ALONG_X, **fields):
+    return CameraSensor(
+        name="eye",
+        body="robot",
+        rate_hz=30.0,
+        link=link,
+        X_LS=X_LS,
+        lens=lens,
+        renderer=renderer,
+        **fields,
+    )
+
+
+def camera_before(*shapes, **fields):
+    """A camera at the origin that looks along x, and the world it is in."""
+    bodies = {"robot": body_of("robot", shapes)}
+    sensor = camera(Renderer(bodies), **fields)
+    return sensor, camera_world(bodies, {"robot": poses_of(Pose())})
+
+
+def seen(*shapes, **fields):
+    sensor, world = camera_before(*shapes, **fields)
+    return sensor.read(world)
+
+
+def wall(distance, material=None):
+    return box_at((0.1, 400, 400), (distance + 0.05, 0, 0), material or Material())
+
+
+def as_camera_info_says(lens):
+    """The camera matrix of the message, shape (3, 3)."""
+    messages = pytest.importorskip("hrp_msgs.image", reason="the messages are not installed")
+    info = messages.camera_info(0, "", lens.width, lens.height, lens.field_of_view)
+    return np.array(info.k).reshape(3, 3)
+
+
+def ball(p, radius, rgb):
+    T = np.eye(4)
+    T[:3, 3] = p
+    return Shape(Sphere(radius), T, glowing(rgb))
+
+
+@needs_opengl
+@pytest.mark.parametrize("size", [(640, 480), (480, 640)], ids=str)
+@pytest.mark.parametrize("field_of_view", [0.3, 0.9, 1.9])
+def test_points_appear_where_camera_info_projects_them(size, field_of_view):
+    rng = np.random.default_rng(round(10 * field_of_view))
+    lens = Pinhole(*size, field_of_view, 0.04, 100.0)
+    K = as_camera_info_says(lens)
+    # A camera set obliquely on a link that is turned; points all over the image.
+    X_WL, X_LS = random_pose(rng), random_pose(rng)
+    X_WO = X_WL @ X_LS @ OPTICAL
+    u, v = (np.linspace(0.03, 0.97, n) * side for n, side in zip((6, 5), size, strict=True))
+    pixels = np.stack(np.meshgrid(u, v), axis=-1).reshape(-1, 2) + rng.uniform(-5, 5, (30, 2))
+    depths = rng.uniform(0.3, 20.0, 30)
+    points_O = depths[:, None] * (np.c_[pixels, np.ones(30)] @ np.linalg.inv(K).T)
+    points_W = points_O @ X_WO.R.T + X_WO.p
+    colors = [(255, 5 * i + 50, 255 - 5 * i) for i in range(30)]
+    radii = 4.0 / K[0, 0] * depths
+    balls = [ball(*each) for each in zip(points_W, radii, colors, strict=True)]
+    bodies = {"robot": body_of("robot", (), ()), "balls": body_of("balls", balls)}
+    poses = {"robot": poses_of(random_pose(rng), X_WL), "balls": poses_of(Pose())}
+    sensor = camera(Renderer(bodies), lens, link=1, X_LS=X_LS)
+    image = sensor.read(camera_world(bodies, poses)).color
+    greens = np.where(image[..., 0] == 255, image[..., 1], 0)
+
+    expected = points_O @ K.T
+    expected = expected[:, :2] / expected[:, 2:]
+    for point, (_, green, _) in zip(expected, colors, strict=True):
+        rows, columns = np.nonzero(greens == green)
+        assert rows.size > 30
+        np.testing.assert_allclose([columns.mean(), rows.mean()], point, atol=0.5)
+
+
+@needs_opengl
+@pytest.mark.parametrize("size", [(80, 60), (60, 80)], ids=str)
+def test_a_cloud_is_what_depth_and_camera_info_make_of_each_other(size):
+    rng = np.random.default_rng(3)
+    lens = Pinhole(*size, 1.1, 0.04, 100.0)
+    shapes = [
+        box_at(rng.uniform(0.3, 1, 3), (4, *rng.uniform(-2, 2, 2)), Material()) for _ in "abcde"
+    ]
+    reading = seen(*shapes, lens=lens, image_type=ImageType.POINT_CLOUD)
+    points = reading.points()
+    assert (points.shape, points.dtype) == ((size[1], size[0], 3), np.float32)
+    expected = reading.depth[..., None] * pixel_rays(size, as_camera_info_says(lens))
+    hit = np.isfinite(reading.depth)
+    assert 100 < hit.sum() < hit.size - 100
+    np.testing.assert_allclose(points[hit], expected[hit], rtol=1e-6, atol=1e-6)
+    assert np.isnan(points[~hit]).all()
+
+
+@needs_opengl
+def test_a_cloud_lies_on_the_surfaces_of_the_world():
+    rng = np.random.default_rng(9)
+    X_WL, X_LS = random_pose(rng), random_pose(rng)
+    X_WO = X_WL @ X_LS @ OPTICAL
+    # A box before the camera, turned; none of its faces is like another.
+    X_WB = X_WO @ Pose(rpy_matrix(0.5, 0.4, 0.2), [0.1, -0.2, 2.5])
+    half = np.array([0.6, 0.4, 0.9])
+    bodies = {
+        "robot": body_of("robot", ()),
+        "box": body_of("box", (box_at(2 * half, (0, 0, 0), Material()),)),
+    }
+    poses = {"robot": poses_of(X_WL), "box": poses_of(X_WB)}
+    sensor = camera(Renderer(bodies), X_LS=X_LS, image_type=ImageType.DEPTH)
+    points_O = sensor.read(camera_world(bodies, poses)).points()
+    points_B = (points_O.astype(float) @ X_WO.R.T + X_WO.p - X_WB.p) @ X_WB.R
+    found = points_B[np.isfinite(points_O[..., 2])]
+    assert len(found) > 300
+    np.testing.assert_allclose(np.abs(found / half).max(axis=1), 1.0, atol=1e-5)
+    faces = {(int(i), bool(p[i] > 0)) for p in found for i in [np.abs(p / half).argmax()]}
+    assert len(faces) == 3
+
+
+@needs_opengl
+def test_left_is_left_and_up_is_up_in_depths_and_clouds():
+    sides = [(3, 1, 0), (4, -1, 0), (5, 0, 1), (6, 0, -1)]  # left, right, above, below
+    boxes = [box_at((0.2, 0.4, 0.4), (x + 0.1, y, z), Material()) for x, y, z in sides]
+    reading = seen(*boxes, lens=Pinhole(90, 90, 1.0, 0.04, 50.0), image_type=ImageType.DEPTH)
+    points = reading.points()
+    for x, y, z in sides:
+        rows, columns = np.nonzero(np.isclose(reading.depth, x))
+        assert np.sign(np.round((columns.mean() - 44.5) / 5)) == -y
+        assert np.sign(np.round((rows.mean() - 44.5) / 5)) == -z
+        # x right, y down, z forward.
+        middle = points[rows, columns].mean(axis=0)
+        np.testing.assert_allclose(middle, (-y, -z, x), atol=0.05)
+
+
+@needs_opengl
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_camera_delivers_what_its_type_says(kind):
+    reading = seen(wall(3.0, glowing((10, 200, 90))), image_type=kind)
+    assert (reading.color is not None) == (kind in COLOR_TYPES)
+    assert (reading.mono is not None) == (kind in MONO_TYPES)
+    assert (reading.depth is not None) == (kind not in {ImageType.COLOR, ImageType.MONO})
+    assert (reading.time_ns, reading.body, reading.lens) == (5_000_000, "robot", LENS)
+    if reading.color is not None:
+        assert (reading.color == (10, 200, 90)).all()
+    if reading.depth is not None:
+        np.testing.assert_allclose(reading.depth, 3.0, rtol=1e-6)
+    else:
+        with pytest.raises(ValueError, match="without a depth"):
+            reading.points()
+
+
+@needs_opengl
+@pytest.mark.parametrize(
+    "rgb", [(255, 255, 255), (0, 0, 0), (255, 0, 0), (10, 200, 90), (1, 2, 250)]
+)
+def test_grey_values_are_the_luma_of_bt_601(rgb):
+    mono = seen(wall(3.0, glowing(rgb)), image_type=ImageType.MONO).mono
+    assert (mono.shape, mono.dtype) == ((48, 64), np.uint8)
+    np.testing.assert_allclose(mono, np.dot(rgb, (0.299, 0.587, 0.114)), atol=0.51)
+
+
+@needs_opengl
+@pytest.mark.parametrize(
+    ("asked", "kind", "given"),
+    [
+        ((True, False), ImageType.COLOR_DEPTH, (True, False)),
+        ((False, True), ImageType.COLOR_DEPTH, (False, True)),
+        ((True, True), ImageType.COLOR, (True, False)),
+        ((True, True), ImageType.DEPTH, (False, True)),
+    ],
+)
+def test_parts_are_given_that_are_asked_for_and_there(asked, kind, given):
+    sensor, world = camera_before(wall(3.0), image_type=kind)
+    reading = sensor.develop(sensor.expose(world), Parts(*asked))
+    assert (reading.color is not None, reading.depth is not None) == given
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ((False, False), ImageType.COLOR_DEPTH),
+        ((False, True), ImageType.COLOR),
+        ((True, False), ImageType.DEPTH),
+    ],
+)
+def test_where_no_part_is_asked_for_nothing_is_drawn(asked, kind):
+    sensor = camera(BlindRenderer({}), image_type=kind)
+    world = camera_world({"robot": body_of("robot", ())}, {"robot": poses_of(Pose())})
+    reading = sensor.develop(sensor.expose(world), Parts(*asked))
+    assert (reading.color, reading.mono, reading.depth) == (None, None, None)
+    assert (reading.time_ns, reading.lens) == (5_000_000, LENS)
+
+
+@needs_opengl
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [(0.499, -np.inf), (0.501, 0.501), (3.999, 3.999), (4.001, np.inf), (500.0, np.inf)],
+)
+def test_what_is_too_near_is_minus_infinity_and_what_is_too_far_infinity(distance, expected):
+    reading = seen(
+        wall(distance), image_type=ImageType.COLOR_DEPTH, min_distance=0.5, max_distance=4.0
+    )
+    np.testing.assert_allclose(reading.depth, np.float32(expected), rtol=1e-6)
+    assert np.isnan(reading.points()).all() == np.isinf(expected)
+
+
+@needs_opengl
+def test_limits_are_of_depths_not_of_distances():
+    reading = seen(wall(3.9), image_type=ImageType.DEPTH, max_distance=4.0)
+    np.testing.assert_allclose(reading.depth, 3.9, rtol=1e-6)
+    assert np.linalg.norm(reading.points()[0, 0]) > 4.5
+
+
+def noisy(*shapes, seed=5, **fields):
+    return camera_before(
+        *shapes,
+        lens=Pinhole(320, 240, 1.2, 0.04, 100.0),
+        image_type=ImageType.DEPTH,
+        noise=Noise(seed, "robot", "eye"),
+        **fields,
+    )
+
+
+@needs_opengl
+def test_errors_of_distances_are_normal_and_along_the_lines_of_sight():
+    sensor, world = noisy(wall(3.0), error_deviation=0.02)
+    reading = sensor.read(world)
+    # Depth per distance, by the rays' lengths.
+    lengths = np.linalg.norm(pixel_rays((320, 240), camera_matrix(sensor.lens)), axis=-1)
+    errors = (reading.depth - 3.0) * lengths / 0.02
+    count = errors.size
+    assert abs(errors.mean()) < 4.0 / np.sqrt(count)
+    assert errors.std() == pytest.approx(1.0, abs=4.0 / np.sqrt(2 * count))
+    assert (errors**4).mean() == pytest.approx(3.0, abs=4.0 * np.sqrt(96.0 / count))
+    for neighbours in (errors[1:] * errors[:-1], errors[:, 1:] * errors[:, :-1]):
+        assert abs(neighbours.mean()) < 4.0 / np.sqrt(neighbours.size)
+    corner, middle = errors[:40, :40].std(), errors[100:140, 140:180].std()
+    assert corner == pytest.approx(middle, rel=0.1)
+
+
+@needs_opengl
+def test_pixels_that_are_not_detected_are_nan_and_as_many_as_the_rate_says():
+    sensor, world = noisy(wall(3.0), detection_rate=0.9)
+    depth = sensor.read(world).depth
+    missed = np.isnan(depth)
+    assert missed.mean() == pytest.approx(0.1, abs=4.0 * np.sqrt(0.09 / depth.size))
+    np.testing.assert_allclose(depth[~missed], 3.0, rtol=1e-6)
+    nothing, world = noisy(wall(3.0), detection_rate=0.0)
+    assert np.isnan(nothing.read(world).depth).all()
+
+
+@needs_opengl
+def test_errors_and_misses_do_not_depend_on_each_other():
+    flaws = {"error_deviation": 0.02, "detection_rate": 0.5}
+    errors, world = noisy(wall(3.0), error_deviation=0.02)
+    both = replace(errors, **flaws).read(world).depth
+    alone, found = errors.read(world).depth, ~np.isnan(both)
+    np.testing.assert_array_equal(both[found], alone[found])
+    sides = [(alone[part] - 3.0).mean() for part in (found, ~found)]
+    np.testing.assert_allclose(sides, 0.0, atol=4 * 0.02 / np.sqrt(found.size / 2))
+
+
+@needs_opengl
+def test_noise_is_the_same_for_the_same_time_and_another_for_another():
+    sensor, world = noisy(wall(3.0), error_deviation=0.02)
+    exposure = sensor.expose(world)
+    once, again = sensor.develop(exposure).depth, sensor.develop(exposure).depth
+    later = sensor.develop(replace(exposure, time_ns=exposure.time_ns + 1)).depth
+    np.testing.assert_array_equal(once, again)
+    assert abs(np.corrcoef(once.ravel(), later.ravel())[0, 1]) < 4.0 / np.sqrt(once.size)
+
+
+@needs_opengl
+def test_limits_are_those_of_what_was_measured():
+    sensor, world = noisy(wall(3.0), error_deviation=0.1, min_distance=2.9, max_distance=3.1)
+    depth = sensor.read(world).depth
+    finite = depth[np.isfinite(depth)]
+    assert finite.min() >= np.float32(2.9)
+    assert finite.max() <= np.float32(3.1)
+    assert not np.isnan(depth).any()
+    for sign in (-np.inf, np.inf):
+        assert 0.1 < (depth == sign).mean() < 0.25
+
+
+@needs_opengl
+def test_nothing_is_infinitely_far_whatever_the_noise():
+    sensor, world = noisy(error_deviation=0.1)
+    assert np.isposinf(sensor.read(world).depth).all()
+
+
+@needs_opengl
+@pytest.mark.parametrize("defer_images", [False, True])
+def test_a_simulation_reads_all_that_a_camera_delivers_or_catches_it_for_later(defer_images):
+    eye = devices.Camera(
+        name="eye",
+        link="L0",
+        X_LS=LOOKING_ALONG_X,
+        image_type=ImageType.COLOR_DEPTH,
+        frame_rate=20.0,
+        width=32,
+        height=24,
+    )
+    tower = replace(body_of("tower", (wall(3.0, glowing((9, 8, 7))),)), devices=(eye,))
+    world = WorldConfig(
+        bodies=(BodyEntry(placement=Placement(name="tower", body=tower, fixed=True)),)
+    )
+    simulation = Simulation(world, defer_images=defer_images)
+    found = [reading for _ in range(170) for reading in simulation.step().values()]
+    assert [reading.time_ns for reading in found] == [50_000_000, 100_000_000, 150_000_000]
+    if defer_images:
+        found = [simulation.sensors["eye"].develop(exposure) for exposure in found]
+    for reading in found:
+        assert (reading.color == (9, 8, 7)).all()
+        np.testing.assert_allclose(reading.depth, 3.0, rtol=1e-6)
+    simulation.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"min_distance": -1.0}, "depths from -1.0 to inf m"),
+        ({"min_distance": np.nan}, "depths from nan"),
+        ({"min_distance": 3.0, "max_distance": 3.0}, "depths from 3.0 to 3.0 m"),
+        ({"detection_rate": 1.01}, "detection rate of 1.01"),
+        ({"error_deviation": np.inf}, "standard deviation of inf m"),
+    ],
+)
+def test_a_camera_that_cannot_be_is_refused(fields, words):
+    with pytest.raises(ValueError, match=words):
+        camera(Renderer({}), **fields)
+
+
+@needs_opengl
+def test_a_spinning_cameras_images_come_in_order_and_show_their_moment():
+    count = 24
+    # Around the camera stand panels, each of its colour.
+    turns = [Pose(axis_angle_matrix([0, 0, 1], 2 * np.pi * i / count)) for i in range(count)]
+    panels = [
+        box_at((0.1, 0.4, 1.0), (3, 0, 0), glowing((10 * i, 255 - 10 * i, 77))).moved(X.matrix())
+        for i, X in enumerate(turns)
+    ]
+    bodies = {"robot": body_of("robot", ()), "panels": body_of("panels", panels)}
+    lens = Pinhole(32, 24, 0.3, 0.04, 100.0)
+    sensor = camera(Renderer(bodies), lens, image_type=ImageType.COLOR_DEPTH)
+    images = queue.Queue()
+    room = Darkroom(lambda name, image: images.put((name, image)))
+    period = 33_000_000
+
+    def submit(i):
+        poses = {"robot": poses_of(turns[i % count]), "panels": poses_of(Pose())}
+        world = replace(camera_world(bodies, poses), time_ns=i * period)
+        room.submit("eye", partial(sensor.develop, sensor.expose(world)))
+
+    found = []
+    for i in range(count):  # as fast as they are drawn: all arrive
+        submit(i)
+        found.append(images.get(timeout=30))
+    for i in range(count, 4 * count):  # faster: some are dropped, the newest never
+        submit(i)
+    while found[-1][1].time_ns < (4 * count - 1) * period:
+        found.append(images.get(timeout=30))
+    room.close()
+    stamps = [image.time_ns for _, image in found]
+    assert stamps[:count] == [i * period for i in range(count)]
+    assert (np.diff(stamps) > 0).all()
+    for name, image in found:
+        i = image.time_ns // period % count
+        assert (name, tuple(image.color[12, 16])) == ("eye", (10 * i, 255 - 10 * i, 77))
+        assert image.depth[12, 16] == pytest.approx(2.95, rel=1e-3)
