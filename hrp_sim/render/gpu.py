@@ -21,7 +21,7 @@ from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 
 # The formats of VERTEX, for moderngl.
-_FORMAT = "3f4 3f4 3f4 2f4 2u4"
+_FORMAT = "3f4 3f4 3f4 2f4 3u4"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,23 +33,25 @@ class _Drawable:
     vertices: Any
     indices: Any
 
-    def variant(self, lit: bool) -> Variant:
-        """Return what the shaders of its colours must know."""
-        image = self.batch.texture
+    def variant(self, lit: bool, measured: bool) -> Variant:
+        """Return what the shaders of its colours, and maybe of its depths, must know."""
+        image, curved = self.batch.texture, measured and self.batch.curved
         if image is None:
-            return Variant(lit)
+            return Variant(lit, curved=curved)
         return Variant(
             lit,
             textured=True,
             grey=image.grey,
             see_through=image.see_through,
             cut_out=self.batch.cut_out,
+            curved=curved,
         )
 
     def depth_variant(self) -> DepthVariant:
         """Return what the shaders of its depths must know."""
         has_holes = self.batch.transparent or self.batch.cut_out
-        return DepthVariant(has_holes, has_holes and self.texture is not None)
+        is_textured = has_holes and self.texture is not None
+        return DepthVariant(has_holes, is_textured, self.batch.curved)
 
 
 class GpuScene:
@@ -71,6 +73,7 @@ class GpuScene:
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
         self._poses = self._table(self._poses_C)
         self._materials = self._table(scene.materials)
+        self._surfaces = self._table(scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
@@ -94,7 +97,7 @@ class GpuScene:
             (target.both if parts.depth else target.color).use()
             for drawable in self._opaque:
                 self._begin(drawable)
-                self._array(drawable, drawable.variant(is_lit)).render()
+                self._array(drawable, drawable.variant(is_lit, parts.depth)).render()
             if self._transparent:
                 target.color.use()
                 self._draw_transparent(is_lit)
@@ -134,6 +137,7 @@ class GpuScene:
         self._view.bind_to_uniform_block(0)
         self._poses.use(0)
         self._materials.use(1)
+        self._surfaces.use(3)
         return len(lights) > 0
 
     def _begin(self, drawable: _Drawable) -> None:
@@ -159,7 +163,7 @@ class GpuScene:
             drawable, chunk = chunks[index]
             if drawable.texture is not None:
                 drawable.texture.use(2)
-            array = self._array(drawable, drawable.variant(is_lit))
+            array = self._array(drawable, drawable.variant(is_lit, measured=False))
             # What is seen from inside, too, lies behind what is seen from outside.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
@@ -174,9 +178,10 @@ class GpuScene:
         return self._targets[size]
 
     def _table(self, rows: NDArray[np.float32]) -> Any:
-        """Return a texture of (n, 3, 4) numbers that shaders look up by row."""
-        data = rows if len(rows) else np.zeros((1, 3, 4), np.float32)
-        table = self._context.texture((3, len(data)), 4, data.tobytes(), dtype="f4")
+        """Return a texture of (n, m, 4) numbers that shaders look up by row."""
+        data = rows if len(rows) else np.zeros((1, *rows.shape[1:]), np.float32)
+        size = data.shape[1], data.shape[0]
+        table = self._context.texture(size, 4, data.tobytes(), dtype="f4")
         table.filter = moderngl.NEAREST, moderngl.NEAREST
         return table
 
@@ -205,7 +210,7 @@ class GpuScene:
         if variant not in self._programs:
             program = self._context.program(*variant.sources())
             program["View"].binding = 0
-            for unit, name in enumerate(("poses", "materials", "image")):
+            for unit, name in enumerate(("poses", "materials", "image", "surfaces")):
                 if name in program:
                     program[name].value = unit
             self._programs[variant] = program
