@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from math import inf
+from math import inf, pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ UNLIMITED = Range()
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 _ZERO = np.zeros(3)
 _ZERO_MATRIX = np.zeros((3, 3))
+# What one pulse of an encoder may mean, in [rad] or [m]: less is beyond a float, more is a turn.
+_FINEST_PULSE, _COARSEST_PULSE = 1e-12, 2.0 * pi
 for _array in (_AXIS_Z, _ZERO, _ZERO_MATRIX):
     _array.setflags(write=False)
 
@@ -61,7 +63,9 @@ class Joint:
         velocity: Range of dq, in [rad/s] or [m/s].
         effort: Range of the joint torque or force, in [N m] or [N].
         equivalent_rotor_inertia: Gear ratio squared times rotor inertia, in [kg m^2] or [kg].
-        gear_ratio, rotor_inertia, torque_const: Of the motor, as far as the model says.
+        gear_ratio: How far the motor turns for each [rad] or [m] of the joint, in [rad].
+        rotor_inertia, torque_const: Of the motor, as far as the model says.
+        encoder_pulse: Pulses of the encoder per turn of the motor; None if the model is silent.
         damping: Viscous friction at the joint, in [N m s/rad] or [N s/m].
         friction: Coulomb friction at the joint, in [N m] or [N].
     """
@@ -78,6 +82,7 @@ class Joint:
     gear_ratio: float = 1.0
     rotor_inertia: float = 0.0
     torque_const: float = 1.0
+    encoder_pulse: float | None = None
     damping: float = 0.0
     friction: float = 0.0
 
@@ -88,6 +93,18 @@ class Joint:
     def moves(self) -> bool:
         """Whether the joint has one coordinate q that moves its link."""
         return self.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+
+    @property
+    def encoder_resolution(self) -> float | None:
+        """How far the joint moves per pulse of its encoder, in [rad] or [m].
+
+        None where the model does not say, and where it says what no encoder can be.
+        """
+        if self.encoder_pulse is None or not self.moves:
+            return None
+        pulses = self.encoder_pulse * abs(self.gear_ratio)
+        resolution = 2.0 * pi / pulses if pulses > 0.0 else inf
+        return resolution if _FINEST_PULSE <= resolution < _COARSEST_PULSE else None
 
     @property
     def is_fixed(self) -> bool:
@@ -263,8 +280,14 @@ class Body:
 
         Those with a joint id come first, by id, then the others in the order of ``links``.
         """
-        moving = [link for link in self.links if link.joint.moves]
-        return tuple(sorted(moving, key=lambda x: inf if x.joint.id is None else x.joint.id))
+        return _by_joint_id(link for link in self.links if link.joint.moves)
+
+    @cached_property
+    def jointed_links(self) -> tuple[Link, ...]:
+        """The moving links and the tracks: all whose joint has a position, ordered likewise."""
+        return _by_joint_id(
+            link for link in self.links if link.joint.moves or link.joint.type is JointType.TRACK
+        )
 
     @property
     def total_mass(self) -> float:
@@ -280,3 +303,7 @@ class Body:
     def is_static(self) -> bool:
         """Whether nothing can move: root fixed and every other joint fixed."""
         return all(link.joint.type is JointType.FIXED for link in self.links)
+
+
+def _by_joint_id(links: Iterable[Link]) -> tuple[Link, ...]:
+    return tuple(sorted(links, key=lambda x: inf if x.joint.id is None else x.joint.id))

@@ -94,6 +94,7 @@ def _link(link: Link) -> Json:
         "c": link.center_of_mass.tolist(),
         "I": link.inertia.tolist(),
         "Jm2": float(joint.equivalent_rotor_inertia),
+        "encoder_pulse": None if joint.encoder_pulse is None else float(joint.encoder_pulse),
         "visual": visual,
         "collision": visual if link.collision == link.visual else _shapes(link.collision),
     }

@@ -22,11 +22,13 @@ class InertialUnit:
         device: What it is named after; of a pair the gyro.
         max_angular_velocity: Per axis in [rad/s], shape (3,); None without a gyro.
         max_acceleration: Per axis in [m/s^2], shape (3,); None without an accelerometer.
+        partner: The accelerometer of a pair.
     """
 
     device: Device
     max_angular_velocity: Array | None
     max_acceleration: Array | None
+    partner: Device | None = None
 
     @property
     def on(self) -> bool:
@@ -54,7 +56,7 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
             if partner is not None:
                 accelerometers.remove(partner)
             limit = None if partner is None else partner.max_acceleration
-            units.append(InertialUnit(gyro, gyro.max_angular_velocity, limit))
+            units.append(InertialUnit(gyro, gyro.max_angular_velocity, limit, partner))
     units += [InertialUnit(lone, None, lone.max_acceleration) for lone in accelerometers]
     return tuple(units)
 

@@ -76,6 +76,16 @@ def scan_topic(token: str, *, only_one: bool) -> str:
     return "scan" if only_one else f"{token}/scan"
 
 
+def set_enabled(token: str) -> str:
+    """Return the service and the topic that switch a sensor or light."""
+    return f"{token}/set_enabled"
+
+
+def enabled_topic(token: str) -> str:
+    """Return the topic that tells whether a sensor or light is on."""
+    return f"{token}/enabled"
+
+
 def image_topics(token: str) -> tuple[str, str]:
     """Return the topics of a colour camera: (image, camera_info)."""
     return f"{token}/image_raw", f"{token}/camera_info"

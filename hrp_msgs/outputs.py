@@ -55,7 +55,17 @@ JOINTS = Route(
 IMU = Route(
     Imu,
     lambda token, alone: names.imu_topic(token, only_one=alone),
-    lambda r, frame, m: imu(r.time_ns, frame, r.angular_velocity, r.linear_acceleration, m),
+    lambda r, frame, m: imu(
+        r.time_ns,
+        frame,
+        r.angular_velocity,
+        r.linear_acceleration,
+        r.orientation,
+        angular_velocity_stdev=r.angular_velocity_stdev,
+        linear_acceleration_stdev=r.linear_acceleration_stdev,
+        orientation_stdev=r.orientation_stdev,
+        into=m,
+    ),
 )
 WRENCH = Route(
     WrenchStamped,

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -17,7 +17,9 @@ from rclpy.parameter import Parameter
 from .start import WrongUseError
 
 Value = bool | int | float | str
+_T = TypeVar("_T")
 _LARGEST = 2**63 - 1  # of a whole number in a message
+_RCLPY = ("use_sim_time", "start_type_description_service")  # which every node declares
 _KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -126,6 +128,47 @@ def declare(node: Node, params: Iterable[Param]) -> dict[str, Any]:
         if objection := p.objection(values[p.name]):
             raise WrongUseError(objection)
     return values
+
+
+def declare_options(node: Node, targets: Mapping[str, Any], config: _T) -> _T:
+    """Declare options as parameters; return a configuration that has their values.
+
+    Args:
+        node: The node. What it has already is left alone.
+        targets: By the parameter's name. Each has an ``option``, a field whose metadata tells
+            ``doc``, ``minimum``, ``maximum`` and ``choices``, tells its ``value`` in a
+            configuration and gives another one ``with_value``.
+        config: The configuration.
+
+    Raises:
+        WrongUseError: The node was started with what is not accepted.
+    """
+    for name, target in targets.items():
+        if node.has_parameter(name):
+            continue
+        rules = target.option.metadata
+        limits = rules.get("minimum", -inf), rules.get("maximum", inf)
+        choices = rules.get("choices", ())
+        param = Param(name, target.value(config), rules["doc"], *limits, choices=choices)
+        value = declare(node, [param])[name]
+        try:
+            config = target.with_value(config, value)
+        except ValueError as error:
+            raise WrongUseError(f"parameter '{name}': {error}") from None
+    return config
+
+
+def take_overrides(node: Node) -> dict[str, Any]:
+    """Return what a node was started with, by name, and let it declare that itself.
+
+    Args:
+        node: Made with ``automatically_declare_parameters_from_overrides``, since rclpy tells
+            in no other way what somebody has given and nobody declares.
+    """
+    given = {k: p.value for k, p in node.get_parameters_by_prefix("").items() if k not in _RCLPY}
+    for name in given:
+        node.undeclare_parameter(name)
+    return given
 
 
 class DerivedParams:

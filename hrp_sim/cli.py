@@ -14,6 +14,8 @@ from hrp_model import ModelError
 from .benchmark.names import ALL, SCENE_NAMES
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import ENGINES
+from .sensor_options import parse
+from .sensors.settings import OptionValue
 
 PROBLEM, INTERRUPTED = 1, 130
 
@@ -51,6 +53,13 @@ _time_step = _number(
     "a number of seconds from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
     lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
 )
+
+
+def _sensor_option(text: str) -> tuple[str, OptionValue]:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 class _ListCodes(argparse.Action):
@@ -111,6 +120,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=_seed,
         metavar="N",
         help="of the order in which constraints are solved (default: the world's)",
+    )
+    run.add_argument(
+        "--sensor",
+        type=_sensor_option,
+        action="append",
+        default=[],
+        metavar="[NAME.]OPTION=VALUE",
+        help="option of the sensors of this name, as gyro.rate=200, or of all; may be repeated",
     )
     _add_run_course(run)
 

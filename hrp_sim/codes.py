@@ -59,9 +59,25 @@ _SENSORS = {
     "duplicate-sensor": ("two sensors have the same name", "rename one of the devices"),
     "flat-scan": ("a range sensor scans one plane only", "use one sensor for each plane"),
     "ideal-scan": ("a range sensor has no errors here", "add noise to what it publishes"),
+    "idle-option": (
+        "a sensor has an option that means nothing to it",
+        "leave it out, or give it to a sensor of the kinds that are told",
+    ),
+    "unknown-option": (
+        "sensors have no such option, or not here",
+        "check its spelling; docs/sensors.md has the table",
+    ),
+    "unknown-sensor": (
+        "there is no such sensor",
+        "check the spelling; hrp-sim sensors WORLD lists all of them",
+    ),
     "idle-force-sensor": (
         "a force sensor has no joint above it",
         "put it on a link that hangs on another",
+    ),
+    "no-encoder": (
+        "a model does not say what encoders its joints have",
+        "write 'encoderPulse' in its joints, the pulses per turn of the motor",
     ),
     "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
     "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),

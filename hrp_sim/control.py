@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from math import inf, pi
+from math import inf, isnan, pi
 
 import numpy as np
 
@@ -94,8 +94,9 @@ class BodyController:
     """Turns commands into the drive of one body, before every physics step.
 
     A position command is approached at no more than the joint's own speed limit, and no
-    farther than its range. What cannot be used (an unknown joint, a value that is not
-    finite, or absurd) is reported once and left out; the rest of the command counts.
+    farther than its range. A track takes the speed of its surface, as a velocity. What cannot
+    be used (an unknown joint, a value that is infinite, or absurd) is reported once and left
+    out; the rest of the command counts.
 
     Args:
         simulated: The body; its ``drive`` is written, its ``motion`` read.
@@ -178,8 +179,7 @@ class BodyController:
             if name in self._joints:
                 self._command_joint(self._joints[name], *values)
             elif name in self._tracks:
-                if values[1] is not None:
-                    self._drive.track_speed[self._tracks[name]] = values[1]
+                self._command_track(name, *values)
             else:
                 self._report(
                     f"unknown {name}", f"it has no joint '{name}'; the command to it is ignored"
@@ -221,6 +221,18 @@ class BodyController:
             drive.kp[i] = drive.kd[i] = 0.0
             drive.effort[i] = effort
 
+    def _command_track(
+        self, name: str, position: float | None, velocity: float | None, effort: float | None
+    ) -> None:
+        if velocity is not None:
+            self._drive.track_speed[self._tracks[name]] = velocity
+        for kind, value in (("position", position), ("effort", effort)):
+            if value is not None:
+                self._report(
+                    f"{kind} {name}",
+                    f"joint '{name}' is a track and takes a velocity only; its {kind} is ignored",
+                )
+
     def _column(self, kind: str, values: Sequence[float], count: int) -> Sequence[float]:
         if len(values) in (0, count):
             return values
@@ -234,6 +246,8 @@ class BodyController:
     def _usable(self, name: str, value: float) -> float | None:
         if -LARGEST_DRIVE < value < LARGEST_DRIVE:
             return float(value)
+        if isnan(value):
+            return None
         self._report(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
         return None
 

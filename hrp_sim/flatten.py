@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hrp_model import Body, JointType, Link
+from hrp_model import Body, Joint, JointType, Link
 from hrp_model.body import UNLIMITED, Range
 from hrp_model.inertia import MassProperties
 from hrp_model.kinematics import BodyState
@@ -37,6 +37,7 @@ from .state import LARGEST_DRIVE
 _log = logging.getLogger("hrp_sim")
 
 _JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
+_HELD = Joint(type=JointType.FIXED, name="root")  # of a root that a force sensor watches
 
 
 def flatten(
@@ -186,31 +187,32 @@ def _links(
 
 
 def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints:
-    """List the joints above the first links of the groups; FREE links have none."""
+    """List the joints above the first links of the groups; what is free has none."""
     body = placement.body
-    coordinate = {link.name: i for i, link in enumerate(body.moving_links)}
-    above = []
+    coordinate = {link.name: i for i, link in enumerate(body.moving_links) if link.parent}
+    above, parents = [], []
     for i, (link, parent) in enumerate(zip(body.links, body.parent_indices, strict=True)):
-        is_free = parent < 0 or link.joint.type is JointType.FREE
-        if not is_free and group_of[i] != group_of[parent]:
+        is_free = not placement.fixed if parent < 0 else link.joint.type is JointType.FREE
+        onto = STATIC if parent < 0 else group_of[parent]
+        if not is_free and group_of[i] != onto:
             above.append(i)
+            parents.append(onto)
     links = [body.links[i] for i in above]
+    joints = [x.joint if x.parent else _HELD for x in links]
     axes = [zero.R[i] @ _unit(body.links[i].joint.axis) for i in above]
     q = np.array([_range(placement, x, x.joint.position) for x in links], dtype=np.float64)
     effort = np.array([_effort_range(placement, x) for x in links], dtype=np.float64)
     inert = [
-        (x.joint.equivalent_rotor_inertia, x.joint.damping, x.joint.friction)
-        if x.joint.moves
-        else (0.0, 0.0, 0.0)
-        for x in links
+        (x.equivalent_rotor_inertia, x.damping, x.friction) if x.moves else (0.0, 0.0, 0.0)
+        for x in joints
     ]
     rotor, damping, friction = np.array(inert, dtype=np.float64).reshape(-1, 3).T.copy()
     return Joints(
-        kind=_integers(_JOINT_KINDS.get(x.joint.type, JointKind.FIXED) for x in links),
+        kind=_integers(_JOINT_KINDS.get(x.type, JointKind.FIXED) for x in joints),
         link=_integers(above),
         coordinate=_integers(coordinate.get(x.name, -1) for x in links),
         child=group_of[above],
-        parent=group_of[[body.parent_indices[i] for i in above]],
+        parent=_integers(parents),
         anchor=zero.p[above],
         axis=np.array(axes, dtype=np.float64).reshape(-1, 3),
         lower=np.ascontiguousarray(q.reshape(-1, 2)[:, 0]),

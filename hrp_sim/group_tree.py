@@ -24,12 +24,14 @@ class GroupTree:
 
     Attributes:
         body: The model.
+        fixed: Whether its root is fixed to the world.
         group_of: Group of each link.
         members: Links of each group, parents before children.
         masses: Of each group, in the frame of its first link.
     """
 
     body: Body
+    fixed: bool
     group_of: IntArray
     members: Sequence[Sequence[int]]
     masses: Sequence[MassProperties]
@@ -41,13 +43,21 @@ class GroupTree:
     def floats(self, group: int) -> bool:
         """Whether a group hangs on nothing."""
         link = self.link(group)
-        return link.parent is None or link.joint.type is JointType.FREE
+        return not self.fixed if link.parent is None else link.joint.type is JointType.FREE
 
     def parent(self, group: int) -> int:
         """Return the group above the joint, ``STATIC`` if there is none that can move."""
-        if self.floats(group):
-            return STATIC
-        return int(self.group_of[self.body.parent_indices[self.members[group][0]]])
+        above = self.body.parent_indices[self.members[group][0]]
+        return STATIC if above < 0 or self.floats(group) else int(self.group_of[above])
+
+    def stands(self, group: int) -> bool:
+        """Whether fixed joints, which force sensors watch, tie a group to the world."""
+        while group != STATIC:
+            link = self.link(group)
+            if self.floats(group) or (link.parent is not None and link.joint.moves):
+                return False
+            group = self.parent(group)
+        return True
 
     def first_heavy(self, group: int) -> int:
         """Return the group itself or the next above that carries mass, else ``STATIC``."""
@@ -81,6 +91,11 @@ class GroupTree:
         moments = (size @ size - size * size) / 12.0
         of_axes: Array = moments @ (axes * axes)
         return of_axes
+
+    @cached_property
+    def mass(self) -> float:
+        """Of all groups, in [kg]."""
+        return sum(part.mass for part in self.masses)
 
     @cached_property
     def _poses(self) -> list[Pose]:

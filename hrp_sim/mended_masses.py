@@ -42,6 +42,9 @@ _BOX_FOR_WORLD = 1e-3
 _BOX_FOR_QUICK = 0.1
 # Radius of gyration of what neither carries anything nor has a shape, in [m].
 _NO_SIZE = 0.01
+# Mass of what a force sensor holds in a body without mass: what lies on 1e-6 kg is weighed to
+# 1e-6 N, on 1e-9 kg to 1e-2 N. In [kg].
+_LIGHT_PLATE = 1e-6
 # A moment of inertia below this share of the greatest one is none, to what a float64 resolves.
 _NO_MOMENT = 1e-12
 # Diagonal elements below zero by more than this share of the greatest moment are not rounded.
@@ -59,12 +62,14 @@ class Mend(NamedTuple):
         before: What the model says, in the frame of this link.
         after: What is simulated, in the same frame.
         share: Of what its joint carries; what was lacking was at least filled up to that.
+        stands: Whether it is fixed to the world, through force sensors.
     """
 
     link: Link
     before: MassProperties
     after: MassProperties
     share: float
+    stands: bool
 
     @property
     def lacked_mass(self) -> bool:
@@ -105,8 +110,8 @@ def mend(
         settings: Their solver determines how much it takes.
 
     Raises:
-        PhysicsError: A moment of inertia is negative by more than was rounded off, or nothing
-            that moves has mass; the message names the link.
+        PhysicsError: Of what moves, a moment of inertia is negative by more than was rounded
+            off, or nothing has mass; the message names the link.
     """
     if not masses:
         return {}
@@ -116,23 +121,25 @@ def mend(
         for g, (whole, (least, _, most)) in enumerate(zip(masses, moments.tolist(), strict=True))
         if not (whole.mass > 0.0 and least > 0.0 and least > _NO_MOMENT * most)
     ]
-    for g in lacking:
-        _check(placement, placement.body.links[members[g][0]], masses, g)
     if not lacking:
         return {}
-    tree = GroupTree(placement.body, group_of, members, masses)
+    tree = GroupTree(placement.body, placement.fixed, group_of, members, masses)
+    for g in lacking:
+        if not tree.stands(g):
+            _check(placement, tree, g)
     return {g: _mended(tree, g, settings) for g in lacking}
 
 
-def _check(placement: Placement, link: Link, masses: Sequence[MassProperties], group: int) -> None:
+def _check(placement: Placement, tree: GroupTree, group: int) -> None:
     """Refuse what is no slip of a digit."""
-    if not sum(whole.mass for whole in masses) > 0.0:
+    link = tree.link(group)
+    if not tree.mass > 0.0:
         problem = (
             "it moves, so its mass must be positive, not 0 kg; no moving link of this body has "
             "mass, so none can be filled in: write masses, or fix the body to the world"
         )
         raise link_error(placement, link, problem)
-    inertia = masses[group].inertia
+    inertia = tree.masses[group].inertia
     moments = np.linalg.eigvalsh(inertia)
     most = float(moments[2])
     if inertia.diagonal().min() < -_ROUNDED * max(most, 0.0) or moments[0] < -_MOST_NEGATIVE * most:
@@ -150,8 +157,8 @@ def _mended(tree: GroupTree, group: int, settings: PhysicsSettings) -> Mend:
     mass, heavy = before.mass, group
     if not mass > 0.0:
         heavy = tree.first_heavy(group)
-        whole = sum(part.mass for part in tree.masses)
-        mass = max(share * (whole if heavy == STATIC else tree.burden(heavy)[0]), LIGHTEST)
+        mass = share * (tree.mass if heavy == STATIC else tree.burden(heavy)[0])
+        mass = max(mass, LIGHTEST if tree.mass > 0.0 else _LIGHT_PLATE)
     moments, axes = np.linalg.eigh(before.inertia)
     lacks = ~((moments > 0.0) & (moments > _NO_MOMENT * moments[2]))
     inertia = before.inertia
@@ -163,7 +170,7 @@ def _mended(tree: GroupTree, group: int, settings: PhysicsSettings) -> Mend:
         inertia = (axes * np.where(lacks, np.maximum(least, moments), moments)) @ axes.T
         inertia = (inertia + inertia.T) / 2.0
     after = MassProperties(mass, before.center_of_mass, inertia)
-    return Mend(tree.link(group), before, after, share)
+    return Mend(tree.link(group), before, after, share, tree.stands(group))
 
 
 def _shares(settings: PhysicsSettings) -> tuple[float, float]:

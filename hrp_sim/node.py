@@ -3,14 +3,16 @@
 Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
 Subscribed: ``joint_commands`` of each robot. Services: ``reset`` and ``pause``, once a run is
-served. Parameters: ``hrp_msgs.params.SIM_NODE``.
+served, and ``<sensor>/set_enabled`` of each sensor and light. Parameters:
+``hrp_msgs.params.SIM_NODE``, the options of ``SensorSettings`` for all sensors, and those of single
+ones as ``<sensor>.<option>``.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from itertools import chain
 from typing import Any
@@ -25,7 +27,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model import Body, Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model.diagnostics import did_you_mean
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode, logged_diagnostics
 from hrp_model.rigid import matrix_quaternion
@@ -33,12 +36,13 @@ from hrp_msgs import names, outputs, qos
 from hrp_msgs.clock import clock
 from hrp_msgs.joint_command import joint_command
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.params import SIM_NODE, declare
+from hrp_msgs.params import SIM_NODE, declare, declare_options, take_overrides
 from hrp_msgs.start import WrongUseError, init_ros
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
 
 from .advice import advise, after_failure
+from .config import WorldConfig
 from .control import JointCommand
 from .darkroom import Darkroom
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
@@ -48,6 +52,7 @@ from .naming import name_bodies
 from .render import Parts
 from .runner import Runner, StopSignals
 from .schedule import SampleClock
+from .sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
 from .sensors import (
     CameraSensor,
     Exposure,
@@ -56,10 +61,13 @@ from .sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
+    Sensor,
+    instruments,
 )
-from .services import RunServices
+from .services import RunServices, SwitchServices
 from .simulation import Simulation
 from .state import SimulatedBody
+from .watch import Light
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {
@@ -79,12 +87,15 @@ class SimNode(Node):
     """
 
     def __init__(self, **node_options: Any) -> None:
-        super().__init__("sim_node", **node_options)
+        given = {"automatically_declare_parameters_from_overrides": True}
+        super().__init__("sim_node", **given, **node_options)
+        self._given = take_overrides(self)
         self.settings = declare(self, SIM_NODE)
         self.after_failure = ""
         self._run_services: RunServices | None = None
         self._time_ns = 0
         self._outputs: dict[str, Any] = {}  # one of ``hrp_msgs.outputs`` for each sensor
+        self._places: dict[str, str] = {}  # where each sensor and light has its topics
         self._simulation: Simulation | None = None
 
     def load(self) -> Simulation:
@@ -102,7 +113,8 @@ class SimNode(Node):
         if 0.0 < (time_step := settings["time_step"]) < least:
             raise WrongUseError(f"time_step is 0 or from {least:g} to {most:g}, not {time_step:g}")
         diagnostics = logged_diagnostics(self)
-        config = load_world(settings["world"], diagnostics).with_physics(
+        world = load_world(settings["world"], diagnostics)
+        config = self._with_sensor_options(world, diagnostics).with_physics(
             solver=Solver(settings["solver"]) if settings["solver"] else None,
             time_step=time_step or None,
             iterations=settings["iterations"] or None,
@@ -111,11 +123,30 @@ class SimNode(Node):
         )
         engine = make_engine(settings["engine"], config.physics)
         simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
+        self._warn_of_typos()
         found = advise(config)
         for advice in found:
             diagnostics.add(advice)
         self.after_failure = after_failure(found)
         return simulation
+
+    def _with_sensor_options(self, config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
+        """Declare the options of sensors as parameters; return a world that has their values.
+
+        Declared are those of all sensors, and of single ones what is said of them anywhere.
+        """
+        doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
+        given = [k for k in self._given if "." in k and not k.startswith("qos_overrides.")]
+        found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
+        config = declare_options(self, found, config)
+        known = Diagnostics(listener=lambda _: None)
+        return declare_options(self, targets(config, single_options(config), known), config)
+
+    def _warn_of_typos(self) -> None:
+        names = (*self.settings, *OPTIONS)
+        for name in self._given:
+            if "." not in name and name not in names and (hint := did_you_mean(name, names)):
+                self.get_logger().warning(f"there is no parameter '{name}'.{hint}")
 
     def start(self, simulation: Simulation) -> None:
         """Make the topics of a simulation, and publish what does not change.
@@ -141,9 +172,10 @@ class SimNode(Node):
         simulation.wanted = lambda name: self._outputs[name].is_wanted()
 
     def serve(self, runner: Runner) -> None:
-        """Let others pause and reset the run that publishes here."""
+        """Let others pause, reset and switch the run that publishes here."""
         runner.on_reset = self._darkroom.clear
         self._run_services = RunServices(self, runner, self.after_failure)
+        self._switch_services = SwitchServices(self, runner, self._places)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
@@ -191,10 +223,13 @@ class SimNode(Node):
         naming, world = self.naming[name], self.settings["world_frame"]
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         root = names.frame(frames.links[body.root.name], naming.frame_prefix)
-        devices = reversed(list(zip(body.devices, frames.data, strict=True)))
-        data_frames = {d.name: frame for d, frame in devices}  # of equal names the first counts
+        framed = reversed(list(zip(body.devices, frames.data, strict=True)))
+        data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
         sensors = {k: s for k, s in self._simulation.sensors.items() if s.body == name}
-        tokens = names.topic_tokens(s.name for s in sensors.values())
+        lights = {k: light for k, light in self._simulation.lights.items() if light.body == name}
+        devices: Mapping[str, Sensor | Light] = {**sensors, **lights}
+        tokens = names.topic_tokens(device.name for device in devices.values())
+        self._places |= {key: naming.topic(tokens[d.name]) for key, d in devices.items()}
         is_fixed = self._simulation.is_fixed(name)
         for key, sensor in sensors.items():
             token = tokens[sensor.name]
@@ -210,7 +245,7 @@ class SimNode(Node):
                 self._outputs[key] = outputs.CameraOutput(self, frame, *topics)
             else:
                 route = ROUTES[type(sensor)]
-                alone = sum(type(s) is type(sensor) for s in sensors.values()) == 1
+                alone = _is_alone(sensor.name, type(sensor), sensors.values(), body)
                 topic = naming.topic(route.topic(token, alone))
                 self._outputs[key] = outputs.SensorOutput(self, route, topic, frame)
         if not body.is_static:
@@ -228,6 +263,13 @@ class SimNode(Node):
             simulation.command(body, JointCommand(*joint_command(msg)))
 
         self.create_subscription(JointState, topic, take, qos.COMMAND)
+
+
+def _is_alone(name: str, kind: type, sensors: Iterable[Sensor], body: Body) -> bool:
+    """Tell whether a sensor is the only one of its kind: of those on at the start, if any is."""
+    known = instruments(body)
+    alike = [sensor.name for sensor in sensors if type(sensor) is kind]
+    return ([other for other in alike if known[other].on] or alike) == [name]
 
 
 class RosSession:

@@ -33,7 +33,8 @@ def rigid_groups(body: Body, fixed: bool) -> tuple[IntArray, list[list[int]]]:
     """Return the group of each link, and the links of each group, parents before children.
 
     Links joined by fixed joints are one group, unless a force sensor watches the joint; what
-    cannot move is in the group ``STATIC``, which has no links in the second list.
+    cannot move is in the group ``STATIC``, which has no links in the second list. A root that
+    is fixed to the world while a force sensor watches it is a group: a joint holds it there.
     """
     watched = watched_links(body)
     group_of = np.full(len(body.links), STATIC, dtype=np.int32)
@@ -41,7 +42,7 @@ def rigid_groups(body: Body, fixed: bool) -> tuple[IntArray, list[list[int]]]:
     for i, link in enumerate(body.links):
         parent = body.parent_indices[i]
         rigid = link.joint.is_fixed
-        if parent < 0 and fixed:
+        if parent < 0 and fixed and link.name not in watched:
             continue
         if parent >= 0 and rigid and link.name not in watched:
             group_of[i] = group_of[parent]

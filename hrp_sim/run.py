@@ -27,6 +27,7 @@ from .listener import Listener
 from .load import load_world
 from .runner import OnStep, Runner, StopSignals
 from .schedule import NS_PER_S
+from .sensor_options import with_options
 from .simulation import Simulation
 from .snapshot import Snapshot
 from .trace import TraceWriter
@@ -56,12 +57,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     diagnostics = Diagnostics(listener=_print_warning)
-    config = load_world(options.world, diagnostics).with_physics(
+    world = load_world(options.world, diagnostics)
+    config = with_options(world, dict(options.sensor), diagnostics).with_physics(
         solver=Solver(options.solver) if options.solver else None,
         seed=options.seed,
         time_step=options.time_step,
         joint_limits=options.joint_limits,
     )
+    diagnostics.raise_errors()
     # Nobody looks at images here.
     engine = make_engine(options.engine, config.physics)
     simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
@@ -100,6 +103,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         "world": options.world,
         "engine": options.engine,
         "describe": True,
+        **dict(options.sensor),
     }
     if options.solver:
         parameters["solver"] = options.solver

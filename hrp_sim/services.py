@@ -1,13 +1,15 @@
-"""The services by which others pause and reset a run, and how it goes in /diagnostics."""
+"""The services by which others pause, reset and switch a run, and how it goes in /diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names, qos
@@ -94,6 +96,52 @@ class RunServices:
         part = (health.level, f"{name}: simulation", health.message, health.values)
         now = self._node.get_clock().now().nanoseconds
         self.topic.publish(diagnostic_array(now, [diagnostic_status(*part)]))
+
+
+class SwitchServices:
+    """Lets others switch the sensors and lights of a run, also while it stands still.
+
+    Of each: a service <name>/set_enabled (std_srvs/SetBool), a subscription of the same name
+    (std_msgs/Bool), and a latched topic <name>/enabled (std_msgs/Bool), which tells whether it
+    is on, after every change, whoever made it.
+
+    Args:
+        node: Whose services they are.
+        runner: The run.
+        places: Where each sensor or light has its topics, by its name in the simulation.
+    """
+
+    def __init__(self, node: Node, runner: Runner, places: Mapping[str, str]) -> None:
+        self._node = node
+        self._runner = runner
+        self._states: dict[str, Topic] = {}
+        for name, place in places.items():
+            topic = names.set_enabled(place)
+            node.create_service(SetBool, topic, partial(self._answer, name))
+            node.create_subscription(Bool, topic, partial(self._take, name), qos.COMMAND)
+            self._states[name] = Topic(node, Bool, names.enabled_topic(place), qos.LATCHED)
+            self._tell(name, runner.simulation.is_enabled(name))
+        runner.simulation.switched = self._tell
+
+    def _tell(self, name: str, on: bool) -> None:
+        self._states[name].publish(Bool(data=on))
+
+    def _switch(self, name: str, on: bool) -> tuple[bool, str]:
+        def act() -> None:
+            self._runner.simulation.set_enabled(name, on)
+
+        return _outcome(lambda: self._runner.call(act), f"{name} is {'on' if on else 'off'}")
+
+    def _answer(
+        self, name: str, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        response.success, response.message = self._switch(name, request.data)
+        return response
+
+    def _take(self, name: str, msg: Bool) -> None:
+        done, message = self._switch(name, msg.data)
+        if not done:
+            self._node.get_logger().warning(f"{name} is not switched: {message}")
 
 
 def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:

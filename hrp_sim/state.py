@@ -33,6 +33,8 @@ class BodyMotion:
         dq: Joint velocities, shape (joints,).
         effort: Joint torques or forces that the drives applied over the last step, in
             [N m] or [N], shape (joints,).
+        track_position: How far the surfaces of tracks have run, in [m], shape (links,), zero
+            elsewhere.
     """
 
     p: Array
@@ -46,6 +48,7 @@ class BodyMotion:
     q: Array
     dq: Array
     effort: Array
+    track_position: Array
 
     @classmethod
     def zeros(cls, body: Body) -> BodyMotion:
@@ -54,7 +57,8 @@ class BodyMotion:
         vectors = {name: np.zeros((m, 3)) for name in ("p", "v", "w", "a", "alpha")}
         wrench = {name: np.zeros((m, 3)) for name in ("force", "torque")}
         joints = {name: np.zeros(n) for name in ("q", "dq", "effort")}
-        return cls(R=np.tile(np.eye(3), (m, 1, 1)), **vectors, **wrench, **joints)
+        R, run = np.tile(np.eye(3), (m, 1, 1)), np.zeros(m)
+        return cls(R=R, track_position=run, **vectors, **wrench, **joints)
 
     def copy(self) -> BodyMotion:
         """Return a snapshot that later steps do not change."""

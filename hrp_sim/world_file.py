@@ -20,6 +20,8 @@ from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
 from .materials import MaterialTable
 from .physics_file import read_physics
+from .sensor_options import read_common, read_single
+from .sensors import IDEAL
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
@@ -38,6 +40,7 @@ class WorldReader:
         """Read the whole file."""
         physics = _physics_node(root)
         settings = PhysicsSettings() if physics is None else self._physics(physics)
+        sensors = root.mapping("sensors")
         bodies = root.sequence("bodies")
         entries: list[BodyEntry] = []
         names: set[str] = set()
@@ -52,7 +55,8 @@ class WorldReader:
             names.add(name)
             entries.append(entry)
         root.finish()
-        return WorldConfig(physics=settings, bodies=tuple(entries))
+        options = IDEAL if sensors is None else read_common(sensors)
+        return WorldConfig(physics=settings, sensors=options, bodies=tuple(entries))
 
     def _physics(self, node: Mapping) -> PhysicsSettings:
         settings = replace(read_physics(node), materials=self._materials(node))
@@ -119,7 +123,9 @@ class WorldReader:
             w=angular,
             fixed=node.boolean("fixed", default=body.is_root_fixed),
         )
-        return BodyEntry(placement=placement, control=self._control(node, body))
+        sensors = node.mapping("sensors")
+        options = {} if sensors is None else read_single(sensors, body)
+        return BodyEntry(placement=placement, control=self._control(node, body), sensors=options)
 
     def _rotation(self, node: Mapping, default: Array) -> Array:
         rpy = node.numbers("rpy", count=3, default=None)

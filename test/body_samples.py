@@ -172,7 +172,7 @@ _BY_KEY = {
     **dict.fromkeys(
         words("""
         mass joint_angle joint_displacement max_joint_velocity max_joint_effort rotor_inertia
-        gear_ratio joint_axis_inertia torque_const jointViscosity jointFriction
+        gear_ratio joint_axis_inertia torque_const encoder_pulse jointViscosity jointFriction
         jointStaticFriction jointStiffness radius height x_spacing z_spacing ambient
         specular_exponent shininess transparency field_of_view near_clip_distance intensity
         far_clip_distance frame_rate min_distance max_distance yaw_range yaw_step pitch_step

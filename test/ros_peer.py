@@ -92,6 +92,14 @@ class Peer:
         self.wait_until(f"{topic} at {after_ns} ns", lambda: found() is not None)
         return found()
 
+    def call(self, service: str, kind: type, **fields):
+        """Call a service; return its answer."""
+        client = self.node.create_client(kind, service)
+        self.wait_until(f"service {service}", client.service_is_ready)
+        future = client.call_async(kind.Request(**fields))
+        self.wait_until(f"an answer of {service}", future.done)
+        return future.result()
+
     def close(self) -> None:
         self._context.try_shutdown()
         self._thread.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isinf
+from typing import Any
 
 from ..body import UNLIMITED, Joint, JointType, Range
 from ..diagnostics import did_you_mean_or_all
@@ -36,7 +37,7 @@ _DISPLACEMENT = ("joint_displacement", "jointDisplacement")
 _VISCOSITY, _FRICTION = "jointViscosity", "jointFriction"
 _MOTOR = (
     "gear_ratio", "gearRatio", "rotor_inertia", "rotorInertia", "joint_axis_inertia",
-    "torque_const", "torqueConst",
+    "torque_const", "torqueConst", "encoder_pulse", "encoderPulse",
 )  # fmt: skip
 
 
@@ -52,7 +53,6 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
     kind = _type(mapping, base.type)
     unit = scope.angle if kind is JointType.REVOLUTE else 1.0
     initial = _initial(mapping, scope, unit, base.initial)
-    inertia, gear, rotor, torque_const = _motor(mapping, base.torque_const)
     effort = _range(mapping, scope, 1.0, "max_joint_effort", "maxJointEffort")
     return Joint(
         type=kind,
@@ -63,10 +63,7 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
         position=_range(mapping, scope, unit, "joint_range", "jointRange") or UNLIMITED,
         velocity=_velocity(mapping, scope, unit),
         effort=effort or base.effort,
-        equivalent_rotor_inertia=inertia,
-        gear_ratio=gear,
-        rotor_inertia=rotor,
-        torque_const=torque_const,
+        **_motor(mapping, base),
         damping=_resistance(mapping, _VISCOSITY, base.damping),
         friction=_resistance(mapping, _FRICTION, base.friction),
     )
@@ -84,14 +81,21 @@ def _initial(mapping: Mapping, scope: Scope, unit: float, default: float) -> flo
     return default if angle is None else angle * scope.angle
 
 
-def _motor(mapping: Mapping, torque_const: float) -> tuple[float, float, float, float]:
-    """Read the rotor inertia as the joint feels it, gear ratio, rotor inertia, torque constant."""
+def _motor(mapping: Mapping, base: Joint) -> dict[str, Any]:
+    """Read what is known of the motor, as attributes of a Joint."""
+    kept = {"torque_const": base.torque_const, "encoder_pulse": base.encoder_pulse}
     if mapping.lacks(*_MOTOR):  # as of most joints
-        return 0.0, 1.0, 0.0, torque_const
+        return kept
     gear = mapping.number("gear_ratio", "gearRatio", default=1.0)
     rotor = mapping.number("rotor_inertia", "rotorInertia", default=0.0)
     inertia = mapping.number("joint_axis_inertia", default=gear * gear * rotor)
-    return inertia, gear, rotor, mapping.number("torque_const", "torqueConst", default=torque_const)
+    spellings = {"torque_const": "torqueConst", "encoder_pulse": "encoderPulse"}
+    return {
+        "equivalent_rotor_inertia": inertia,
+        "gear_ratio": gear,
+        "rotor_inertia": rotor,
+        **{k: mapping.number(k, spellings[k], default=default) for k, default in kept.items()},
+    }
 
 
 def _resistance(mapping: Mapping, key: str, default: float) -> float:

@@ -28,8 +28,8 @@ _READ_KEYS = words(
     joint_id jointId joint_angle jointAngle joint_displacement jointDisplacement joint_range
     jointRange max_joint_velocity maxJointVelocity joint_velocity_range jointVelocityRange
     max_joint_effort maxJointEffort rotor_inertia rotorInertia gear_ratio gearRatio
-    joint_axis_inertia torque_const torqueConst jointViscosity jointFriction mass center_of_mass
-    centerOfMass inertia material import elements
+    joint_axis_inertia torque_const torqueConst encoder_pulse encoderPulse jointViscosity
+    jointFriction mass center_of_mass centerOfMass inertia material import elements
     """
 )
 # Of plugins for physics, beside those that are read: no slips of the pen.

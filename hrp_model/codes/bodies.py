@@ -7,6 +7,10 @@ CODES = {
         "an inertia is not symmetric",
         "write each product of inertia on both sides of the diagonal",
     ),
+    "coarse-encoder": (
+        "an encoder tells next to nothing of its joint",
+        "write its pulses per turn of the motor, and the gear ratio of the joint",
+    ),
     "degrees-as-radians": (
         "angles are degrees where radians are meant",
         "write the limits in radians, or declare degrees where the format can",

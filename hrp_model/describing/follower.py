@@ -54,7 +54,7 @@ class JointFollower:
             before the first.
         named: Joints of the robot that had a position so far.
         last: The last positions.
-        unknown: Names that are no moving joints of the robot, in the order of appearance.
+        unknown: Names that are no joints of the robot that move, in the order of appearance.
         computed: Joints whose positions followed from others so far, by closed loops.
         open_loops: What keeps loops open in the last positions, as sentences.
         loop_residual: How far any loop is open in them; see ``closed_loops.Completed``.
@@ -116,7 +116,7 @@ class JointFollower:
         self.last_heard = now
         self.last.tell(time_ns, joints, positions)
         known, unknown = usable_positions(joints, positions, self._tree.moving)
-        self.unknown.update(dict.fromkeys(unknown))
+        self.unknown.update((name, None) for name in unknown if name not in self._tree.tracks)
         self.named.update(known)
         if not known or not self._throttle.lets_through(known, time_ns):
             return []

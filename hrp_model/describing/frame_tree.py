@@ -17,11 +17,13 @@ class FrameTree:
         fixed: Frames that never move relative to their parents.
         moving: By joint name: the link it moves, the link's frame and the parent's.
         floating: Names of links that float inside the body; no joint position tells where.
+        tracks: Names of joints whose positions tell how surfaces run, and move no frame.
     """
 
     fixed: tuple[Frame, ...]
     moving: Mapping[str, tuple[Link, str, str]]
     floating: tuple[str, ...]
+    tracks: frozenset[str]
 
     @property
     def names(self) -> frozenset[str]:
@@ -51,7 +53,13 @@ def frame_tree(body: Body, names: BodyFrames) -> FrameTree:
             floating.append(link.name)
         else:
             fixed.append(Frame(frame, parent, link.X_PL))
-    return FrameTree((*names.base, *fixed, *names.fixed), moving, tuple(floating))
+    tracks = [link for link in body.links if link.joint.type is JointType.TRACK]
+    return FrameTree(
+        (*names.base, *fixed, *names.fixed),
+        moving,
+        tuple(floating),
+        frozenset(names.joints.get(x.name, x.joint.name) for x in tracks),  # none of the root's
+    )
 
 
 def frame_in_world(body: Body, names: BodyFrames, world: str) -> Frame:

@@ -12,6 +12,8 @@ from .common import first_few, missing_numbers
 _MOST_DEGREES = 360.0
 # Joint ids are rows of tables, up to the largest: a number beyond this is a slip of the pen.
 _LAST_ID = 99_999
+# A pulse of an encoder that moves its joint by more tells nothing a controller could use.
+_COARSE_PULSE = {JointType.REVOLUTE: (0.1, "rad"), JointType.PRISMATIC: (0.01, "m")}
 # What people write for "far enough" when they think of no angle.
 _PLACEHOLDERS = ({10.0}, {20.0}, {50.0}, {100.0}, {200.0})
 
@@ -97,6 +99,24 @@ def angles_are_in_radians(body: Body, diagnostics: Diagnostics) -> None:
         diagnostics.warn("degrees-as-radians", message, doubtful[0].at)
 
 
+def encoders_tell_positions(body: Body, diagnostics: Diagnostics) -> None:
+    """A pulse of an encoder moves its joint a little; else a gear ratio or pulses are missing."""
+    for link in body.moving_links:
+        joint = link.joint
+        if joint.encoder_pulse is None or not isfinite(joint.encoder_pulse):
+            continue
+        most, unit = _COARSE_PULSE[joint.type]
+        resolution = joint.encoder_resolution
+        if resolution is not None and resolution <= most:
+            continue
+        told = "no position" if resolution is None else f"steps of {resolution:.3g} {unit}"
+        message = (
+            f"the encoder of joint '{joint.name}', with {joint.encoder_pulse:g} pulses per turn "
+            f"and a gear ratio of {joint.gear_ratio:g}, tells {told}"
+        )
+        diagnostics.warn("coarse-encoder", message, link.at)
+
+
 def root_is_free_or_fixed(body: Body, diagnostics: Diagnostics) -> None:
     """The root hangs on nothing, so a joint with a coordinate has no meaning for it."""
     if body.root.joint.moves:
@@ -111,6 +131,7 @@ RULES = (
     joints_may_rest,
     initial_positions_are_in_range,
     angles_are_in_radians,
+    encoders_tell_positions,
     root_is_free_or_fixed,
 )
 

@@ -81,6 +81,7 @@ def _links_are_finite(body: Body) -> bool:
         arrays += (link.X_PL.R, link.X_PL.p, link.center_of_mass, link.inertia, joint.axis)
         numbers += (link.mass, joint.initial, joint.equivalent_rotor_inertia, joint.rotor_inertia)
         numbers += (joint.gear_ratio, joint.torque_const, joint.damping, joint.friction)
+        numbers.append(joint.encoder_pulse or 0.0)
         if any(map(isnan, (*joint.position, *joint.velocity, *joint.effort))):
             return False
         for shape in _shapes(link):
@@ -105,6 +106,7 @@ def _not_finite(link: Link) -> Iterator[str]:
         "the initial joint position": (joint.initial,),
         "the rotor inertia": (joint.equivalent_rotor_inertia, joint.rotor_inertia),
         "the gear ratio": (joint.gear_ratio, joint.torque_const),
+        "the number of encoder pulses": (joint.encoder_pulse or 0.0,),
         "the friction": (joint.damping, joint.friction),
     }
     yield from (what for what, value in finite.items() if not np.isfinite(value).all())

@@ -55,6 +55,7 @@ class JointReader:
         gear_ratio = fields.number(node, "gearRatio")
         rotor_inertia = fields.number(node, "rotorInertia")
         torque_const = fields.number(node, "torqueConst")
+        encoder_pulse = fields.number(node, "encoderPulse")
         # The field of older files that gives the product as one number.
         equivalent = fields.number(node, "equivalentInertia")
         return Joint(
@@ -69,6 +70,8 @@ class JointReader:
             gear_ratio=gear_ratio,
             rotor_inertia=rotor_inertia,
             torque_const=torque_const,
+            # 1 is the default of the field, and 0 what people write for "none".
+            encoder_pulse=None if encoder_pulse in (0.0, 1.0) else encoder_pulse,
         )
 
     def mass(self, node: Node) -> MassProperties:

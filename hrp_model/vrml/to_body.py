@@ -30,6 +30,7 @@ from .shapes import ShapeReader
 _JOINT_FIELDS = (
     *("children", "translation", "rotation", "jointType", "jointId", "jointAxis"),
     *("llimit", "ulimit", "lvlimit", "uvlimit", "gearRatio", "rotorInertia", "torqueConst"),
+    "encoderPulse",
 )
 _AT_THE_TOP = frozenset(("Humanoid", "ExtraJoint", *scenery_types()))
 _IDENTITY = np.eye(4)

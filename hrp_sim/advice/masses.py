@@ -26,7 +26,8 @@ def what_moves_has_mass_and_inertia(
     """Nothing had to be filled up to be accelerated."""
     tail = _WORLD_NEEDS_LESS if physics.solver is Solver.QUICK else ""
     for start in starts:
-        found = start.mends.values()
+        # The inertia of what stands is no matter.
+        found = [x for x in start.mends.values() if x.lacked_mass or not x.stands]
         for text, link in _told([x for x in found if x.lacked_mass], _mass, _masses):
             yield start.warning("mended-mass", text + tail, link)
         for text, link in _told([x for x in found if not x.lacked_mass], _inertia, _inertias):
@@ -47,6 +48,11 @@ def _told(
 
 
 def _mass(change: Mend) -> str:
+    if change.stands:
+        return (
+            f"link '{change.link.name}', which a force sensor holds in place, has no mass; it is "
+            f"weighed with {change.after.mass:.2g} kg: write its mass"
+        )
     gets = f"{change.after.mass:.2g} kg, {change.share:.2g} of what it carries or hangs on"
     if change.lacked_inertia:
         gets += f", and moments of inertia of {_listed(change.after.inertia)} kg m^2"

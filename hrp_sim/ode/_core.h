@@ -60,6 +60,7 @@ typedef struct {
 typedef enum {
     MOTION_P, MOTION_R, MOTION_V, MOTION_W, MOTION_A, MOTION_ALPHA,
     MOTION_FORCE, MOTION_TORQUE, MOTION_Q, MOTION_DQ, MOTION_EFFORT,
+    MOTION_TRACK_POSITION,
     DRIVE_Q, DRIVE_DQ, DRIVE_KP, DRIVE_KD, DRIVE_EFFORT, DRIVE_TRACK_SPEED,
     WRENCH_FORCE, WRENCH_TORQUE,
     LIVE_FIELDS
@@ -296,6 +297,7 @@ int state_check(World *world, Fault *fault);
 void velocities_remember(Body *body);
 void motion_write(const Body *body, dReal step);
 void motion_write_still(const Body *body);
+void tracks_count(const Body *body, dReal step);
 
 /* _core_saved.c */
 int saved_fetch(const Body *body, PyObject *owner, int writable, Saved *saved);

@@ -76,10 +76,10 @@ static const struct { const char *name; int per_link, width; } LIVE[LIVE_FIELDS]
     [MOTION_A] = {"a", 1, 3},           [MOTION_ALPHA] = {"alpha", 1, 3},
     [MOTION_FORCE] = {"force", 1, 3},   [MOTION_TORQUE] = {"torque", 1, 3},
     [MOTION_Q] = {"q", 0, 1},           [MOTION_DQ] = {"dq", 0, 1},
-    [MOTION_EFFORT] = {"effort", 0, 1}, [DRIVE_Q] = {"q", 0, 1},
-    [DRIVE_DQ] = {"dq", 0, 1},          [DRIVE_KP] = {"kp", 0, 1},
-    [DRIVE_KD] = {"kd", 0, 1},          [DRIVE_EFFORT] = {"effort", 0, 1},
-    [DRIVE_TRACK_SPEED] = {"track_speed", 1, 1},
+    [MOTION_EFFORT] = {"effort", 0, 1}, [MOTION_TRACK_POSITION] = {"track_position", 1, 1},
+    [DRIVE_Q] = {"q", 0, 1},            [DRIVE_DQ] = {"dq", 0, 1},
+    [DRIVE_KP] = {"kp", 0, 1},          [DRIVE_KD] = {"kd", 0, 1},
+    [DRIVE_EFFORT] = {"effort", 0, 1},  [DRIVE_TRACK_SPEED] = {"track_speed", 1, 1},
     [WRENCH_FORCE] = {"force", 1, 3},   [WRENCH_TORQUE] = {"torque", 1, 3},
 };
 

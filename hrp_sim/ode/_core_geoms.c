@@ -51,12 +51,21 @@ static void geom_place(dGeomID geom, dBodyID group, const double *p, const doubl
     }
 }
 
+/* Whether a group stands still: fixed joints, which force sensors watch, tie it to the world. */
+static int stands(const Body *body, int group)
+{
+    for (int j = body->joints; group >= 0 && j-- > 0;) /* parents come before their children */
+        if (body->joint[j].child == group && body->joint[j].kind == JOINT_FIXED)
+            group = body->joint[j].parent;
+    return group < 0;
+}
+
 /* Make one shape. Returns 0 when memory is short. */
 static int geom_add(Body *body, const Flat *flat, int k)
 {
     int link = flat_ints(flat, GEOM_LINK)[k], material = flat_ints(flat, GEOM_MATERIAL)[k];
     int group = body->link_group[link];
-    GeomSet *set = group < 0 ? &body->standing : &body->moving;
+    GeomSet *set = stands(body, group) ? &body->standing : &body->moving;
     dGeomID geom = geom_create(body, flat, k);
     if (!geom)
         return 0;
@@ -84,13 +93,14 @@ int geoms_create(Body *body, const Flat *flat)
     return 0;
 }
 
-/* Move the shapes of the links that stand still to where they are now. */
+/* Move the shapes of the links that have no group to where they are now. */
 void geoms_place(Body *body, const Flat *flat)
 {
     for (int i = 0; i < body->standing.count; i++) {
         const Geom *geom = &body->standing.items[i];
-        geom_place(geom->geom, NULL, flat_reals(flat, GEOM_P) + 3 * geom->index,
-                   flat_reals(flat, GEOM_R) + 9 * geom->index);
+        if (body->link_group[geom->link] < 0)
+            geom_place(geom->geom, NULL, flat_reals(flat, GEOM_P) + 3 * geom->index,
+                       flat_reals(flat, GEOM_R) + 9 * geom->index);
     }
 }
 

@@ -61,6 +61,7 @@ static void body_reset(Body *body)
 {
     memset(live(body, WRENCH_FORCE), 0, sizeof(dReal) * 3 * (size_t)body->links);
     memset(live(body, WRENCH_TORQUE), 0, sizeof(dReal) * 3 * (size_t)body->links);
+    memset(live(body, MOTION_TRACK_POSITION), 0, sizeof(dReal) * (size_t)body->links);
     for (int g = 0; g < body->groups; g++)
         group_restore(body->group[g], &body->start[g]);
     for (int j = 0; j < body->joints; j++) {
@@ -89,6 +90,14 @@ void state_reset(World *world)
     sticking_reset(world);
     for (int i = 0; i < world->count; i++)
         body_reset(world->bodies[i]);
+}
+
+/* Count how far the surfaces of tracks have run in a step; what is no track has no speed. */
+void tracks_count(const Body *body, dReal step)
+{
+    const double *speed = live(body, DRIVE_TRACK_SPEED);
+    for (int link = 0; link < body->links; link++)
+        live(body, MOTION_TRACK_POSITION)[link] += step * speed[link];
 }
 
 static int within(const dReal v[3], dReal bound)
@@ -178,31 +187,33 @@ static void link_write(const Body *body, int link, dReal step)
  *
  * ODE tells the force and torque of each joint on its first body, here the child, about
  * the centre of mass, as things stood when the step began; the drive's rows are a joint
- * of their own, and what was applied directly is no joint at all.
+ * of their own, and what was applied directly is no joint at all. A sensor turns with its
+ * link: so does what it felt, and what goes along the joint's axis does so to the last bit.
  */
 static void wrench_write(const Body *body, const Joint *joint)
 {
-    dReal *force = live(body, MOTION_FORCE) + 3 * joint->link;
-    dReal *torque = live(body, MOTION_TORQUE) + 3 * joint->link;
-    const dReal *R = body->saved[joint->child].R;
+    const dReal *R = body->saved[joint->child].R, *now = dBodyGetRotation(body->group[joint->child]);
     const dJointFeedback *a = &joint->feedback, *b = &joint->motor_feedback;
     /* ODE leaves the feedback of a motor as it was when none of its rows are on. */
     int is_on = joint->rows[0].is_on || joint->rows[1].is_on || joint->coulomb_friction > 0.0;
-    dReal arm[3], moment[3], axis[3];
-    for (int i = 0; i < 3; i++) {
-        force[i] = a->f1[i] + (is_on ? b->f1[i] : 0.0);
-        torque[i] = a->t1[i] + (is_on ? b->t1[i] : 0.0);
-    }
-    rotate4(arm, R, body->link_p + 3 * joint->link);
-    cross3(moment, force, arm); /* (-arm) x force: from the centre of mass to the origin */
-    rotate4(axis, R, joint->axis);
+    dReal told[3], force[3], torque[3], moment[3];
+    for (int i = 0; i < 3; i++)
+        told[i] = a->f1[i] + (is_on ? b->f1[i] : 0.0);
+    unrotate4(force, R, told);
+    for (int i = 0; i < 3; i++)
+        told[i] = a->t1[i] + (is_on ? b->t1[i] : 0.0);
+    unrotate4(torque, R, told);
+    /* (-p) x force: from the centre of mass to the origin */
+    cross3(moment, force, body->link_p + 3 * joint->link);
     for (int i = 0; i < 3; i++) {
         torque[i] += moment[i];
         if (joint->kind == JOINT_HINGE)
-            torque[i] += axis[i] * joint->applied;
+            torque[i] += joint->axis[i] * joint->applied;
         else if (joint->kind == JOINT_SLIDER)
-            force[i] += axis[i] * joint->applied;
+            force[i] += joint->axis[i] * joint->applied;
     }
+    rotate4(live(body, MOTION_FORCE) + 3 * joint->link, now, force);
+    rotate4(live(body, MOTION_TORQUE) + 3 * joint->link, now, torque);
 }
 
 static void joint_write(const Body *body, const Joint *joint)

@@ -104,6 +104,8 @@ void world_step(World *world, long count, Fault *fault)
             fault->done = done;
             break;
         }
+        for (int i = 0; i < world->count; i++)
+            tracks_count(world->bodies[i], world->step);
     }
     world->complaints += complaints;
     for (int i = 0; i < world->count; i++) {

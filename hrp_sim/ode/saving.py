@@ -14,12 +14,13 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array, is_rotation, skew
 
-from ..articulation import STATIC, Articulation, IntArray
+from ..articulation import Articulation, IntArray
 from ..engine import AnyArray, PhysicsError
 from ..state import SimulatedBody
 from . import _core
 
-_MOTION = ("a", "alpha", "force", "torque", "effort")  # the rest follows from the groups
+# The rest of a body's motion follows from the groups.
+_MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
 _BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
 _TOLERANCE = 1e-6  # of rotations
 
@@ -84,10 +85,10 @@ class Entry:
     def __post_init__(self) -> None:
         self.X_WB = self.first.placement.X_WL
 
-    @cached_property
+    @property
     def has_base(self) -> bool:
-        """Whether it has links that cannot move."""
-        return bool(np.any(self.first.links.group == STATIC))
+        """Whether its root is fixed to the world."""
+        return self.first.placement.fixed
 
     @cached_property
     def fingerprint(self) -> str:

@@ -37,6 +37,7 @@ class Joint:
     link: int
     coordinate: int
     child: int
+    parent: int
     joint: Any
     motor: Any
     bodies: tuple[Any, Any]
@@ -144,6 +145,13 @@ class Assembly:
         group = int(self.links.group[link])
         return ode.environment if group == STATIC else self.groups[group]
 
+    def stands(self, group: int) -> bool:
+        """Tell whether a group stands still: fixed joints, which are watched, tie it to W."""
+        for joint in reversed(self.joints):  # parents come before their children
+            if joint.child == group and joint.kind == JointKind.FIXED:
+                group = joint.parent
+        return group == STATIC
+
     def start(self, articulation: Articulation) -> None:
         """Put the groups to where an articulation starts, as near as PyODE's setters do."""
         flat = articulation.groups
@@ -175,11 +183,12 @@ class Assembly:
         self.links = articulation.links
         self.join(world, articulation)
         for geom in self.standing:
-            _place(geom.geom, articulation.geoms.p[geom.row], articulation.geoms.R[geom.row])
+            if geom.group == STATIC:
+                _place(geom.geom, articulation.geoms.p[geom.row], articulation.geoms.R[geom.row])
 
     def destroy(self) -> None:
         """Take everything out of the world: PyODE destroys what nobody refers to."""
-        for geom in self.moving:
+        for geom in (*self.moving, *self.standing):
             geom.geom.setBody(None)
         for owned in (self.moving, self.standing, self.loops, self.joints, self.groups):
             owned.clear()
@@ -202,7 +211,7 @@ def assemble(
     touching_first = np.argsort(flat.geoms.material < 0, kind="stable")
     for k in touching_first.tolist():
         geom = _make_geom(made, k)
-        (made.standing if geom.group == STATIC else made.moving).append(geom)
+        (made.standing if made.stands(geom.group) else made.moving).append(geom)
     return made
 
 
@@ -227,9 +236,9 @@ def _make_joint(world: Any, body: Assembly, articulation: Articulation, j: int) 
     """Make a joint and its motor; the groups stand where every joint is at zero."""
     flat = articulation.joints
     kind = JointKind(int(flat.kind[j]))
-    link, child = int(flat.link[j]), int(flat.child[j])
+    link, child, parent = int(flat.link[j]), int(flat.child[j]), int(flat.parent[j])
     anchor, axis = flat.anchor[j].tolist(), flat.axis[j].tolist()
-    bodies = body.groups[child], _group(body, int(flat.parent[j]))
+    bodies = body.groups[child], _group(body, parent)
     friction = float(flat.friction[j])
     watched, feedback = bool(articulation.links.watched[link]), np.zeros((2, 4, 4))
     joint = MAKERS[kind](world, bodies, anchor, axis)
@@ -247,6 +256,7 @@ def _make_joint(world: Any, body: Assembly, articulation: Articulation, j: int) 
         link=link,
         coordinate=int(flat.coordinate[j]),
         child=child,
+        parent=parent,
         joint=joint,
         motor=motor,
         bodies=bodies,

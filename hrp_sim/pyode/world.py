@@ -270,6 +270,7 @@ class World:
         self._drives = Drives([], self._coordinates, self._motion, self._step)
         self._contacts = self._make_contacts([])
         self._wrenches = Wrenches([], self._motion)
+        self._tracked: list[Assembly] = []
 
     def _arrange(self) -> None:
         """Make what works on all bodies at once, if it is not there."""
@@ -283,6 +284,7 @@ class World:
         self._drives = Drives(self._bodies, self._coordinates, self._motion, self._step)
         self._contacts = self._make_contacts(self._bodies)
         self._wrenches = Wrenches(self._bodies, self._motion)
+        self._tracked = [body for body in self._bodies if body.links.track_axis.any()]
 
     def _make_contacts(self, bodies: list[Assembly]) -> Contacts:
         return Contacts(
@@ -309,6 +311,8 @@ class World:
                 self._motion.remember()
             if failure := self._step_once():
                 return done, failure
+            for body in self._tracked:
+                body.motion.track_position += self._step * body.drive.track_speed
         return count, None
 
     def _step_once(self) -> tuple[int, int, int] | None:
@@ -372,6 +376,7 @@ def _reset(bodies: list[Assembly], motion: Motion, coordinates: Coordinates) -> 
     motion.write_groups(np.concatenate([np.zeros((25, 0)), *(b.first for b in bodies)], axis=1))
     for body in bodies:
         body.wrench.force[...] = body.wrench.torque[...] = 0.0
+        body.motion.track_position[...] = 0.0
         body.limited[:] = False
         body.now[0] = body.articulation.q[body.coordinates]
     motion.read()

@@ -9,7 +9,7 @@ from hrp_model.rigid import Array
 from ..articulation import JointKind
 from .assembly import Assembly, Joint
 from .motion import Motion, rotations
-from .vectors import Vector, cross
+from .vectors import Vector, cross, dot
 
 
 class Wrenches:
@@ -17,7 +17,7 @@ class Wrenches:
 
     def __init__(self, bodies: Sequence[Assembly], motion: Motion) -> None:
         self._watched: list[tuple[Joint, Vector, int, int, Array, Array]] = []
-        self._rotations = rotations(motion.saved)
+        self._before, self._now = rotations(motion.saved), rotations(motion.state)
         first_driven = 0
         for body, columns in zip(bodies, motion.columns, strict=True):
             driven = [id(j) for j in body.driven]
@@ -38,29 +38,28 @@ class Wrenches:
         """
         for joint, arm, column, place, force, torque in self._watched:
             effort = float(applied[place]) if place >= 0 else 0.0
-            R = self._rotations[:, :, column].tolist()
-            force[:], torque[:] = _wrench(joint, R, arm, effort)
+            before, now = self._before[:, :, column].tolist(), self._now[:, :, column].tolist()
+            felt = _felt(joint, before, arm, effort)
+            force[:], torque[:] = (_rotate(now, v) for v in felt)
 
 
-def _wrench(
+def _felt(
     joint: Joint, columns: Sequence[Vector], arm: Vector, applied: float
 ) -> tuple[Vector, Vector]:
+    """Return force and torque in the group's frame, for the columns of R as the step began."""
     told = joint.feedback.ravel().tolist()
-    fx, fy, fz, _, tx, ty, tz = told[:7]
+    force, torque = told[:3], told[4:7]
     # Of rows that are off the memory holds what they told before.
     if joint.row_is_on[0] or joint.row_is_on[1] or joint.friction > 0.0:
-        px, py, pz, _, qx, qy, qz = told[16:23]
-        fx, fy, fz, tx, ty, tz = fx + px, fy + py, fz + pz, tx + qx, ty + qy, tz + qz
+        force = [a + b for a, b in zip(force, told[16:19], strict=True)]
+        torque = [a + b for a, b in zip(torque, told[20:23], strict=True)]
+    force, torque = ([dot(column, v) for column in columns] for v in (force, torque))
     # (-arm) x force: from the centre of mass to the origin
-    mx, my, mz = cross((fx, fy, fz), _rotate(columns, arm))
-    tx, ty, tz = tx + mx, ty + my, tz + mz
+    torque = [a + b for a, b in zip(torque, cross(force, arm), strict=True)]
     if applied != 0.0:
-        x, y, z = _rotate(columns, joint.axis)
-        if joint.kind == JointKind.HINGE:
-            tx, ty, tz = tx + x * applied, ty + y * applied, tz + z * applied
-        else:
-            fx, fy, fz = fx + x * applied, fy + y * applied, fz + z * applied
-    return (fx, fy, fz), (tx, ty, tz)
+        pushed = torque if joint.kind == JointKind.HINGE else force
+        pushed[:] = [a + b * applied for a, b in zip(pushed, joint.axis, strict=True)]
+    return force, torque
 
 
 def _rotate(columns: Sequence[Vector], v: Vector) -> Vector:

@@ -8,8 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.rigid import Array
+from hrp_model import Pose
+from hrp_model.rigid import Array, is_rotation
 
+from ..magnitudes import FARTHEST
 from ..state import WorldState
 
 AnyArray = NDArray[Any]
@@ -76,6 +78,16 @@ class Remembering(Protocol):
 
     def forget(self) -> None:
         """Begin anew, as at time zero; called by a reset, and when it is switched on."""
+
+
+def check_mounting(X_LS: Pose) -> None:
+    """Check that a sensor can sit on a link like this.
+
+    Raises:
+        ValueError: It is no rigid transform, not finite, or absurdly far away.
+    """
+    if not (is_rotation(X_LS.R) and np.all(np.abs(X_LS.p) < FARTHEST)):
+        raise ValueError("its pose on the link is no rigid transform, or far away")
 
 
 Vector = tuple[float, float, float]

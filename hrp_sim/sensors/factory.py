@@ -9,15 +9,17 @@ from math import inf
 from typing import TypedDict, TypeVar
 
 from hrp_model import Diagnostics, JointType, devices
-from hrp_model.instruments import inertial_units
+from hrp_model.instruments import InertialUnit, inertial_units
 from hrp_model.rigid import Array, frozen_array
 
 from ..render import Pinhole, Renderer, RendererUnavailable, Surroundings
 from ..state import SimulatedBody, WorldState
 from .base import Sensor
 from .camera import CameraSensor
+from .encoders import Encoders
 from .force import ForceSensor
 from .imu import ImuSensor
+from .imu_noise import ImuNoise
 from .joint import JointSensor
 from .kinds import JOINT_STATES, ODOMETRY
 from .noise import Noise
@@ -56,7 +58,7 @@ def make_sensors(
     """Return a sensor for every device, switched on or not, body by body.
 
     A gyro and an accelerometer that share link and pose become one IMU, named after the
-    gyro. Each body with moving joints has a sensor ``joint_states``, each that can move
+    gyro. Each body with joints or tracks has a sensor ``joint_states``, each that can move
     one called ``odometry``. The sensors of a body have different names. What cannot be had
     is a warning and left out; without OpenGL that is all cameras, with one warning.
 
@@ -118,10 +120,16 @@ class _Maker:
     def inner_sensors(self) -> Iterator[Sensor]:
         """Yield what needs no device."""
         name, body = self.simulated.name, self.simulated.body
-        if body.moving_links:
-            joints = tuple(link.joint.name for link in body.moving_links)
-            rate = self._rate(JOINT_STATES, JOINT_STATE_RATE)
-            yield JointSensor(name=JOINT_STATES, body=name, rate_hz=rate, joints=joints)
+        if links := body.jointed_links:
+            tracks = {i: x for i, x in enumerate(links) if x.joint.type is JointType.TRACK}
+            yield JointSensor(
+                name=JOINT_STATES,
+                body=name,
+                rate_hz=self._rate(JOINT_STATES, JOINT_STATE_RATE),
+                joints=tuple(link.joint.name for link in links),
+                tracks={i: body.link_index(link.name) for i, link in tracks.items()},
+                encoders=self._encoders(),
+            )
         if not body.is_static:
             rate = self._rate(ODOMETRY, ODOMETRY_RATE)
             yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=rate)
@@ -129,7 +137,7 @@ class _Maker:
     def imus(self) -> Iterator[Sensor]:
         """Yield gyros, accelerometers, and those of them that belong together as one."""
         for unit in inertial_units(self.simulated.body):
-            yield self._imu(unit.device, unit.max_angular_velocity, unit.max_acceleration)
+            yield from self._imu(unit)
 
     def force_sensors(self) -> Iterator[Sensor]:
         """Yield the force sensors; one with no joint above it reads zero."""
@@ -207,19 +215,36 @@ class _Maker:
         noise = None if is_ideal else self._noise(device.name)
         return _Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
 
-    def _imu(
-        self, device: devices.Device, max_angular_velocity: Array | None, max_acc: Array | None
-    ) -> Sensor:
-        return ImuSensor(
-            name=device.name,
-            body=self.simulated.name,
-            rate_hz=self._rate(device.name, IMU_RATE),
-            link=self.simulated.body.link_index(device.link),
-            X_LS=device.X_LS,
-            g_W=self.g_W,
-            max_angular_velocity=max_angular_velocity,
-            max_acceleration=max_acc,
-        )
+    def _imu(self, unit: InertialUnit) -> Iterator[Sensor]:
+        device, settings = unit.device, self._settings(unit.device.name)
+        is_noisy = ImuNoise.is_in(settings)
+        try:
+            yield ImuSensor(
+                name=device.name,
+                body=self.simulated.name,
+                rate_hz=self._rate(device.name, IMU_RATE),
+                link=self.simulated.body.link_index(device.link),
+                X_LS=device.X_LS,
+                g_W=self.g_W,
+                max_angular_velocity=unit.max_angular_velocity,
+                max_acceleration=unit.max_acceleration,
+                tells_orientation=settings.orientation,
+                noise=ImuNoise(settings, self._noise(device.name)) if is_noisy else None,
+            )
+        except ValueError as error:
+            self._warn("unusable-device", device, f"is left out: {error}")
+
+    def _encoders(self) -> Encoders | None:
+        """Return the encoders of the joints, if they are asked for and the model has any."""
+        if not self._settings(JOINT_STATES).encoders:
+            return None
+        links = self.simulated.body.jointed_links
+        resolutions = [link.joint.encoder_resolution for link in links]
+        if any(resolutions):
+            return Encoders(resolutions)
+        what = f"'{JOINT_STATES}' of body '{self.simulated.name}'"
+        self.diagnostics.warn("no-encoder", f"{what} stays exact: its model tells of no encoder")
+        return None
 
     def _surroundings(self, camera: str) -> Surroundings:
         settings = self._settings(camera)

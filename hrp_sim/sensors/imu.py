@@ -1,14 +1,31 @@
-"""Rate gyro and accelerometer, fixed to a link."""
+"""Rate gyro, accelerometer and orientation, of a frame fixed to a link."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import hypot
+
+import numpy as np
 
 from hrp_model import Pose
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
 from ..state import WorldState
-from .base import Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
+from .base import (
+    AnyArray,
+    Rows,
+    Vector,
+    check_mounting,
+    rows_of,
+    saturated,
+    turned,
+    unless_identity,
+    unrotated,
+)
+from .imu_noise import ImuNoise
+
+Quaternion = tuple[float, float, float, float]
 
 
 @dataclass(slots=True, eq=False)
@@ -21,17 +38,26 @@ class ImuReading:
         angular_velocity: w_WS_S, in [rad/s], shape (3,); None without a gyro.
         linear_acceleration: a_WSo_S - g_S, the specific force, in [m/s^2], shape (3,);
             None without an accelerometer. At rest it points up, with length 9.81.
+        orientation: Of S in W, unit quaternion (x, y, z, w), w >= 0; None if not measured.
+        angular_velocity_stdev: Standard deviation of the white noise on each axis, in
+            [rad/s]; like the following, 0 if nothing is known of it.
+        linear_acceleration_stdev: Likewise, in [m/s^2].
+        orientation_stdev: Likewise, about each axis, in [rad].
     """
 
     time_ns: int
     body: str
     angular_velocity: Array | None
     linear_acceleration: Array | None
+    orientation: Quaternion | None = None
+    angular_velocity_stdev: float = 0.0
+    linear_acceleration_stdev: float = 0.0
+    orientation_stdev: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ImuSensor:
-    """An ideal gyro, accelerometer, or both, whose frame S is fixed to a link L.
+    """A gyro, an accelerometer, or both, whose frame S is fixed to a link L.
 
     Attributes:
         name: Name in the model.
@@ -44,6 +70,11 @@ class ImuSensor:
             None without a gyro.
         max_acceleration: Where the accelerometer saturates per axis, in [m/s^2],
             shape (3,); None without an accelerometer.
+        tells_orientation: Whether it measures that as well.
+        noise: Added before anything saturates; None for an ideal sensor.
+
+    Raises:
+        ValueError: The pose is no rigid transform, or a limit is negative or no number.
     """
 
     name: str
@@ -54,35 +85,73 @@ class ImuSensor:
     g_W: Array
     max_angular_velocity: Array | None
     max_acceleration: Array | None
+    tells_orientation: bool = False
+    noise: ImuNoise | None = None
     _R_LS: Rows | None = field(init=False, repr=False)
     _p_LS: Vector = field(init=False, repr=False)
     _g_W: Vector = field(init=False, repr=False)
     _limits: tuple[Vector | None, Vector | None] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_mounting(self.X_LS)
         ranges = (self.max_angular_velocity, self.max_acceleration)
+        for most in ranges:
+            if most is not None and not np.all(most >= 0.0):
+                raise ValueError(f"it saturates at {most.tolist()}, where nothing can")
         limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
         object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_g_W", tuple(self.g_W.tolist()))
         object.__setattr__(self, "_limits", limits)
 
+    @property
+    def memory(self) -> Mapping[str, AnyArray]:
+        """The biases of the noise, if they wander."""
+        return {} if self.noise is None else self.noise.memory
+
+    def forget(self) -> None:
+        """Set the biases to 0 at the next sample."""
+        if self.noise is not None:
+            self.noise.forget()
+
     def read(self, world: WorldState) -> ImuReading:
         """Measure at the sensor's own origin, lever arm included."""
         motion, i = world.bodies[self.body].motion, self.link
         R_WL = motion.R[i].tolist()
         w_L = unrotated(R_WL, motion.w[i].tolist())
-        gyro = acceleration = None
+        gyro = acceleration = orientation = None
         max_angular_velocity, max_acceleration = self._limits
+        noise = None if self.noise is None else self.noise.at(world.time_ns)
         if max_angular_velocity is not None:
-            gyro = saturated(turned(self._R_LS, w_L), max_angular_velocity)
+            w_S = turned(self._R_LS, w_L)
+            gyro = saturated(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
         if max_acceleration is not None:
             alpha_L = unrotated(R_WL, motion.alpha[i].tolist())
             (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
             f_L = unrotated(R_WL, (ax - gx, ay - gy, az - gz))
-            f_So = _at_lever_arm(f_L, alpha_L, w_L, self._p_LS)
-            acceleration = saturated(turned(self._R_LS, f_So), max_acceleration)
-        return ImuReading(world.time_ns, self.body, gyro, acceleration)
+            f_S = turned(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
+            acceleration = saturated(
+                f_S if noise is None else _plus(f_S, noise[1]), max_acceleration
+            )
+        if self.tells_orientation:
+            orientation = _orientation(motion.R[i] @ self.X_LS.R, noise and noise[2])
+        if self.noise is None:
+            return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation)
+        stdevs = self.noise.stdevs
+        return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation, *stdevs)
+
+
+def _plus(v: Vector, error: Vector) -> Vector:
+    return v[0] + error[0], v[1] + error[1], v[2] + error[2]
+
+
+def _orientation(R_WS: Array, error: Vector | None) -> Quaternion:
+    """Return the quaternion of S, turned about its own axes by a rotation vector [rad]."""
+    angle = 0.0 if error is None else hypot(*error)
+    if error is None or angle == 0.0:
+        return matrix_quaternion(R_WS)
+    x, y, z = error
+    return matrix_quaternion(R_WS @ axis_angle_matrix((x / angle, y / angle, z / angle), angle))
 
 
 def _at_lever_arm(f: Vector, alpha: Vector, w: Vector, r: Vector) -> Vector:

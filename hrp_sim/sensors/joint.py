@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..state import WorldState
+from ..state import SimulatedBody, WorldState
+from .base import AnyArray
+from .encoders import Encoders
+
+Indices = NDArray[np.intp]
 
 
 @dataclass(slots=True, eq=False)
 class JointReading:
-    """One sample of every joint that moves; all arrays of shape (joints,).
+    """One sample of every joint that moves, and of every track; all arrays of shape (joints,).
+
+    The effort is what the drive exerts, clipped to the joint's effort range: what the motor's
+    current would tell, times the gear ratio. So it accelerates the rotor, too; and what other
+    than motors exerts is not in it: viscous and Coulomb friction, stops, closed loops. With M
+    the mass matrix, J the rotors' inertia and h gravity, Coriolis and centrifugal forces::
+
+        (M + J) ddq + h = effort + friction + stops + loops + contacts
 
     Attributes:
         time_ns: Simulation time of the sample, in [ns].
         body: Name of the body.
         names: Of the joints: those with an id first, by id, then the others.
-        position: In [rad] or [m].
-        velocity: In [rad/s] or [m/s].
-        effort: What the drives applied over the last step, in [N m] or [N].
+        position: At the end of the step, in [rad] or [m]. Of a track: how far its surface has
+            run since the start, in [m].
+        velocity: At the end of the step, in [rad/s] or [m/s]. Of a track: the speed of its
+            surface, in [m/s].
+        effort: Over the step, in [N m] or [N]. Of a track NaN: nothing measures its traction.
     """
 
     time_ns: int
@@ -30,30 +48,63 @@ class JointReading:
     effort: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JointSensor:
-    """Ideal encoders and torque sensors in all joints of a body.
+    """Encoders and torque sensors in all joints of a body: ideal ones, or with real encoders.
 
     Attributes:
         name: Name among the sensors of the body.
         body: Name of the body.
         rate_hz: Samples per second.
-        joints: Names of the joints, in the order of the body's moving links.
+        joints: Names of the joints, in the order of the body's jointed links.
+        tracks: Which of them are tracks: index among the body's links, by place in ``joints``.
+        encoders: What tells positions and velocities where joints have it; None is ideal.
     """
 
     name: str
     body: str
     rate_hz: float
     joints: tuple[str, ...]
+    tracks: Mapping[int, int] = field(default_factory=dict)
+    encoders: Encoders | None = None
+    # Of tracks and of all other joints: their places; and the links of the tracks.
+    _at: tuple[Indices, Indices] = field(init=False, repr=False)
+    _links: Indices = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        places = np.array(list(self.tracks), dtype=np.intp)
+        others = np.delete(np.arange(len(self.joints)), places)
+        object.__setattr__(self, "_at", (places, others))
+        object.__setattr__(self, "_links", np.array(list(self.tracks.values()), dtype=np.intp))
+
+    @property
+    def memory(self) -> Mapping[str, AnyArray]:
+        """What the encoders remember; nothing of ideal ones."""
+        return {} if self.encoders is None else self.encoders.memory
+
+    def forget(self) -> None:
+        """Begin anew, as at time zero."""
+        if self.encoders is not None:
+            self.encoders.forget()
 
     def read(self, world: WorldState) -> JointReading:
         """Copy the joint vectors."""
-        motion = world.bodies[self.body].motion
-        return JointReading(
-            world.time_ns,
-            self.body,
-            self.joints,
-            motion.q.copy(),
-            motion.dq.copy(),
-            motion.effort.copy(),
-        )
+        simulated = world.bodies[self.body]
+        if self.tracks:
+            position, velocity, effort = self._with_tracks(simulated)
+        else:
+            motion = simulated.motion
+            position, velocity, effort = motion.q.copy(), motion.dq.copy(), motion.effort.copy()
+        if self.encoders is not None:
+            self.encoders.measure(world.time_ns, position, velocity)
+        return JointReading(world.time_ns, self.body, self.joints, position, velocity, effort)
+
+    def _with_tracks(self, simulated: SimulatedBody) -> Array:
+        """Return position, velocity and effort of all joints and tracks, shape (3, joints)."""
+        motion, (tracks, others) = simulated.motion, self._at
+        rows = np.empty((3, len(self.joints)))
+        rows[0, others], rows[1, others], rows[2, others] = motion.q, motion.dq, motion.effort
+        rows[0, tracks] = motion.track_position[self._links]
+        rows[1, tracks] = simulated.drive.track_speed[self._links]
+        rows[2, tracks] = nan
+        return rows

@@ -47,7 +47,7 @@ def instruments(body: Body) -> dict[str, Instrument]:
 
 
 def _all(body: Body) -> Iterator[Instrument]:
-    if body.moving_links:
+    if body.jointed_links:
         yield Instrument(JOINT_STATES, "joints", on=True)
     if not body.is_static:
         yield Instrument(ODOMETRY, "odometry", on=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from math import inf
+from math import inf, pi
 from typing import Any
 
 # What a value may be. A colour is "#rrggbb", so that every value is one word.
@@ -20,8 +20,8 @@ class SensorSettings:
     """The options of one sensor. All that make it worse than an ideal one are off by default.
 
     World files, node parameters and documentation are made from this table: each field's
-    metadata has ``doc``, the ``kinds`` of sensors it is for ("imu", "force", "joints",
-    "range", "camera"), ``minimum`` and ``maximum`` of a number, ``choices`` of a word.
+    metadata has ``doc``, the ``kinds`` of sensors it is for (see ``Instrument``), ``minimum``
+    and ``maximum`` of a number, ``choices`` of a word.
 
     Raises:
         ValueError: A value is none that its option may have; the message names both.
@@ -30,24 +30,40 @@ class SensorSettings:
     rate: float = _option(
         0.0,
         "Samples per second of simulated time [Hz]; 0 = as the model says.",
-        *("imu", "force", "joints", "range", "camera"),
+        *("imu", "force", "joints", "odometry", "range", "camera"),
         minimum=0.0,
         maximum=1e6,
     )
     angular_velocity_stdev: float = _option(
-        0.0, "White noise of the gyro, per axis and sample [rad/s].", "imu", minimum=0.0
+        0.0,
+        "White noise of the gyro, per axis and sample [rad/s].",
+        "imu",
+        minimum=0.0,
+        maximum=1e6,
     )
     linear_acceleration_stdev: float = _option(
-        0.0, "White noise of the accelerometer, per axis and sample [m/s^2].", "imu", minimum=0.0
+        0.0,
+        "White noise of the accelerometer, per axis and sample [m/s^2].",
+        "imu",
+        minimum=0.0,
+        maximum=1e6,
     )
     orientation_stdev: float = _option(
-        0.0, "White noise of the orientation, about each axis [rad].", "imu", minimum=0.0
+        0.0,
+        "White noise of the orientation, about each axis [rad].",
+        "imu",
+        minimum=0.0,
+        maximum=pi,
     )
     angular_velocity_random_walk: float = _option(
-        0.0, "Random walk of the gyro's bias [rad/s/sqrt(s)].", "imu", minimum=0.0
+        0.0, "Random walk of the gyro's bias [rad/s/sqrt(s)].", "imu", minimum=0.0, maximum=1e6
     )
     linear_acceleration_random_walk: float = _option(
-        0.0, "Random walk of the accelerometer's bias [m/s^2/sqrt(s)].", "imu", minimum=0.0
+        0.0,
+        "Random walk of the accelerometer's bias [m/s^2/sqrt(s)].",
+        "imu",
+        minimum=0.0,
+        maximum=1e6,
     )
     orientation: bool = _option(False, "Whether IMUs tell their orientation in the world.", "imu")
     force_stdev: float = _option(
@@ -67,7 +83,10 @@ class SensorSettings:
         0.0, "Cut-off frequency of the low-pass for wrenches [Hz]; 0 = none.", "force", minimum=0.0
     )
     encoders: bool = _option(
-        False, "Whether joint positions have the resolution of the model's encoders.", "joints"
+        False,
+        "Whether positions of joints are counts of the model's encoders, and velocities "
+        "differences of counts.",
+        "joints",
     )
     error_deviation: float = _option(
         -1.0,
@@ -104,8 +123,8 @@ class SensorSettings:
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            if objection := _objection(option, getattr(self, option.name)):
-                raise ValueError(objection)
+            if why := objection(option, getattr(self, option.name)):
+                raise ValueError(why)
 
     @property
     def background_color(self) -> tuple[float, float, float]:
@@ -131,7 +150,7 @@ def options_for(kind: str) -> Iterator[Field[Any]]:
     return (option for option in fields(SensorSettings) if kind in option.metadata["kinds"])
 
 
-def _objection(option: Field[Any], value: object) -> str:
+def objection(option: Field[Any], value: object) -> str:
     """Return why an option may not have a value, and what it may have, or nothing."""
     name, rules = option.name, option.metadata
     if isinstance(option.default, bool):

@@ -1,6 +1,7 @@
 """What a Body promises about its links and joints."""
 
 import re
+from math import nan, pi
 
 import numpy as np
 import pytest
@@ -61,6 +62,7 @@ def test_joint_vectors_follow_the_ids_and_then_the_links_without_one():
         link("C", "A"),
     )
     assert [x.name for x in robot.moving_links] == ["A", "B", "D", "C"]
+    assert [x.name for x in robot.jointed_links] == ["A", "TRACK", "B", "D", "C"]
     assert [x.name if x else None for x in robot.joints] == [
         "A", "FLANGE", "TRACK", None, None, "B"
     ]  # fmt: skip
@@ -70,6 +72,26 @@ def test_the_first_of_equal_joint_ids_wins_and_both_still_move():
     robot = body(link("BASE"), link("A", "BASE", joint_id=0), link("B", "BASE", joint_id=0))
     assert [x.name for x in robot.joints] == ["A"]
     assert [x.name for x in robot.moving_links] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("told", "resolution"),
+    [
+        ({"encoder_pulse": 512.0}, pi / 256.0),
+        ({"encoder_pulse": 512.0, "gear_ratio": -100.0}, pi / 25600.0),
+        ({"encoder_pulse": 512.0, "gear_ratio": 2e3, "type": JointType.PRISMATIC}, pi / 512e3),
+        ({}, None),
+        ({"encoder_pulse": 512.0, "type": JointType.TRACK}, None),
+        ({"encoder_pulse": 512.0, "gear_ratio": 0.0}, None),
+        ({"encoder_pulse": -512.0}, None),
+        ({"encoder_pulse": 1.0}, None),
+        ({"encoder_pulse": nan}, None),
+        ({"encoder_pulse": 1e300, "gear_ratio": 1e300}, None),
+    ],
+)
+def test_an_encoder_turns_with_the_motor(told, resolution):
+    joint = Joint(**{"type": JointType.REVOLUTE, "name": "J", **told})
+    assert joint.encoder_resolution == pytest.approx(resolution)
 
 
 def test_a_body_without_ids_has_no_numbered_joints():

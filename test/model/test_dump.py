@@ -73,6 +73,7 @@ BODY = Body(
                 axis=[0, 1, 0],
                 initial=0.5,
                 position=Range(-1.0, inf),
+                encoder_pulse=512.0,
             ),
             X_PL=Pose(R, [0, 0, 1 / 3]),
             mass=2.0,
@@ -118,6 +119,10 @@ def test_numbers_keep_all_their_digits():
     assert arm["b"] == [0, 0, 1 / 3]
     assert arm["Rb"] == R.tolist()
     assert arm["I"] == (np.eye(3) / 3).tolist()
+
+
+def test_no_encoder_is_null():
+    assert [link["encoder_pulse"] for link in dumped()["links"]] == [None, 512.0]
 
 
 def test_no_limit_is_null():

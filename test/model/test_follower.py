@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import vehicles
 from loop_bodies import four_bar, freudenstein
 from urdf_tools import random_body, wheel
 
@@ -63,6 +64,15 @@ def test_what_cannot_be_used_is_kept_in_mind(bars):
     assert bars.follow(0, ["SPOON", "CRANK", "FORK"], [1.0, math.nan, 2.0], now=0.0) == []
     assert list(bars.unknown) == ["SPOON", "FORK"]
     assert bars.silent == ["CRANK", "COUPLER", "ROCKER"]
+
+
+def test_a_track_is_known_and_moves_nothing(follow):
+    track = vehicles.wheel("L", [0, 0.2, 0], type=JointType.TRACK)
+    rover = follow(vehicles.vehicle(track, vehicles.wheel("M", [0, 0, 0.2])))
+    frames = rover.follow(0, ["L", "M"], [12.5, 0.5], now=0.0)
+    assert [f.name for f in frames] == ["M"]
+    assert rover.follow(SECOND, ["L"], [13.0], now=1.0) == []
+    assert (list(rover.unknown), rover.silent) == ([], [])
 
 
 def orientations(frames):

@@ -71,6 +71,14 @@ WARNINGS = [
     ("empty-range", body(arm=change(ARM, effort=Range(0, 0))), "ARM", "effort"),
     ("one-sided-range", body(arm=change(ARM, velocity=Range(0.5, 2))), "ARM", "0.5 to 2"),
     ("one-sided-range", body(arm=change(ARM, effort=Range(-inf, 0))), "ARM", "effort"),
+    ("coarse-encoder", body(arm=change(ARM, encoder_pulse=50.0)), "ARM", "steps of 0.126 rad"),
+    (
+        "coarse-encoder",
+        body(hand=change(HAND, encoder_pulse=64.0, gear_ratio=-5.0)),
+        "HAND",
+        "steps of 0.0196 m",
+    ),
+    ("coarse-encoder", body(arm=change(ARM, encoder_pulse=-512.0)), "ARM", "no position"),
     ("moving-root", body(root=change(ROOT, type=JointType.REVOLUTE)), "ROOT", "revolute"),
     ("massless-link", body(hand=replace(HAND, mass=0.0)), "HAND", "'HAND'"),
     ("no-inertia", body(hand=replace(HAND, inertia=np.zeros((3, 3)))), "HAND", "'HAND'"),
@@ -123,6 +131,7 @@ ERRORS = [
     ("not-finite", body(hand=replace(HAND, X_PL=Pose(p=[nan, 0, 0]))), "HAND"),
     ("not-finite", body(hand=change(HAND, axis=[nan, 0, 1])), "HAND"),
     ("not-finite", body(hand=change(HAND, initial=nan)), "HAND"),
+    ("not-finite", body(hand=change(HAND, encoder_pulse=nan)), "HAND"),
     ("not-finite", body(hand=change(HAND, equivalent_rotor_inertia=nan)), "HAND"),
     ("not-finite", body(hand=replace(HAND, visual=(Shape(Sphere(nan)),))), "HAND"),
     (

@@ -76,6 +76,41 @@ def test_an_accelerometer_alone_says_that_there_is_no_angular_velocity():
     assert msg.linear_acceleration_covariance[0] == 0.0
 
 
+def test_an_orientation_that_is_measured_arrives_in_its_order():
+    msg = imu(TIME_NS, "imu", None, None, (0.1, 0.2, 0.3, 0.927))
+    q = msg.orientation
+    assert [q.x, q.y, q.z, q.w] == [0.1, 0.2, 0.3, 0.927]
+    assert msg.orientation_covariance.tolist() == [0.0] * 9
+
+
+STDEVS = {
+    "angular_velocity_stdev": 0.5,
+    "linear_acceleration_stdev": 2.0,
+    "orientation_stdev": 0.25,
+}
+
+
+def test_deviations_become_variances_of_independent_axes():
+    msg = imu(TIME_NS, "imu", *np.ones((2, 3)), (0.0, 0.0, 0.0, 1.0), **STDEVS)
+    assert msg.angular_velocity_covariance.tolist() == (0.25 * np.eye(3)).ravel().tolist()
+    assert msg.linear_acceleration_covariance.tolist() == (4.0 * np.eye(3)).ravel().tolist()
+    assert msg.orientation_covariance.tolist() == (0.0625 * np.eye(3)).ravel().tolist()
+
+
+def test_what_is_not_measured_is_not_measured_whatever_its_deviation():
+    msg = imu(TIME_NS, "imu", None, None, None, **STDEVS)
+    for part in ("angular_velocity", "linear_acceleration", "orientation"):
+        assert getattr(msg, f"{part}_covariance").tolist() == [-1.0, *[0.0] * 8]
+
+
+def test_an_imu_that_is_filled_again_keeps_nothing_of_what_is_not_measured_now():
+    used = imu(5, "imu", *np.ones((2, 3)), (0.6, 0.0, 0.0, 0.8), **STDEVS)
+    assert imu(TIME_NS, "gyro", None, None, into=used) == imu(TIME_NS, "gyro", None, None)
+    whole = *np.ones((2, 3)), (0.6, 0.0, 0.0, 0.8)
+    again = imu(TIME_NS, "imu", *whole, **STDEVS, into=used)
+    assert again == imu(TIME_NS, "imu", *whole, **STDEVS)
+
+
 def test_messages_do_not_share_their_covariances():
     imu(TIME_NS, "a", None, None)
     assert imu(TIME_NS, "b", np.zeros(3), np.zeros(3)).angular_velocity_covariance[0] == 0.0

@@ -53,15 +53,6 @@ def lever(tmp_path):
             peer.close()
 
 
-def call(peer: Peer, service: str, kind: type, **fields):
-    """Call a service of the node; return its answer."""
-    client = peer.node.create_client(kind, service)
-    peer.wait_until(f"service {service}", client.service_is_ready)
-    future = client.call_async(kind.Request(**fields))
-    peer.wait_until(f"an answer of {service}", future.done)
-    return future.result()
-
-
 def health(peer: Peer, level: bytes) -> DiagnosticStatus:
     """Return the next report of the simulation's health at this level."""
 
@@ -100,7 +91,7 @@ def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
 
     stopped_ns = stamp_ns(peer.messages["joint_states"][-1].header.stamp)
     count = len(peer.messages["joint_states"])
-    answer = call(peer, "reset", Trigger)
+    answer = peer.call("reset", Trigger)
     assert answer.success, answer.message
     peer.wait_for("joint_states", 5)
     first, *_ = peer.messages["joint_states"][count:]
@@ -116,13 +107,13 @@ def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
 
 def test_a_pause_stops_time_and_going_on_continues_where_it_was(lever):
     peer, process, _ = lever
-    assert call(peer, "pause", SetBool, data=True).message == "paused"
+    assert peer.call("pause", SetBool, data=True).message == "paused"
     health(peer, DiagnosticStatus.WARN)
     before = stamp_ns(peer.messages["joint_states"][-1].header.stamp)
     count = len(peer.messages["joint_states"])
-    assert "still paused" in call(peer, "reset", Trigger).message
+    assert "still paused" in peer.call("reset", Trigger).message
     assert len(peer.messages["joint_states"]) == count
-    assert call(peer, "pause", SetBool, data=False).message == "running"
+    assert peer.call("pause", SetBool, data=False).message == "running"
     peer.wait_for("joint_states", 5)
     after = stamp_ns(peer.messages["joint_states"][count].header.stamp)
     assert 0 < after < before

@@ -88,6 +88,7 @@ class FakeEngine:
         for name, simulated in self._bodies.items():
             _place(simulated, self._placements[name])
             simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
+            simulated.motion.track_position[:] = 0.0
 
     def step(self, count=1):
         for _ in range(count):
@@ -95,6 +96,8 @@ class FakeEngine:
                 raise PhysicsError("told to fail")
             self._time_ns += self._settings.step_ns
             for simulated in self._bodies.values():
+                run = simulated.drive.track_speed * self._settings.time_step
+                simulated.motion.track_position += run
                 self._script(simulated, self._time_ns / 1e9)
 
     def cast_rays(self, origins, directions, max_distance, ignored=None):

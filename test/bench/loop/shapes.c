@@ -39,6 +39,15 @@ static dGeomID shape_read(dSpaceID space, int kind, const double size[3])
     }
 }
 
+/* Whether fixed joints tie a group to the world; parents come before their children. */
+static int stands(const Body *body, int group)
+{
+    for (int j = body->joints; group >= 0 && j-- > 0;)
+        if (body->joint[j].child == group && body->joint[j].kind == FIXED)
+            group = body->joint[j].parent;
+    return group < 0;
+}
+
 void geom_create(int of_body, int order[2])
 {
     Body *body = &scene.body[of_body];
@@ -48,7 +57,7 @@ void geom_create(int of_body, int order[2])
     numbers(size, 3);
     matrix(R);
     numbers(p, 3);
-    int material = integer(), standing = group < 0;
+    int material = integer(), standing = stands(body, group);
     dSpaceID space = standing && !scene.original ? scene.standing : body->space;
     if (material < 0)
         space = scene.untouched;
@@ -56,7 +65,7 @@ void geom_create(int of_body, int order[2])
     Tag *tag = array(1, sizeof *tag);
     *tag = (Tag){of_body, link, standing, order[standing]++, material, NULL};
     dGeomSetData(geom, tag);
-    if (standing) {
+    if (group < 0) {
         dGeomSetPosition(geom, p[0], p[1], p[2]);
         dGeomSetRotation(geom, R);
     } else {

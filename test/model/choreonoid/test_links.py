@@ -152,6 +152,14 @@ def test_velocities_efforts_and_rotor(diagnostics):
     assert (read.id, read.gear_ratio, read.rotor_inertia) == (4, 10.0, 0.1)
 
 
+@pytest.mark.parametrize("key", ["encoder_pulse", "encoderPulse"])
+def test_encoder_pulses(key, diagnostics):
+    read = joint(f"joint_type: revolute, gear_ratio: 50, {key}: 512", diagnostics)
+    assert read.encoder_pulse == 512.0
+    assert read.encoder_resolution == pytest.approx(2 * pi / 25600)
+    assert joint("joint_type: revolute", diagnostics).encoder_pulse is None
+
+
 def test_a_velocity_range_wins_over_a_maximum(diagnostics):
     read = joint(
         "joint_type: prismatic, jointVelocityRange: [-1, 2], maxJointVelocity: 9", diagnostics

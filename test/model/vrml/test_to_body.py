@@ -148,10 +148,19 @@ def test_the_motor_gives_effort_and_inertia():
     assert joint_of('jointType "rotate"').id is None
 
 
+@pytest.mark.parametrize(
+    ("written", "pulses"), [("1000", 1000.0), ("1", None), ("0", None), ("-5", -5.0)]
+)
+def test_the_default_and_zero_say_nothing_of_an_encoder(written, pulses):
+    joint = joint_of(f'jointType "rotate" gearRatio 50 encoderPulse {written}')
+    assert joint.encoder_pulse == pulses
+    assert joint_of('jointType "rotate"').encoder_pulse is None
+
+
 def test_what_else_a_joint_says_is_kept_as_information():
-    link = link_of("encoderPulse 1000 dh [1 2] jointValue 0.5 children DEF S1 Segment { }")
+    link = link_of("rotorResistor 2 dh [1 2] jointValue 0.5 children DEF S1 Segment { }")
     assert link.info == {
-        "encoderPulse": 1000.0,
+        "rotorResistor": 2.0,
         "dh": [1.0, 2.0],
         "jointValue": 0.5,
         "segments": ["S1"],

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from sim.ode.test_repeatability import digest, tumbling
 from hrp_model.geometry import Sphere
 from hrp_sim.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.ode import OdeEngine
+from hrp_sim.state import BodyMotion
 
-FIELDS = ("p", "R", "v", "w", "a", "alpha", "force", "torque", "q", "dq", "effort")
+FIELDS = [field.name for field in fields(BodyMotion)]
 
 
 def zoo(solver=Solver.WORLD, first=None):

@@ -77,6 +77,24 @@ def test_a_vehicle_turns_on_the_spot_about_its_middle(belt, solver):
     assert np.abs(centers).max() < 0.01
 
 
+def test_tracks_count_how_far_their_surfaces_run_on_the_ground_or_not():
+    """Speeds change at every step, then stay; a jump runs no surface."""
+    body = rover(BELT)
+    engine, thing = world(moving(body, at(z=5.0)), time_step=0.002)
+    speeds = np.random.default_rng(5).normal(size=(500, 2))
+    for speed in speeds:
+        thing.drive.track_speed[1:] = speed
+        engine.step()
+    expected = 0.002 * speeds.sum(axis=0)
+    np.testing.assert_allclose(thing.motion.track_position, [0.0, *expected], atol=1e-13)
+    engine.move_body(moving(body, at(x=3.0, z=5.0)))
+    engine.step(500)
+    expected += speeds[-1]
+    np.testing.assert_allclose(thing.motion.track_position, [0.0, *expected], atol=1e-12)
+    engine.reset()
+    assert not thing.motion.track_position.any()
+
+
 def test_tracks_pull_no_harder_than_their_material_holds():
     ice = MaterialTable(pairs={material_pair("Rubber", ""): ContactMaterial(friction=0.1)})
     engine, thing, _ = world(

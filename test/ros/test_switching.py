@@ -1,0 +1,148 @@
+"""Sensors and lights that another process switches, and the parameters that tell their options."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
+from rclpy.parameter import Parameter, parameter_value_to_python
+from ros_peer import LATCHED, Peer, running, stamp_ns
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool, Trigger
+
+pytestmark = pytest.mark.ros
+
+ROBOT = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: robot
+links:
+  - { name: BASE, joint_type: fixed, mass: 1 }
+  - name: ARM
+    parent: BASE
+    joint_type: revolute
+    joint_id: 0
+    joint_axis: Z
+    mass: 1
+    inertia: [ 0.1, 0, 0, 0, 0.1, 0, 0, 0, 0.1 ]
+    elements:
+      - { type: ForceSensor, name: wrist, id: 0 }
+      - { type: RateGyroSensor, name: gyro, id: 0 }
+      - { type: AccelerationSensor, name: spare-1, id: 0, on: false }
+      - { type: SpotLight, name: lamp, id: 0 }
+"""
+WORLD = """\
+sensors: { force_stdev: 0.5 }
+bodies:
+  - model: robot.body
+    sensors: { wrist: { rate: 200 }, gyro: { rate: 250 } }
+"""
+STATES = {"wrist": True, "gyro": True, "spare_1": False, "lamp": True}
+QUIET_NS = 300_000_000
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("switching")
+    log, world = folder / "log.txt", folder / "world.yaml"
+    (folder / "robot.body").write_text(ROBOT, encoding="utf-8")
+    world.write_text(WORLD, encoding="utf-8")
+    given = (f"world:={world}", "torque_stdev:=0.25", "wrist.rate:=100.0", "gyroo.rate:=1.0")
+    given = [word for pair in (*given, "sead:=1") for word in ("-p", pair)]
+    with running(["-m", "hrp_sim.node", "--ros-args", *given], log) as process:
+        peer = Peer()
+        for name in STATES:
+            peer.follow(f"{name}/enabled", Bool, LATCHED)
+        peer.follow("joint_states", JointState)
+        peer.follow("wrist/wrench", WrenchStamped)
+        peer.follow("imu/data_raw", Imu)
+        peer.follow("spare_1/data_raw", Imu)
+        peer.log = log
+        try:
+            peer.wait_for("joint_states")
+            yield peer
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            assert process.poll() is None
+            peer.close()
+
+
+def enabled(peer, name, on, count=1):
+    """Wait until ``count`` states of a device were told, of which the last is this one."""
+    told = peer.messages[f"{name}/enabled"]
+    peer.wait_until(f"{name} on: {on}", lambda: len(told) >= count and told[-1].data is on)
+
+
+def test_late_listeners_hear_what_is_on(peer):
+    for name, on in STATES.items():
+        enabled(peer, name, on)
+
+
+def test_the_only_one_that_is_on_has_the_plain_topic(peer):
+    peer.wait_for("imu/data_raw")
+    assert peer.messages["spare_1/data_raw"] == []
+
+
+def test_a_service_switches_off_and_a_topic_on_again_even_while_paused(peer):
+    assert peer.call("wrist/set_enabled", SetBool, data=False).message == "wrist is off"
+    enabled(peer, "wrist", False)
+    now_ns = stamp_ns(peer.wait_for("joint_states")[-1].header.stamp)
+    peer.first_after("joint_states", now_ns + QUIET_NS)
+    last_ns = stamp_ns(peer.messages["wrist/wrench"][-1].header.stamp)
+    assert last_ns < now_ns + QUIET_NS // 2  # what was published before it may come late
+    assert peer.call("pause", SetBool, data=True).success
+    publisher = peer.node.create_publisher(Bool, "wrist/set_enabled", 1)
+    peer.wait_until("a listener", publisher.get_subscription_count)
+    publisher.publish(Bool(data=True))
+    enabled(peer, "wrist", True)
+    assert peer.call("pause", SetBool, data=False).success
+    stamps = [stamp_ns(m.header.stamp) for m in peer.wait_for("wrist/wrench", 3)[-3:]]
+    assert [stamp % 10_000_000 for stamp in stamps] == [0, 0, 0]  # on the grid of 100 Hz
+
+
+def test_a_light_is_switched_and_a_reset_puts_back_what_the_model_says(peer):
+    assert peer.call("lamp/set_enabled", SetBool, data=False).success
+    enabled(peer, "lamp", False)
+    assert peer.call("spare_1/set_enabled", SetBool, data=True).success
+    peer.wait_for("spare_1/data_raw")
+    count = {name: len(peer.messages[f"{name}/enabled"]) for name in STATES}
+    assert peer.call("reset", Trigger).success
+    enabled(peer, "lamp", True, count["lamp"] + 1)
+    enabled(peer, "spare_1", False, count["spare_1"] + 1)
+    assert len(peer.messages["gyro/enabled"]) == count["gyro"]
+
+
+def values(peer, *names):
+    answer = peer.call("sim_node/get_parameters", GetParameters, names=names)
+    return [parameter_value_to_python(value) for value in answer.values]
+
+
+def test_parameters_tell_the_options_that_count(peer):
+    names = ("force_stdev", "torque_stdev", "wrist.rate", "gyro.rate", "wrench_on", "orientation")
+    assert values(peer, *names) == [0.5, 0.25, 100.0, 250.0, "parent", False]
+
+
+def test_a_parameter_says_what_it_means_and_stays(peer):
+    names = ["force_stdev", "wrench_on"]
+    answer = peer.call("sim_node/describe_parameters", DescribeParameters, names=names)
+    stdev, wrench_on = answer.descriptors
+    assert stdev.description == "White noise of the force, per axis [N]."
+    assert stdev.read_only
+    assert stdev.floating_point_range[0].from_value == 0.0
+    assert wrench_on.additional_constraints == "'parent' or 'link'"
+    change = Parameter("force_stdev", value=1.0).to_parameter_msg()
+    [result] = peer.call("sim_node/set_parameters", SetParameters, parameters=[change]).results
+    assert not result.successful
+
+
+def test_what_means_nothing_is_told_with_the_nearest_name(peer):
+    said = peer.log.read_text(encoding="utf-8")
+    assert "'gyroo.rate': there is no sensor 'gyroo'. Did you mean 'gyro'?" in said
+    assert "there is no parameter 'sead'. Did you mean 'seed'?" in said
+    assert said.count("WARN") == 2

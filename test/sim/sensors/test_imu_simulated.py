@@ -1,0 +1,250 @@
+"""Accelerometers and gyros on simulated bodies, against what theory says of their motion."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sim.ode.scenes import (
+    PRISMATIC,
+    REVOLUTE,
+    G,
+    X,
+    Y,
+    Z,
+    at,
+    box_inertia,
+    fixed,
+    floor,
+    lone,
+    moving,
+    one_joint,
+    placed,
+    world,
+)
+from sim.sensors.handmade import random_pose, random_rotation
+
+from hrp_model import Pose
+from hrp_model.geometry import Box
+from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+from hrp_sim.sensors import ImuSensor
+
+UNLIMITED = np.full(3, np.inf)
+UP = G * Z
+ARM = 1
+
+
+def imu(simulated, link, X_LS=None):
+    return ImuSensor(
+        name="imu",
+        body=simulated.name,
+        rate_hz=1000.0,
+        link=link,
+        X_LS=X_LS or Pose(),
+        g_W=-UP,
+        max_angular_velocity=UNLIMITED,
+        max_acceleration=UNLIMITED,
+    )
+
+
+def specific_force(R_WL, w_L, alpha_L, X_LS, a_W=(0.0, 0.0, 0.0)):
+    """Theory: of a sensor on a link whose origin accelerates by a_W, in the sensor's axes."""
+    r = X_LS.p
+    f_L = R_WL.T @ (np.asarray(a_W) + UP) + np.cross(alpha_L, r) + np.cross(w_L, np.cross(w_L, r))
+    return X_LS.R.T @ f_L
+
+
+def runge_kutta(rate, state, duration, steps):
+    """Integrate state' = rate(state); the error is of fourth order and negligible here."""
+    h = duration / steps
+    for _ in range(steps):
+        k1 = rate(state)
+        k2 = rate(state + h / 2 * k1)
+        k3 = rate(state + h / 2 * k2)
+        k4 = rate(state + h * k3)
+        state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return state
+
+
+def assert_first_order(measure, expected, relative):
+    """Check that the error at a step of 1 ms is small, and halves with the step."""
+    steps = 1e-3, 5e-4, 2.5e-4
+    coarse, middle, fine = (np.linalg.norm(measure(h) - expected) for h in steps)
+    assert coarse < relative * np.linalg.norm(expected)
+    assert 1.8 < coarse / middle < 2.2
+    assert 1.8 < middle / fine < 2.2
+
+
+MOUNTINGS = [random_pose(np.random.default_rng(seed)) for seed in range(4)]
+
+
+def test_in_free_fall_it_reads_nothing_wherever_it_sits():
+    R = random_rotation(np.random.default_rng(1))
+    engine, thing = world(moving(lone(com=(0.1, 0.2, 0.3)), at(0, 0, 5, R), v=np.array([1, 2, 3])))
+    for _ in range(100):
+        engine.step()
+        reading = imu(thing, 0, MOUNTINGS[0]).read(engine.state)
+        np.testing.assert_allclose(reading.linear_acceleration, 0.0, atol=1e-11)
+        np.testing.assert_array_equal(reading.angular_velocity, 0.0)
+
+
+@pytest.mark.parametrize("X_LS", MOUNTINGS)
+def test_on_a_spinning_body_in_free_fall_it_reads_the_centripetal_term_alone(X_LS):
+    R, rate = random_rotation(np.random.default_rng(2)), 7.0
+    body = lone(inertia=np.diag([0.01, 0.02, 0.03]))
+    engine, thing = world(moving(body, at(R=R), w=R @ Z * rate))
+    engine.step(200)
+    reading = imu(thing, 0, X_LS).read(engine.state)
+    expected = X_LS.R.T @ (-(rate**2) * np.array([*X_LS.p[:2], 0.0]))
+    np.testing.assert_allclose(reading.linear_acceleration, expected, atol=1e-9)
+    np.testing.assert_allclose(reading.angular_velocity, X_LS.R.T @ Z * rate, atol=1e-12)
+
+
+def test_on_a_tumbling_body_it_reads_what_eulers_equations_say():
+    inertia, com = np.diag([0.01, 0.02, 0.03]), np.array([0.1, -0.2, 0.15])
+    w0, X_LS, duration = np.array([1.0, 3.0, 0.5]), MOUNTINGS[1], 0.4
+
+    def alpha(w):
+        return -np.linalg.solve(inertia, np.cross(w, inertia @ w))
+
+    w = runge_kutta(alpha, w0, duration, 400)
+    # Only the centre of mass falls freely: the lever arm is that from there.
+    from_com = Pose(X_LS.R, X_LS.p - com)
+    expected = specific_force(np.eye(3), w, alpha(w), from_com, a_W=-UP)
+
+    def measure(h):
+        body = lone(inertia=inertia, com=com)
+        engine, thing = world(moving(body, w=w0, v=np.cross(com, w0)), time_step=h)
+        engine.step(round(duration / h))
+        return imu(thing, 0, X_LS).read(engine.state).linear_acceleration
+
+    assert_first_order(measure, expected, 0.01)
+
+
+SIDES = {
+    "z up": (rpy_matrix(0, 0, 0), Z),
+    "z down": (rpy_matrix(np.pi, 0, 0), -Z),
+    "y up": (rpy_matrix(np.pi / 2, 0, 0), Y),
+    "y down": (rpy_matrix(-np.pi / 2, 0, 0), -Y),
+    "x up": (rpy_matrix(0, -np.pi / 2, 0), X),
+    "x down": (rpy_matrix(0, np.pi / 2, 0), -X),
+}
+CUBE = lone(placed(Box(np.full(3, 0.2))), inertia=box_inertia(1.0, [0.2] * 3), name="cube")
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_at_rest_on_the_floor_each_axis_reads_gravity(side):
+    R, up_L = SIDES[side]
+    engine, _, cube = world(floor(), moving(CUBE, at(0, 0, 0.1, R)))
+    sensor = imu(cube, 0, Pose(p=[0.03, -0.05, 0.08]))
+    engine.step()
+    first = sensor.read(engine.state)
+    np.testing.assert_allclose(first.linear_acceleration, up_L * G, atol=1e-5 * G)
+    engine.step(500)
+    at_rest = sensor.read(engine.state)
+    np.testing.assert_allclose(at_rest.linear_acceleration, up_L * G, atol=1e-9 * G)
+    np.testing.assert_allclose(at_rest.angular_velocity, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_on_a_fixed_body_it_reads_gravity_alone(side):
+    R, up_L = SIDES[side]
+    engine, arm = world(fixed(one_joint(REVOLUTE), at(1, 2, 3, R)))
+    engine.step(10)
+    for X_LS in MOUNTINGS:
+        reading = imu(arm, 0, X_LS).read(engine.state)
+        np.testing.assert_allclose(reading.linear_acceleration, X_LS.R.T @ up_L * G, atol=1e-14 * G)
+
+
+@pytest.mark.parametrize("X_LS", MOUNTINGS)
+def test_on_a_turntable_it_reads_the_centripetal_term(X_LS):
+    tilt, rate = axis_angle_matrix(X, 0.3), 5.0
+    body = one_joint(REVOLUTE, Z, center_of_mass=0.1 * Z)
+    engine, arm = world(fixed(body, at(R=tilt), dq=np.array([rate])))
+    engine.step(400)
+    R_WL = tilt @ axis_angle_matrix(Z, rate * 0.4)
+    reading = imu(arm, ARM, X_LS).read(engine.state)
+    expected = specific_force(R_WL, rate * Z, np.zeros(3), X_LS)
+    np.testing.assert_allclose(reading.linear_acceleration, expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(reading.angular_velocity, X_LS.R.T @ Z * rate, atol=1e-9)
+
+
+@pytest.mark.parametrize("X_LS", MOUNTINGS)
+def test_a_turntable_that_speeds_up_adds_the_tangential_term(X_LS):
+    torque, inertia = 0.3, 0.02
+    body = one_joint(REVOLUTE, Z, inertia=np.eye(3) * inertia)
+    engine, arm = world(fixed(body))
+    arm.drive.effort[:] = torque
+    engine.step(400)
+    alpha = torque / inertia
+    reading = imu(arm, ARM, X_LS).read(engine.state)
+    # Gravity is along the axis, so that the angle does not matter.
+    expected = specific_force(np.eye(3), alpha * 0.4 * Z, alpha * Z, X_LS)
+    np.testing.assert_allclose(reading.linear_acceleration, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_oblique_pendulum_off_centre_agrees_with_theory_to_first_order(seed):
+    rng = np.random.default_rng(seed)
+    X_LS, com, axis = random_pose(rng), rng.uniform(-0.3, 0.3, 3), rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    R_WB, mass, inertia, q0, duration = random_rotation(rng), 2.0, np.eye(3) * 0.02, 0.3, 0.5
+    about_axis = axis @ inertia @ axis + mass * np.sum(np.cross(axis, com) ** 2)
+
+    def rate(state):
+        q, dq = state
+        down_L = (R_WB @ axis_angle_matrix(axis, q)).T @ -UP
+        return np.array([dq, axis @ np.cross(com, mass * down_L) / about_axis])
+
+    q, dq = state = runge_kutta(rate, np.array([q0, 0.0]), duration, 500)
+    R_WL = R_WB @ axis_angle_matrix(axis, q)
+    expected = specific_force(R_WL, dq * axis, rate(state)[1] * axis, X_LS)
+    body = one_joint(REVOLUTE, axis, mass=mass, inertia=inertia, center_of_mass=com)
+
+    def measure(h):
+        engine, arm = world(fixed(body, at(1, 2, 3, R_WB), q=np.array([q0])), time_step=h)
+        engine.step(round(duration / h))
+        reading = imu(arm, ARM, X_LS).read(engine.state)
+        turned = X_LS.R.T @ axis * dq
+        np.testing.assert_allclose(reading.angular_velocity, turned, atol=20.0 * h)
+        return reading.linear_acceleration
+
+    assert_first_order(measure, expected, 0.005)
+
+
+def test_on_a_slider_in_harmonic_motion_it_agrees_with_theory_to_first_order():
+    rng = np.random.default_rng(7)
+    X_LS, R_WB, amplitude, duration = random_pose(rng), random_rotation(rng), 0.05, 0.37
+    mass, stiffness = 2.0, 800.0
+    body = one_joint(PRISMATIC, Y, mass=mass, center_of_mass=np.array([0.1, 0.0, 0.05]))
+    omega, axis_W = np.sqrt(stiffness / mass), R_WB @ Y
+    sag = -mass * G * axis_W[2] / stiffness  # where it hangs at rest
+    a_W = -(omega**2) * amplitude * np.cos(omega * duration) * axis_W
+    expected = specific_force(R_WB, np.zeros(3), np.zeros(3), X_LS, a_W)
+
+    def measure(h):
+        start = np.array([sag + amplitude])
+        engine, arm = world(fixed(body, at(R=R_WB), q=start), time_step=h)
+        arm.drive.kp[:] = stiffness
+        engine.step(round(duration / h))
+        return imu(arm, ARM, X_LS).read(engine.state).linear_acceleration
+
+    assert_first_order(measure, expected, 0.1)
+
+
+def test_in_an_impact_the_readings_add_up_to_the_change_of_speed():
+    engine, _, cube = world(floor(), moving(CUBE, at(z=0.3), v=np.array([0.0, 0.0, -1.0])))
+    sensor = imu(cube, 0)
+    clipped = replace(sensor, max_acceleration=np.full(3, 16.0 * G))
+    felt, most = np.zeros(3), 0.0
+    for _ in range(600):
+        engine.step()
+        reading = sensor.read(engine.state).linear_acceleration
+        assert np.isfinite(reading).all()
+        felt += reading * 1e-3
+        most = max(most, np.abs(reading).max())
+        limited = clipped.read(engine.state).linear_acceleration
+        np.testing.assert_array_equal(limited, np.clip(reading, -16.0 * G, 16.0 * G))
+    np.testing.assert_allclose(felt - UP * 0.6, [0.0, 0.0, 1.0], atol=1e-9)
+    # The fall of 0.2 m ends within a step; more than that speed cannot be lost.
+    fall = np.sqrt(1.0 + 2.0 * G * 0.2)
+    assert 16.0 * G < most < 1.05 * fall / 1e-3
