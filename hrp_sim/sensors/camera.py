@@ -38,11 +38,13 @@ class Exposure:
 
     Attributes:
         time_ns: Simulation time, in [ns].
+        body: Name of the body that carries the camera.
         poses: Of the links of every body, by the body's name.
         switches: The lights that were switched; the others are as their models say.
     """
 
     time_ns: int
+    body: str
     poses: Mapping[str, LinkPoses]
     switches: Switches = field(default_factory=dict)
 
@@ -141,7 +143,7 @@ class CameraSensor:
             name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
             for name, simulated in world.bodies.items()
         }
-        return Exposure(world.time_ns, poses, self.renderer.switches)
+        return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
 
     def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
         """Draw those of these parts that the camera delivers; raises RendererUnavailable."""
