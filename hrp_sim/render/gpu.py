@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose
 
+from . import unlocked
 from .boxes import back_to_front
 from .depth import DepthVariant
 from .lights import VIEW, Switches, lights_on
@@ -99,7 +100,7 @@ class GpuScene:
             for drawable in self._opaque:
                 self._begin(drawable)
                 variant = drawable.variant(*counts, measured=parts.depth)
-                self._array(drawable, variant).render()
+                unlocked.draw(self._array(drawable, variant))
             if self._transparent:
                 target.color.use()
                 self._draw_transparent(*counts)
@@ -107,7 +108,7 @@ class GpuScene:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
-                self._array(drawable, drawable.depth_variant()).render()
+                unlocked.draw(self._array(drawable, drawable.depth_variant()))
         return target.read(parts)
 
     def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
@@ -170,7 +171,7 @@ class GpuScene:
             # What is seen from inside, too, lies behind what is seen from outside.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
-                array.render(vertices=chunk.length, first=chunk.first)
+                unlocked.draw(array, chunk.length, chunk.first)
         context.fbo.depth_mask = True
         context.disable(moderngl.BLEND)
 
