@@ -12,7 +12,7 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, PointCloud2
 
-from . import names, qos
+from . import qos
 from .image import AnyPixels, ImageBuffer, camera_info
 from .imu import imu
 from .joint_state import joint_state
@@ -30,31 +30,29 @@ class Route:
 
     Attributes:
         message: Class of the message.
-        topic: Topic from the sensor's token and whether it is the only one of its kind.
         convert: Fills a message with a reading in the frame of this name, and returns it.
         lazy: Whether the sensor is only read when somebody listens.
+        buffer: Makes what ``convert`` fills for one sensor; None means the message itself.
     """
 
     message: Any
-    topic: Callable[[str, bool], str]
     convert: Callable[[Any, str, Any], Any]
     lazy: bool = False
+    buffer: Callable[[], Any] | None = None
 
 
 def _scan_settings(r: Any) -> dict[str, float]:
-    keys = ("angle_min", "angle_increment", "scan_time", "range_min", "range_max")
+    keys = ("angle_min", "angle_increment", "time_increment", "scan_time", "range_min", "range_max")
     return {key: getattr(r, key) for key in keys}
 
 
 # Readings have these attributes. Odometry and cameras say more than one message.
 JOINTS = Route(
     JointState,
-    lambda _token, _alone: names.JOINT_STATES,
     lambda r, _frame, m: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort, m),
 )
 IMU = Route(
     Imu,
-    lambda token, alone: names.imu_topic(token, only_one=alone),
     lambda r, frame, m: imu(
         r.time_ns,
         frame,
@@ -69,14 +67,18 @@ IMU = Route(
 )
 WRENCH = Route(
     WrenchStamped,
-    lambda token, _alone: names.wrench_topic(token),
     lambda r, frame, m: wrench(r.time_ns, frame, r.force, r.torque, m),
 )
 SCAN = Route(
     LaserScan,
-    lambda token, alone: names.scan_topic(token, only_one=alone),
-    lambda r, frame, _m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
+    lambda r, frame, m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r), into=m),
     lazy=True,
+)
+POINTS = Route(
+    PointCloud2,
+    lambda r, frame, buffer: buffer.cloud(r.time_ns, frame, r.points),
+    lazy=True,
+    buffer=PointCloudBuffer,
 )
 
 
@@ -87,7 +89,7 @@ class SensorOutput:
         self.topics = [Topic(node, route.message, topic, qos.SENSOR)]
         self._route = route
         self._frame = frame
-        self._message = route.message()
+        self._message = (route.buffer or route.message)()
 
     def is_wanted(self) -> bool:
         """Tell whether the sensor should be read."""

@@ -83,13 +83,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
+    sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
+    _add_world(sensors)
     _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
     return parser
 
 
+def _add_world(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
+
+
 def _add_run(run: argparse.ArgumentParser) -> None:
     """Add the options of what is simulated, then those of how it goes and what is kept of it."""
-    run.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
+    _add_world(run)
     run.add_argument(
         "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
     )
@@ -239,14 +245,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error("--listen needs --ros")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
-    elif options.original and not options.files:
+    elif options.command == "bench" and options.original and not options.files:
         parser.error("--original needs files")
     try:
         if options.command == "bench":
             return _bench(options)
-        from .run import run
+        from .run import list_sensors, run
 
-        return run(options)
+        return run(options) if options.command == "run" else list_sensors(options)
     except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return PROBLEM

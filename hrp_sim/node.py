@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from itertools import chain
 from typing import Any
@@ -27,7 +27,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from hrp_model import Body, Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode, logged_diagnostics
@@ -61,13 +61,12 @@ from .sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
-    Sensor,
-    instruments,
+    RangeSensor3D,
 )
 from .services import RunServices, SwitchServices
 from .simulation import Simulation
 from .state import SimulatedBody
-from .watch import Light
+from .topics import device_topics
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {
@@ -75,6 +74,7 @@ ROUTES: dict[type, outputs.Route] = {
     ImuSensor: outputs.IMU,
     ForceSensor: outputs.WRENCH,
     RangeSensor: outputs.SCAN,
+    RangeSensor3D: outputs.POINTS,
 }
 
 
@@ -223,31 +223,23 @@ class SimNode(Node):
         naming, world = self.naming[name], self.settings["world_frame"]
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         root = names.frame(frames.links[body.root.name], naming.frame_prefix)
+        is_fixed = self._simulation.is_fixed(name)
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
+        topics = device_topics(self._simulation, name, naming)
+        self._places |= {key: found.place for key, found in topics.items()}
         sensors = {k: s for k, s in self._simulation.sensors.items() if s.body == name}
-        lights = {k: light for k, light in self._simulation.lights.items() if light.body == name}
-        devices: Mapping[str, Sensor | Light] = {**sensors, **lights}
-        tokens = names.topic_tokens(device.name for device in devices.values())
-        self._places |= {key: naming.topic(tokens[d.name]) for key, d in devices.items()}
-        is_fixed = self._simulation.is_fixed(name)
         for key, sensor in sensors.items():
-            token = tokens[sensor.name]
             frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+            data, depth = topics[key].data, topics[key].depth
             if isinstance(sensor, OdometrySensor):
-                topic, tf = naming.topic(names.ODOMETRY), None if is_fixed else self._tf
-                self._outputs[key] = outputs.OdometryOutput(self, topic, world, root, tf)
+                tf = None if is_fixed else self._tf
+                self._outputs[key] = outputs.OdometryOutput(self, data[0], world, root, tf)
             elif isinstance(sensor, CameraSensor):
-                kind = sensor.image_type
-                images = names.image_topics(token) if kind.has_color or kind.has_mono else ()
-                depths = names.depth_topics(token) if kind.has_depth else ()
-                topics = (list(map(naming.topic, found)) for found in (images, depths))
-                self._outputs[key] = outputs.CameraOutput(self, frame, *topics)
+                self._outputs[key] = outputs.CameraOutput(self, frame, data, depth)
             else:
                 route = ROUTES[type(sensor)]
-                alone = _is_alone(sensor.name, type(sensor), sensors.values(), body)
-                topic = naming.topic(route.topic(token, alone))
-                self._outputs[key] = outputs.SensorOutput(self, route, topic, frame)
+                self._outputs[key] = outputs.SensorOutput(self, route, data[0], frame)
         if not body.is_static:
             self._listen(name, naming.topic(names.JOINT_COMMANDS))
         if not is_fixed:
@@ -263,13 +255,6 @@ class SimNode(Node):
             simulation.command(body, JointCommand(*joint_command(msg)))
 
         self.create_subscription(JointState, topic, take, qos.COMMAND)
-
-
-def _is_alone(name: str, kind: type, sensors: Iterable[Sensor], body: Body) -> bool:
-    """Tell whether a sensor is the only one of its kind: of those on at the start, if any is."""
-    known = instruments(body)
-    alike = [sensor.name for sensor in sensors if type(sensor) is kind]
-    return ([other for other in alike if known[other].on] or alike) == [name]
 
 
 class RosSession:

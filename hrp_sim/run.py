@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from rich.live import Live
 
 from hrp_model import Diagnostic, Diagnostics, Severity
 from hrp_model.resources import share_folder
+from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
 from .board import Board, Line
@@ -27,7 +28,9 @@ from .listener import Listener
 from .load import load_world
 from .runner import OnStep, Runner, StopSignals
 from .schedule import NS_PER_S
+from .sensor_list import device_table, option_text
 from .sensor_options import with_options
+from .sensors import Reading, instruments
 from .simulation import Simulation
 from .snapshot import Snapshot
 from .trace import TraceWriter
@@ -53,6 +56,30 @@ def run(options: argparse.Namespace) -> int:
         _check_can_be_written(options.save)
     with StopSignals() as signals:
         return _run_with_ros(options, signals) if options.ros else _run_alone(options, signals)
+
+
+def list_sensors(options: argparse.Namespace) -> int:
+    """Show what ``hrp-sim sensors`` does; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+    """
+    diagnostics = Diagnostics(listener=_print_warning)
+    config = load_world(options.world, diagnostics)
+    with closing(Simulation(config, defer_images=True, diagnostics=diagnostics)) as simulation:
+        if not simulation.sensors and not simulation.lights:
+            print("this world has no sensors")
+            return GOOD
+        try:
+            devices = device_table(config, simulation)
+        except NameCollisionError as error:
+            diagnostics.error("name-collision", str(error))
+            diagnostics.raise_errors()
+    kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
+    Console().print(devices)
+    print(f"\n{option_text(config, kinds)}")
+    print("\nSet one with: hrp-sim run WORLD --sensor [NAME.]OPTION=VALUE")
+    return GOOD
 
 
 def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
@@ -220,7 +247,7 @@ def _restore(simulation: Simulation, path: Path) -> None:
 
 
 def _also_trace(on_step: OnStep, trace: TraceWriter, simulation: Simulation) -> OnStep:
-    def both(time_ns: int, readings: Mapping[str, object]) -> None:
+    def both(time_ns: int, readings: Mapping[str, Reading]) -> None:
         on_step(time_ns, readings)
         trace.write(simulation.state)
 

@@ -16,9 +16,10 @@ from .engine import PhysicsError
 from .schedule import NS_PER_S
 
 if TYPE_CHECKING:
+    from .sensors import Reading
     from .simulation import Simulation
 
-OnStep = Callable[[int, Mapping[str, object]], None]
+OnStep = Callable[[int, Mapping[str, "Reading"]], None]
 _T = TypeVar("_T")
 
 # After falling behind by more than this the clock is set anew: a hitch is not followed by

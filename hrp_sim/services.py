@@ -118,7 +118,7 @@ class SwitchServices:
         for name, place in places.items():
             topic = names.set_enabled(place)
             node.create_service(SetBool, topic, partial(self._answer, name))
-            node.create_subscription(Bool, topic, partial(self._take, name), qos.COMMAND)
+            node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
             self._states[name] = Topic(node, Bool, names.enabled_topic(place), qos.LATCHED)
             self._tell(name, runner.simulation.is_enabled(name))
         runner.simulation.switched = self._tell

@@ -19,7 +19,7 @@ from .ode import OdeEngine
 from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
 from .schedule import NS_PER_S
-from .sensors import CameraSensor, Sensor, instruments, make_sensors
+from .sensors import CameraSensor, Reading, Sensor, instruments, make_sensors
 from .sensors.settings import OptionValue, SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
@@ -224,8 +224,11 @@ class Simulation:
             controller.reset()
         self._watch.reset()
 
-    def step(self) -> dict[str, object]:
+    def step(self) -> dict[str, Reading]:
         """Advance one step; return the readings that fell due, by sensor name.
+
+        Each sensor has a kind of reading of its own, a dataclass that tells units and frames:
+        ``ImuReading`` and so on in ``hrp_sim.sensors``.
 
         Raises:
             PhysicsError: The physics cannot go on; the world stays as before the step.
@@ -286,9 +289,9 @@ class Simulation:
         """Free the engine. Nothing else may be called afterwards."""
         self.engine.close()
 
-    def _read(self) -> dict[str, object]:
+    def _read(self) -> dict[str, Reading]:
         state = self.engine.state
-        readings: dict[str, object] = {}
+        readings: dict[str, Reading] = {}
         for name, observer in self._watch.observers:
             if self.wanted(name):
                 observer.observe(state)
@@ -297,8 +300,8 @@ class Simulation:
                 continue
             if self._defer_images and isinstance(sensor, CameraSensor):
                 readings[name] = sensor.expose(state)
-            else:
-                readings[name] = sensor.read(state)
+            elif (reading := sensor.read(state)) is not None:
+                readings[name] = reading
         return readings
 
     def _known(self, name: str) -> SimulatedBody:
@@ -336,6 +339,8 @@ class Simulation:
             self._diagnostics,
             settings_of=self._settings_of,
             seed=self.engine.settings.seed,
+            step_ns=self.engine.settings.step_ns,
+            fixed={name for name in names if self.is_fixed(name)},
         )
         on: dict[str, dict[str, bool]] = {}
         lights: list[Light] = []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose
 
+from . import unlocked
 from .boxes import back_to_front
 from .depth import DepthVariant
 from .lights import VIEW, Switches, lights_on
@@ -21,7 +22,7 @@ from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 
 # The formats of VERTEX, for moderngl.
-_FORMAT = "3f4 3f4 3f4 2f4 2u4"
+_FORMAT = "3f4 3f4 3f4 2f4 3u4"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +34,11 @@ class _Drawable:
     vertices: Any
     indices: Any
 
-    def variant(self, lights: int, spots: int) -> Variant:
-        """Return what the shaders of its colours must know."""
-        image = self.batch.texture
+    def variant(self, lights: int, spots: int, *, measured: bool) -> Variant:
+        """Return what the shaders of its colours, and maybe of its depths, must know."""
+        image, curved = self.batch.texture, measured and self.batch.curved
         if image is None:
-            return Variant(lights, spots)
+            return Variant(lights, spots, curved=curved)
         return Variant(
             lights,
             spots,
@@ -45,12 +46,14 @@ class _Drawable:
             grey=image.grey,
             see_through=image.see_through,
             cut_out=self.batch.cut_out,
+            curved=curved,
         )
 
     def depth_variant(self) -> DepthVariant:
         """Return what the shaders of its depths must know."""
         has_holes = self.batch.transparent or self.batch.cut_out
-        return DepthVariant(has_holes, has_holes and self.texture is not None)
+        is_textured = has_holes and self.texture is not None
+        return DepthVariant(has_holes, is_textured, self.batch.curved)
 
 
 class GpuScene:
@@ -72,6 +75,7 @@ class GpuScene:
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
         self._poses = self._table(self._poses_C)
         self._materials = self._table(scene.materials)
+        self._surfaces = self._table(scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
@@ -95,7 +99,8 @@ class GpuScene:
             (target.both if parts.depth else target.color).use()
             for drawable in self._opaque:
                 self._begin(drawable)
-                self._array(drawable, drawable.variant(*counts)).render()
+                variant = drawable.variant(*counts, measured=parts.depth)
+                unlocked.draw(self._array(drawable, variant))
             if self._transparent:
                 target.color.use()
                 self._draw_transparent(*counts)
@@ -103,7 +108,7 @@ class GpuScene:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
-                self._array(drawable, drawable.depth_variant()).render()
+                unlocked.draw(self._array(drawable, drawable.depth_variant()))
         return target.read(parts)
 
     def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
@@ -136,6 +141,7 @@ class GpuScene:
         self._view.bind_to_uniform_block(0)
         self._poses.use(0)
         self._materials.use(1)
+        self._surfaces.use(3)
         return len(lights), spots
 
     def _begin(self, drawable: _Drawable) -> None:
@@ -161,11 +167,11 @@ class GpuScene:
             drawable, chunk = chunks[index]
             if drawable.texture is not None:
                 drawable.texture.use(2)
-            array = self._array(drawable, drawable.variant(lights, spots))
+            array = self._array(drawable, drawable.variant(lights, spots, measured=False))
             # What is seen from inside, too, lies behind what is seen from outside.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
-                array.render(vertices=chunk.length, first=chunk.first)
+                unlocked.draw(array, chunk.length, chunk.first)
         context.fbo.depth_mask = True
         context.disable(moderngl.BLEND)
 
@@ -176,9 +182,10 @@ class GpuScene:
         return self._targets[size]
 
     def _table(self, rows: NDArray[np.float32]) -> Any:
-        """Return a texture of (n, 3, 4) numbers that shaders look up by row."""
-        data = rows if len(rows) else np.zeros((1, 3, 4), np.float32)
-        table = self._context.texture((3, len(data)), 4, data.tobytes(), dtype="f4")
+        """Return a texture of (n, m, 4) numbers that shaders look up by row."""
+        data = rows if len(rows) else np.zeros((1, *rows.shape[1:]), np.float32)
+        size = data.shape[1], data.shape[0]
+        table = self._context.texture(size, 4, data.tobytes(), dtype="f4")
         table.filter = moderngl.NEAREST, moderngl.NEAREST
         return table
 
@@ -207,7 +214,7 @@ class GpuScene:
         if variant not in self._programs:
             program = self._context.program(*variant.sources())
             program["View"].binding = 0
-            for unit, name in enumerate(("poses", "materials", "image")):
+            for unit, name in enumerate(("poses", "materials", "image", "surfaces")):
                 if name in program:
                     program[name].value = unit
             self._programs[variant] = program

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import curved
+
 # Without it a floor seen at a low angle would be nearly black under a headlight.
 SCATTERED_LIGHT = 0.4
 
@@ -32,6 +34,7 @@ class Variant(NamedTuple):
         grey: Whether it scales the diffuse colour; else it replaces it (VRML97, table 4.5).
         see_through: Whether it has opacities; colours are multiplied with them already.
         cut_out: Whether what is less than half opaque is left out, and the rest opaque.
+        curved: Whether depths are asked for and some are of curved surfaces.
     """
 
     lights: int
@@ -40,11 +43,13 @@ class Variant(NamedTuple):
     grey: bool = False
     see_through: bool = False
     cut_out: bool = False
+    curved: bool = False
 
     def sources(self) -> tuple[str, str]:
         """Return the vertex and the fragment shader."""
         words = "".join(f"#define {k.upper()} {v:d}\n" for k, v in self._asdict().items())
-        return HEADER + _VERTEX, HEADER + words + _FRAGMENT
+        before = HEADER + words
+        return before + curved.VERTEX + _VERTEX, before + curved.FRAGMENT + _FRAGMENT
 
 
 # What is the same for all that is drawn in one picture; VIEW in ``lights`` is its layout.
@@ -73,7 +78,7 @@ in vec3 position;
 in vec3 normal;
 in vec3 color;
 in vec2 uv;
-in uvec2 ids;
+in uvec3 ids;
 out vec3 p_C;
 out vec3 n_C;
 out vec3 diffuse;
@@ -97,6 +102,9 @@ void main() {
     specular = texelFetch(materials, ivec2(1, material), 0);
     opacity = texelFetch(materials, ivec2(2, material), 0).x;
     gl_Position = projection * vec4(p_C, 1.0);
+#if CURVED
+    locate(int(ids.z), x, y, z, p);
+#endif
 }
 """
 
@@ -167,6 +175,6 @@ void main() {
     for (int i = LIGHTS - SPOTS; i < LIGHTS; ++i) c += shine(lights[i], cone(lights[i]));
 #endif
     pixel = vec4(c, alpha);
-    depth = 1.0 / gl_FragCoord.w;
+    depth = stretch() / gl_FragCoord.w;
 }
 """

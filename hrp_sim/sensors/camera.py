@@ -26,6 +26,7 @@ from ..render import (
     Switches,
 )
 from ..state import WorldState
+from .base import check_flaws
 from .noise import Noise
 
 # What the numbers of a picture's noise are for: streams of ``Noise``.
@@ -38,11 +39,13 @@ class Exposure:
 
     Attributes:
         time_ns: Simulation time, in [ns].
+        body: Name of the body that carries the camera.
         poses: Of the links of every body, by the body's name.
         switches: The lights that were switched; the others are as their models say.
     """
 
     time_ns: int
+    body: str
     poses: Mapping[str, LinkPoses]
     switches: Switches = field(default_factory=dict)
 
@@ -130,10 +133,7 @@ class CameraSensor:
             raise ValueError(
                 f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
-        if not 0.0 <= self.detection_rate <= 1.0:
-            raise ValueError(f"a detection rate of {self.detection_rate} is not in 0..1")
-        if not 0.0 <= self.error_deviation < inf:
-            raise ValueError(f"a standard deviation of {self.error_deviation} m is impossible")
+        check_flaws(self.detection_rate, self.error_deviation, self.noise)
 
     def expose(self, world: WorldState) -> Exposure:
         """Note where everything is, and which lights were switched."""
@@ -141,7 +141,7 @@ class CameraSensor:
             name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
             for name, simulated in world.bodies.items()
         }
-        return Exposure(world.time_ns, poses, self.renderer.switches)
+        return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
 
     def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
         """Draw those of these parts that the camera delivers; raises RendererUnavailable."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from math import inf
 from typing import TypedDict, TypeVar
@@ -24,7 +25,8 @@ from .joint import JointSensor
 from .kinds import JOINT_STATES, ODOMETRY
 from .noise import Noise
 from .odometry import OdometrySensor
-from .range import CastRays, RangeSensor
+from .range import RangeSensor, RangeSensor3D
+from .scanner import CastRays
 from .settings import IDEAL, SensorSettings
 
 # Rates of the sensors to which a model gives none, in [Hz].
@@ -54,6 +56,8 @@ def make_sensors(
     *,
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
+    fixed: Collection[str] = (),
+    step_ns: int = 1_000_000,
 ) -> list[Sensor]:
     """Return a sensor for every device, switched on or not, body by body.
 
@@ -70,11 +74,14 @@ def make_sensors(
         diagnostics: Where warnings go.
         settings_of: Asked with the names of a body and of one of its sensors.
         seed: Of all noise.
+        fixed: Names of the bodies that the world holds by their roots.
+        step_ns: Of the physics, in [ns].
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        maker = _Maker(simulated, g_W, cast_rays, renderer, diagnostics, settings_of, seed)
+        of_world = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed, step_ns)
+        maker = _Maker(simulated, *of_world)
         sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
@@ -96,6 +103,8 @@ class _Maker:
     diagnostics: Diagnostics
     settings_of: SettingsOf
     seed: int
+    fixed: Collection[str]
+    step_ns: int
 
     def sensors(self) -> list[Sensor]:
         """Return all of them, by different names."""
@@ -143,27 +152,37 @@ class _Maker:
         """Yield the force sensors; one with no joint above it reads zero."""
         body = self.simulated.body
         for device in self._all(devices.ForceSensor):
-            if device.link == body.root.name and body.root.joint.type is JointType.FREE:
-                self._warn("idle-force-sensor", device, "sits on a free root and reads zero")
+            i = body.link_index(device.link)
+            is_held = i == 0 and self.simulated.name in self.fixed
+            if body.links[i].joint.type is JointType.FREE and not is_held:
+                self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+            settings = self._settings(device.name)
+            is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
             yield ForceSensor(
                 name=device.name,
                 body=self.simulated.name,
                 rate_hz=self._rate(device.name, FORCE_RATE),
-                link=body.link_index(device.link),
+                link=i,
                 X_LS=device.X_LS,
                 max_force=device.max_force,
                 max_torque=device.max_torque,
+                on_link=settings.wrench_on == "link",
+                cutoff_hz=settings.wrench_cutoff,
+                force_stdev=settings.force_stdev,
+                torque_stdev=settings.torque_stdev,
+                noise=self._noise(device.name) if is_noisy else None,
             )
 
     def range_sensors(self) -> Iterator[Sensor]:
         """Yield the laser scanners."""
         for device in self._all(devices.RangeSensor):
-            if device.pitch_range > 0.0:
-                self._note("flat-scan", device, "scans its level plane only, without pitch")
-            if device.error_deviation > 0.0 or device.detection_rate < 1.0:
-                self._note("ideal-scan", device, "measures without errors and misses nothing")
+            settings = self._settings(device.name)
+            make: Callable[..., Sensor] = RangeSensor
+            if not device.is_planar:
+                pitch_range, pitch_step = device.pitch_range, device.pitch_step
+                make = partial(RangeSensor3D, pitch_range=pitch_range, pitch_step=pitch_step)
             try:
-                yield RangeSensor(
+                yield make(
                     name=device.name,
                     body=self.simulated.name,
                     rate_hz=self._rate(device.name, _positive(device.scan_rate, "scan rate")),
@@ -174,6 +193,11 @@ class _Maker:
                     min_distance=device.min_distance,
                     max_distance=device.max_distance,
                     cast_rays=self.cast_rays,
+                    sees_own_body=settings.own_body == "seen",
+                    no_return=device.max_distance if settings.no_return == "max" else inf,
+                    spread=settings.spread_scan,
+                    step_ns=self.step_ns,
+                    **self._flaws(device),
                 )
             except ValueError as error:
                 self._warn("unusable-device", device, f"is left out: {error}")
@@ -205,7 +229,7 @@ class _Maker:
             except ValueError as error:
                 self._warn("unusable-device", device, f"is left out: {error}")
 
-    def _flaws(self, device: devices.Camera) -> _Flaws:
+    def _flaws(self, device: devices.Camera | devices.RangeSensor) -> _Flaws:
         """Return what keeps distances from being ideal; options go before what the model says."""
         settings = self._settings(device.name)
         rate, deviation = settings.detection_rate, settings.error_deviation

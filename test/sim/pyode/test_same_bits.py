@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from paths import MODELS
 from sim.ode.scenes import (
+    FIXED,
     PRISMATIC,
     REVOLUTE,
     TRACK,
@@ -133,6 +134,30 @@ def test_drives_at_their_bounds_stops_and_wrenches(solver):
 
 
 @SOLVERS
+def test_a_base_that_is_weighed_on_a_floor_with_things_on_it(solver):
+    slab = (placed(Box(np.array([1.0, 1.0, 0.1])), at(z=-0.05)),)
+    bar = (placed(Box(np.array([0.05, 0.05, 0.3])), at(z=-0.2)),)
+    links = (
+        root(mass=5.0, collision=slab),
+        child("POST", "BASE", FIXED, X_PL=at(y=0.3, z=0.1), collision=slab),
+        child("ARM", "BASE", REVOLUTE, X, X_PL=at(0.6, 0.0, 0.5), collision=bar, rotor=0.02),
+    )
+    sensors = tuple(ForceSensor(name=link.name, link=link.name) for link in links)
+    arm = Body(name="arm", links=links, devices=sensors)
+    things = [moving(lone(placed(Box(np.full(3, 0.1)))), at(-0.2, 0.1, 0.3))]
+    there = fixed(arm, at(0.1, 0.0, 0.2), q=np.array([0.4]))
+
+    def change(engine, done):
+        if done == 400:
+            engine.move_body(there)
+
+    engines = both(fixed(arm, at(z=0.05)), *things, floor(), solver=solver)
+    assert_same(engines, 1000, change=change)
+    for engine in engines:
+        assert engine.state.bodies["arm"].motion.force[0, 2] > 40.0
+
+
+@SOLVERS
 def test_hinges_that_turn_on_and_on(solver):
     def change(engine, done):
         engine.state.bodies["one"].drive.effort[:] = 0.5 if done < 2000 else -0.7
@@ -240,10 +265,14 @@ def test_rays():
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     directions[:3] = X, -Z, Y
     origins = rng.uniform(-0.5, 0.5, size=(400, 3)) + Z
-    engines = both(floor(), *pile())
+    engines = both(floor(), *pile(), moving(limb(), at(0.3, 0.3, 1.2)))
     for engine in engines:
         engine.step(200)
-    for ignored in (None, "thing2"):
-        one, other = (e.cast_rays(origins, directions, 4.0, ignored) for e in engines)
+    answers = []
+    for ignored in ((), ("thing2",), ("limb",), ("limb", 0), ("limb", 1), ("limb", 9)):
+        one, other = (e.cast_rays(origins, directions, 4.0, *ignored) for e in engines)
         np.testing.assert_array_equal(one, other)
         assert 50 < np.isfinite(one).sum() < 400
+        answers.append(one.tobytes())
+    assert len(set(answers)) == 5
+    assert answers[-1] == answers[0]
