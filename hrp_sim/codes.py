@@ -115,7 +115,7 @@ _ADVICE = {
         "write an inertia that is positive definite, as of any real thing",
     ),
     "mended-mass": (
-        "a link moves without mass, and a mass too small to matter is simulated",
+        "a link moves or is weighed without mass, and one too small to matter is simulated",
         "write its mass and inertia, or join it to another by a fixed joint",
     ),
     "open-at-start": (

@@ -340,6 +340,7 @@ class Simulation:
             settings_of=self._settings_of,
             seed=self.engine.settings.seed,
             step_ns=self.engine.settings.step_ns,
+            fixed={name for name in names if self.is_fixed(name)},
         )
         on: dict[str, dict[str, bool]] = {}
         lights: list[Light] = []

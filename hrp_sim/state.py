@@ -26,13 +26,14 @@ class BodyMotion:
         w: Angular velocities w_WL, in [rad/s], shape (links, 3).
         a: Accelerations of the link origins over the last step, in [m/s^2], shape (links, 3).
         alpha: Angular accelerations over the last step, in [rad/s^2], shape (links, 3).
-        force: Force that the parent applies to the link through its joint, over the last
-            step, in [N], shape (links, 3); zero for links that no force sensor watches.
+        force: Force that the parent applied to the link through its joint over the last
+            step, in the posture that the step found, turned with the link since; in [N],
+            shape (links, 3); zero for links that no force sensor watches.
         torque: Torque of the same, about the link origin, in [N m], shape (links, 3).
         q: Joint positions, in [rad] or [m], shape (joints,).
         dq: Joint velocities, shape (joints,).
         effort: Joint torques or forces that the drives applied over the last step, in
-            [N m] or [N], shape (joints,).
+            [N m] or [N], shape (joints,); without what rotors, friction and stops add.
         track_position: How far the surfaces of tracks have run, in [m], shape (links,), zero
             elsewhere.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -57,6 +57,7 @@ def make_sensors(
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
     step_ns: int = 1_000_000,
+    fixed: Collection[str] = (),
 ) -> list[Sensor]:
     """Return a sensor for every device, switched on or not, body by body.
 
@@ -74,11 +75,12 @@ def make_sensors(
         settings_of: Asked with the names of a body and of one of its sensors.
         seed: Of all noise.
         step_ns: Of the physics, in [ns].
+        fixed: Names of the bodies that the world holds by their roots.
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        world_wide = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, step_ns)
+        world_wide = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, step_ns, fixed)
         maker = _Maker(simulated, *world_wide)
         sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
@@ -102,6 +104,7 @@ class _Maker:
     settings_of: SettingsOf
     seed: int
     step_ns: int
+    fixed: Collection[str]
 
     def sensors(self) -> list[Sensor]:
         """Return all of them, by different names."""
@@ -149,16 +152,25 @@ class _Maker:
         """Yield the force sensors; one with no joint above it reads zero."""
         body = self.simulated.body
         for device in self._all(devices.ForceSensor):
-            if device.link == body.root.name and body.root.joint.type is JointType.FREE:
-                self._warn("idle-force-sensor", device, "sits on a free root and reads zero")
+            i = body.link_index(device.link)
+            is_held = i == 0 and self.simulated.name in self.fixed
+            if body.links[i].joint.type is JointType.FREE and not is_held:
+                self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+            settings = self._settings(device.name)
+            is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
             yield ForceSensor(
                 name=device.name,
                 body=self.simulated.name,
                 rate_hz=self._rate(device.name, FORCE_RATE),
-                link=body.link_index(device.link),
+                link=i,
                 X_LS=device.X_LS,
                 max_force=device.max_force,
                 max_torque=device.max_torque,
+                on_link=settings.wrench_on == "link",
+                cutoff_hz=settings.wrench_cutoff,
+                force_stdev=settings.force_stdev,
+                torque_stdev=settings.torque_stdev,
+                noise=self._noise(device.name) if is_noisy else None,
             )
 
     def range_sensors(self) -> Iterator[Sensor]:

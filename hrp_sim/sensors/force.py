@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import expm1, pi
+
+import numpy as np
 
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..state import WorldState
-from .base import Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
+from .base import AnyArray, Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
+from .noise import Noise
+
+_NEVER = -1
 
 
 @dataclass(slots=True, eq=False)
 class WrenchReading:
-    """The wrench that the link, and all it carries, exerts on its parent side.
+    """The wrench that the link, and all it carries, exerts on its parent side, or the opposite.
 
-    In the sensor frame S, about its origin: a mass that hangs on the sensor pulls it down.
+    In the sensor frame S, about its origin. On the parent side, which is the default, a mass
+    that hangs on the sensor pulls it down.
 
     Attributes:
         time_ns: Simulation time of the sample, in [ns].
@@ -32,7 +40,16 @@ class WrenchReading:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ForceSensor:
-    """An ideal force sensor whose frame S is fixed to a link L.
+    """A force sensor whose frame S is fixed to a link L.
+
+    It feels what goes through the joint above L alone: constraint, drive, friction and stops;
+    on a fixed root, what holds that to the world. What reaches L on other ways is no part of
+    it: contacts, pushes, extra joints of closed loops. Of these it feels what L passes on.
+
+    A reading is the mean of that wrench over the last step, low-pass filtered, then with
+    noise, then clipped. The filter is one in front of the sampling: it works at every step,
+    also where no sample is due, and starts at the first wrench it sees. Noise comes after it,
+    so that readings have the standard deviation that is asked for.
 
     Attributes:
         name: Name in the model.
@@ -42,6 +59,11 @@ class ForceSensor:
         X_LS: Pose of S in L.
         max_force: Where it saturates per axis, in [N], shape (3,).
         max_torque: Where it saturates per axis, in [N m], shape (3,).
+        on_link: Whether it tells what acts on L instead of what L exerts on its parent side.
+        cutoff_hz: Where the first-order low-pass takes 3 dB, in [Hz]; 0 = none.
+        force_stdev: White noise per axis, in [N].
+        torque_stdev: White noise per axis, in [N m].
+        noise: Where noise comes from; None for none.
     """
 
     name: str
@@ -51,29 +73,86 @@ class ForceSensor:
     X_LS: Pose
     max_force: Array
     max_torque: Array
+    on_link: bool = False
+    cutoff_hz: float = 0.0
+    force_stdev: float = 0.0
+    torque_stdev: float = 0.0
+    noise: Noise | None = None
     _R_LS: Rows | None = field(init=False, repr=False)
     _p_LS: Vector = field(init=False, repr=False)
     _limits: tuple[Vector, Vector] = field(init=False, repr=False)
+    _filtered: Array = field(init=False, repr=False)
+    _filtered_ns: AnyArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
         object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_limits", limits)
+        object.__setattr__(self, "_filtered", np.zeros((2, 3)))
+        object.__setattr__(self, "_filtered_ns", np.array([_NEVER], dtype=np.int64))
+
+    @property
+    def observes(self) -> bool:
+        """Whether it filters."""
+        return self.cutoff_hz > 0.0
+
+    @property
+    def memory(self) -> Mapping[str, AnyArray]:
+        """What the filter gave last, and when."""
+        if not self.observes:
+            return {}
+        return {"filtered": self._filtered, "filtered_ns": self._filtered_ns}
+
+    def forget(self) -> None:
+        """Let the filter start at the next wrench it sees."""
+        self._filtered_ns[0] = _NEVER
+
+    def observe(self, world: WorldState) -> None:
+        """Filter the wrench of the last step, once.
+
+        With a wrench that is constant over a step, as the engine's is, this is what the
+        continuous filter dy/dt = 2 pi cutoff (wrench - y) does.
+        """
+        last_ns, now_ns = int(self._filtered_ns[0]), world.time_ns
+        if now_ns == last_ns:
+            return
+        wrench = self._wrench(world)
+        if last_ns == _NEVER or now_ns < last_ns:
+            self._filtered[:] = wrench
+        else:
+            share = -expm1(-2e-9 * pi * self.cutoff_hz * (now_ns - last_ns))
+            self._filtered[:] += share * (wrench - self._filtered)
+        self._filtered_ns[0] = now_ns
 
     def read(self, world: WorldState) -> WrenchReading:
-        """Turn what the parent applies to the link about L into what S feels of the link."""
+        """Tell the wrench of the last step, as the sensor does."""
+        if self.observes:
+            self.observe(world)
+            force, torque = self._filtered.tolist()
+        else:
+            force, torque = self._wrench(world)
+        if self.noise is not None:
+            n = self.noise.normals(world.time_ns, 6)
+            force = (self.force_stdev * n[:3] + force).tolist()
+            torque = (self.torque_stdev * n[3:] + torque).tolist()
+        max_force, max_torque = self._limits
+        return WrenchReading(
+            world.time_ns,
+            self.body,
+            saturated(force, max_force),
+            saturated(torque, max_torque),
+        )
+
+    def _wrench(self, world: WorldState) -> tuple[Vector, Vector]:
+        """Turn what the parent applies to the link about L into what S is asked for."""
         motion, i = world.bodies[self.body].motion, self.link
         R_WL = motion.R[i].tolist()
         fx, fy, fz = unrotated(R_WL, motion.force[i].tolist())
         tx, ty, tz = unrotated(R_WL, motion.torque[i].tolist())
         x, y, z = self._p_LS
         # torque about S = torque about L - p_LS x force
-        torque = (y * fz - z * fy - tx, z * fx - x * fz - ty, x * fy - y * fx - tz)
-        max_force, max_torque = self._limits
-        return WrenchReading(
-            world.time_ns,
-            self.body,
-            saturated(turned(self._R_LS, (-fx, -fy, -fz)), max_force),
-            saturated(turned(self._R_LS, torque), max_torque),
-        )
+        tx, ty, tz = tx - y * fz + z * fy, ty - z * fx + x * fz, tz - x * fy + y * fx
+        if not self.on_link:
+            fx, fy, fz, tx, ty, tz = -fx, -fy, -fz, -tx, -ty, -tz
+        return turned(self._R_LS, (fx, fy, fz)), turned(self._R_LS, (tx, ty, tz))

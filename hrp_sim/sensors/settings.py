@@ -80,7 +80,10 @@ class SensorSettings:
         choices=("parent", "link"),
     )
     wrench_cutoff: float = _option(
-        0.0, "Cut-off frequency of the low-pass for wrenches [Hz]; 0 = none.", "force", minimum=0.0
+        0.0,
+        "Cut-off frequency of the first-order low-pass for wrenches [Hz]; 0 = none.",
+        "force",
+        minimum=0.0,
     )
     encoders: bool = _option(
         False,

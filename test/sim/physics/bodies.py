@@ -1,9 +1,12 @@
 """Bodies whose motion is known, or is computed by others, and oblique in every way."""
 
+from dataclasses import replace
+
 import numpy as np
 from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, root
 
 from hrp_model.body import Body
+from hrp_model.devices import ForceSensor
 from hrp_model.rigid import axis_angle_matrix
 
 
@@ -38,6 +41,12 @@ def chain(*, free=False, rotors=True, seed=3):
             )
         )
     return Body(name="chain", links=tuple(links))
+
+
+def with_sensors(body):
+    """The same body with a force sensor in every joint, of the link's name."""
+    sensors = tuple(ForceSensor(name=link.name, link=link.name) for link in body.links[1:])
+    return replace(body, devices=sensors)
 
 
 def _unit(vector):

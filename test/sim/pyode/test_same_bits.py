@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from paths import MODELS
 from sim.ode.scenes import (
+    FIXED,
     PRISMATIC,
     REVOLUTE,
     TRACK,
@@ -130,6 +131,30 @@ def test_drives_at_their_bounds_stops_and_wrenches(solver):
         wrench.torque[1] = (0.0, 0.3, 0.0)
 
     assert_same(both(moving(limb(), at(z=1.5)), floor(), solver=solver), 4000, change=change)
+
+
+@SOLVERS
+def test_a_base_that_is_weighed_on_a_floor_with_things_on_it(solver):
+    slab = (placed(Box(np.array([1.0, 1.0, 0.1])), at(z=-0.05)),)
+    bar = (placed(Box(np.array([0.05, 0.05, 0.3])), at(z=-0.2)),)
+    links = (
+        root(mass=5.0, collision=slab),
+        child("POST", "BASE", FIXED, X_PL=at(y=0.3, z=0.1), collision=slab),
+        child("ARM", "BASE", REVOLUTE, X, X_PL=at(0.6, 0.0, 0.5), collision=bar, rotor=0.02),
+    )
+    sensors = tuple(ForceSensor(name=link.name, link=link.name) for link in links)
+    arm = Body(name="arm", links=links, devices=sensors)
+    things = [moving(lone(placed(Box(np.full(3, 0.1)))), at(-0.2, 0.1, 0.3))]
+    there = fixed(arm, at(0.1, 0.0, 0.2), q=np.array([0.4]))
+
+    def change(engine, done):
+        if done == 400:
+            engine.move_body(there)
+
+    engines = both(fixed(arm, at(z=0.05)), *things, floor(), solver=solver)
+    assert_same(engines, 1000, change=change)
+    for engine in engines:
+        assert engine.state.bodies["arm"].motion.force[0, 2] > 40.0
 
 
 @SOLVERS

@@ -10,6 +10,7 @@ from hrp_model import Body, Joint, JointType, Link, Pose, devices
 from hrp_model.devices import ImageType, LensType
 from hrp_sim.render import Renderer, RendererUnavailable
 from hrp_sim.sensors import (
+    IDEAL,
     CameraSensor,
     ForceSensor,
     ImuSensor,
@@ -199,6 +200,35 @@ def test_a_force_sensor_on_a_free_root_is_a_warning(diagnostics):
     sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"))
     assert "'foot' of body 'r1'" in diagnostics.take("idle-force-sensor").message
     sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"), root=JointType.FIXED)
+
+
+def test_a_force_sensor_has_the_options_it_is_given(diagnostics):
+    options = {
+        "wrench_on": "link",
+        "wrench_cutoff": 30.0,
+        "force_stdev": 0.2,
+        "torque_stdev": 0.01,
+        "rate": 100.0,
+    }
+    limits = {"max_force": np.array([1.0, 2.0, 3.0]), "max_torque": np.array([4.0, 5.0, 6.0])}
+    body = arm_body(*(devices.ForceSensor(name=name, link="ARM", **limits) for name in "ab"))
+    ideal, other = devices_only(
+        make_sensors(
+            world_of(simulated(body)),
+            GRAVITY,
+            no_rays,
+            DarkRenderer(),
+            diagnostics,
+            settings_of=lambda _, name: IDEAL.with_values(options if name == "b" else {}),
+        )
+    )
+    assert (other.on_link, other.cutoff_hz, other.rate_hz) == (True, 30.0, 100.0)
+    assert (other.force_stdev, other.torque_stdev) == (0.2, 0.01)
+    assert other.noise is not None
+    assert (ideal.on_link, ideal.cutoff_hz, ideal.noise) == (False, 0.0, None)
+    for sensor in (ideal, other):
+        np.testing.assert_array_equal(sensor.max_force, [1.0, 2.0, 3.0])
+        np.testing.assert_array_equal(sensor.max_torque, [4.0, 5.0, 6.0])
 
 
 @pytest.mark.parametrize(

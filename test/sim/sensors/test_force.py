@@ -1,16 +1,24 @@
-"""Force sensor: static loads with moment arms, axes and sign."""
+"""Force sensor: static loads with moment arms, axes and sign; filter, noise and saturation."""
+
+from functools import cache
+from math import exp, pi, sqrt
 
 import numpy as np
+import pytest
 from sim.sensors.handmade import ARM, GRAVITY, TIME_NS, arm_world, random_pose, random_rotation
 
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.sensors import ForceSensor
+from hrp_sim.sensors.base import Observer, Remembering
+from hrp_sim.sensors.noise import Noise
+from hrp_sim.state import WorldState
 
 UNLIMITED = np.full(3, np.inf)
+MS = 1_000_000
 
 
-def force_sensor(X_LS=None, max_force=UNLIMITED, max_torque=UNLIMITED):
+def force_sensor(X_LS=None, max_force=UNLIMITED, max_torque=UNLIMITED, **options):
     return ForceSensor(
         name="wrist",
         body="r1",
@@ -19,7 +27,22 @@ def force_sensor(X_LS=None, max_force=UNLIMITED, max_torque=UNLIMITED):
         X_LS=X_LS or Pose(),
         max_force=max_force,
         max_torque=max_torque,
+        **options,
     )
+
+
+@cache
+def pulling(x, y):
+    return arm_world(force=[-x, 0.0, 0.0], torque=[0.0, -y, 0.0]).bodies
+
+
+def pulled(time_ns, x=0.0, y=0.0):
+    """A world where the link pulls at its parent with x along X, and turns it with y about Y."""
+    return WorldState(time_ns, pulling(x, y))
+
+
+def noisy(seed=3, **options):
+    return force_sensor(noise=Noise(seed, "r1", "wrist"), **options)
 
 
 def holding(mass, p_Lcm_W):
@@ -74,3 +97,110 @@ def test_each_axis_saturates_at_its_own_limit():
     reading = sensor.read(arm_world(force=[5.0, 6.0, 7.0], torque=[-8.0, -9.0, 0.25]))
     np.testing.assert_array_equal(reading.force, [-1.0, -6.0, -7.0])
     np.testing.assert_array_equal(reading.torque, [8.0, 2.0, -0.25])
+
+
+def test_the_opposite_is_what_the_parent_exerts_on_the_link():
+    rng = np.random.default_rng(3)
+    X_LS, world = random_pose(rng), arm_world(force=rng.normal(size=3), torque=rng.normal(size=3))
+    told, opposite = (force_sensor(X_LS, on_link=on_link).read(world) for on_link in (False, True))
+    np.testing.assert_array_equal(opposite.force, -told.force)
+    np.testing.assert_array_equal(opposite.torque, -told.torque)
+    assert force_sensor(on_link=True).read(pulled(0, x=5.0)).force[0] == -5.0
+
+
+def test_what_is_constant_passes_the_low_pass_from_the_first_sample_on():
+    sensor = force_sensor(cutoff_hz=10.0)
+    for time_ns in (5 * MS, 6 * MS, 20 * MS):
+        reading = sensor.read(pulled(time_ns, x=7.0, y=2.0))
+        np.testing.assert_allclose(reading.force, [7.0, 0.0, 0.0], rtol=1e-15)
+        np.testing.assert_allclose(reading.torque, [0.0, 2.0, 0.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("cutoff_hz", [0.5, 20.0, 5e4])
+def test_a_jump_comes_through_the_low_pass_as_through_the_continuous_one(cutoff_hz):
+    """1 - exp(-t / tau) with tau = 1 / (2 pi f), whatever the steps are."""
+    rng = np.random.default_rng(5)
+    sensor, time_ns = force_sensor(cutoff_hz=cutoff_hz), 0
+    sensor.observe(pulled(time_ns))
+    for _ in range(50):
+        time_ns += int(rng.integers(1, 20 * MS))
+        world = pulled(time_ns, x=8.0)
+        sensor.observe(world)
+        expected = 8.0 * (1.0 - exp(-2.0 * pi * cutoff_hz * time_ns * 1e-9))
+        np.testing.assert_allclose(sensor.read(world).force[0], expected, rtol=1e-12)
+
+
+def test_a_swing_at_the_cutoff_is_weakened_by_three_decibels():
+    sensor, peak = force_sensor(cutoff_hz=2.0), 0.0
+    for step in range(1600):
+        world = pulled(step * MS, x=float(np.sin(2.0 * pi * 2.0 * step * 1e-3)))
+        sensor.observe(world)
+        peak = max(peak, sensor.read(world).force[0]) if step > 1000 else peak
+    assert peak == pytest.approx(1.0 / sqrt(2.0), rel=1e-3)
+
+
+def test_who_reads_and_how_often_does_not_matter_to_the_low_pass():
+    seldom, often = (force_sensor(cutoff_hz=3.0) for _ in range(2))
+    for step in range(100):
+        world = pulled(step * MS, x=float(step % 7))
+        for sensor in (seldom, often):
+            sensor.observe(world)
+        often.read(world)
+        last = often.read(world).force[0]
+    assert seldom.read(world).force[0] == last
+    assert 0.0 < last < 6.0
+
+
+def test_the_low_pass_remembers_and_forgets():
+    sensor, other = (force_sensor(cutoff_hz=3.0) for _ in range(2))
+    assert isinstance(sensor, Observer)
+    assert isinstance(sensor, Remembering)
+    assert sensor.observes
+    sensor.observe(pulled(0))
+    sensor.observe(pulled(MS, x=9.0))
+    for name, live in other.memory.items():
+        live[:] = sensor.memory[name]
+    later = pulled(2 * MS, x=9.0)
+    np.testing.assert_array_equal(sensor.read(later).force, other.read(later).force)
+    assert sensor.read(later).force[0] < 1.0
+    sensor.forget()
+    assert sensor.read(later).force[0] == 9.0
+    # Back in time, as where a run begins again, it is none the wiser either.
+    assert other.read(pulled(MS, x=4.0)).force[0] == 4.0
+
+
+def test_without_low_pass_a_sensor_neither_observes_nor_remembers():
+    sensor = force_sensor()
+    assert not sensor.observes
+    assert sensor.memory == {}
+
+
+def test_noise_has_the_deviations_that_are_asked_for_after_the_low_pass_too():
+    for options in ({}, {"cutoff_hz": 5.0}):
+        sensor = noisy(force_stdev=0.5, torque_stdev=0.02, **options)
+        read = [sensor.read(pulled(step * MS, x=10.0)) for step in range(4000)]
+        force, torque = (np.array([getattr(r, k) for r in read]) for k in ("force", "torque"))
+        np.testing.assert_allclose(force.mean(axis=0), [10.0, 0.0, 0.0], atol=0.04)
+        np.testing.assert_allclose(force.std(axis=0), 0.5, rtol=0.05)
+        np.testing.assert_allclose(torque.std(axis=0), 0.02, rtol=0.05)
+        axes = np.corrcoef(np.hstack([force, torque]).T)
+        np.testing.assert_allclose(axes, np.eye(6), atol=0.06)  # each for itself
+        later = np.corrcoef(force[1:, 0], force[:-1, 0])[0, 1]
+        assert abs(later) < 0.06  # and each sample, too
+
+
+def test_noise_is_that_of_the_seed_and_the_time():
+    world = pulled(TIME_NS, x=1.0)
+    one, same = (noisy(force_stdev=1.0).read(world) for _ in range(2))
+    np.testing.assert_array_equal(one.force, same.force)
+    np.testing.assert_array_equal(one.torque, [0.0, 0.0, 0.0])
+    assert not np.any(noisy(seed=4, force_stdev=1.0).read(world).force == one.force)
+    assert not np.any(noisy(force_stdev=1.0).read(pulled(0, x=1.0)).force == one.force)
+
+
+def test_nothing_leaves_a_sensor_beyond_what_it_measures():
+    sensor = noisy(max_force=np.full(3, 2.0), max_torque=np.full(3, 0.1), force_stdev=5.0)
+    forces = np.array([sensor.read(pulled(step * MS, y=1.0)).force for step in range(100)])
+    assert np.abs(forces).max() == 2.0
+    assert np.any(np.abs(forces) < 2.0)
+    assert sensor.read(pulled(0, y=1.0)).torque[1] == 0.1

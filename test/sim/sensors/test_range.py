@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
+from sim.sensors.handmade import ARM, arm_world, random_rotation
 
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
