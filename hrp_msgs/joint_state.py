@@ -24,9 +24,10 @@ def joint_state(
     Args:
         time_ns: Simulation time of the sample, in [ns].
         names: Of the joints.
-        position: In [rad] or [m], shape (joints,).
-        velocity: In [rad/s] or [m/s], shape (joints,).
-        effort: In [N m] or [N], shape (joints,).
+        position: In [rad] or [m], shape (joints,); of a track how far its surface has run.
+        velocity: In [rad/s] or [m/s], shape (joints,); of a track the speed of its surface.
+        effort: Of the drives, in [N m] or [N], shape (joints,); NaN where none is measured, as
+            joint_state_broadcaster has it, too.
         into: An earlier message, filled again instead of making one.
     """
     msg = JointState() if into is None else into

@@ -67,15 +67,17 @@ class JointSensor:
     joints: tuple[str, ...]
     tracks: Mapping[int, int] = field(default_factory=dict)
     encoders: Encoders | None = None
-    # Of tracks and of all other joints: their places; and the links of the tracks.
-    _at: tuple[Indices, Indices] = field(init=False, repr=False)
-    _links: Indices = field(init=False, repr=False)
+    _links: Indices = field(init=False, repr=False)  # of the tracks
+    _traction: Array = field(init=False, repr=False)  # of the tracks
+    _order: Indices = field(init=False, repr=False)  # see ``_with_tracks``
 
     def __post_init__(self) -> None:
-        places = np.array(list(self.tracks), dtype=np.intp)
-        others = np.delete(np.arange(len(self.joints)), places)
-        object.__setattr__(self, "_at", (places, others))
         object.__setattr__(self, "_links", np.array(list(self.tracks.values()), dtype=np.intp))
+        object.__setattr__(self, "_traction", np.full(len(self.tracks), nan))
+        count = len(self.joints)
+        others = [i for i in range(count) if i not in self.tracks]
+        columns = np.argsort([*others, *self.tracks])  # of all others, and behind them the tracks
+        object.__setattr__(self, "_order", columns + count * np.arange(3)[:, None])
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
@@ -101,10 +103,8 @@ class JointSensor:
 
     def _with_tracks(self, simulated: SimulatedBody) -> Array:
         """Return position, velocity and effort of all joints and tracks, shape (3, joints)."""
-        motion, (tracks, others) = simulated.motion, self._at
-        rows = np.empty((3, len(self.joints)))
-        rows[0, others], rows[1, others], rows[2, others] = motion.q, motion.dq, motion.effort
-        rows[0, tracks] = motion.track_position[self._links]
-        rows[1, tracks] = simulated.drive.track_speed[self._links]
-        rows[2, tracks] = nan
+        motion, links = simulated.motion, self._links
+        run, speed = motion.track_position.take(links), simulated.drive.track_speed.take(links)
+        told = motion.q, run, motion.dq, speed, motion.effort, self._traction
+        rows: Array = np.concatenate(told).take(self._order)
         return rows

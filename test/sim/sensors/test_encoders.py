@@ -122,16 +122,29 @@ def test_the_arm_of_the_models_has_the_encoders_of_its_motors():
     np.testing.assert_allclose(after.velocity, (after.position - before.position) / 0.002)
 
 
-def test_what_is_remembered_is_all_that_counts():
-    """As a snapshot has it: copied out, and written into the arrays of another sensor."""
+def test_a_reset_and_a_pause_of_the_sensor_begin_anew():
     simulation = arm(encoders=True)
+    assert samples(simulation, 100)[-1].velocity.all()
+    simulation.reset()
+    first, second = samples(simulation, 4)
+    assert not first.velocity.any()
+    assert second.velocity.all()
+    simulation.set_enabled("joint_states", False)
+    assert samples(simulation, 100) == []
+    simulation.set_enabled("joint_states", True)
+    first, second = samples(simulation, 4)
+    assert not first.velocity.any()
+    assert second.velocity.all()
+
+
+def test_a_snapshot_keeps_the_last_counts():
+    simulation, other = arm(encoders=True), arm(encoders=True)
     samples(simulation, 100)
-    saved = {k: v.copy() for k, v in simulation.sensors["joint_states"].memory.items()}
+    saved = simulation.save()
     (there,) = samples(simulation, 2)
-    sensor = arm(encoders=True).sensors["joint_states"]
-    for name, array in sensor.memory.items():
-        array[...] = saved[name]
-    here = sensor.read(simulation.state)
+    other.restore(saved)
+    (here,) = samples(other, 2)
+    assert there.velocity.all()
     np.testing.assert_array_equal(here.position, there.position)
     np.testing.assert_array_equal(here.velocity, there.velocity)
 

@@ -85,6 +85,16 @@ def test_a_reset_counts_from_zero(rover):
     np.testing.assert_allclose(run(rover, 2).position, first.position, atol=1e-15)
 
 
+def test_the_distance_is_right_after_nobody_listened(rover):
+    run(rover, 500)
+    rover.set_enabled("joint_states", False)
+    for _ in range(500):
+        assert rover.step() == {}
+    rover.set_enabled("joint_states", True)
+    reading = run(rover, 500)
+    np.testing.assert_allclose(reading.position[:2], 1.5 * np.array(SPEEDS), rtol=1e-13)
+
+
 def test_a_snapshot_keeps_the_distance():
     simulation = Simulation(load_world(MODELS / "worlds" / "rover.yaml"))
     simulation.wanted = lambda name: name == "joint_states"

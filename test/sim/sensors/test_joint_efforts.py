@@ -1,0 +1,139 @@
+"""What joint states mean: efforts against inverse dynamics and closed forms, and when they hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from paths import MODELS
+from sim.ode.scenes import REVOLUTE, G, X, Y, fixed, one_joint, world
+
+from hrp_model import Range
+from hrp_model.kinematics import BodyState
+from hrp_sim import JointCommand, Simulation, load_world
+from hrp_sim.sensors import JointSensor
+
+# As told to the drives of the arm of the models; the last joints carry little.
+EFFORTS = [10.0, -20.0, 15.0, 3.0, -2.0, 1.0]
+
+
+def arm_of_models(*, cfm=0.0, time_step=0.001, dq=None):
+    """Return a simulation of the arm, and the arm: six joints with rotors, in the air."""
+    config = load_world(MODELS / "worlds" / "arm.yaml")
+    (entry,) = (e for e in config.bodies if e.placement.name == "arm")
+    entry = replace(entry, placement=replace(entry.placement, dq=dq))
+    physics = replace(config.physics, cfm=cfm, time_step=time_step)
+    simulation = Simulation(replace(config, physics=physics, bodies=(entry,)))
+    simulation.wanted = lambda name: False
+    return simulation, simulation.bodies["arm"]
+
+
+def sample(simulation):
+    """Return the joint states after the next step, due or not."""
+    simulation.step()
+    return simulation.sensors["joint_states"].read(simulation.state)
+
+
+def inverse_dynamics(body, q, dq, ddq):
+    """Return the efforts that move an arm so, rotors included, by pinocchio."""
+    peer = pytest.importorskip("pinocchio_model")
+    state = BodyState(body)
+    state.q[:], state.dq[:], state.ddq[:] = q, dq, ddq
+    state.p[0], state.R[0] = body.root.X_PL.p, body.root.X_PL.R
+    state.dv[0] = 0.0, 0.0, G  # gravity is a root that accelerates upwards
+    return peer.Peer(state).efforts()[6:]
+
+
+@pytest.mark.parametrize(("cfm", "error"), [(0.0, 1e-10), (1e-8, 2e-5)])
+def test_at_rest_efforts_are_the_torques_of_the_weight(cfm, error):
+    """Softness of the constraints (cfm) is what is left of an error."""
+    simulation, arm = arm_of_models(cfm=cfm)
+    for _ in range(1500):
+        reading = sample(simulation)
+    expected = inverse_dynamics(arm.body, reading.position, np.zeros(6), np.zeros(6))
+    assert np.abs(expected).max() > 20.0
+    np.testing.assert_allclose(reading.effort, expected, atol=error)
+
+
+def test_efforts_accelerate_the_links_and_the_rotors():
+    simulation, arm = arm_of_models()
+    q = arm.motion.q.copy()
+    simulation.command("arm", JointCommand(joint_names(arm), effort=EFFORTS))
+    reading = sample(simulation)
+    np.testing.assert_array_equal(reading.effort, EFFORTS)
+    expected = inverse_dynamics(arm.body, q, np.zeros(6), reading.velocity / 0.001)
+    np.testing.assert_allclose(reading.effort, expected, rtol=1e-8)
+
+
+def test_in_motion_efforts_are_those_of_inverse_dynamics_to_first_order_in_the_step():
+    """Coriolis and centrifugal forces alone make up to 1.7 N m here."""
+    errors = []
+    for time_step in (1e-3, 5e-4):
+        simulation, arm = arm_of_models(time_step=time_step, dq=np.array([0.5, -0.8, 1, 1, -1, 2]))
+        simulation.command("arm", JointCommand(joint_names(arm), effort=EFFORTS))
+        before, after = [sample(simulation) for _ in range(round(0.05 / time_step))][-2:]
+        ddq = (after.velocity - before.velocity) / time_step
+        expected = inverse_dynamics(arm.body, before.position, before.velocity, ddq)
+        errors.append(after.effort - expected)
+    assert np.abs(errors[0]).max() < 0.02
+    np.testing.assert_allclose(errors[1], errors[0] / 2.0, atol=5e-4)
+
+
+def test_efforts_are_clipped_to_what_the_joint_can_give():
+    simulation, arm = arm_of_models()
+    q, names = arm.motion.q.copy(), joint_names(arm)
+    simulation.command("arm", JointCommand(names[:1], effort=[1e4]))
+    simulation.command("arm", JointCommand(names[1:2], effort=[-1e4]))
+    reading = sample(simulation)
+    assert reading.effort[:2].tolist() == [150.0, -150.0]
+    expected = inverse_dynamics(arm.body, q, np.zeros(6), reading.velocity / 0.001)
+    np.testing.assert_allclose(reading.effort, expected, atol=1e-6)
+
+
+def joint_names(simulated):
+    return [link.joint.name for link in simulated.body.moving_links]
+
+
+def one_arm(engine):
+    sensor = JointSensor(name="joint_states", body="one", rate_hz=500.0, joints=("ARM",))
+    return lambda: sensor.read(engine.state)
+
+
+@pytest.mark.parametrize("effort", [0.0, 0.7])
+def test_what_a_stop_holds_is_not_among_the_efforts(effort):
+    """The weight turns the arm by m g 0.2 m, against a stop where it starts."""
+    body = one_joint(REVOLUTE, Y, center_of_mass=0.2 * X, position=Range(-1.0, 0.0))
+    engine, arm = world(fixed(body))
+    arm.drive.effort[:] = effort
+    engine.step(500)
+    reading = one_arm(engine)()
+    assert reading.position[0] == pytest.approx(0.0, abs=1e-4)
+    assert reading.effort[0] == effort
+
+
+def test_a_servo_beyond_a_stop_tells_its_own_push():
+    body = one_joint(REVOLUTE, Y, center_of_mass=0.2 * X, position=Range(-1.0, 0.0))
+    engine, arm = world(fixed(body))
+    arm.drive.kp[:], arm.drive.kd[:], arm.drive.q[:] = 50.0, 5.0, 0.3
+    engine.step(2000)
+    reading = one_arm(engine)()
+    assert reading.effort[0] == pytest.approx(50.0 * (0.3 - reading.position[0]), abs=1e-6)
+
+
+def test_friction_is_what_the_drive_works_against():
+    engine, arm = world(fixed(one_joint(REVOLUTE, Y, damping=0.4)), gravity=(0.0, 0.0, 0.0))
+    arm.drive.kd[:], arm.drive.dq[:] = 10.0, 1.5
+    engine.step(2000)
+    reading = one_arm(engine)()
+    assert reading.effort[0] == pytest.approx(0.4 * reading.velocity[0], rel=1e-9)
+
+
+def test_positions_and_velocities_are_those_at_the_end_of_the_step():
+    engine, arm = world(fixed(one_joint(REVOLUTE, Y, rotor=0.04)), gravity=(0.0, 0.0, 0.0))
+    arm.drive.effort[:] = 0.5
+    engine.step(100)
+    reading = one_arm(engine)()
+    ddq, h = 0.5 / (0.01 + 0.04), 0.001
+    assert reading.time_ns == 100_000_000
+    assert reading.velocity[0] == pytest.approx(ddq * 100 * h, rel=1e-6)
+    # Steps are semi-implicit: each moves by the velocity that it ends with.
+    assert reading.position[0] == pytest.approx(ddq * h * h * 100 * 101 / 2, rel=1e-6)
