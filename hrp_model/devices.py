@@ -162,11 +162,14 @@ class RangeSensor(Device):
     Attributes:
         yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad].
         yaw_step: Angle between neighbouring rays, in [rad].
-        pitch_range, pitch_step: Likewise about +X; a range of 0 is a planar scan.
+        pitch_range, pitch_step: Likewise about +X, before the yaw; a range of 0 is a planar
+            scan.
         min_distance, max_distance: In [m].
         scan_rate: Scans per second.
         detection_rate: Share of rays that return, 0..1.
         error_deviation: Standard deviation of the distance, in [m].
+
+    The angles of the rays: ``scan_angles``.
     """
 
     yaw_range: float = 2.0 * pi / 3.0
@@ -178,6 +181,11 @@ class RangeSensor(Device):
     scan_rate: float = 10.0
     detection_rate: float = 1.0
     error_deviation: float = 0.0
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether it scans in one plane, its own XZ plane."""
+        return self.pitch_range == 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -86,6 +86,11 @@ def enabled_topic(token: str) -> str:
     return f"{token}/enabled"
 
 
+def points_topic(token: str) -> str:
+    """Return the topic of a range sensor with layers."""
+    return f"{token}/points"
+
+
 def image_topics(token: str) -> tuple[str, str]:
     """Return the topics of a colour camera: (image, camera_info)."""
     return f"{token}/image_raw", f"{token}/camera_info"

@@ -32,15 +32,17 @@ class Route:
         message: Class of the message.
         convert: Fills a message with a reading in the frame of this name, and returns it.
         lazy: Whether the sensor is only read when somebody listens.
+        buffer: Makes what ``convert`` fills for one sensor; None means the message itself.
     """
 
     message: Any
     convert: Callable[[Any, str, Any], Any]
     lazy: bool = False
+    buffer: Callable[[], Any] | None = None
 
 
 def _scan_settings(r: Any) -> dict[str, float]:
-    keys = ("angle_min", "angle_increment", "scan_time", "range_min", "range_max")
+    keys = ("angle_min", "angle_increment", "time_increment", "scan_time", "range_min", "range_max")
     return {key: getattr(r, key) for key in keys}
 
 
@@ -69,8 +71,14 @@ WRENCH = Route(
 )
 SCAN = Route(
     LaserScan,
-    lambda r, frame, _m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r)),
+    lambda r, frame, m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r), into=m),
     lazy=True,
+)
+POINTS = Route(
+    PointCloud2,
+    lambda r, frame, buffer: buffer.cloud(r.time_ns, frame, r.points),
+    lazy=True,
+    buffer=PointCloudBuffer,
 )
 
 
@@ -81,7 +89,7 @@ class SensorOutput:
         self.topics = [Topic(node, route.message, topic, qos.SENSOR)]
         self._route = route
         self._frame = frame
-        self._message = route.message()
+        self._message = (route.buffer or route.message)()
 
     def is_wanted(self) -> bool:
         """Tell whether the sensor should be read."""

@@ -57,8 +57,6 @@ _MATERIALS = {
 }
 _SENSORS = {
     "duplicate-sensor": ("two sensors have the same name", "rename one of the devices"),
-    "flat-scan": ("a range sensor scans one plane only", "use one sensor for each plane"),
-    "ideal-scan": ("a range sensor has no errors here", "add noise to what it publishes"),
     "idle-option": (
         "a sensor has an option that means nothing to it",
         "leave it out, or give it to a sensor of the kinds that are told",

@@ -213,15 +213,24 @@ class Engine(Protocol):
         """
 
     def cast_rays(
-        self, origins: Array, directions: Array, max_distance: float, ignored: str | None = None
+        self,
+        origins: Array,
+        directions: Array,
+        max_distance: float,
+        ignored: str | None = None,
+        ignored_link: int | None = None,
     ) -> Array:
         """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
+
+        A ray that starts inside a shape meets its surface from within, where it leaves it.
 
         Args:
             origins: In W, in [m], shape (n, 3).
             directions: Unit vectors in W, shape (n, 3).
             max_distance: In [m]; farther is inf.
             ignored: Name of a body that rays pass through, or None.
+            ignored_link: Index of the only link of that body that they pass through; None
+                means all of them.
         """
 
     def close(self) -> None:

@@ -61,6 +61,7 @@ from .sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
+    RangeSensor3D,
 )
 from .services import RunServices, SwitchServices
 from .simulation import Simulation
@@ -73,6 +74,7 @@ ROUTES: dict[type, outputs.Route] = {
     ImuSensor: outputs.IMU,
     ForceSensor: outputs.WRENCH,
     RangeSensor: outputs.SCAN,
+    RangeSensor3D: outputs.POINTS,
 }
 
 

@@ -8,6 +8,18 @@ from math import inf
 NS_PER_S = 1_000_000_000
 
 
+def rate_fraction(rate_hz: float) -> Fraction:
+    """Return the nearest fraction with a denominator up to 1000, so that 33.3333 is 100/3.
+
+    Raises:
+        ValueError: The rate is not positive and finite.
+    """
+    if not 0.0 < rate_hz < inf:
+        raise ValueError(f"a rate must be positive and finite, got {rate_hz}")
+    exact = Fraction(rate_hz)
+    return exact.limit_denominator(1000) or exact
+
+
 class SampleClock:
     """Falls due at the first physics step at or after each origin + k / rate, k = 1, 2, ...
 
@@ -15,8 +27,7 @@ class SampleClock:
     drifts: ten seconds give exactly 300 images.
 
     Args:
-        rate_hz: Samples per second; read as the nearest fraction with a denominator up to
-            1000, so that 33.3333 is 100/3.
+        rate_hz: Samples per second; read as ``rate_fraction`` reads it.
         origin_ns: Time at which k = 0, in [ns].
 
     Attributes:
@@ -27,10 +38,7 @@ class SampleClock:
     """
 
     def __init__(self, rate_hz: float, origin_ns: int = 0) -> None:
-        if not 0.0 < rate_hz < inf:
-            raise ValueError(f"a rate must be positive and finite, got {rate_hz}")
-        exact = Fraction(rate_hz)
-        rate = exact.limit_denominator(1000) or exact
+        rate = rate_fraction(rate_hz)
         # samples / _span_ns is the rate; plain integers, for this is asked at every step.
         self._samples, self._span_ns = rate.numerator, rate.denominator * NS_PER_S
         self._origin_ns = origin_ns

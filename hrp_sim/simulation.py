@@ -300,8 +300,8 @@ class Simulation:
                 continue
             if self._defer_images and isinstance(sensor, CameraSensor):
                 readings[name] = sensor.expose(state)
-            else:
-                readings[name] = sensor.read(state)
+            elif (reading := sensor.read(state)) is not None:
+                readings[name] = reading
         return readings
 
     def _known(self, name: str) -> SimulatedBody:
@@ -339,6 +339,7 @@ class Simulation:
             self._diagnostics,
             settings_of=self._settings_of,
             seed=self.engine.settings.seed,
+            step_ns=self.engine.settings.step_ns,
             fixed={name for name in names if self.is_fixed(name)},
         )
         on: dict[str, dict[str, bool]] = {}

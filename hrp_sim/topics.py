@@ -15,6 +15,7 @@ from .sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
+    RangeSensor3D,
     Sensor,
     instruments,
 )
@@ -80,6 +81,8 @@ def _topics(
             return (names.wrench_topic(token),), ()
         case RangeSensor():
             return (names.scan_topic(token, only_one=only_one),), ()
+        case RangeSensor3D():
+            return (names.points_topic(token),), ()
         case CameraSensor(image_type=kind):
             images = names.image_topics(token) if kind.has_color or kind.has_mono else ()
             return images, names.depth_topics(token) if kind.has_depth else ()

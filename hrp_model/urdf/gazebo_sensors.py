@@ -7,7 +7,7 @@ axes of the scan frame; what they publish is labelled with the frames of ``BodyF
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import atan, floor, inf, isfinite, pi, tan
+from math import atan, inf, pi, tan
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -17,7 +17,8 @@ from hrp_msgs import names
 from ..devices import Camera, Device, ForceSensor, ImageType, RangeSensor
 from ..frames import X_S_SCAN
 from ..instruments import InertialUnit
-from ..rigid import Pose
+from ..rigid import Array, Pose
+from ..scan_angles import pitch_angles, yaw_angles
 from .sensors import Sensors
 from .xml import element, pose_text
 
@@ -26,7 +27,6 @@ DEFAULT_RATE = 500.0
 
 _GREY = (ImageType.MONO, ImageType.MONO_DEPTH)
 _DEPTH_ONLY = (ImageType.DEPTH, ImageType.POINT_CLOUD)
-_MAX_ANGLE = 2.0 * pi
 
 
 def on_links(sensors: Sensors) -> Iterator[tuple[str, Element]]:
@@ -96,19 +96,24 @@ def wrench_frame(device: ForceSensor, sensors: Sensors) -> str:
 
 
 def gpu_lidar(device: RangeSensor, sensors: Sensors) -> Element | None:
-    """Return a laser scanner with the rays of the model; None if none would be cast."""
-    horizontal = ray_count(device.yaw_range, device.yaw_step)
-    vertical = ray_count(device.pitch_range, device.pitch_step)
+    """Return a laser scanner with the rays of the model; None if none would be cast.
+
+    Of one with layers Gazebo publishes points on the topic that follows from this one.
+    """
     nearest, farthest = device.min_distance, device.max_distance
-    if not horizontal or not vertical or not 0.0 <= nearest < farthest < inf:
+    if not 0.0 <= nearest < farthest < inf or not _is_rate(device.scan_rate):
         return None
-    if not _is_rate(device.scan_rate):
+    try:
+        yaw = yaw_angles(device.yaw_range, device.yaw_step)
+        pitch = pitch_angles(device.pitch_range, device.pitch_step)
+    except ValueError:
         return None
-    topic = names.scan_topic(sensors.name(device), only_one=len(sensors.ranges) == 1)
+    name, planar = sensors.name(device), [s for s in sensors.ranges if s.is_planar]
+    topic = names.scan_topic(name, only_one=len(planar) == 1) if device.is_planar else name
     made = _sensor("gpu_lidar", device, sensors, topic, device.scan_rate, _ahead(device))
-    scan = element("scan", _rays("horizontal", horizontal, device.yaw_step))
-    if vertical > 1:
-        scan.append(_rays("vertical", vertical, device.pitch_step))
+    scan = element("scan", _rays("horizontal", yaw))
+    if not device.is_planar:
+        scan.append(_rays("vertical", pitch))
     lidar = element(
         "lidar",
         scan,
@@ -172,21 +177,13 @@ def horizontal_field_of_view(device: Camera) -> float:
     return 2.0 * atan(device.width / shorter * tan(device.field_of_view / 2.0))
 
 
-def ray_count(angle: float, step: float) -> int:
-    """Return how many multiples of the step lie within +-angle/2; 0 if that means nothing."""
-    if not (0.0 <= angle <= _MAX_ANGLE and isfinite(step) and step > 0.0):
-        return 0
-    return 2 * floor(angle / 2.0 / step + 1e-9) + 1
-
-
-def _rays(name: str, count: int, step: float) -> Element:
-    half = (count - 1) // 2 * step
+def _rays(name: str, angles: Array) -> Element:
     return element(
         name,
-        element("samples", text=count),
+        element("samples", text=len(angles)),
         element("resolution", text=1),
-        element("min_angle", text=-half),
-        element("max_angle", text=half),
+        element("min_angle", text=float(angles[0])),
+        element("max_angle", text=float(angles[-1])),
     )
 
 

@@ -45,11 +45,10 @@ def bridges(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Bridge
             made.append(Bridge(topic, topic, *_IMU))
         elif kind == "force_torque":
             made.append(Bridge(topic, topic, *_WRENCH))
-        elif kind == "gpu_lidar":
+        elif kind == "gpu_lidar" and element.find("lidar/scan/vertical") is None:
             made.append(Bridge(topic, topic, *_SCAN))
-            if element.find("lidar/scan/vertical") is not None:
-                points = topic.removesuffix("scan") + "points"
-                made.append(Bridge(points, f"{topic}/points", *_POINTS))
+        elif kind == "gpu_lidar":
+            made.append(Bridge(names.points_topic(topic), f"{topic}/points", *_POINTS))
     for camera in sensors.cameras:
         if gazebo_sensors.camera(camera, sensors) is not None:
             made += _of_camera(camera, sensors)

@@ -126,13 +126,22 @@ class ScannerRun:
 
     def distances(self) -> Array:
         """Return what the rays meet as the world is now, in [m], shape (n,)."""
-        return self.sensor.read(self._simulation.state).ranges
+        scan = self.sensor.read(self._simulation.state)
+        assert scan is not None  # its scans take no time
+        return scan.ranges
 
     def rays(self) -> tuple[Array, Array, float, str]:
         """Return origins and directions in W, shape (n, 3), the reach in [m], and the body."""
         asked: list[tuple[Array, Array, float, str]] = []
 
-        def listen(origins: Array, directions: Array, reach: float, body: str | None) -> Array:
+        def listen(
+            origins: Array,
+            directions: Array,
+            reach: float,
+            body: str | None = None,
+            _link: int | None = None,
+            /,
+        ) -> Array:
             asked.append((origins, directions, reach, body or ""))
             return np.zeros(len(origins))
 

@@ -330,8 +330,13 @@ int crowd_check(World *world, Fault *fault);
 int functions_add(PyObject *module);
 
 /* _core_rays.c */
+enum { ALL_LINKS = -1, NO_LINK = -2 };
+typedef struct {
+    long body;
+    int link; /* of this body, or ALL_LINKS */
+} Ignored;
 int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-              double max_distance, long ignored, double *distances);
+              double max_distance, const Ignored *ignored, double *distances);
 
 /* Small vectors; matrices are rows of 3 (arrays) or of 4 (ODE's). */
 static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])

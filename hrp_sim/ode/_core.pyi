@@ -78,6 +78,7 @@ class World:
         directions: Array,
         max_distance: float,
         ignored: int,
+        ignored_link: int,
         distances: Array,
         /,
     ) -> None: ...

@@ -17,7 +17,9 @@ static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
         mesh->indices[i] = (dTriIndex)flat_ints(flat, TRIANGLES)[3 * t[k] + i];
     dGeomTriMeshDataBuildDouble(mesh->data, mesh->vertices, 3 * sizeof(dReal), vertices,
                                 mesh->indices, corners, 3 * sizeof(dTriIndex));
-    return dCreateTriMesh(0, mesh->data, 0, 0, 0);
+    dGeomID geom = dCreateTriMesh(0, mesh->data, 0, 0, 0);
+    dGeomSetData(geom, mesh); /* for rays; geoms without a mesh have no data */
+    return geom;
 }
 
 static dGeomID geom_create(Body *body, const Flat *flat, int k)

@@ -198,11 +198,11 @@ static PyObject *world_cast_rays(World *world, PyObject *args)
     PyObject *objects[3];
     Py_buffer views[3];
     double max_distance;
-    long ignored;
+    Ignored ignored;
     int held = 0;
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(args, "OOdlO", &objects[0], &objects[1], &max_distance, &ignored,
-                          &objects[2]) ||
+    if (!PyArg_ParseTuple(args, "OOdliO", &objects[0], &objects[1], &max_distance,
+                          &ignored.body, &ignored.link, &objects[2]) ||
         !world_ready(world))
         return NULL;
     if (!(max_distance > 0.0) || !isfinite(max_distance))
@@ -218,7 +218,7 @@ static PyObject *world_cast_rays(World *world, PyObject *args)
         int good;
         world->busy = 1;
         Py_BEGIN_ALLOW_THREADS
-        good = rays_cast(world, views[0].buf, views[1].buf, count, max_distance, ignored,
+        good = rays_cast(world, views[0].buf, views[1].buf, count, max_distance, &ignored,
                          views[2].buf);
         Py_END_ALLOW_THREADS
         world->busy = 0;
@@ -300,7 +300,7 @@ static PyMethodDef methods[] = {
     {"step", (PyCFunction)world_step_method, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
     {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
-     "cast_rays(origins, directions, max_distance, ignored id, distances): fill distances."},
+     "cast_rays(origins, directions, max_distance, ignored id, its link or -1, distances)."},
     {"close", (PyCFunction)world_close_method, METH_NOARGS, "Free everything."},
     {NULL, NULL, 0, NULL},
 };

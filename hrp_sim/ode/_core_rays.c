@@ -4,7 +4,7 @@
 #include <math.h>
 
 typedef struct {
-    double origin[3], inverse[3];
+    double origin[3], direction[3], inverse[3];
     int entry[3], exit[3]; /* the numbers of a box that are met first and last */
     double nearest;
 } Ray;
@@ -13,6 +13,7 @@ static void ray_aim(Ray *ray, const double origin[3], const double direction[3])
 {
     for (int i = 0; i < 3; i++) {
         ray->origin[i] = origin[i];
+        ray->direction[i] = direction[i];
         ray->inverse[i] = 1.0 / direction[i];
         int is_backward = ray->inverse[i] < 0.0; /* also for -0.0 */
         ray->entry[i] = 2 * i + is_backward;
@@ -40,23 +41,48 @@ static inline int ray_meets_box(const Ray *ray, const dReal box[6])
     return 1;
 }
 
-static void ray_meet(World *world, Ray *ray, const GeomSet *set)
+/* The distance at which a ray meets a shape. Of a mesh ODE tells it as a float, and rounds the
+ * corners, too; the plane of the triangle that it found is met with the precision of the rest. */
+static double hit_distance(const Ray *ray, dGeomID geom, const dContactGeom *hit)
+{
+    const Mesh *mesh = dGeomGetData(geom);
+    if (!mesh)
+        return hit->depth;
+    const dTriIndex *corners = mesh->indices + 3 * hit->side2;
+    const dReal *a = mesh->vertices + 3 * corners[0], *b = mesh->vertices + 3 * corners[1];
+    const dReal *c = mesh->vertices + 3 * corners[2];
+    const dReal *p = dGeomGetPosition(geom), *R = dGeomGetRotation(geom);
+    dReal away[3], origin[3], direction[3], ab[3], ac[3], normal[3];
+    for (int i = 0; i < 3; i++)
+        away[i] = ray->origin[i] - p[i];
+    unrotate4(origin, R, away);
+    unrotate4(direction, R, ray->direction);
+    for (int i = 0; i < 3; i++) {
+        ab[i] = b[i] - a[i];
+        ac[i] = c[i] - a[i];
+    }
+    cross3(normal, ab, ac);
+    double exact = (dot3(normal, a) - dot3(normal, origin)) / dot3(normal, direction);
+    return exact >= 0.0 ? exact : hit->depth; /* NaN where the ray lies in the plane */
+}
+
+static void ray_meet(World *world, Ray *ray, const GeomSet *set, int ignored_link)
 {
     if (!set->count || !ray_meets_box(ray, set->box))
         return;
     for (int i = 0; i < set->count; i++) {
+        const Geom *item = &set->items[i];
         dContactGeom hit;
-        if (!ray_meets_box(ray, set->items[i].box))
+        if (item->link == ignored_link || !ray_meets_box(ray, item->box))
             continue;
         dGeomRaySetLength(world->ray, ray->nearest);
-        if (dCollide(world->ray, set->items[i].geom, 1, &hit, sizeof hit) > 0 &&
-            hit.depth < ray->nearest)
-            ray->nearest = hit.depth;
+        if (dCollide(world->ray, item->geom, 1, &hit, sizeof hit) > 0)
+            ray->nearest = lesser(ray->nearest, hit_distance(ray, item->geom, &hit));
     }
 }
 
 static void cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-                 double max_distance, long ignored, double *distances)
+                 double max_distance, const Ignored *ignored, double *distances)
 {
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     for (int i = 0; i < world->count; i++)
@@ -67,10 +93,12 @@ static void cast(World *world, const double *origins, const double *directions, 
         ray_aim(&ray, o, d);
         dGeomRaySet(world->ray, o[0], o[1], o[2], d[0], d[1], d[2]);
         for (int i = 0; i < world->count; i++) {
-            if (world->bodies[i]->id == ignored)
+            const Body *body = world->bodies[i];
+            int link = body->id == ignored->body ? ignored->link : NO_LINK;
+            if (link == ALL_LINKS)
                 continue;
-            ray_meet(world, &ray, &world->bodies[i]->moving);
-            ray_meet(world, &ray, &world->bodies[i]->standing);
+            ray_meet(world, &ray, &body->moving, link);
+            ray_meet(world, &ray, &body->standing, link);
         }
         distances[n] = ray.nearest < max_distance ? ray.nearest : (double)INFINITY;
     }
@@ -79,7 +107,7 @@ static void cast(World *world, const double *origins, const double *directions, 
 /* Write the distance to the nearest shape along each ray, infinite where there is none.
  * Returns 0, and leaves the world broken, when ODE failed. */
 int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-              double max_distance, long ignored, double *distances)
+              double max_distance, const Ignored *ignored, double *distances)
 {
     jmp_buf here;
     volatile int whole = 0;

@@ -32,7 +32,7 @@ from .saving import Entry
 _log = logging.getLogger("hrp_sim")
 
 _FARTHEST = 1e6  # [m], of a ray
-_NO_BODY = -1
+_NO_BODY = _ALL_LINKS = -1
 _END_OF_HABITS = 128  # each is less
 # A sudden change of speed may cost the solver one message; this many mean trouble.
 MANY_COMPLAINTS = 10
@@ -227,15 +227,24 @@ class OdeEngine:
         raise self._failure(kind, number, index)
 
     def cast_rays(
-        self, origins: Array, directions: Array, max_distance: float, ignored: str | None = None
+        self,
+        origins: Array,
+        directions: Array,
+        max_distance: float,
+        ignored: str | None = None,
+        ignored_link: int | None = None,
     ) -> Array:
         """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
+
+        A ray that starts inside a shape meets its surface from within, where it leaves it.
 
         Args:
             origins: In W, in [m], shape (n, 3).
             directions: Unit vectors in W, shape (n, 3).
             max_distance: In [m]; farther is inf.
             ignored: Name of a body that rays pass through, or None.
+            ignored_link: Index of the only link of that body that they pass through; None
+                means all of them.
 
         Raises:
             ValueError: The shapes do not fit, or a direction is not a unit vector.
@@ -245,7 +254,8 @@ class OdeEngine:
         number = _NO_BODY if ignored is None else self._entries[ignored].number
         distances = np.empty(len(origins))
         reach = min(max_distance, _FARTHEST)
-        self._world.cast_rays(origins, directions, reach, number, distances)
+        link = _ALL_LINKS if ignored_link is None else ignored_link
+        self._world.cast_rays(origins, directions, reach, number, link, distances)
         return distances
 
     def close(self) -> None:

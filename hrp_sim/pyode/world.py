@@ -180,10 +180,11 @@ class World:
         directions: Array,
         max_distance: float,
         ignored: int,
+        ignored_link: int,
         distances: Array,
         /,
     ) -> None:
-        """Fill distances."""
+        """Fill distances; the ignored link -1 is all links of the ignored body."""
         if origins.shape != (len(distances), 3) or directions.shape != origins.shape:
             raise ValueError("origins and directions must have three elements for each distance")
         if not 0.0 < max_distance < np.inf:
@@ -197,8 +198,8 @@ class World:
             geoms = [
                 geom.geom
                 for body in self._bodies
-                if body.number != ignored
                 for geom in (*body.moving, *body.standing)
+                if body.number != ignored or (ignored_link >= 0 and geom.link != ignored_link)
             ]
             distances[:] = self._rays.cast(geoms, origins, directions, max_distance)
 

@@ -8,7 +8,7 @@ from .imu import ImuReading, ImuSensor
 from .joint import JointReading, JointSensor
 from .kinds import Instrument, instruments
 from .odometry import OdometryReading, OdometrySensor
-from .range import RangeSensor, ScanReading
+from .range import RangeImageReading, RangeSensor, RangeSensor3D, ScanReading
 from .settings import IDEAL, SensorSettings
 
 __all__ = [
@@ -25,7 +25,9 @@ __all__ = [
     "Observer",
     "OdometryReading",
     "OdometrySensor",
+    "RangeImageReading",
     "RangeSensor",
+    "RangeSensor3D",
     "Reading",
     "Remembering",
     "ScanReading",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +14,7 @@ from hrp_model.rigid import Array, is_rotation
 
 from ..magnitudes import FARTHEST
 from ..state import WorldState
+from .noise import Noise
 
 AnyArray = NDArray[Any]
 
@@ -34,7 +36,10 @@ class Reading(Protocol):
 
 
 class Sensor(Protocol):
-    """Turns the state of the world into a reading; the same state gives the same reading."""
+    """Turns the state of the world into a reading.
+
+    The same state, and what the sensor remembers, give the same reading.
+    """
 
     @property
     def body(self) -> str:
@@ -48,8 +53,8 @@ class Sensor(Protocol):
     def rate_hz(self) -> float:
         """Samples per second of simulation time."""
 
-    def read(self, world: WorldState) -> Reading:
-        """Measure now."""
+    def read(self, world: WorldState) -> Reading | None:
+        """Measure now; None means that nothing is there to be told yet."""
 
 
 @runtime_checkable
@@ -88,6 +93,20 @@ def check_mounting(X_LS: Pose) -> None:
     """
     if not (is_rotation(X_LS.R) and np.all(np.abs(X_LS.p) < FARTHEST)):
         raise ValueError("its pose on the link is no rigid transform, or far away")
+
+
+def check_flaws(detection_rate: float, error_deviation: float, noise: Noise | None) -> None:
+    """Check how a sensor of distances departs from an ideal one.
+
+    Raises:
+        ValueError: A number makes no sense, or there is no noise where it is needed.
+    """
+    if not 0.0 <= detection_rate <= 1.0:
+        raise ValueError(f"a detection rate of {detection_rate} is not in 0..1")
+    if not 0.0 <= error_deviation < inf:
+        raise ValueError(f"a standard deviation of {error_deviation} m is impossible")
+    if noise is None and (detection_rate < 1.0 or error_deviation > 0.0):
+        raise ValueError("what is not ideal needs noise")
 
 
 Vector = tuple[float, float, float]

@@ -26,6 +26,7 @@ from ..render import (
     Switches,
 )
 from ..state import WorldState
+from .base import check_flaws
 from .noise import Noise
 
 # What the numbers of a picture's noise are for: streams of ``Noise``.
@@ -132,10 +133,7 @@ class CameraSensor:
             raise ValueError(
                 f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
-        if not 0.0 <= self.detection_rate <= 1.0:
-            raise ValueError(f"a detection rate of {self.detection_rate} is not in 0..1")
-        if not 0.0 <= self.error_deviation < inf:
-            raise ValueError(f"a standard deviation of {self.error_deviation} m is impossible")
+        check_flaws(self.detection_rate, self.error_deviation, self.noise)
 
     def expose(self, world: WorldState) -> Exposure:
         """Note where everything is, and which lights were switched."""

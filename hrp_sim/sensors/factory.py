@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from math import inf
 from typing import TypedDict, TypeVar
@@ -24,7 +25,8 @@ from .joint import JointSensor
 from .kinds import JOINT_STATES, ODOMETRY
 from .noise import Noise
 from .odometry import OdometrySensor
-from .range import CastRays, RangeSensor
+from .range import RangeSensor, RangeSensor3D
+from .scanner import CastRays
 from .settings import IDEAL, SensorSettings
 
 # Rates of the sensors to which a model gives none, in [Hz].
@@ -55,6 +57,7 @@ def make_sensors(
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
     fixed: Collection[str] = (),
+    step_ns: int = 1_000_000,
 ) -> list[Sensor]:
     """Return a sensor for every device, switched on or not, body by body.
 
@@ -72,11 +75,13 @@ def make_sensors(
         settings_of: Asked with the names of a body and of one of its sensors.
         seed: Of all noise.
         fixed: Names of the bodies that the world holds by their roots.
+        step_ns: Of the physics, in [ns].
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        maker = _Maker(simulated, g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed)
+        of_world = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed, step_ns)
+        maker = _Maker(simulated, *of_world)
         sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
@@ -99,6 +104,7 @@ class _Maker:
     settings_of: SettingsOf
     seed: int
     fixed: Collection[str]
+    step_ns: int
 
     def sensors(self) -> list[Sensor]:
         """Return all of them, by different names."""
@@ -170,12 +176,13 @@ class _Maker:
     def range_sensors(self) -> Iterator[Sensor]:
         """Yield the laser scanners."""
         for device in self._all(devices.RangeSensor):
-            if device.pitch_range > 0.0:
-                self._note("flat-scan", device, "scans its level plane only, without pitch")
-            if device.error_deviation > 0.0 or device.detection_rate < 1.0:
-                self._note("ideal-scan", device, "measures without errors and misses nothing")
+            settings = self._settings(device.name)
+            make: Callable[..., Sensor] = RangeSensor
+            if not device.is_planar:
+                pitch_range, pitch_step = device.pitch_range, device.pitch_step
+                make = partial(RangeSensor3D, pitch_range=pitch_range, pitch_step=pitch_step)
             try:
-                yield RangeSensor(
+                yield make(
                     name=device.name,
                     body=self.simulated.name,
                     rate_hz=self._rate(device.name, _positive(device.scan_rate, "scan rate")),
@@ -186,6 +193,11 @@ class _Maker:
                     min_distance=device.min_distance,
                     max_distance=device.max_distance,
                     cast_rays=self.cast_rays,
+                    sees_own_body=settings.own_body == "seen",
+                    no_return=device.max_distance if settings.no_return == "max" else inf,
+                    spread=settings.spread_scan,
+                    step_ns=self.step_ns,
+                    **self._flaws(device),
                 )
             except ValueError as error:
                 self._warn("unusable-device", device, f"is left out: {error}")
@@ -217,7 +229,7 @@ class _Maker:
             except ValueError as error:
                 self._warn("unusable-device", device, f"is left out: {error}")
 
-    def _flaws(self, device: devices.Camera) -> _Flaws:
+    def _flaws(self, device: devices.Camera | devices.RangeSensor) -> _Flaws:
         """Return what keeps distances from being ideal; options go before what the model says."""
         settings = self._settings(device.name)
         rate, deviation = settings.detection_rate, settings.error_deviation

@@ -68,7 +68,7 @@ def test_depths_and_clouds_get_the_names_of_ros():
         "eye/depth/points": "eye/points",
     }
     space = RangeSensor(name="laser", link="A", pitch_range=0.5, pitch_step=0.1)
-    assert found(space=space) == {"scan": "scan", "points": "scan/points"}
+    assert found(space=space) == {"laser/points": "laser/points"}
 
 
 def test_what_gazebo_does_not_simulate_is_not_bridged():

@@ -154,17 +154,33 @@ def test_laser_scan():
         ranges,
         angle_min=-0.5,
         angle_increment=0.25,
+        time_increment=0.03125,
         scan_time=0.125,
         range_min=0.0625,
         range_max=30.0,
     )
     assert_header(msg.header, "laser_frame")
     assert (msg.angle_min, msg.angle_max, msg.angle_increment) == (-0.5, 0.5, 0.25)
-    assert (msg.time_increment, msg.scan_time) == (0.0, 0.125)
+    assert (msg.time_increment, msg.scan_time) == (0.03125, 0.125)
     assert (msg.range_min, msg.range_max) == (0.0625, 30.0)
     assert isinstance(msg.ranges, array)
     np.testing.assert_array_equal(msg.ranges, ranges)
     assert len(msg.intensities) == 0
+
+
+def test_the_next_scan_is_written_into_the_same_memory_unless_it_has_more_rays():
+    settings = {"angle_min": -0.5, "angle_increment": 0.25, "time_increment": 0.0}
+    settings |= {"scan_time": 0.125, "range_min": 0.1, "range_max": 30.0}
+    msg = laser_scan(1, "laser_frame", np.array([0.5, np.inf]), **settings)
+    memory = msg.ranges
+    again = laser_scan(TIME_NS, "other", np.array([-np.inf, 2.25]), **settings, into=msg)
+    assert again is msg
+    assert again.ranges is memory
+    assert again.ranges.tolist() == [-np.inf, 2.25]
+    assert again == laser_scan(TIME_NS, "other", np.array([-np.inf, 2.25]), **settings)
+    longer = laser_scan(TIME_NS, "other", np.array([1.0, 2.0, 3.0]), **settings, into=msg)
+    assert longer.ranges.tolist() == [1.0, 2.0, 3.0]
+    assert longer.angle_max == 0.0
 
 
 def test_clock():

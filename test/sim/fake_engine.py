@@ -17,8 +17,8 @@ class FakeEngine:
         settings: The time step counts.
         script: Called after each step with (simulated body, time in [s]); writes into the
             body's motion. By default bodies stay where they were placed.
-        rays: Called with (origins, directions, max_distance, ignored); returns distances.
-            By default rays meet a floor at z = 0.
+        rays: Called with the arguments of ``cast_rays``; returns distances. By default rays
+            meet a floor at z = 0.
 
     Attributes:
         fail_at: Time in [ns] at which the next step raises PhysicsError; None never.
@@ -100,14 +100,14 @@ class FakeEngine:
                 simulated.motion.track_position += run
                 self._script(simulated, self._time_ns / 1e9)
 
-    def cast_rays(self, origins, directions, max_distance, ignored=None):
-        return self._rays(origins, directions, max_distance, ignored)
+    def cast_rays(self, *rays):
+        return self._rays(*rays)
 
     def close(self):
         self.closed = True
 
 
-def rays_to_floor(origins, directions, max_distance, ignored):
+def rays_to_floor(origins, directions, max_distance, *_ignored):
     """Return the distances to the plane z = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = -np.asarray(origins)[:, 2] / np.asarray(directions)[:, 2]

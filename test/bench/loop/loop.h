@@ -21,6 +21,8 @@ enum { NEVER, ALWAYS, UNLESS_OVERLAPPING };
 typedef struct {
     int body, link, standing, order, material;
     dBodyID group;
+    const double *points; /* of a mesh, else NULL */
+    const dTriIndex *corners;
 } Tag;
 
 typedef struct {

@@ -67,8 +67,31 @@ void motion_read(double step)
 
 typedef struct {
     dGeomID ray;
+    const double *origin, *direction;
     double nearest;
 } Beam;
+
+/* ODE tells distances to meshes as floats; the plane of the triangle is met exactly. */
+static double hit_distance(const Beam *beam, dGeomID geom, const dContactGeom *hit)
+{
+    const Tag *tag = dGeomGetData(geom);
+    if (!tag->points)
+        return hit->depth;
+    const dTriIndex *corner = tag->corners + 3 * hit->side2;
+    const double *a = tag->points + 3 * corner[0], *b = tag->points + 3 * corner[1];
+    const double *c = tag->points + 3 * corner[2];
+    const dReal *p = dGeomGetPosition(geom), *R = dGeomGetRotation(geom);
+    double away[3], origin[3], direction[3], ab[3], ac[3], normal[3];
+    dSubtractVectors3(away, beam->origin, p);
+    dMultiply1_331(origin, R, away);
+    dMultiply1_331(direction, R, beam->direction);
+    dSubtractVectors3(ab, b, a);
+    dSubtractVectors3(ac, c, a);
+    dCalcVectorCross3(normal, ab, ac);
+    double exact = (dCalcVectorDot3(normal, a) - dCalcVectorDot3(normal, origin)) /
+                   dCalcVectorDot3(normal, direction);
+    return exact >= 0.0 ? exact : hit->depth;
+}
 
 static void ray_near(void *data, dGeomID a, dGeomID b)
 {
@@ -82,8 +105,11 @@ static void ray_near(void *data, dGeomID a, dGeomID b)
     if (((const Tag *)dGeomGetData(other))->body == scene.ray_body)
         return;
     /* The ray may not be shortened here: the space still holds its box. */
-    if (dCollide(beam->ray, other, 1, &hit, sizeof hit) && hit.depth < beam->nearest)
-        beam->nearest = hit.depth;
+    if (!dCollide(beam->ray, other, 1, &hit, sizeof hit))
+        return;
+    double distance = hit_distance(beam, other, &hit);
+    if (distance < beam->nearest)
+        beam->nearest = distance;
 }
 
 void rays_cast(void)
@@ -95,7 +121,7 @@ void rays_cast(void)
     }
     for (int n = 0; n < scene.rays; n++) {
         const double *o = scene.ray_origin + 3 * n, *d = scene.ray_direction + 3 * n;
-        Beam beam = {ray, scene.ray_reach};
+        Beam beam = {ray, o, d, scene.ray_reach};
         dGeomRaySet(ray, o[0], o[1], o[2], d[0], d[1], d[2]);
         dSpaceCollide2(ray, (dGeomID)scene.all, &beam, ray_near);
         dSpaceCollide2(ray, (dGeomID)scene.untouched, &beam, ray_near);

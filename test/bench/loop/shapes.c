@@ -1,7 +1,7 @@
 /* Collision shapes of a body, as they are made. */
 #include "loop.h"
 
-static dTriMeshDataID mesh_read(void)
+static dTriMeshDataID mesh_read(Tag *tag)
 {
     int vertices = integer(), corners = 3 * integer();
     double *points = array(3 * vertices, sizeof(double));
@@ -12,6 +12,8 @@ static dTriMeshDataID mesh_read(void)
         singles[i] = (float)points[i];
     for (int i = 0; i < corners; i++)
         indices[i] = (dTriIndex)integer();
+    tag->points = points;
+    tag->corners = indices;
     dTriMeshDataID data = dGeomTriMeshDataCreate();
     int stride = 3 * sizeof(dTriIndex);
     if (scene.original)
@@ -23,7 +25,7 @@ static dTriMeshDataID mesh_read(void)
     return data;
 }
 
-static dGeomID shape_read(dSpaceID space, int kind, const double size[3])
+static dGeomID shape_read(dSpaceID space, int kind, const double size[3], Tag *tag)
 {
     switch (kind) {
     case BOX:
@@ -35,7 +37,7 @@ static dGeomID shape_read(dSpaceID space, int kind, const double size[3])
     case CAPSULE:
         return dCreateCapsule(space, size[0], size[1]);
     default:
-        return dCreateTriMesh(space, mesh_read(), 0, 0, 0);
+        return dCreateTriMesh(space, mesh_read(tag), 0, 0, 0);
     }
 }
 
@@ -61,9 +63,9 @@ void geom_create(int of_body, int order[2])
     dSpaceID space = standing && !scene.original ? scene.standing : body->space;
     if (material < 0)
         space = scene.untouched;
-    dGeomID geom = shape_read(space, kind, size);
     Tag *tag = array(1, sizeof *tag);
-    *tag = (Tag){of_body, link, standing, order[standing]++, material, NULL};
+    *tag = (Tag){of_body, link, standing, order[standing]++, material, NULL, NULL, NULL};
+    dGeomID geom = shape_read(space, kind, size, tag);
     dGeomSetData(geom, tag);
     if (group < 0) {
         dGeomSetPosition(geom, p[0], p[1], p[2]);

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from sim.ode.scenes import X, Z, at, fixed, floor, lone, moving, placed, world
+from sim.ode.scenes import X, Z, at, child, fixed, floor, lone, moving, placed, root, world
+from sim.ray_oracle import distances
 
+from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.tessellate import mesh_of
@@ -50,6 +52,83 @@ def test_the_nearest_counts_and_a_body_can_be_ignored():
     assert engine.cast_rays(origin, down, 10.0, "floor")[0] == pytest.approx(2.9)
     assert engine.cast_rays(origin, down, 2.8)[0] == np.inf
     assert engine.cast_rays(origin, down, np.inf)[0] == pytest.approx(2.9)
+
+
+SOLIDS = {
+    "box": Box(np.array([0.4, 0.6, 0.8])),
+    "sphere": Sphere(0.4),
+    "cylinder": Cylinder(0.25, 0.6),
+    "capsule": Capsule(0.25, 0.6),
+    "mesh of a box": mesh_of(Box(np.array([0.4, 0.6, 0.8]))),
+    "mesh of a sphere": mesh_of(Sphere(0.4)),
+    "mesh of a cylinder": mesh_of(Cylinder(0.25, 0.6)),
+}
+
+
+def random_rays(rng, count, center, nearest, farthest):
+    """Return rays that start at these distances from a point and pass more or less by it."""
+    away = rng.normal(size=(count, 3))
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    origins = center + away * rng.uniform(nearest, farthest, (count, 1))
+    directions = center + rng.normal(size=(count, 3)) * 0.3 - origins
+    return origins, directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("far", [1.0, 100.0])
+@pytest.mark.parametrize("place", [fixed, moving])
+@pytest.mark.parametrize("name", SOLIDS)
+def test_rays_from_anywhere_meet_solids_where_geometry_says(name, place, far):
+    rng = np.random.default_rng(8)
+    geometry = SOLIDS[name]
+    X_WL = at(0.3 * far, -0.2 * far, 0.4 * far, axis_angle_matrix(Z, 1.1) @ SIDE)
+    engine, _ = world(place(lone(placed(geometry)), X_WL), gravity=(0, 0, 0))
+    origins, directions = random_rays(rng, 400, X_WL.p, 1.0, 3.0)
+    expected = distances([(geometry, X_WL)], origins, directions)
+    seen = engine.cast_rays(origins, directions, 100.0)
+    np.testing.assert_allclose(seen, expected, rtol=1e-9)
+    assert 100 < np.isfinite(seen).sum() < 400
+
+
+@pytest.mark.parametrize("name", SOLIDS)
+def test_rays_from_within_tell_where_they_leave(name):
+    rng = np.random.default_rng(9)
+    geometry, X_WL = SOLIDS[name], at(0.3, -0.2, 0.4, SIDE)
+    engine, _ = world(moving(lone(placed(geometry)), X_WL), gravity=(0, 0, 0))
+    origins, directions = random_rays(rng, 200, X_WL.p, 0.0, 0.15)
+    expected = distances([(geometry, X_WL)], origins, directions)
+    seen = engine.cast_rays(origins, directions, 10.0)
+    np.testing.assert_allclose(seen, expected, rtol=1e-9)
+    assert np.isfinite(seen).all()
+
+
+def test_a_ray_in_the_plane_of_triangles_reads_no_nonsense():
+    flat = placed(mesh_of(Box(np.array([1.0, 1.0, 1.0]))))
+    engine, _ = world(fixed(lone(flat)))
+    origins = np.array([[-2.0, 0.1, 0.5], [-2.0, 0.5, 0.5], [-2.0, -0.5, 0.1]])
+    seen = engine.cast_rays(origins, np.tile(X, (3, 1)), 10.0)
+    assert np.all(np.isclose(seen, 1.5) | np.isclose(seen, 2.5) | np.isinf(seen))
+
+
+def balls_in_a_row(joint):
+    """Three links at x = 0, 1 and 2, each with a ball; the last two are joined as told."""
+    ball = placed(Sphere(0.1))
+    links = (
+        root(free=True, collision=(ball,)),
+        child("ARM", "BASE", JointType.REVOLUTE, X_PL=at(1.0), collision=(ball,)),
+        child("HAND", "ARM", joint, X_PL=at(1.0), collision=(ball,)),
+    )
+    return Body(name="row", links=links)
+
+
+@pytest.mark.parametrize("joint", [JointType.REVOLUTE, JointType.FIXED])
+@pytest.mark.parametrize("place", [fixed, moving])
+def test_one_link_of_a_body_can_be_ignored_alone(joint, place):
+    engine, *_ = world(place(balls_in_a_row(joint)), moving(lone(placed(Sphere(0.1))), at(3.0)))
+    origin, ahead = np.array([[-1.0, 0.0, 0.0]]), X[None]
+    seen = [engine.cast_rays(origin, ahead, 10.0, "row", link).item() for link in (None, 0, 1, 2)]
+    assert seen == pytest.approx([3.9, 1.9, 0.9, 0.9])
+    back = engine.cast_rays(np.array([[2.5, 0.0, 0.0]]), -ahead, 10.0, "row", 2)
+    assert back.item() == pytest.approx(1.4)
 
 
 def test_many_rays_against_a_sphere_at_random():

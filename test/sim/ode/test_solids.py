@@ -166,8 +166,7 @@ def test_rays_meet_a_grid_on_its_triangles():
             for p, q in ((a, b), (b, c), (c, a))
         ]
         inside = np.min(sides, axis=0) >= -1e-12
-        # ODE keeps the triangles of its trees in single precision.
-        assert distance == pytest.approx(t[inside].min(), abs=1e-6)
+        assert distance == pytest.approx(t[inside].min(), abs=1e-12)
 
 
 @pytest.mark.parametrize("height", [np.nan, np.inf, 1e9])

@@ -265,10 +265,14 @@ def test_rays():
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     directions[:3] = X, -Z, Y
     origins = rng.uniform(-0.5, 0.5, size=(400, 3)) + Z
-    engines = both(floor(), *pile())
+    engines = both(floor(), *pile(), moving(limb(), at(0.3, 0.3, 1.2)))
     for engine in engines:
         engine.step(200)
-    for ignored in (None, "thing2"):
-        one, other = (e.cast_rays(origins, directions, 4.0, ignored) for e in engines)
+    answers = []
+    for ignored in ((), ("thing2",), ("limb",), ("limb", 0), ("limb", 1), ("limb", 9)):
+        one, other = (e.cast_rays(origins, directions, 4.0, *ignored) for e in engines)
         np.testing.assert_array_equal(one, other)
         assert 50 < np.isfinite(one).sum() < 400
+        answers.append(one.tobytes())
+    assert len(set(answers)) == 5
+    assert answers[-1] == answers[0]

@@ -17,6 +17,7 @@ from hrp_sim.sensors import (
     JointSensor,
     OdometrySensor,
     RangeSensor,
+    RangeSensor3D,
     SensorSettings,
     make_sensors,
 )
@@ -36,14 +37,15 @@ class DarkRenderer(Renderer):
         self.prepared += 1
 
 
-def no_rays(origins, directions, max_distance, ignored):
+def no_rays(origins, directions, max_distance, *ignored):
     return np.full(len(origins), np.inf)
 
 
-def sensors_of(diagnostics, *found, root=JointType.FREE, renderer=None):
+def sensors_of(diagnostics, *found, root=JointType.FREE, renderer=None, options=None):
     world = world_of(simulated(arm_body(*found, root=root)))
-    renderer = renderer or DarkRenderer()
-    return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics)
+    renderer, settings = renderer or DarkRenderer(), SensorSettings(**options or {})
+    to_all = {"settings_of": lambda _body, _sensor: settings}
+    return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics, **to_all)
 
 
 def devices_only(sensors):
@@ -190,17 +192,7 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
 )
 def test_options_of_a_camera_go_before_its_device(diagnostics, options, rate, deviation):
     device = camera(image_type=ImageType.DEPTH, detection_rate=0.75, error_deviation=0.01)
-    world = world_of(simulated(arm_body(device)))
-    settings = {("r1", "eye"): SensorSettings(**options)}
-    found = make_sensors(
-        world,
-        GRAVITY,
-        no_rays,
-        DarkRenderer(),
-        diagnostics,
-        settings_of=lambda body, sensor: settings.get((body, sensor), SensorSettings()),
-    )
-    (sensor,) = devices_only(found)
+    (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
     assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
 
 
@@ -261,20 +253,49 @@ def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
 
 
 @pytest.mark.parametrize(
-    ("fields", "code", "kept"),
+    "fields",
     [
-        ({"pitch_range": 0.5}, "flat-scan", True),
-        ({"error_deviation": 0.01}, "ideal-scan", True),
-        ({"detection_rate": 0.9}, "ideal-scan", True),
-        ({"yaw_step": 0.0}, "unusable-device", False),
-        ({"scan_rate": -1.0}, "unusable-device", False),
+        {"yaw_step": 0.0},
+        {"scan_rate": -1.0},
+        {"pitch_range": 0.5, "pitch_step": 0.0},
+        {"pitch_range": -0.5},
+        {"error_deviation": -0.01},
+        {"detection_rate": 1.1},
     ],
     ids=str,
 )
-def test_what_a_range_sensor_cannot_deliver_is_said(diagnostics, fields, code, kept):
-    found = devices_only(sensors_of(diagnostics, scanner(**fields)))
-    assert "'laser' of body 'r1'" in diagnostics.take(code).message
-    assert len(found) == kept
+def test_a_range_sensor_that_cannot_be_is_a_warning(diagnostics, fields):
+    assert not devices_only(sensors_of(diagnostics, scanner(**fields)))
+    assert "'laser' of body 'r1'" in diagnostics.take("unusable-device").message
+
+
+def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
+    (sensor,) = devices_only(sensors_of(diagnostics, scanner(pitch_range=0.5, pitch_step=0.1)))
+    assert isinstance(sensor, RangeSensor3D)
+    assert (sensor.pitch_range, sensor.pitch_step) == (0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "rate", "deviation"),
+    [
+        ({}, 0.75, 0.01),
+        ({"detection_rate": 1.0}, 1.0, 0.01),
+        ({"error_deviation": 0.0}, 0.75, 0.0),
+        ({"detection_rate": 0.0, "error_deviation": 0.5}, 0.0, 0.5),
+    ],
+)
+def test_options_of_a_range_sensor_go_before_its_device(diagnostics, options, rate, deviation):
+    device = scanner(detection_rate=0.75, error_deviation=0.01)
+    (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
+    assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
+
+
+def test_how_a_range_sensor_scans_is_an_option(diagnostics):
+    (usual,) = devices_only(sensors_of(diagnostics, scanner(max_distance=7.0)))
+    assert (usual.sees_own_body, usual.no_return, usual.spread) == (False, np.inf, False)
+    options = {"own_body": "seen", "no_return": "max", "spread_scan": True}
+    (other,) = devices_only(sensors_of(diagnostics, scanner(max_distance=7.0), options=options))
+    assert (other.sees_own_body, other.no_return, other.spread) == (True, 7.0, True)
 
 
 @pytest.mark.parametrize("image_type", [ImageType.COLOR, ImageType.MONO])

@@ -7,6 +7,8 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.sensors import RangeSensor
+from hrp_sim.sensors.noise import Noise
+from hrp_sim.state import WorldState
 
 # Inner corners of the room in W: no two walls are equally far from the origin.
 ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])
@@ -14,11 +16,11 @@ ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])
 R_SC = rpy_matrix(-np.pi / 2, np.pi / 2, 0.0)
 
 
-def room_rays(origins, directions, max_distance, ignored):
+def room_rays(origins, directions, max_distance, ignored, ignored_link=None):
     """Distances to the walls from inside; what an engine with a room would answer."""
     np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0)
     assert origins.shape == directions.shape
-    assert ignored == "r1"
+    assert (ignored, ignored_link) in (("r1", None), ("r1", ARM))
     with np.errstate(divide="ignore", invalid="ignore"):
         walls = np.where(directions > 0, ROOM[1] - origins, ROOM[0] - origins) / directions
     distance = np.nanmin(np.where(directions == 0.0, np.inf, walls), axis=1)
@@ -27,6 +29,8 @@ def room_rays(origins, directions, max_distance, ignored):
 
 def scanner(X_LS=None, **changes):
     settings = {
+        "rate_hz": 8.0,
+        "X_LS": X_LS or Pose(),
         "yaw_range": np.pi,
         "yaw_step": np.pi / 180,
         "min_distance": 0.1,
@@ -36,9 +40,7 @@ def scanner(X_LS=None, **changes):
     return RangeSensor(
         name="laser",
         body="r1",
-        rate_hz=8.0,
         link=ARM,
-        X_LS=X_LS or Pose(),
         **(settings | changes),
     )
 
@@ -90,6 +92,7 @@ def test_from_any_mounting_every_point_of_the_scan_lies_on_a_wall():
         (3.14159, 0.1, 15),
         (2 * np.pi / 3, np.pi / 180, 60),
         (np.radians(270), np.radians(0.25), 540),
+        (np.radians(359), np.radians(1.0), 179),
         (0.3, 0.1, 1),
         (0.2, 0.1, 1),
         (0.19, 0.1, 0),
@@ -110,14 +113,86 @@ def test_too_near_is_minus_infinity_and_too_far_infinity():
     assert at(reading, -90) == -np.inf
 
 
+def test_what_nothing_came_back_from_may_be_the_most_that_is_measured():
+    limits = {"min_distance": 2.0, "max_distance": 3.5, "no_return": 3.5}
+    reading = scanner(LEVEL, **limits).read(arm_world())
+    assert at(reading, 0) == 3.5
+    assert at(reading, 90) == pytest.approx(3.0)
+    assert at(reading, -90) == -np.inf
+
+
 def test_a_ray_that_the_physics_lost_is_nan():
     reading = scanner(cast_rays=lambda o, d, m, i: np.full(len(o), np.nan)).read(arm_world())
     assert np.isnan(reading.ranges).all()
 
 
+@pytest.mark.parametrize(("seen", "ignored"), [(False, ("r1",)), (True, ("r1", ARM))])
+def test_rays_pass_through_the_own_body_or_only_the_link_that_carries_the_sensor(seen, ignored):
+    asked = []
+
+    def listen(origins, _directions, _reach, *rest):
+        asked.append(rest)
+        return np.ones(len(origins))
+
+    scanner(cast_rays=listen, sees_own_body=seen).read(arm_world())
+    assert asked == [ignored]
+
+
+def noisy(**flaws):
+    return scanner(LEVEL, noise=Noise(3, "r1", "laser"), yaw_range=2 * np.pi, **flaws)
+
+
+def scans(sensor, count):
+    bodies = arm_world().bodies
+    return np.array([sensor.read(WorldState(k * 1_000_000, bodies)).ranges for k in range(count)])
+
+
+def test_errors_have_the_deviation_they_are_said_to_have_and_no_bias():
+    errors = scans(noisy(error_deviation=0.05), 100) - scans(scanner(LEVEL, yaw_range=2 * np.pi), 1)
+    count = errors.size  # 36000
+    assert abs(errors.mean()) < 4 * 0.05 / np.sqrt(count)
+    assert errors.std() == pytest.approx(0.05, rel=4 / np.sqrt(2 * count))
+    # Neither neighbours nor scans that follow each other have anything in common.
+    for a, b in ((errors[:, 1:], errors[:, :-1]), (errors[1:], errors[:-1])):
+        assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 4 / np.sqrt(count)
+
+
+def test_errors_come_before_the_limits():
+    nearest, farthest = 1.0, 3.0  # walls to the right and to the left
+    sensor = noisy(error_deviation=0.01, min_distance=nearest, max_distance=farthest)
+    measured = scans(sensor, 400)
+    a = np.degrees(-np.pi + np.arange(360) * np.pi / 180)
+    right, left = (measured[:, np.argmin(np.abs(a - angle))] for angle in (-90, 90))
+    # Half of the scans take the wall for nearer than it is, and half for farther.
+    assert 140 < np.isneginf(right).sum() < 260
+    assert 140 < np.isposinf(left).sum() < 260
+    finite = measured[np.isfinite(measured)]
+    assert nearest <= finite.min()
+    assert finite.max() <= farthest
+    assert not np.isnan(measured).any()
+
+
+def test_as_many_rays_are_missed_as_the_detection_rate_says():
+    measured = scans(noisy(detection_rate=0.8), 100)
+    missed, count = np.isposinf(measured), measured.size
+    deviation = np.sqrt(0.8 * 0.2 / count)
+    assert missed.mean() == pytest.approx(0.2, abs=4 * deviation)
+    exact = np.broadcast_to(scans(noisy(), 1), measured.shape)
+    np.testing.assert_array_equal(measured[~missed], exact[~missed])
+    assert len(np.unique(missed, axis=0)) == 100  # other ones each time
+    assert np.isposinf(scans(noisy(detection_rate=0.0), 1)).all()
+    assert (scans(noisy(detection_rate=0.0, no_return=30.0), 1) == 30.0).all()
+
+
+def test_what_is_measured_at_a_time_depends_on_that_time_alone():
+    flaws = {"error_deviation": 0.05, "detection_rate": 0.8}
+    alone = noisy(**flaws).read(WorldState(7_000_000, arm_world().bodies)).ranges
+    np.testing.assert_array_equal(alone, scans(noisy(**flaws), 8)[7])
+
+
 def test_the_reading_says_when_where_and_how():
     reading = scanner(min_distance=0.2).read(arm_world())
-    assert (reading.time_ns, reading.body) == (TIME_NS, "r1")
+    assert (reading.time_ns, reading.body, reading.time_increment) == (TIME_NS, "r1", 0.0)
     assert (reading.range_min, reading.range_max, reading.scan_time) == (0.2, 30.0, 0.125)
 
 
@@ -133,9 +208,17 @@ def test_the_reading_says_when_where_and_how():
         {"min_distance": -1.0},
         {"min_distance": 40.0},
         {"max_distance": np.inf},
+        {"detection_rate": 1.1},
+        {"detection_rate": np.nan},
+        {"error_deviation": -0.1},
+        {"error_deviation": np.inf},
+        {"error_deviation": 0.1},
+        {"X_LS": Pose(R=2.0 * np.eye(3))},
+        {"spread": True, "rate_hz": 0.0},
     ],
     ids=str,
 )
 def test_impossible_scans_are_refused_in_words(settings):
-    with pytest.raises(ValueError, match=r"impossible|too fine|cannot be measured"):
+    words = r"impossible|too fine|cannot be measured|not in 0..1|needs noise|rigid|positive"
+    with pytest.raises(ValueError, match=words):
         scanner(**settings)

@@ -1,0 +1,209 @@
+"""Casting the rays of a range sensor, at once or one after the other, and what it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from hrp_model import Pose
+from hrp_model.rigid import Array
+from hrp_model.scan_angles import MAX_RAYS, yaw_angles
+
+from ..state import WorldState
+from .base import AnyArray, check_flaws, check_mounting
+from .noise import Noise
+from .sweep import Sweep
+
+# What the numbers of a scan's noise are for: streams of ``Noise``.
+_ERRORS, _DETECTIONS = 0, 1
+# Rays reach so many standard deviations farther than the sensor: errors may bring things nearer.
+_REACH = 6.0
+
+
+class CastRays(Protocol):
+    """``Engine.cast_rays``."""
+
+    def __call__(
+        self,
+        origins: Array,
+        directions: Array,
+        max_distance: float,
+        ignored: str | None = None,
+        ignored_link: int | None = None,
+        /,
+    ) -> Array:
+        """Return distances, shape (n,)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scanner:
+    """A range sensor whose frame S is fixed to a link L.
+
+    S looks along -Z with +Y up, and scans about +Y. The scan frame C has x forward, y left
+    and z up: R_SC = rpy(-pi/2, pi/2, 0). Rays stop at collision shapes, but not at those of L,
+    inside of which they may begin.
+
+    Attributes:
+        name: Name in the model.
+        body: Name of the body that carries it.
+        rate_hz: Scans per second.
+        link: Index of L in the body's links.
+        X_LS: Pose of S in L.
+        yaw_range: Total angle of the scan, in [rad].
+        yaw_step: Between neighbouring rays, in [rad].
+        min_distance, max_distance: In [m].
+        cast_rays: Asks the physics.
+        sees_own_body: Whether links of ``body`` other than L stop rays, too.
+        no_return: What is told of rays from which nothing comes back: infinity or the greatest
+            distance, in [m].
+        detection_rate: Share of the rays that come back when they meet something, 0..1.
+        error_deviation: Standard deviation of distances, in [m].
+        noise: Its random numbers; needed when it is not ideal.
+        spread: Whether a scan takes its whole period, one column of rays after the other. Then
+            ``observe`` must be called after every step.
+        step_ns: Of the physics, in [ns]; only matters to a scan that is spread.
+
+    Raises:
+        ValueError: There can be no such sensor.
+    """
+
+    name: str
+    body: str
+    rate_hz: float
+    link: int
+    X_LS: Pose
+    yaw_range: float
+    yaw_step: float
+    min_distance: float
+    max_distance: float
+    cast_rays: CastRays
+    sees_own_body: bool = False
+    no_return: float = inf
+    detection_rate: float = 1.0
+    error_deviation: float = 0.0
+    noise: Noise | None = None
+    spread: bool = False
+    step_ns: int = 1_000_000
+    _angle_min: float = field(init=False, repr=False)
+    _directions_C: Array = field(init=False, repr=False)
+    _directions_L: Array = field(init=False, repr=False)
+    _ignored: tuple[str] | tuple[str, int] = field(init=False, repr=False)
+    _sweep: Sweep | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.min_distance < self.max_distance < inf:
+            raise ValueError(
+                f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
+            )
+        check_flaws(self.detection_rate, self.error_deviation, self.noise)
+        check_mounting(self.X_LS)
+        yaw = yaw_angles(self.yaw_range, self.yaw_step)
+        directions_C = _directions(self._pitch(), yaw)
+        rows, columns = directions_C.shape[:2]
+        directions_S = directions_C[..., [1, 2, 0]] * (-1.0, 1.0, -1.0)
+        ignored = (self.body, self.link) if self.sees_own_body else (self.body,)
+        sweep = Sweep(rows, columns, self.rate_hz, self.step_ns) if self.spread else None
+        object.__setattr__(self, "_angle_min", float(yaw[0]))
+        object.__setattr__(self, "_directions_C", directions_C)
+        object.__setattr__(self, "_directions_L", directions_S @ self.X_LS.R.T)
+        object.__setattr__(self, "_ignored", ignored)
+        object.__setattr__(self, "_sweep", sweep)
+
+    @property
+    def time_increment(self) -> float:
+        """Time between neighbouring columns of rays, in [s]."""
+        return 1.0 / self.rate_hz / self._directions_C.shape[1] if self.spread else 0.0
+
+    @property
+    def observes(self) -> bool:
+        """Whether its scans are spread."""
+        return self.spread
+
+    @property
+    def memory(self) -> Mapping[str, AnyArray]:
+        """What has been cast of a scan that is spread."""
+        return {} if self._sweep is None else self._sweep.memory
+
+    def forget(self) -> None:
+        """Give up the scan that is being taken."""
+        if self._sweep is not None:
+            self._sweep.stop()
+
+    def observe(self, world: WorldState) -> None:
+        """Cast the rays that are due in a scan that is spread."""
+        if self._sweep is not None:
+            self._advance(self._sweep, world, self._sweep.due(world.time_ns))
+
+    def _scan(self, world: WorldState) -> tuple[int, Array] | None:
+        """Return when a scan began, in [ns], and its ranges, shape (layers, columns).
+
+        One that is spread ends now, and the next begins. None means that this one is not over
+        yet, or that some of it was missed.
+        """
+        if self._sweep is None:
+            ranges = self._measured(self._cast(world, slice(None)), world.time_ns)
+            return world.time_ns, ranges
+        return self._next_scan(self._sweep, world)
+
+    def _next_scan(self, sweep: Sweep, world: WorldState) -> tuple[int, Array] | None:
+        now = world.time_ns
+        self._advance(sweep, world, sweep.due(now))
+        done = None
+        if sweep.is_running:
+            if not sweep.is_over(now):
+                return None
+            self._advance(sweep, world, sweep.rest)
+            done = sweep.start_ns, self._measured(sweep.distances.copy(), sweep.start_ns)
+        sweep.start(now)
+        self._advance(sweep, world, sweep.due(now))
+        return done
+
+    def _advance(self, sweep: Sweep, world: WorldState, columns: slice) -> None:
+        if columns.stop > columns.start:
+            sweep.add(columns, self._cast(world, columns))
+
+    def _pitch(self) -> Array:
+        """Return the elevations of the layers, the lowest first, in [rad], shape (layers,)."""
+        return np.zeros(1)
+
+    def _cast(self, world: WorldState, columns: slice) -> Array:
+        """Return the true distances along some columns of rays, shape (layers, columns)."""
+        motion, i = world.bodies[self.body].motion, self.link
+        directions_L = self._directions_L[:, columns]
+        directions = directions_L.reshape(-1, 3) @ motion.R[i].T
+        origin = motion.p[i] + motion.R[i] @ self.X_LS.p
+        origins = np.repeat(origin[np.newaxis], len(directions), axis=0)
+        reach = self.max_distance + _REACH * self.error_deviation
+        distances = self.cast_rays(origins, directions, reach, *self._ignored)
+        return np.array(distances).reshape(directions_L.shape[:2])
+
+    def _measured(self, distances: Array, time_ns: int) -> Array:
+        """Return what the sensor makes of true distances, in the same array."""
+        ranges = distances
+        if self.noise is not None and self.error_deviation > 0.0:
+            errors = self.noise.normals(time_ns, ranges.size, _ERRORS)
+            ranges += self.error_deviation * errors.reshape(ranges.shape)
+        ranges[ranges > self.max_distance] = self.no_return
+        ranges[ranges < self.min_distance] = -inf
+        if self.noise is not None and self.detection_rate < 1.0:
+            numbers = self.noise.uniforms(time_ns, ranges.size, _DETECTIONS)
+            ranges[numbers.reshape(ranges.shape) >= self.detection_rate] = self.no_return
+        return ranges
+
+
+def _directions(pitch: Array, yaw: Array) -> Array:
+    """Return unit vectors in C for all pairs of angles, shape (layers, columns, 3).
+
+    As in Choreonoid a ray is first turned up by the pitch, then about the vertical by the yaw:
+    they are elevation and azimuth.
+    """
+    if len(pitch) * len(yaw) > MAX_RAYS:
+        count = len(pitch) * len(yaw)
+        raise ValueError(f"a scan of {count} rays is too fine; {MAX_RAYS} are the most")
+    level, up = np.cos(pitch)[:, np.newaxis], np.sin(pitch)[:, np.newaxis]
+    forward, left = level * np.cos(yaw), level * np.sin(yaw)
+    return np.stack([forward, left, np.broadcast_to(up, forward.shape)], axis=2)
