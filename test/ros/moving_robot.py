@@ -25,6 +25,7 @@ from hrp_model.rigid import axis_angle_matrix
 from hrp_msgs.topic import Topic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
 from hrp_sim.node import SimNode
+from hrp_sim.sensors import IDEAL
 
 STEP = 1e-4  # [s]
 STEP_NS = 100_000
@@ -75,7 +76,7 @@ class MovingRobot:
         state, i = self.at(time), self.body.link_index(device.link)
         return Pose(state.R[i], state.p[i]) @ device.X_LS
 
-    def simulation(self, marker):
+    def simulation(self, marker, settings=IDEAL):
         """Return a simulation of it, with a glowing ball at a point in W."""
         ball = Shape(Sphere(MARKER_RADIUS), np.eye(4), glowing((255, 0, 0)))
         placements = (
@@ -85,6 +86,7 @@ class MovingRobot:
         options = dict.fromkeys(("joint_states", "odometry", "gyro", "wrist"), _ALWAYS)
         config = WorldConfig(
             physics=PhysicsSettings(time_step=STEP),
+            sensors=settings,
             bodies=tuple(BodyEntry(placement=p, sensors=options) for p in placements),
         )
         engine = FakeEngine(config.physics, self._move, self._cast_rays)
@@ -160,7 +162,7 @@ class Recorder:
 
 
 @contextmanager
-def published(simulation, monkeypatch, frame_prefix=""):
+def published(simulation, monkeypatch, frame_prefix="", **node_options):
     """Yield a Recorder, the simulation's node, and a function that steps and publishes."""
     recorder = Recorder()
     monkeypatch.setattr(Topic, "publish", lambda topic, message: recorder.publish(topic, message))
@@ -170,7 +172,7 @@ def published(simulation, monkeypatch, frame_prefix=""):
     rclpy.init(context=context, domain_id=78)
     prefix = [Parameter("frame_prefix", value=frame_prefix)]
     every = Parameter("publish_frequency", value=0.0)
-    node = SimNode(context=context, parameter_overrides=prefix)
+    node = SimNode(context=context, parameter_overrides=prefix, **node_options)
     model = ModelNode(context=context, parameter_overrides=[*prefix, every])
     node.start(simulation)
     model.start(simulation.bodies["robot"].body)
