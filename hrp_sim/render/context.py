@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -11,6 +12,8 @@ except ImportError:  # then there are no cameras; everything else works
     moderngl = None  # type: ignore[assignment]
 
 MAX_DEVICES = 16
+# In how many threads Mesa draws without a GPU; by itself in as many as there are cores.
+THREADS_VARIABLE = "LP_NUM_THREADS"
 
 _local = threading.local()
 
@@ -56,6 +59,7 @@ def _create() -> Any:
         raise RendererUnavailable(
             "cameras need the Python package moderngl; install it with: pip install moderngl"
         )
+    os.environ.setdefault(THREADS_VARIABLE, str(_drawing_threads()))
     problems: list[str] = []
     for index in range(MAX_DEVICES):
         context = _try_device(index, problems)
@@ -67,6 +71,15 @@ def _create() -> Any:
         f"cameras need OpenGL 3.3 through EGL, which this machine lacks ({problems[0]}); "
         "install it with: apt install libegl1 libgl1 libgl1-mesa-dri"
     )
+
+
+def _drawing_threads() -> int:
+    """Return how many threads may draw: one core is left to the physics."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(cores - 1, 1)
 
 
 def _try_device(index: int, problems: list[str]) -> Any:

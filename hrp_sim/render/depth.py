@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import curved
 from .shaders import HEADER
 
 # A surface that lets through more than half of what lies behind it does not stop a depth.
@@ -16,15 +17,18 @@ class DepthVariant(NamedTuple):
     Attributes:
         transparent: Whether some of the surface may be seen through.
         textured: Whether its texture has a say in that.
+        curved: Whether some of it is curved.
     """
 
     transparent: bool
     textured: bool
+    curved: bool
 
     def sources(self) -> tuple[str, str]:
         """Return the vertex and the fragment shader."""
         words = "".join(f"#define {k.upper()} {v:d}\n" for k, v in self._asdict().items())
-        return HEADER + words + _VERTEX, HEADER + words + _FRAGMENT
+        before = HEADER + words
+        return before + curved.VERTEX + _VERTEX, before + curved.FRAGMENT + _FRAGMENT
 
 
 # ``poses`` and ``materials`` are those of ``shaders``.
@@ -33,18 +37,20 @@ uniform sampler2D poses;
 uniform sampler2D materials;
 in vec3 position;
 in vec2 uv;
-in uvec2 ids;
+in uvec3 ids;
 out vec2 st;
 flat out float opacity;
 
 void main() {
     int link = int(ids.x);
     vec4 p = vec4(position, 1.0);
-    gl_Position = projection * vec4(
-        dot(texelFetch(poses, ivec2(0, link), 0), p),
-        dot(texelFetch(poses, ivec2(1, link), 0), p),
-        dot(texelFetch(poses, ivec2(2, link), 0), p),
-        1.0);
+    vec4 x = texelFetch(poses, ivec2(0, link), 0);
+    vec4 y = texelFetch(poses, ivec2(1, link), 0);
+    vec4 z = texelFetch(poses, ivec2(2, link), 0);
+    gl_Position = projection * vec4(dot(x, p), dot(y, p), dot(z, p), 1.0);
+#if CURVED
+    locate(int(ids.z), x, y, z, p);
+#endif
 #if TRANSPARENT
     st = uv;
     opacity = texelFetch(materials, ivec2(2, int(ids.y)), 0).x;
@@ -66,6 +72,6 @@ void main() {{
 #endif
     if (alpha < {OPAQUE_ENOUGH}) discard;
 #endif
-    depth = 1.0 / gl_FragCoord.w;
+    depth = stretch() / gl_FragCoord.w;
 }}
 """

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Pose
 
+from . import unlocked
 from .boxes import back_to_front
 from .depth import DepthVariant
 from .lights import VIEW, Switches, lights_on
@@ -21,7 +22,7 @@ from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 
 # The formats of VERTEX, for moderngl.
-_FORMAT = "3f4 3f4 3f4 2f4 2u4"
+_FORMAT = "3f4 3f4 3f4 2f4 3u4"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,23 +34,25 @@ class _Drawable:
     vertices: Any
     indices: Any
 
-    def variant(self, lit: bool) -> Variant:
-        """Return what the shaders of its colours must know."""
+    def variant(self, lights: int, spots: int, *, measured: bool) -> Variant:
+        """Return what the shaders of its colours, and maybe of its depths, must know."""
         image = self.batch.texture
-        if image is None:
-            return Variant(lit)
         return Variant(
-            lit,
-            textured=True,
-            grey=image.grey,
-            see_through=image.see_through,
+            lights,
+            spots,
+            textured=image is not None,
+            grey=image is not None and image.grey,
+            see_through=image is not None and image.see_through,
             cut_out=self.batch.cut_out,
+            curved=measured and self.batch.curved,
+            shiny=self.batch.shiny,
         )
 
     def depth_variant(self) -> DepthVariant:
         """Return what the shaders of its depths must know."""
         has_holes = self.batch.transparent or self.batch.cut_out
-        return DepthVariant(has_holes, has_holes and self.texture is not None)
+        is_textured = has_holes and self.texture is not None
+        return DepthVariant(has_holes, is_textured, self.batch.curved)
 
 
 class GpuScene:
@@ -71,6 +74,7 @@ class GpuScene:
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
         self._poses = self._table(self._poses_C)
         self._materials = self._table(scene.materials)
+        self._surfaces = self._table(scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
@@ -88,21 +92,22 @@ class GpuScene:
         """Return a picture; depths end at the first surface that is opaque enough."""
         target = self._target(lens)
         self._place(X_WC, poses)
-        is_lit = self._set_up(lens, surroundings, switches)
+        counts = self._set_up(lens, surroundings, switches)
         target.clear(surroundings.background, parts)
         if parts.color:
             (target.both if parts.depth else target.color).use()
             for drawable in self._opaque:
                 self._begin(drawable)
-                self._array(drawable, drawable.variant(is_lit)).render()
+                variant = drawable.variant(*counts, measured=parts.depth)
+                unlocked.draw(self._array(drawable, variant))
             if self._transparent:
                 target.color.use()
-                self._draw_transparent(is_lit)
+                self._draw_transparent(*counts)
         if parts.depth:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
-                self._array(drawable, drawable.depth_variant()).render()
+                unlocked.draw(self._array(drawable, drawable.depth_variant()))
         return target.read(parts)
 
     def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
@@ -118,23 +123,25 @@ class GpuScene:
             rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
         self._poses.write(self._poses_C)
 
-    def _set_up(self, lens: Pinhole, surroundings: Surroundings, switches: Switches) -> bool:
-        """Hand the shaders what they share; return whether there are lights."""
+    def _set_up(
+        self, lens: Pinhole, surroundings: Surroundings, switches: Switches
+    ) -> tuple[int, int]:
+        """Hand the shaders what they share; return how many lights and how many spots shine."""
         context = self._context
         context.enable_only(moderngl.DEPTH_TEST)
         # The projection turns the image over, and with it the sense of the triangles.
         context.front_face = "cw"
-        lights = lights_on(self.scene.lights, switches, self._poses_C)
+        lights, spots = lights_on(self.scene.lights, switches, self._poses_C)
         view = np.zeros((), VIEW)
         view["projection"] = lens.projection().T  # OpenGL takes matrices by columns
         view["headlight"] = surroundings.headlight
-        view["light_count"] = len(lights)
         view["lights"][: len(lights)] = lights
         self._view.write(view.tobytes())
         self._view.bind_to_uniform_block(0)
         self._poses.use(0)
         self._materials.use(1)
-        return len(lights) > 0
+        self._surfaces.use(3)
+        return len(lights), spots
 
     def _begin(self, drawable: _Drawable) -> None:
         if drawable.batch.solid:
@@ -144,7 +151,7 @@ class GpuScene:
         if drawable.texture is not None:
             drawable.texture.use(2)
 
-    def _draw_transparent(self, is_lit: bool) -> None:
+    def _draw_transparent(self, lights: int, spots: int) -> None:
         """Blend shape over shape, the nearer over the farther; none hides another wholly."""
         chunks = [
             (drawable, chunk) for drawable in self._transparent for chunk in drawable.batch.chunks
@@ -159,11 +166,11 @@ class GpuScene:
             drawable, chunk = chunks[index]
             if drawable.texture is not None:
                 drawable.texture.use(2)
-            array = self._array(drawable, drawable.variant(is_lit))
+            array = self._array(drawable, drawable.variant(lights, spots, measured=False))
             # What is seen from inside, too, lies behind what is seen from outside.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
-                array.render(vertices=chunk.length, first=chunk.first)
+                unlocked.draw(array, chunk.length, chunk.first)
         context.fbo.depth_mask = True
         context.disable(moderngl.BLEND)
 
@@ -174,9 +181,10 @@ class GpuScene:
         return self._targets[size]
 
     def _table(self, rows: NDArray[np.float32]) -> Any:
-        """Return a texture of (n, 3, 4) numbers that shaders look up by row."""
-        data = rows if len(rows) else np.zeros((1, 3, 4), np.float32)
-        table = self._context.texture((3, len(data)), 4, data.tobytes(), dtype="f4")
+        """Return a texture of (n, m, 4) numbers that shaders look up by row."""
+        data = rows if len(rows) else np.zeros((1, *rows.shape[1:]), np.float32)
+        size = data.shape[1], data.shape[0]
+        table = self._context.texture(size, 4, data.tobytes(), dtype="f4")
         table.filter = moderngl.NEAREST, moderngl.NEAREST
         return table
 
@@ -205,7 +213,7 @@ class GpuScene:
         if variant not in self._programs:
             program = self._context.program(*variant.sources())
             program["View"].binding = 0
-            for unit, name in enumerate(("poses", "materials", "image")):
+            for unit, name in enumerate(("poses", "materials", "image", "surfaces")):
                 if name in program:
                     program[name].value = unit
             self._programs[variant] = program

@@ -19,28 +19,27 @@ from .shaders import MAX_LIGHTS
 Switches = Mapping[tuple[str, str], bool]
 NOTHING_SWITCHED: Switches = MappingProxyType({})
 
-_NO_CONE = 4.0  # an angle beyond all others, in [rad]
+# The least difference between the angles of two cones, in [rad]: no pixel is as narrow.
+_SHARP = 1e-5
 
 LIGHT = np.dtype(
     [
         ("place", "f4", 4),
         ("color", "f4", 3),
         ("radius", "f4"),
-        ("ambient", "f4", 3),
-        ("exponent", "f4"),
+        ("ambient", "f4", 4),
         ("attenuation", "f4", 3),
-        ("inner", "f4"),
+        ("exponent", "f4"),
         ("axis", "f4", 3),
         ("outer", "f4"),
+        ("steepness", "f4", 4),  # the rest is padding
     ]
 )
 # The block ``View`` of the shaders, in its layout std140; matrices are written by columns.
 VIEW = np.dtype(
     [
         ("projection", "f4", (4, 4)),
-        ("headlight", "f4"),
-        ("light_count", "i4"),
-        ("_", "f4", 2),
+        ("headlight", "f4", 4),
         ("lights", LIGHT, MAX_LIGHTS),
     ]
 )
@@ -60,10 +59,19 @@ class SceneLight(NamedTuple):
     light: Light
 
 
+def is_usable(light: Light) -> bool:
+    """Tell whether a light has only numbers that a picture can be computed with."""
+    row = _row(light, np.eye(3, 4))
+    numbers = (row[name] for name in LIGHT.names or () if name != "radius")
+    return bool(row["radius"] >= 0.0) and all(np.isfinite(n).all() for n in numbers)
+
+
 def lights_on(
     lights: Sequence[SceneLight], switches: Switches, poses_C: NDArray[np.float32]
-) -> NDArray[np.void]:
-    """Return the lights that are on, of dtype LIGHT; of too many the brightest at the camera.
+) -> tuple[NDArray[np.void], int]:
+    """Return the lights that are on, of dtype LIGHT, the spots last, and how many these are.
+
+    Of too many they are those that are brightest at the camera.
 
     Args:
         lights: Of the scene.
@@ -78,16 +86,18 @@ def lights_on(
     ]
     if len(rows) > MAX_LIGHTS:
         rows.sort(key=_brightness, reverse=True)
-    return np.array(rows[:MAX_LIGHTS], dtype=LIGHT)
+    rows = sorted(rows[:MAX_LIGHTS], key=_is_spot)
+    return np.array(rows, dtype=LIGHT), sum(map(_is_spot, rows))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
     """Return a light for the shaders, from the rows of [R_CL | p_CL], shape (3, 4)."""
     R_CS = X_CL[:, :3] @ light.X_LS.R
     row = np.zeros((), LIGHT)
     row["color"] = np.multiply(light.color, light.intensity)
-    row["ambient"] = np.multiply(light.color, light.ambient_intensity)
-    row["radius"], row["outer"] = inf, _NO_CONE
+    row["ambient"][:3] = np.multiply(light.color, light.ambient_intensity)
+    row["radius"] = inf
     if isinstance(light, DirectionalLight):
         row["place"][:3] = -R_CS @ light.direction
     if isinstance(light, PointLight):
@@ -95,9 +105,13 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
         row["attenuation"], row["radius"] = light.attenuation, light.radius
     if isinstance(light, SpotLight):
         row["axis"] = R_CS @ light.direction
-        row["inner"], row["outer"] = light.beam_width, light.cut_off_angle
-        row["exponent"] = light.cut_off_exponent
+        row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent
+        row["steepness"] = 1.0 / max(light.cut_off_angle - light.beam_width, _SHARP)
     return row
+
+
+def _is_spot(row: NDArray[np.void]) -> bool:
+    return bool(row["steepness"][0])
 
 
 def _brightness(row: NDArray[np.void]) -> tuple[float, float]:

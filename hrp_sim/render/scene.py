@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from hrp_model import Body, Diagnostics
 from hrp_model.devices import Light
 from hrp_model.geometry import Material, Mesh, Shape, Texture
-from hrp_model.tessellate import corner_normals, shape_mesh
+from hrp_model.tessellate import corner_normals, drawn_mesh, transformed
 from hrp_model.texturing import transformed_coords
 
 from .boxes import OrientedBox, box_around
-from .lights import SceneLight
+from .curved import curved_surfaces
+from .lights import SceneLight, is_usable
 from .shaders import MAX_LIGHTS
 from .textures import TextureImage, describe, read_texture
 
@@ -27,7 +28,7 @@ VERTEX = np.dtype(
         ("normal", "f4", 3),
         ("color", "f4", 3),
         ("uv", "f4", 2),
-        ("ids", "u4", 2),
+        ("ids", "u4", 3),
     ]
 )
 
@@ -57,6 +58,8 @@ class Batch:
         solid: Whether faces seen from behind are left out.
         transparent: Whether it is blended over what lies behind. All else hides it.
         cut_out: Whether its texture has holes: what is not opaque is left out.
+        curved: Whether some of its triangles stand for curved surfaces.
+        shiny: Whether it has highlights.
         vertices: Of dtype VERTEX.
         indices: Of the corners of the triangles, dtype uint32.
         chunks: The shapes of a transparent one, which are drawn from the farthest to the nearest.
@@ -66,6 +69,8 @@ class Batch:
     solid: bool
     transparent: bool
     cut_out: bool
+    curved: bool
+    shiny: bool
     vertices: NDArray[np.void]
     indices: NDArray[np.uint32]
     chunks: tuple[Chunk, ...]
@@ -80,6 +85,8 @@ class Scene:
         link_count: Of all bodies together.
         materials: (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0) of
             each material, shape (materials, 3, 4).
+        surfaces: The curved ones, as ``curved_surfaces`` has them; the first is none, for what
+            is flat. Shape (surfaces, 4, 4).
         batches: Opaque ones first.
         lights: Of all bodies, whether they are on or not.
     """
@@ -87,6 +94,7 @@ class Scene:
     first_links: Mapping[str, int]
     link_count: int
     materials: NDArray[np.float32]
+    surfaces: NDArray[np.float32]
     batches: tuple[Batch, ...]
     lights: tuple[SceneLight, ...]
 
@@ -94,7 +102,8 @@ class Scene:
 def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     """Return the scene of bodies by name.
 
-    A texture that cannot be read is a warning, and so are more lights than can be drawn.
+    A texture that cannot be read is a warning, and so are lights whose numbers make no sense,
+    and more lights than can be drawn.
     """
     builder = _Builder(diagnostics)
     first_links: dict[str, int] = {}
@@ -103,9 +112,8 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     for name, body in bodies.items():
         first_links[name] = row
         lights += [
-            SceneLight(name, row + body.link_index(device.link), device)
-            for device in body.devices
-            if isinstance(device, Light)
+            SceneLight(name, row + body.link_index(light.link), light)
+            for light in _usable_lights(name, body, diagnostics)
         ]
         for link in body.links:
             for shape in link.visual:
@@ -115,7 +123,18 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     if len(lights) > MAX_LIGHTS:
         message = f"of {len(lights)} lights a picture shows the {MAX_LIGHTS} brightest that are on"
         diagnostics.warn("too-many-lights", message)
-    return Scene(first_links, row, builder.materials(), tuple(batches), tuple(lights))
+    tables = builder.materials(), builder.surfaces()
+    return Scene(first_links, row, *tables, tuple(batches), tuple(lights))
+
+
+def _usable_lights(name: str, body: Body, diagnostics: Diagnostics) -> Iterator[Light]:
+    for light in body.devices:
+        if isinstance(light, Light):
+            if is_usable(light):
+                yield light
+            else:
+                what = f"'{light.name}' of body '{name}' is left out: its numbers make no light"
+                diagnostics.warn("unusable-device", what)
 
 
 class _Kind(NamedTuple):
@@ -123,6 +142,8 @@ class _Kind(NamedTuple):
     solid: bool
     transparent: bool
     cut_out: bool
+    curved: bool
+    shiny: bool
 
 
 @dataclass
@@ -142,18 +163,24 @@ class _Builder:
         self._parts: dict[_Kind, _Parts] = {}
         self._materials: dict[tuple[float, ...], int] = {}
         self._textures: dict[Texture, TextureImage | None] = {}
+        self._surfaces: list[NDArray[np.float32]] = [np.zeros((1, 4, 4), np.float32)]
+        self._surface_count = 1
 
     def add(self, link: int, shape: Shape) -> None:
         """Add a shape of the link in this row."""
         material = shape.material
         if material.transparency >= 1.0:
             return
-        mesh = shape_mesh(shape)
+        mesh_G = drawn_mesh(shape)
+        mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
             return
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
-        vertices, indices = _vertices(mesh, material, link, self._material(material))
-        kind = _kind(texture, mesh.solid, material)
+        ids = np.zeros((len(mesh.triangles), 3), np.uint32)
+        ids[:] = link, self._material(material), 0
+        ids[:, 2] = self._curved(shape, mesh_G, mesh)
+        vertices, indices = _vertices(mesh, material, ids)
+        kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
         parts = self._parts.setdefault(kind, _Parts())
         if kind.transparent:
             corners = mesh.vertices[np.unique(mesh.triangles)]
@@ -174,6 +201,18 @@ class _Builder:
     def materials(self) -> NDArray[np.float32]:
         """Return the table of materials."""
         return np.array(list(self._materials), dtype=np.float32).reshape(-1, 3, 4)
+
+    def surfaces(self) -> NDArray[np.float32]:
+        """Return the table of curved surfaces."""
+        return np.concatenate(self._surfaces)
+
+    def _curved(self, shape: Shape, mesh_G: Mesh, mesh_L: Mesh) -> NDArray[np.uint32]:
+        """Return the row of the surface that each triangle stands for."""
+        rows, numbers = curved_surfaces(shape, mesh_G, mesh_L)
+        before = self._surface_count - 1
+        self._surfaces.append(rows)
+        self._surface_count += len(rows)
+        return np.where(numbers > 0, numbers + np.uint32(before), np.uint32(0))
 
     def _material(self, material: Material) -> int:
         row = (
@@ -198,17 +237,24 @@ class _Builder:
         return self._textures[texture]
 
 
-def _kind(texture: TextureImage | None, solid: bool, material: Material) -> _Kind:
+def _kind(texture: TextureImage | None, solid: bool, material: Material, curved: bool) -> _Kind:
     see_through = texture is not None and texture.see_through
     cut_out = texture is not None and texture.cut_out
     transparent = material.transparency > 0.0 or (see_through and not cut_out)
-    return _Kind(texture, solid, transparent, cut_out and not transparent)
+    shiny = any(material.specular)
+    return _Kind(texture, solid, transparent, cut_out and not transparent, curved, shiny)
 
 
 def _vertices(
-    mesh: Mesh, material: Material, link: int, row: int
+    mesh: Mesh, material: Material, ids: NDArray[np.uint32]
 ) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
-    """Return the different corners of a mesh, and which of them each triangle has."""
+    """Return the different corners of a mesh, and which of them each triangle has.
+
+    Args:
+        mesh: In the frame of its link.
+        material: Of it.
+        ids: Rows of the tables of each triangle, shape (m, 3).
+    """
     corners = np.zeros(mesh.triangles.size, VERTEX)
     corners["position"] = mesh.vertices[mesh.triangles].reshape(-1, 3)
     corners["normal"] = corner_normals(mesh).reshape(-1, 3)
@@ -218,7 +264,7 @@ def _vertices(
     if mesh.tex_coords is not None and material.texture is not None:
         st = mesh.tex_coords.values[mesh.tex_coords.indices].reshape(-1, 2)
         corners["uv"] = transformed_coords(material.texture, st)
-    corners["ids"] = (link, row)
+    corners["ids"] = np.repeat(ids, 3, axis=0)
     # Equal corners are shared, so that each is transformed once.
     as_bytes = corners.view((np.void, VERTEX.itemsize))
     _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)

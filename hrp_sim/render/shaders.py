@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import curved
+
 # Without it a floor seen at a low angle would be nearly black under a headlight.
 SCATTERED_LIGHT = 0.4
 
@@ -26,23 +28,30 @@ class Variant(NamedTuple):
     """What a pair of shaders is compiled for, so that no pixel pays for what it does not need.
 
     Attributes:
-        lit: Whether there are lights but for the headlight.
+        lights: How many lights there are but for the headlight.
+        spots: How many of these are spot lights; they come last.
         textured: Whether there is a texture.
         grey: Whether it scales the diffuse colour; else it replaces it (VRML97, table 4.5).
         see_through: Whether it has opacities; colours are multiplied with them already.
         cut_out: Whether what is less than half opaque is left out, and the rest opaque.
+        curved: Whether depths are asked for and some are of curved surfaces.
+        shiny: Whether there are highlights.
     """
 
-    lit: bool
+    lights: int
+    spots: int
     textured: bool = False
     grey: bool = False
     see_through: bool = False
     cut_out: bool = False
+    curved: bool = False
+    shiny: bool = False
 
     def sources(self) -> tuple[str, str]:
         """Return the vertex and the fragment shader."""
         words = "".join(f"#define {k.upper()} {v:d}\n" for k, v in self._asdict().items())
-        return HEADER + _VERTEX, HEADER + words + _FRAGMENT
+        before = HEADER + words
+        return before + curved.VERTEX + _VERTEX, before + curved.FRAGMENT + _FRAGMENT
 
 
 # What is the same for all that is drawn in one picture; VIEW in ``lights`` is its layout.
@@ -51,14 +60,14 @@ HEADER = f"""
 struct Light {{
     vec4 place;  // w = 1: where it is; w = 0: whence its rays come, a unit vector
     vec4 color;  // w: its radius
-    vec4 ambient;  // w: the exponent between the cones
-    vec4 attenuation;  // w: the angle of the inner cone
-    vec4 axis;  // w: the angle of the outer cone; that of a point light is not reached
+    vec4 ambient;
+    vec4 attenuation;  // w: the exponent of a spot
+    vec4 axis;  // of a spot; w: the angle of the outer cone
+    float steepness;  // of a spot: 1 / (angle of the outer cone - angle of the inner one)
 }};
 layout(std140) uniform View {{
     mat4 projection;
     float headlight;
-    int light_count;
     Light lights[{MAX_LIGHTS}];
 }};
 #define SCATTERED {SCATTERED_LIGHT}
@@ -71,7 +80,7 @@ in vec3 position;
 in vec3 normal;
 in vec3 color;
 in vec2 uv;
-in uvec2 ids;
+in uvec3 ids;
 out vec3 p_C;
 out vec3 n_C;
 out vec3 diffuse;
@@ -95,6 +104,9 @@ void main() {
     specular = texelFetch(materials, ivec2(1, material), 0);
     opacity = texelFetch(materials, ivec2(2, material), 0).x;
     gl_Position = projection * vec4(p_C, 1.0);
+#if CURVED
+    locate(int(ids.z), x, y, z, p);
+#endif
 }
 """
 
@@ -110,36 +122,42 @@ flat in float opacity;
 layout(location = 0) out vec4 pixel;
 layout(location = 1) out float depth;
 
-// Returns the highlight of light that comes from a direction.
-vec3 highlight(vec3 n, vec3 from) {
-    if (specular.r + specular.g + specular.b == 0.0 || dot(n, from) <= 0.0) return vec3(0.0);
-    vec3 half_way = normalize(from + normalize(-p_C));
-    return specular.rgb * pow(max(dot(n, half_way), 0.0), specular.a);
+vec3 n;  // of the side that is seen
+vec3 to_eye;
+vec3 base;
+
+// Returns what light that comes from a direction adds to the colour, and its highlight.
+vec3 lit(vec3 from) {
+    float facing = dot(n, from);
+    vec3 color = base * max(facing, 0.0);
+#if SHINY
+    vec3 half_way = from + to_eye;
+    half_way *= inversesqrt(max(dot(half_way, half_way), 1e-12));
+    float mirrored = pow(max(dot(n, half_way), 0.0), specular.a);
+    color += specular.rgb * (mirrored * step(0.0, facing));
+#endif
+    return color;
 }
 
-#if LIT
-// Returns what a light adds to the colour.
-vec3 shine(Light light, vec3 base, vec3 n) {
+#if LIGHTS
+float cone(Light light) {
+    float angle = acos(clamp(dot(normalize(p_C - light.place.xyz), light.axis.xyz), -1.0, 1.0));
+    float share = clamp((light.axis.w - angle) * light.steepness, 0.0, 1.0);
+    return share > 0.0 ? pow(share, light.attenuation.w) : 0.0;
+}
+
+vec3 shine(Light light, float strength) {
     vec3 from = light.place.xyz - light.place.w * p_C;
-    float distance = length(from);
-    if (distance > light.color.w) return vec3(0.0);
-    from /= max(distance, 1e-6);
+    float d = length(from);
     vec3 c = light.attenuation.xyz;
-    float strength = 1.0;
-    if (light.place.w > 0.0) strength /= max(c.x + distance * (c.y + distance * c.z), 1.0);
-    if (light.axis.w < 4.0) {
-        float angle = acos(clamp(dot(-from, light.axis.xyz), -1.0, 1.0));
-        float outer = light.axis.w, inner = light.attenuation.w;
-        if (angle >= outer) return vec3(0.0);
-        if (angle > inner) strength *= pow((outer - angle) / (outer - inner), light.ambient.w);
-    }
-    vec3 lit = base * max(dot(n, from), 0.0) + highlight(n, from);
-    return strength * (light.color.rgb * lit + light.ambient.rgb * emissive.a * base);
+    strength *= step(d, light.color.w) / max(c.x + d * (c.y + d * c.z), 1.0);
+    vec3 scattered = light.ambient.rgb * emissive.a * base;
+    return strength * (light.color.rgb * lit(from / max(d, 1e-6)) + scattered);
 }
 #endif
 
 void main() {
-    vec3 base = diffuse;
+    base = diffuse;
     float alpha = opacity;
 #if TEXTURED
     vec4 texel = texture(image, st);
@@ -152,14 +170,17 @@ void main() {
 #if CUT_OUT
     if (alpha < 0.5) discard;
 #endif
-    vec3 n = normalize(n_C);
+    n = normalize(n_C);
     if (!gl_FrontFacing) n = -n;
-    vec3 c = base * mix(SCATTERED, 1.0, max(n.z, 0.0)) + highlight(n, vec3(0.0, 0.0, 1.0));
-    c = emissive.rgb + headlight * c;
-#if LIT
-    for (int i = 0; i < light_count; ++i) c += shine(lights[i], base, n);
+    to_eye = normalize(-p_C);
+    vec3 scattered = SCATTERED * base * (1.0 - max(n.z, 0.0));
+    vec3 c = emissive.rgb + headlight * (lit(vec3(0.0, 0.0, 1.0)) + scattered);
+#if LIGHTS
+    // Loops to constants are unrolled: llvmpipe takes three times as long for others.
+    for (int i = 0; i < LIGHTS - SPOTS; ++i) c += shine(lights[i], 1.0);
+    for (int i = LIGHTS - SPOTS; i < LIGHTS; ++i) c += shine(lights[i], cone(lights[i]));
 #endif
     pixel = vec4(c, alpha);
-    depth = 1.0 / gl_FragCoord.w;
+    depth = stretch() / gl_FragCoord.w;
 }
 """

@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from . import unlocked
 from .view import Depths, Parts, Picture, Pixels
 
 
@@ -58,10 +58,10 @@ class Target:
         depths: Depths | None = None
         if parts.color:
             colors = np.empty((height, width, 3), np.uint8)
-            _read(self.color, colors, "f1")
+            unlocked.read(self.color, colors)
         if parts.depth:
             depths = np.empty((height, width), np.float32)
-            _read(self.depth, depths, "f4")
+            unlocked.read(self.depth, depths)
         return Picture(colors, depths)
 
     @cached_property
@@ -74,9 +74,3 @@ class Target:
 
     def _framebuffer(self, *planes: Any) -> Any:
         return self._context.framebuffer(planes, self._nearest)
-
-
-def _read(framebuffer: Any, pixels: NDArray[Any], dtype: str) -> None:
-    """Fill an array of shape (height, width) or (height, width, components)."""
-    components = pixels.shape[2] if pixels.ndim == 3 else 1
-    framebuffer.read_into(pixels, components=components, alignment=1, dtype=dtype)

@@ -56,8 +56,8 @@ def make_sensors(
     *,
     settings_of: SettingsOf = lambda _body, _sensor: IDEAL,
     seed: int = 0,
-    step_ns: int = 1_000_000,
     fixed: Collection[str] = (),
+    step_ns: int = 1_000_000,
 ) -> list[Sensor]:
     """Return a sensor for every device, switched on or not, body by body.
 
@@ -74,14 +74,14 @@ def make_sensors(
         diagnostics: Where warnings go.
         settings_of: Asked with the names of a body and of one of its sensors.
         seed: Of all noise.
-        step_ns: Of the physics, in [ns].
         fixed: Names of the bodies that the world holds by their roots.
+        step_ns: Of the physics, in [ns].
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     for simulated in world.bodies.values():
-        world_wide = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, step_ns, fixed)
-        maker = _Maker(simulated, *world_wide)
+        of_world = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed, step_ns)
+        maker = _Maker(simulated, *of_world)
         sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
@@ -103,8 +103,8 @@ class _Maker:
     diagnostics: Diagnostics
     settings_of: SettingsOf
     seed: int
-    step_ns: int
     fixed: Collection[str]
+    step_ns: int
 
     def sensors(self) -> list[Sensor]:
         """Return all of them, by different names."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link, Pose
-from hrp_model.geometry import Box, Material, Shape
-from hrp_sim.render import LinkPoses, RendererUnavailable
+from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape
+from hrp_sim.render import LinkPoses, Pinhole, Renderer, RendererUnavailable, Surroundings
 from hrp_sim.render.context import thread_context
 from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 
@@ -132,3 +132,39 @@ def certain(draw, tolerance):
 
 
 LOOKING_ALONG_X = Pose(R=np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+
+BACKGROUND = (20, 40, 60)
+AROUND = Surroundings(background=tuple(c / 255 for c in BACKGROUND))
+LENS = Pinhole(64, 64, 1.0, 0.01, 50.0)
+
+
+def picture(diagnostics, *shapes, X_WC=LOOKING_ALONG_X):
+    """What a camera at the origin sees of these shapes, shape (64, 64, 3)."""
+    renderer = Renderer({"b": body_of("b", shapes)})
+    renderer.prepare(diagnostics)
+    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())}, surroundings=AROUND).color
+
+
+def wall(material, distance=2.0):
+    """A wall that fills the picture, parallel to it."""
+    return box_at((0.1, 40, 40), (distance, 0, 0), material)
+
+
+def square(material, distance=2.0, half=0.5, **attributes):
+    """A square that faces the camera; corners lower left, then counter-clockwise."""
+    # Seen from the camera left is +y.
+    corners = np.array([[0, 1, -1], [0, -1, -1], [0, -1, 1], [0, 1, 1]]) * half
+    mesh = Mesh(
+        corners + np.array([distance, 0, 0]),
+        np.array([[0, 1, 2], [0, 2, 3]]),
+        **attributes,
+    )
+    return Shape(mesh, material=material)
+
+
+CORNERS = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
+UNIT_ST = Attribute(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), CORNERS)
+
+
+def middle(pixels):
+    return tuple(int(c) for c in pixels[32, 32])

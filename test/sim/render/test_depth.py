@@ -17,7 +17,17 @@ from sim.render.scenes import (
 from sim.sensors.handmade import random_pose, random_rotation
 
 from hrp_model import Pose
-from hrp_model.geometry import Attribute, Material, Mesh, Shape, Sphere, Texture
+from hrp_model.geometry import (
+    Attribute,
+    Capsule,
+    Cone,
+    Cylinder,
+    Material,
+    Mesh,
+    Shape,
+    Sphere,
+    Texture,
+)
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.render import ALL_PARTS, Parts, Pinhole, Renderer
 
@@ -88,7 +98,7 @@ def test_a_sphere_is_as_deep_as_its_equation_says(distance):
     radius = distance / 3.0
     center = np.array([0.1, -0.05, 1.0]) * distance  # in the optical frame
     T = (LOOKING_ALONG_X @ OPTICAL @ Pose(p=center)).matrix()
-    depth = picture(Shape(Sphere(radius, divisions=400), T)).depth
+    depth = picture(Shape(Sphere(radius), T)).depth
     directions = pixel_rays((64, 48), camera_matrix(LENS))
     a, b = (directions**2).sum(axis=-1), directions @ center
     discriminant = b**2 - a * (center @ center - radius**2)
@@ -98,6 +108,88 @@ def test_a_sphere_is_as_deep_as_its_equation_says(distance):
     np.testing.assert_allclose(depth[inside], expected[inside], rtol=1e-4)
     assert np.isposinf(depth[outside]).all()
     assert min(inside.sum(), outside.sum()) > 500
+
+
+def off_sphere(p, radius=1.0):
+    return np.linalg.norm(p, axis=-1) - radius
+
+
+def off_cylinder(p):
+    return np.maximum(np.hypot(p[:, 0], p[:, 2]) - 1.0, np.abs(p[:, 1]) - 1.5)
+
+
+def off_cone(p):
+    """Distance from a cone of radius 1 and height 2, apex up."""
+    side = (np.hypot(p[:, 0], p[:, 2]) * 2.0 + p[:, 1] - 1.0) / np.sqrt(5.0)
+    return np.maximum(side, -1.0 - p[:, 1])
+
+
+def off_capsule(p):
+    return off_sphere(p - np.clip(p, [0, -1.5, 0], [0, 1.5, 0]))
+
+
+CURVED = [
+    (Sphere(1.0), off_sphere),
+    (Sphere(1.0, divisions=7), off_sphere),
+    (Cylinder(1.0, 3.0), off_cylinder),
+    (Cone(1.0, 2.0), off_cone),
+    (Capsule(1.0, 3.0), off_capsule),
+]
+
+
+@pytest.mark.parametrize("parts", [ALL_PARTS, DEPTH])
+@pytest.mark.parametrize(("geometry", "off"), CURVED, ids=str)
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.02, 0.02, 0.02), (1.5, 0.7, -1.2)])
+def test_curved_primitives_are_as_deep_as_their_surfaces_whatever_their_corners(
+    parts, geometry, off, scale
+):
+    rng = np.random.default_rng(2)
+    size = max(np.abs(scale))
+    for _ in range(4):
+        X_WC = random_pose(rng)
+        X_WO = X_WC @ OPTICAL
+        X_WS = X_WO @ Pose(random_rotation(rng), [0.3 * size, -0.2 * size, 6.0 * size])
+        T_WG = X_WS.matrix() @ np.diag([*scale, 1.0])
+        depth = picture(Shape(geometry, T_WG), X_WC=X_WC, parts=parts).depth
+        directions = pixel_rays((64, 48), camera_matrix(LENS)) @ X_WO.R.T
+        hit = np.isfinite(depth)
+        assert hit.sum() > 50
+        points = X_WO.p + depth[hit, None] * directions[hit]
+        T_GW = np.linalg.inv(T_WG)
+        here = points @ T_GW[:3, :3].T + T_GW[:3, 3]
+        ray = directions[hit] @ T_GW[:3, :3].T * depth[hit, None]
+        # On the surface, and on its near side: a step of 1e-4 of the depth goes in and out.
+        assert (off(here + 1e-4 * ray) < off(here - 1e-4 * ray)).mean() > 0.97
+        np.testing.assert_allclose(off(here), 0.0, atol=1e-4 * np.linalg.norm(ray, axis=1).min())
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        Sphere(1.0),
+        Sphere(0.0),
+        Sphere(1e-300),
+        Cylinder(1.0, 0.0),
+        Cone(1.0, 0.0),
+        Capsule(1.0, 0.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("scale", [(1, 1, 0), (0, 1, 1), (1, 1, 1e-17), (1e-100,) * 3, (1, 1, 1)])
+def test_what_is_as_good_as_flat_has_the_depth_of_what_is_drawn(geometry, scale):
+    T = np.diag([*scale, 1.0])
+    T[:3, 3] = (3.0, 0.0, 0.0)
+    depth = picture(Shape(geometry, T)).depth
+    seen = depth[np.isfinite(depth)]
+    assert np.isposinf(depth[~np.isfinite(depth)]).all()
+    assert ((seen >= 1.99) & (seen <= 4.01)).all()
+
+
+def test_a_floor_beside_a_curved_thing_is_as_deep_as_ever():
+    ball = Shape(Sphere(0.3), Pose(p=[3.0, 0, 0]).matrix())
+    depth = picture(wall(4.0), ball, wall(5.0)).depth
+    np.testing.assert_allclose(depth[:, :15], 4.0, rtol=1e-6)
+    assert depth.min() == pytest.approx(2.7, rel=0.005)
 
 
 def test_colours_and_depths_are_of_the_same_things():

@@ -4,55 +4,25 @@ import numpy as np
 import pytest
 from PIL import Image
 from sim.render.scenes import (
+    BACKGROUND,
+    CORNERS,
     LOOKING_ALONG_X,
-    body_of,
+    UNIT_ST,
     box_at,
     glowing,
+    middle,
     needs_opengl,
-    poses_of,
+    picture,
+    square,
+    wall,
 )
 
 from hrp_model import Pose
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
 from hrp_model.rigid import rpy_matrix
 from hrp_model.texturing import transformed_coords
-from hrp_sim.render import Pinhole, Renderer, Surroundings
 
 pytestmark = needs_opengl
-BACKGROUND = (20, 40, 60)
-AROUND = Surroundings(background=tuple(c / 255 for c in BACKGROUND))
-LENS = Pinhole(64, 64, 1.0, 0.01, 50.0)
-
-
-def picture(diagnostics, *shapes, X_WC=LOOKING_ALONG_X):
-    renderer = Renderer({"b": body_of("b", shapes)})
-    renderer.prepare(diagnostics)
-    return renderer.render(LENS, X_WC, {"b": poses_of(Pose())}, surroundings=AROUND).color
-
-
-def wall(material, distance=2.0):
-    """A wall that fills the picture, parallel to it."""
-    return box_at((0.1, 40, 40), (distance, 0, 0), material)
-
-
-def square(material, distance=2.0, half=0.5, **attributes):
-    """A square that faces the camera; corners lower left, then counter-clockwise."""
-    # Seen from the camera left is +y.
-    corners = np.array([[0, 1, -1], [0, -1, -1], [0, -1, 1], [0, 1, 1]]) * half
-    mesh = Mesh(
-        corners + np.array([distance, 0, 0]),
-        np.array([[0, 1, 2], [0, 2, 3]]),
-        **attributes,
-    )
-    return Shape(mesh, material=material)
-
-
-CORNERS = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
-UNIT_ST = Attribute(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), CORNERS)
-
-
-def middle(pixels):
-    return tuple(int(c) for c in pixels[32, 32])
 
 
 @pytest.mark.parametrize("rgb", [(1, 2, 3), (250, 128, 0), (77, 255, 199)])
@@ -106,38 +76,6 @@ def test_vertex_colours_replace_the_diffuse_colour(diagnostics):
     assert lower_left[0] > 200 > 60 > lower_left[2]
     assert upper_right[2] > 200 > 60 > upper_right[0]
     assert middle(pixels) == pytest.approx((127, 0, 127), abs=10)
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_transparent_surfaces_are_blended_from_the_farthest_to_the_nearest(diagnostics, order):
-    shapes = [
-        wall(glowing((200, 0, 0)), 5.0),
-        square(glowing((0, 200, 0), transparency=0.5), 4.0),
-        square(glowing((0, 0, 200), transparency=0.75), 3.0),
-        square(glowing((255, 255, 255), transparency=1.0), 2.0),
-    ]
-    pixels = picture(diagnostics, *shapes[::order])
-    # 0.5 red + 0.5 green, then 0.75 of that + 0.25 blue; the invisible square leaves no trace.
-    assert middle(pixels) == pytest.approx((75, 75, 50), abs=1)
-
-
-def test_the_order_of_transparent_surfaces_is_not_that_of_their_middles(diagnostics):
-    # That of the nearer one is farther away.
-    near = square(glowing((0, 200, 0), transparency=0.5), 3.0, half=3.0)
-    far = square(glowing((0, 0, 200), transparency=0.5), 3.4)
-    aside = np.eye(4)
-    aside[1, 3] = 2.0
-    pixels = picture(diagnostics, wall(glowing((200, 0, 0)), 5.0), near.moved(aside), far)
-    assert middle(pixels) == pytest.approx((50, 100, 50), abs=1)
-
-
-def test_an_opaque_surface_hides_a_transparent_one_behind_it(diagnostics):
-    pixels = picture(
-        diagnostics,
-        square(glowing((0, 200, 0), transparency=0.5), 4.0),
-        wall(glowing((200, 0, 0)), 3.0),
-    )
-    assert (pixels == (200, 0, 0)).all()
 
 
 def test_a_camera_inside_a_solid_sees_out(diagnostics):
@@ -219,21 +157,6 @@ def test_a_grey_texture_scales_the_diffuse_colour(diagnostics, tmp_path):
     material = Material(diffuse=(1.0, 0.5, 0.0), texture=Texture(path))
     pixels = picture(diagnostics, square(material, tex_coords=UNIT_ST))
     assert middle(pixels) == pytest.approx((51, 25.5, 0), abs=0.6)
-
-
-def test_a_hole_in_a_texture_shows_what_lies_behind(diagnostics, tmp_path):
-    path = tmp_path / "hole.png"
-    pixels = np.zeros((8, 8, 4), np.uint8)
-    pixels[:, 4:] = (0, 255, 0, 255)
-    Image.fromarray(pixels).save(path)
-    material = Material(texture=Texture(path))
-    seen = picture(
-        diagnostics,
-        square(material, half=1.0, tex_coords=UNIT_ST),
-        wall(glowing((200, 0, 0)), 5.0),
-    )
-    assert tuple(seen[32, 16]) == (200, 0, 0)
-    assert tuple(seen[32, 48]) == (0, 255, 0)
 
 
 def test_a_texture_that_cannot_be_read_is_one_warning(diagnostics, tmp_path):

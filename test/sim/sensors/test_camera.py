@@ -11,13 +11,13 @@ from sim.render.scenes import (
     OPTICAL,
     body_of,
     box_at,
-    camera_matrix,
     camera_world,
     glowing,
     needs_opengl,
     pixel_rays,
     poses_of,
 )
+from sim.sensors.cameras import LENS, camera, camera_before, seen, wall
 from sim.sensors.handmade import random_pose
 
 from hrp_model import Pose, devices
@@ -27,10 +27,7 @@ from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
 from hrp_sim.darkroom import Darkroom
 from hrp_sim.render import Parts, Pinhole, Renderer
-from hrp_sim.sensors import CameraSensor
-from hrp_sim.sensors.noise import Noise
 
-LENS = Pinhole(64, 48, 1.0, 0.04, 100.0)
 COLOR_TYPES = {ImageType.COLOR, ImageType.COLOR_DEPTH, ImageType.COLOR_POINT_CLOUD}
 MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}
 TYPES = [kind for kind in ImageType if kind is not ImageType.NONE]
@@ -41,35 +38,6 @@ class BlindRenderer(Renderer):
 
     def render(self, *args, **kwargs):
         pytest.fail("something was drawn")
-
-
-def camera(renderer, lens=LENS, link=0, X_LS=LOOKING_ALONG_X, **fields):
-    return CameraSensor(
-        name="eye",
-        body="robot",
-        rate_hz=30.0,
-        link=link,
-        X_LS=X_LS,
-        lens=lens,
-        renderer=renderer,
-        **fields,
-    )
-
-
-def camera_before(*shapes, **fields):
-    """A camera at the origin that looks along x, and the world it is in."""
-    bodies = {"robot": body_of("robot", shapes)}
-    sensor = camera(Renderer(bodies), **fields)
-    return sensor, camera_world(bodies, {"robot": poses_of(Pose())})
-
-
-def seen(*shapes, **fields):
-    sensor, world = camera_before(*shapes, **fields)
-    return sensor.read(world)
-
-
-def wall(distance, material=None):
-    return box_at((0.1, 400, 400), (distance + 0.05, 0, 0), material or Material())
 
 
 def as_camera_info_says(lens):
@@ -250,83 +218,6 @@ def test_limits_are_of_depths_not_of_distances():
     reading = seen(wall(3.9), image_type=ImageType.DEPTH, max_distance=4.0)
     np.testing.assert_allclose(reading.depth, 3.9, rtol=1e-6)
     assert np.linalg.norm(reading.points()[0, 0]) > 4.5
-
-
-def noisy(*shapes, seed=5, **fields):
-    return camera_before(
-        *shapes,
-        lens=Pinhole(320, 240, 1.2, 0.04, 100.0),
-        image_type=ImageType.DEPTH,
-        noise=Noise(seed, "robot", "eye"),
-        **fields,
-    )
-
-
-@needs_opengl
-def test_errors_of_distances_are_normal_and_along_the_lines_of_sight():
-    sensor, world = noisy(wall(3.0), error_deviation=0.02)
-    reading = sensor.read(world)
-    # Depth per distance, by the rays' lengths.
-    lengths = np.linalg.norm(pixel_rays((320, 240), camera_matrix(sensor.lens)), axis=-1)
-    errors = (reading.depth - 3.0) * lengths / 0.02
-    count = errors.size
-    assert abs(errors.mean()) < 4.0 / np.sqrt(count)
-    assert errors.std() == pytest.approx(1.0, abs=4.0 / np.sqrt(2 * count))
-    assert (errors**4).mean() == pytest.approx(3.0, abs=4.0 * np.sqrt(96.0 / count))
-    for neighbours in (errors[1:] * errors[:-1], errors[:, 1:] * errors[:, :-1]):
-        assert abs(neighbours.mean()) < 4.0 / np.sqrt(neighbours.size)
-    corner, middle = errors[:40, :40].std(), errors[100:140, 140:180].std()
-    assert corner == pytest.approx(middle, rel=0.1)
-
-
-@needs_opengl
-def test_pixels_that_are_not_detected_are_nan_and_as_many_as_the_rate_says():
-    sensor, world = noisy(wall(3.0), detection_rate=0.9)
-    depth = sensor.read(world).depth
-    missed = np.isnan(depth)
-    assert missed.mean() == pytest.approx(0.1, abs=4.0 * np.sqrt(0.09 / depth.size))
-    np.testing.assert_allclose(depth[~missed], 3.0, rtol=1e-6)
-    nothing, world = noisy(wall(3.0), detection_rate=0.0)
-    assert np.isnan(nothing.read(world).depth).all()
-
-
-@needs_opengl
-def test_errors_and_misses_do_not_depend_on_each_other():
-    flaws = {"error_deviation": 0.02, "detection_rate": 0.5}
-    errors, world = noisy(wall(3.0), error_deviation=0.02)
-    both = replace(errors, **flaws).read(world).depth
-    alone, found = errors.read(world).depth, ~np.isnan(both)
-    np.testing.assert_array_equal(both[found], alone[found])
-    sides = [(alone[part] - 3.0).mean() for part in (found, ~found)]
-    np.testing.assert_allclose(sides, 0.0, atol=4 * 0.02 / np.sqrt(found.size / 2))
-
-
-@needs_opengl
-def test_noise_is_the_same_for_the_same_time_and_another_for_another():
-    sensor, world = noisy(wall(3.0), error_deviation=0.02)
-    exposure = sensor.expose(world)
-    once, again = sensor.develop(exposure).depth, sensor.develop(exposure).depth
-    later = sensor.develop(replace(exposure, time_ns=exposure.time_ns + 1)).depth
-    np.testing.assert_array_equal(once, again)
-    assert abs(np.corrcoef(once.ravel(), later.ravel())[0, 1]) < 4.0 / np.sqrt(once.size)
-
-
-@needs_opengl
-def test_limits_are_those_of_what_was_measured():
-    sensor, world = noisy(wall(3.0), error_deviation=0.1, min_distance=2.9, max_distance=3.1)
-    depth = sensor.read(world).depth
-    finite = depth[np.isfinite(depth)]
-    assert finite.min() >= np.float32(2.9)
-    assert finite.max() <= np.float32(3.1)
-    assert not np.isnan(depth).any()
-    for sign in (-np.inf, np.inf):
-        assert 0.1 < (depth == sign).mean() < 0.25
-
-
-@needs_opengl
-def test_nothing_is_infinitely_far_whatever_the_noise():
-    sensor, world = noisy(error_deviation=0.1)
-    assert np.isposinf(sensor.read(world).depth).all()
 
 
 @needs_opengl

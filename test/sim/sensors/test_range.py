@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.sensors.handmade import ARM, arm_world, random_rotation
+from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
@@ -188,6 +188,12 @@ def test_what_is_measured_at_a_time_depends_on_that_time_alone():
     flaws = {"error_deviation": 0.05, "detection_rate": 0.8}
     alone = noisy(**flaws).read(WorldState(7_000_000, arm_world().bodies)).ranges
     np.testing.assert_array_equal(alone, scans(noisy(**flaws), 8)[7])
+
+
+def test_the_reading_says_when_where_and_how():
+    reading = scanner(min_distance=0.2).read(arm_world())
+    assert (reading.time_ns, reading.body, reading.time_increment) == (TIME_NS, "r1", 0.0)
+    assert (reading.range_min, reading.range_max, reading.scan_time) == (0.2, 30.0, 0.125)
 
 
 @pytest.mark.parametrize(

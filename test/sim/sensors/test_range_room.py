@@ -1,0 +1,227 @@
+"""Range sensors on simulated robots, against distances worked out on paper."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sim.ode.scenes import FIXED, REVOLUTE, X, Y, Z, at, child, fixed, lone, moving, placed, root
+from sim.ray_oracle import distances
+from sim.sensors.handmade import random_pose
+
+from hrp_model import Body, Pose, devices
+from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
+from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+from hrp_model.tessellate import mesh_of
+from hrp_sim.config import BodyEntry, WorldConfig
+from hrp_sim.control import LIMP
+from hrp_sim.engine import PhysicsSettings, Placement
+from hrp_sim.engines import make_engine
+from hrp_sim.sensors import RangeSensor, RangeSensor3D
+from hrp_sim.simulation import Simulation
+
+DEGREE = np.pi / 180.0
+X_SC = Pose(R=rpy_matrix(-np.pi / 2, np.pi / 2, 0.0))  # REP 103's axes, in those of the device
+TURN = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.7)
+WALLS = [  # no two are equally far from the origin, and none is parallel to an axis' plane
+    (Box(np.array([0.2, 12.0, 12.0])), Pose(rpy_matrix(0.0, 0.1, 0.2), 4.0 * X)),
+    (Box(np.array([0.2, 12.0, 12.0])), Pose(rpy_matrix(0.0, -0.1, 0.1), -2.5 * X)),
+    (Box(np.array([12.0, 0.2, 12.0])), Pose(rpy_matrix(0.1, 0.0, 0.1), 3.0 * Y)),
+    (Box(np.array([12.0, 0.2, 12.0])), Pose(rpy_matrix(-0.1, 0.0, 0.0), -1.5 * Y)),
+    (Box(np.array([12.0, 12.0, 0.2])), Pose(rpy_matrix(0.1, 0.2, 0.0), -1.2 * Z)),
+    (Box(np.array([12.0, 12.0, 0.2])), Pose(rpy_matrix(0.1, -0.1, 0.0), 2.2 * Z)),
+]
+THINGS = {
+    "box": (Box(np.array([0.3, 0.5, 0.7])), at(2.0, 0.3, 0.1, TURN)),
+    "cylinder": (Cylinder(0.3, 0.9), at(1.5, 1.5, -0.2, TURN)),
+    "sphere": (Sphere(0.4), at(-0.4, 1.8, 0.3)),
+    "capsule": (Capsule(0.2, 0.6), at(-1.5, -0.3, 0.2, TURN)),
+}
+MESHES = {
+    "bust": (mesh_of(Sphere(0.35)), at(0.3, -1.0, 0.3, TURN)),
+    "can": (mesh_of(Cylinder(0.25, 0.8)), at(1.2, -0.9, 0.0, TURN)),
+}
+OWN = {
+    "BASE": (Box(np.array([0.3, 0.3, 0.3])), at(z=-0.15)),
+    "ARM": (Sphere(0.25), Pose()),
+    "LID": (Cylinder(0.1, 0.3), at(z=0.1)),
+}
+
+
+def robot():
+    """A free base, an arm on a hinge, and a lid fixed to the arm; all of them have shapes."""
+    shapes = {name: (placed(*solid),) for name, solid in OWN.items()}
+    links = (
+        root(free=True, mass=5.0, collision=shapes["BASE"]),
+        child("ARM", "BASE", REVOLUTE, Y, X_PL=at(0.1, 0.0, 0.3), collision=shapes["ARM"]),
+        child("LID", "ARM", FIXED, X_PL=at(0.0, 0.4, 0.2), collision=shapes["LID"]),
+    )
+    return Body(name="robot", links=links)
+
+
+def engine_with(things, engine="ode"):
+    """Return an engine in which the room stands, and the things and the robot drift about."""
+    made = make_engine(engine, PhysicsSettings(gravity=(0.0, 0.0, 0.0)))
+    rng = np.random.default_rng(2)
+    for k, (geometry, X_WG) in enumerate(WALLS):
+        made.add_body(replace(fixed(lone(placed(geometry)), X_WG), name=f"wall{k}"))
+    for name, (geometry, X_WG) in things.items():
+        v, w = rng.uniform(-0.5, 0.5, (2, 3))
+        made.add_body(moving(lone(placed(geometry)), X_WG, name, v=v, w=w))
+    made.add_body(
+        moving(robot(), at(z=0.2, R=TURN.T), v=0.1 * X, w=np.array([0.5, -0.3, 1.0]), dq=[2.0])
+    )
+    return made
+
+
+def solids_of(engine, things, own=()):
+    """Return all solids and where they are now: what the physics says of links is the truth."""
+    bodies = engine.state.bodies
+    solids = list(WALLS)
+    for name, (geometry, _) in things.items():
+        motion = bodies[name].motion
+        solids.append((geometry, Pose(motion.R[0], motion.p[0])))
+    motion, links = bodies["robot"].motion, [x.name for x in bodies["robot"].body.links]
+    for name in own:
+        i, (geometry, X_LG) = links.index(name), OWN[name]
+        solids.append((geometry, Pose(motion.R[i], motion.p[i]) @ X_LG))
+    return solids
+
+
+def rays_in_room(engine, link, X_LS, directions_C):
+    """Return origins and directions in W, shape (n, 3), of rays of a sensor on the robot."""
+    motion = engine.state.bodies["robot"].motion
+    X_WC = Pose(motion.R[link], motion.p[link]) @ X_LS @ X_SC
+    directions = directions_C.reshape(-1, 3) @ X_WC.R.T
+    return np.broadcast_to(X_WC.p, directions.shape), directions
+
+
+def sensor(engine, kind=RangeSensor, **changes):
+    settings = {
+        "name": "laser",
+        "body": "robot",
+        "rate_hz": 10.0,
+        "link": 1,
+        "X_LS": Pose(),
+        "yaw_range": 360 * DEGREE,
+        "yaw_step": 3 * DEGREE,
+        "min_distance": 0.01,
+        "max_distance": 30.0,
+        "cast_rays": engine.cast_rays,
+    }
+    return kind(**settings | changes)
+
+
+def directions_of(scan):
+    """Return the directions of a planar scan in C: angles are counter-clockwise from x."""
+    a = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
+    return np.stack([np.cos(a), np.sin(a), np.zeros_like(a)], axis=1)
+
+
+MOUNTINGS = [random_pose(np.random.default_rng(seed)) for seed in range(3)]
+
+
+@pytest.mark.parametrize("X_LS", MOUNTINGS, ids=["a", "b", "c"])
+@pytest.mark.parametrize("link", [0, 1, 2])
+def test_a_scan_from_a_moving_robot_tells_the_exact_distances(link, X_LS):
+    things = THINGS | MESHES
+    engine = engine_with(things)
+    X_LS = Pose(X_LS.R, 0.3 * X_LS.p)
+    for _ in range(2):
+        engine.step(150)
+        for own in (False, True):
+            scan = sensor(engine, link=link, X_LS=X_LS, sees_own_body=own).read(engine.state)
+            others = [name for k, name in enumerate(OWN) if own and k != link]
+            rays = rays_in_room(engine, link, X_LS, directions_of(scan))
+            expected = distances(solids_of(engine, things, others), *rays)
+            np.testing.assert_allclose(scan.ranges, expected, rtol=1e-9)
+            assert len(scan.ranges) == 120
+
+
+def test_layers_tell_the_exact_distances():
+    things = THINGS | MESHES
+    engine = engine_with(things)
+    engine.step(150)
+    layers = {"pitch_range": 50 * DEGREE, "pitch_step": 10 * DEGREE, "yaw_step": 6 * DEGREE}
+    scan = sensor(engine, RangeSensor3D, X_LS=MOUNTINGS[0], **layers).read(engine.state)
+    rays = rays_in_room(engine, 1, MOUNTINGS[0], scan.directions)
+    expected = distances(solids_of(engine, things), *rays).reshape(6, 60)
+    np.testing.assert_allclose(scan.ranges, expected, rtol=1e-9)
+    seen = scan.points.reshape(-1, 3)
+    np.testing.assert_allclose(np.linalg.norm(seen, axis=1), scan.ranges.ravel(), rtol=1e-12)
+
+
+def test_every_kind_of_shape_is_seen_by_the_rays_of_a_scan():
+    things = THINGS | MESHES
+    engine = engine_with(things)
+    layers = {"pitch_range": 170 * DEGREE, "pitch_step": 10 * DEGREE}
+    scan = sensor(engine, RangeSensor3D, **layers).read(engine.state)
+    rays = rays_in_room(engine, 1, Pose(), scan.directions)
+    for name in things:
+        without = {k: v for k, v in things.items() if k != name}
+        hidden = distances(solids_of(engine, without), *rays).reshape(scan.ranges.shape)
+        assert np.sum(hidden > scan.ranges + 0.01) > 10, name
+
+
+@pytest.mark.parametrize("link", [0, 1, 2])
+def test_only_the_link_that_carries_the_sensor_stays_unseen(link):
+    engine = engine_with({})
+    layers = {"pitch_range": 150 * DEGREE, "pitch_step": 10 * DEGREE, "link": link}
+    unseen = sensor(engine, RangeSensor3D, **layers).read(engine.state).ranges
+    seen = sensor(engine, RangeSensor3D, sees_own_body=True, **layers).read(engine.state).ranges
+    nearer = seen < unseen - 1e-9
+    assert 20 < nearer.sum() < nearer.size / 2
+    np.testing.assert_array_equal(seen[~nearer], unseen[~nearer])
+
+
+def test_both_engines_see_the_same_to_the_last_bit():
+    pytest.importorskip("ode", reason="PyODE is not installed")
+    scans = []
+    for name in ("ode", "pyode"):
+        engine = engine_with(THINGS, name)
+        engine.step(100)
+        for own in (False, True):
+            planar = sensor(engine, X_LS=MOUNTINGS[1], sees_own_body=own)
+            layered = {"pitch_range": 0.5, "pitch_step": 0.1, "yaw_step": 0.2}
+            space = sensor(engine, RangeSensor3D, X_LS=MOUNTINGS[2], **layered, sees_own_body=own)
+            scans += [planar.read(engine.state).ranges, space.read(engine.state).ranges]
+    for one, other in zip(scans[:4], scans[4:], strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.isfinite(one).all()
+
+
+def lone_scanner():
+    device = devices.RangeSensor(
+        name="laser", link="BASE", yaw_range=4.0, yaw_step=1.0, max_distance=20.0
+    )
+    return replace(lone(placed(Sphere(0.1)), name="scanner"), devices=(device,))
+
+
+def entry(placement):
+    return BodyEntry(placement=placement, control=LIMP)
+
+
+def test_bodies_are_seen_from_when_they_come_until_they_go():
+    wall = Body(name="wall", links=(root(mass=0.0, collision=(placed(WALLS[0][0]),)),))
+    config = WorldConfig(
+        physics=PhysicsSettings(gravity=(0.0, 0.0, 0.0)),
+        bodies=(entry(moving(lone_scanner(), Pose(X_SC.R.T))),),
+    )
+    sim = Simulation(config)
+
+    def ahead():
+        for _ in range(100):
+            readings = sim.step()
+        return readings["laser"].ranges[2]
+
+    assert ahead() == np.inf
+    sim.spawn(entry(Placement(name="far", body=wall, X_WL=at(5.1), fixed=True)))
+    assert ahead() == pytest.approx(5.0, rel=1e-9)
+    sim.spawn(entry(Placement(name="near", body=wall, X_WL=at(3.1), fixed=True)))
+    assert ahead() == pytest.approx(3.0, rel=1e-9)
+    sim.move(Placement(name="near", body=wall, X_WL=at(4.1), fixed=True))
+    assert ahead() == pytest.approx(4.0, rel=1e-9)
+    sim.remove("near")
+    assert ahead() == pytest.approx(5.0, rel=1e-9)
+    sim.reset()
+    assert ahead() == pytest.approx(5.0, rel=1e-9)
+    sim.close()
