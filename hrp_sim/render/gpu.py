@@ -117,10 +117,8 @@ class GpuScene:
             rows, link_poses = self._poses_C[first:end], poses.get(name)
             if link_poses is None or len(link_poses.p) != len(rows):
                 rows[:] = 0.0  # was not there yet, or another was: all of it in one point
-                continue
-            # In double precision, so that a scene far from the origin keeps its digits.
-            rows[:, :, :3] = X_WC.R.T @ link_poses.R
-            rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
+            else:
+                rows[:] = link_poses.seen_from(X_WC)
         self._poses.write(self._poses_C)
 
     def _set_up(
