@@ -88,9 +88,9 @@ class Renderer:
             self.prepare(Diagnostics())
             assert self._scene is not None
         scene = self._scene  # once: another thread may show other bodies meanwhile
+        context = thread_context()
         uploaded: GpuScene | None = getattr(self._local, "scene", None)
         if uploaded is None or uploaded.scene is not scene:
-            context = thread_context()
             from .gpu import GpuScene  # needs moderngl, which thread_context has found
 
             uploaded = self._local.scene = GpuScene(context, scene)
