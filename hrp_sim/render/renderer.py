@@ -83,6 +83,7 @@ class Renderer:
 
         Raises:
             RendererUnavailable: This machine cannot draw.
+            RuntimeError: It cannot draw this, for want of memory or with so many links.
         """
         if self._scene is None:
             self.prepare(Diagnostics())
