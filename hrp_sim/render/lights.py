@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, isnan
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
+from ..magnitudes import is_mounting
 from .shaders import MAX_LIGHTS
 
 # (name of a body, name of one of its lights) -> whether it is on; others are as the model says.
@@ -21,6 +22,9 @@ NOTHING_SWITCHED: Switches = MappingProxyType({})
 
 # The least difference between the angles of two cones, in [rad]: no pixel is as narrow.
 _SHARP = 1e-5
+
+# Beyond this a strength, or an angle in [rad], means nothing, and single precision may overflow.
+_STRONGEST = 1e6
 
 LIGHT = np.dtype(
     [
@@ -57,6 +61,28 @@ class SceneLight(NamedTuple):
     body: str
     link: int
     light: Light
+
+
+def flaw(light: Light) -> str:
+    """Return why a light cannot be drawn, or nothing."""
+    strengths = [*light.color, light.intensity, light.ambient_intensity]
+    if isinstance(light, PointLight):
+        strengths += light.attenuation
+    if not all(abs(x) <= _STRONGEST for x in strengths):
+        return "its strength is not finite, or absurd"
+    if isinstance(light, SpotLight) and not all(
+        abs(x) <= _STRONGEST
+        for x in (light.beam_width, light.cut_off_angle, light.cut_off_exponent)
+    ):
+        return "its cone is not finite, or absurd"
+    if isinstance(light, PointLight) and isnan(light.radius):
+        return "its radius is no number"
+    if isinstance(light, DirectionalLight | SpotLight):
+        if not abs(float(np.linalg.norm(light.direction)) - 1.0) < 1e-6:
+            return "its direction is no unit vector"
+    if not is_mounting(light.X_LS):
+        return "its pose on the link is no rigid transform, or far away"
+    return ""
 
 
 def lights_on(
