@@ -36,17 +36,16 @@ class _Drawable:
 
     def variant(self, lights: int, spots: int, *, measured: bool) -> Variant:
         """Return what the shaders of its colours, and maybe of its depths, must know."""
-        image, curved = self.batch.texture, measured and self.batch.curved
-        if image is None:
-            return Variant(lights, spots, curved=curved)
+        image = self.batch.texture
         return Variant(
             lights,
             spots,
-            textured=True,
-            grey=image.grey,
-            see_through=image.see_through,
+            textured=image is not None,
+            grey=image is not None and image.grey,
+            see_through=image is not None and image.see_through,
             cut_out=self.batch.cut_out,
-            curved=curved,
+            curved=measured and self.batch.curved,
+            shiny=self.batch.shiny,
         )
 
     def depth_variant(self) -> DepthVariant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf, isnan
+from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ _SHARP = 1e-5
 
 # Beyond this a strength, or an angle in [rad], means nothing, and single precision may overflow.
 _STRONGEST = 1e6
+_ENDLESS = 1e30  # [m]
 
 LIGHT = np.dtype(
     [
@@ -75,8 +76,8 @@ def flaw(light: Light) -> str:
         for x in (light.beam_width, light.cut_off_angle, light.cut_off_exponent)
     ):
         return "its cone is not finite, or absurd"
-    if isinstance(light, PointLight) and isnan(light.radius):
-        return "its radius is no number"
+    if isinstance(light, PointLight) and not light.radius >= 0.0:
+        return f"a radius of {light.radius} m is impossible"
     if isinstance(light, DirectionalLight | SpotLight):
         if not abs(float(np.linalg.norm(light.direction)) - 1.0) < 1e-6:
             return "its direction is no unit vector"
@@ -109,6 +110,7 @@ def lights_on(
     return np.array(rows, dtype=LIGHT), sum(map(_is_spot, rows))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
     """Return a light for the shaders, from the rows of [R_CL | p_CL], shape (3, 4)."""
     R_CS = X_CL[:, :3] @ light.X_LS.R
@@ -120,7 +122,8 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
         row["place"][:3] = -R_CS @ light.direction
     if isinstance(light, PointLight):
         row["place"] = *(X_CL[:, :3] @ light.X_LS.p + X_CL[:, 3]), 1.0
-        row["attenuation"], row["radius"] = light.attenuation, light.radius
+        row["attenuation"] = light.attenuation
+        row["radius"] = light.radius if light.radius < _ENDLESS else inf
     if isinstance(light, SpotLight):
         row["axis"] = R_CS @ light.direction
         row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent

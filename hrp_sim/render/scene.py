@@ -66,6 +66,7 @@ class Batch:
         transparent: Whether it is blended over what lies behind. All else hides it.
         cut_out: Whether its texture has holes: what is not opaque is left out.
         curved: Whether some of its triangles stand for curved surfaces.
+        shiny: Whether it has highlights.
         vertices: Of dtype VERTEX.
         indices: Of the corners of the triangles, dtype uint32.
         chunks: The shapes of a transparent one, which are drawn from the farthest to the nearest.
@@ -76,6 +77,7 @@ class Batch:
     transparent: bool
     cut_out: bool
     curved: bool
+    shiny: bool
     vertices: NDArray[np.void]
     indices: NDArray[np.uint32]
     chunks: tuple[Chunk, ...]
@@ -149,6 +151,7 @@ class _Kind(NamedTuple):
     transparent: bool
     cut_out: bool
     curved: bool
+    shiny: bool
 
 
 @dataclass
@@ -277,7 +280,8 @@ def _kind(texture: TextureImage | None, solid: bool, material: Material, curved:
     see_through = texture is not None and texture.see_through
     cut_out = texture is not None and texture.cut_out
     transparent = material.transparency > 0.0 or (see_through and not cut_out)
-    return _Kind(texture, solid, transparent, cut_out and not transparent, curved)
+    shiny = any(material.specular)
+    return _Kind(texture, solid, transparent, cut_out and not transparent, curved, shiny)
 
 
 def _vertices(

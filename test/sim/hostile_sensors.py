@@ -24,7 +24,7 @@ from hrp_sim.simulation import Simulation
 NAMES = ("a", "b", "a/b", "", ".", "~", "joint_states", "odometry", "腕", "x y", "a" * 300, "\n")
 CODES = {
     *("unusable-device", "duplicate-sensor", "no-image", "no-fisheye", "no-encoder"),
-    *("idle-force-sensor", "too-many-lights", "unreadable-texture"),
+    *("idle-force-sensor", "too-many-lights", "unreadable-texture", "undrawable-shape"),
 }
 
 
