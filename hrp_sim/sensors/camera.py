@@ -26,7 +26,7 @@ from ..render import (
     Switches,
 )
 from ..state import WorldState
-from .base import check_flaws
+from .base import check_flaws, check_mounting
 from .noise import Noise
 
 # What the numbers of a picture's noise are for: streams of ``Noise``.
@@ -111,6 +111,9 @@ class CameraSensor:
         detection_rate: Share of the pixels whose depth is measured, 0..1.
         error_deviation: Standard deviation of distances along the lines of sight, in [m].
         noise: Its random numbers; needed when it is not ideal.
+
+    Raises:
+        ValueError: There can be no such camera.
     """
 
     name: str
@@ -133,6 +136,7 @@ class CameraSensor:
             raise ValueError(
                 f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
+        check_mounting(self.X_LS)
         check_flaws(self.detection_rate, self.error_deviation, self.noise)
 
     def expose(self, world: WorldState) -> Exposure:

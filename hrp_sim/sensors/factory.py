@@ -12,8 +12,10 @@ from typing import TypedDict, TypeVar
 from hrp_model import Diagnostics, JointType, devices
 from hrp_model.instruments import InertialUnit, inertial_units
 from hrp_model.rigid import Array, frozen_array
+from hrp_model.scan_angles import MAX_RAYS
 
 from ..render import Pinhole, Renderer, RendererUnavailable, Surroundings
+from ..render.view import MAX_SIDE
 from ..state import SimulatedBody, WorldState
 from .base import Sensor
 from .camera import CameraSensor
@@ -33,6 +35,10 @@ from .settings import IDEAL, SensorSettings
 IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
 ODOMETRY_RATE = 100.0
 
+# What all sensors that are made at once may have together; else a model could fill any memory.
+MOST_RAYS = 10 * MAX_RAYS
+MOST_PIXELS = 2 * MAX_SIDE**2
+
 # (name of a body, name of one of its sensors) -> settings.
 SettingsOf = Callable[[str, str], SensorSettings]
 
@@ -45,6 +51,22 @@ class _Flaws(TypedDict):
     detection_rate: float
     error_deviation: float
     noise: Noise | None
+
+
+@dataclass
+class _Budget:
+    """How much of something is left for the sensors that are still to be made."""
+
+    what: str
+    most: int
+    taken: int = 0
+
+    def take(self, count: int) -> None:
+        """Take some of it; raises ValueError if there is not as much."""
+        if self.taken + count > self.most:
+            all_together = f"with it there are more than {self.most} {self.what} of all together"
+            raise ValueError(all_together)
+        self.taken += count
 
 
 def make_sensors(
@@ -79,9 +101,10 @@ def make_sensors(
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
+    rays, pixels = _Budget("rays", MOST_RAYS), _Budget("pixels", MOST_PIXELS)
     for simulated in world.bodies.values():
         of_world = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed, step_ns)
-        maker = _Maker(simulated, *of_world)
+        maker = _Maker(simulated, *of_world, rays, pixels)
         sensors += maker.sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
@@ -105,6 +128,8 @@ class _Maker:
     seed: int
     fixed: Collection[str]
     step_ns: int
+    rays: _Budget
+    pixels: _Budget
 
     def sensors(self) -> list[Sensor]:
         """Return all of them, by different names."""
@@ -159,31 +184,34 @@ class _Maker:
                 self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
             settings = self._settings(device.name)
             is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
-            yield ForceSensor(
-                name=device.name,
-                body=self.simulated.name,
-                rate_hz=self._rate(device.name, FORCE_RATE),
-                link=i,
-                X_LS=device.X_LS,
-                max_force=device.max_force,
-                max_torque=device.max_torque,
-                on_link=settings.wrench_on == "link",
-                cutoff_hz=settings.wrench_cutoff,
-                force_stdev=settings.force_stdev,
-                torque_stdev=settings.torque_stdev,
-                noise=self._noise(device.name) if is_noisy else None,
-            )
+            try:
+                yield ForceSensor(
+                    name=device.name,
+                    body=self.simulated.name,
+                    rate_hz=self._rate(device.name, FORCE_RATE),
+                    link=i,
+                    X_LS=device.X_LS,
+                    max_force=device.max_force,
+                    max_torque=device.max_torque,
+                    on_link=settings.wrench_on == "link",
+                    cutoff_hz=settings.wrench_cutoff,
+                    force_stdev=settings.force_stdev,
+                    torque_stdev=settings.torque_stdev,
+                    noise=self._noise(device.name) if is_noisy else None,
+                )
+            except ValueError as error:
+                self._leave_out(device, error)
 
     def range_sensors(self) -> Iterator[Sensor]:
         """Yield the laser scanners."""
         for device in self._all(devices.RangeSensor):
             settings = self._settings(device.name)
-            make: Callable[..., Sensor] = RangeSensor
+            make: Callable[..., RangeSensor | RangeSensor3D] = RangeSensor
             if not device.is_planar:
                 pitch_range, pitch_step = device.pitch_range, device.pitch_step
                 make = partial(RangeSensor3D, pitch_range=pitch_range, pitch_step=pitch_step)
             try:
-                yield make(
+                sensor = make(
                     name=device.name,
                     body=self.simulated.name,
                     rate_hz=self._rate(device.name, _positive(device.scan_rate, "scan rate")),
@@ -200,8 +228,11 @@ class _Maker:
                     step_ns=self.step_ns,
                     **self._flaws(device),
                 )
+                self.rays.take(sensor.ray_count)
             except ValueError as error:
-                self._warn("unusable-device", device, f"is left out: {error}")
+                self._leave_out(device, error)
+            else:
+                yield sensor
 
     def cameras(self) -> Iterator[Sensor]:
         """Yield the cameras that deliver an image."""
@@ -213,6 +244,7 @@ class _Maker:
             lens = f"its {device.lens_type.value} lens"
             try:
                 camera = self._camera(device)
+                self.pixels.take(camera.lens.width * camera.lens.height)
             except ValueError as error:
                 drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"
                 self._warn("unusable-device", device, f"is left out: {error}{drawn}")
@@ -272,7 +304,7 @@ class _Maker:
                 noise=ImuNoise(settings, self._noise(device.name)) if is_noisy else None,
             )
         except ValueError as error:
-            self._warn("unusable-device", device, f"is left out: {error}")
+            self._leave_out(device, error)
 
     def _encoders(self) -> Encoders | None:
         """Return the encoders of the joints, if they are asked for and the model has any."""
@@ -302,11 +334,14 @@ class _Maker:
     def _all(self, kind: type[_D]) -> Iterator[_D]:
         return (d for d in self.simulated.body.devices if isinstance(d, kind))
 
+    def _leave_out(self, device: devices.Device, error: ValueError) -> None:
+        self._warn("unusable-device", device, f"is left out: {error}")
+
     def _warn(self, code: str, device: devices.Device, what: str) -> None:
-        self.diagnostics.warn(code, self._about(device, what))
+        self.diagnostics.warn(code, self._about(device, what), device.at)
 
     def _note(self, code: str, device: devices.Device, what: str) -> None:
-        self.diagnostics.note(code, self._about(device, what))
+        self.diagnostics.note(code, self._about(device, what), device.at)
 
     def _about(self, device: devices.Device, what: str) -> str:
         return f"'{device.name}' of body '{self.simulated.name}' {what}"

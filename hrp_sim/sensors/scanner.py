@@ -22,6 +22,9 @@ from .sweep import Sweep
 _ERRORS, _DETECTIONS = 0, 1
 # Rays reach so many standard deviations farther than the sensor: errors may bring things nearer.
 _REACH = 6.0
+# What the float32 of messages hold with ease: no distance [m] is greater, no period [s] longer.
+_FARTHEST = 1e30
+_SLOWEST = 1e-30
 
 
 class CastRays(Protocol):
@@ -95,10 +98,12 @@ class Scanner:
     _sweep: Sweep | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.min_distance < self.max_distance < inf:
+        if not 0.0 <= self.min_distance < self.max_distance <= _FARTHEST:
             raise ValueError(
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
+        if not self.rate_hz >= _SLOWEST:
+            raise ValueError(f"{self.rate_hz:g} scans per second are none")
         check_flaws(self.detection_rate, self.error_deviation, self.noise)
         check_mounting(self.X_LS)
         yaw = yaw_angles(self.yaw_range, self.yaw_step)
@@ -112,6 +117,11 @@ class Scanner:
         object.__setattr__(self, "_directions_L", directions_S @ self.X_LS.R.T)
         object.__setattr__(self, "_ignored", ignored)
         object.__setattr__(self, "_sweep", sweep)
+
+    @property
+    def ray_count(self) -> int:
+        """How many rays a scan has."""
+        return self._directions_C.size // 3
 
     @property
     def time_increment(self) -> float:
