@@ -258,7 +258,6 @@ class _Builder:
                 self._diagnostics.warn("unreadable-texture", describe(texture, error))
         return self._textures[texture]
 
-
     def _read(self, texture: Texture) -> TextureImage:
         if not self._texels_left:
             raise OSError(f"the textures before it have {MOST_TEXELS} pixels already")
