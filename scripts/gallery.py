@@ -45,8 +45,8 @@ Each model as our renderer draws it, the URDF that `hrp-model urdf` writes of it
 read it, and where the two differ. The left picture is made with OpenGL from the model; the middle
 one follows rays (Embree) through what yourdfpy and trimesh read of the URDF and its GLB files.
 Both have the same camera and a light beside it. A pixel differs when one of its colours is off by
-more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Ambient and specular light are
-left out, since glTF has no words for them.
+more than {tolerance} of 255: at most {limit:.0%} of the pixels may. Specular light is left
+out, since glTF has no words for it.
 
 Made by `scripts/gallery.py`.
 """

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -35,6 +36,19 @@ LATCHED = QoSProfile(
 
 def stamp_ns(stamp) -> int:
     return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+def matrix_of(transform) -> np.ndarray:
+    """Return the pose, shape (4, 4), that a transform's message tells."""
+    x, y, z, w = (getattr(transform.rotation, k) for k in "xyzw")
+    T = np.eye(4)
+    T[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    T[:3, 3] = [getattr(transform.translation, k) for k in "xyz"]
+    return T
 
 
 class Peer:

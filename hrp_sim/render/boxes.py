@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -47,15 +48,17 @@ def box_around(points: Array, A_FG: Array) -> OrientedBox:
         points: In F, in [m], shape (n, 3).
         A_FG: From the geometry's own frame to F, shape (3, 3).
     """
-    from_mean = points - points.mean(axis=0)
+    size = float(np.ptp(points, axis=0).max())
+    candidates = [np.eye(3)]
+    if 0.0 < size < inf:
+        from_mean = (points - points.mean(axis=0)) / size
+        candidates.append(np.linalg.eigh(from_mean.T @ from_mean)[1])
     lengths = np.linalg.norm(A_FG, axis=0)
-    candidates = [np.eye(3), np.linalg.eigh(from_mean.T @ from_mean)[1]]
     if lengths.all() and np.allclose((A_FG / lengths).T @ (A_FG / lengths), np.eye(3)):
         candidates.append(A_FG / lengths)
-    # A little thickness, so that of two boxes around something flat the flatter one is less.
-    margin = 1e-6 * float(np.ptp(points, axis=0).max())
     boxes = [_box_along(points, axes) for axes in candidates]
-    return min(boxes, key=lambda box: float(np.prod(box.half + margin)))
+    # A little thickness, so that of two boxes around something flat the flatter one is less.
+    return min(boxes, key=lambda box: float(np.prod(box.half / (size or 1.0) + 1e-6)))
 
 
 def back_to_front(boxes: Sequence[OrientedBox]) -> list[int]:

@@ -64,7 +64,8 @@ def _create() -> Any:
         raise RendererUnavailable(
             "cameras need the Python package moderngl; install it with: pip install moderngl"
         )
-    os.environ.setdefault(THREADS_VARIABLE, str(_drawing_threads()))
+    # One core is left to the physics.
+    os.environ.setdefault(THREADS_VARIABLE, str(max(cores() - 1, 1)))
     problems: list[str] = []
     for index in range(MAX_DEVICES):
         context = _try_device(index, problems)
@@ -78,13 +79,11 @@ def _create() -> Any:
     )
 
 
-def _drawing_threads() -> int:
-    """Return how many threads may draw: one core is left to the physics."""
+def cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    return max(cores - 1, 1)
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _try_device(index: int, problems: list[str]) -> Any:

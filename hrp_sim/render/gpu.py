@@ -36,17 +36,16 @@ class _Drawable:
 
     def variant(self, lights: int, spots: int, *, measured: bool) -> Variant:
         """Return what the shaders of its colours, and maybe of its depths, must know."""
-        image, curved = self.batch.texture, measured and self.batch.curved
-        if image is None:
-            return Variant(lights, spots, curved=curved)
+        image = self.batch.texture
         return Variant(
             lights,
             spots,
-            textured=True,
-            grey=image.grey,
-            see_through=image.see_through,
+            textured=image is not None,
+            grey=image is not None and image.grey,
+            see_through=image is not None and image.see_through,
             cut_out=self.batch.cut_out,
-            curved=curved,
+            curved=measured and self.batch.curved,
+            shiny=self.batch.shiny,
         )
 
     def depth_variant(self) -> DepthVariant:
@@ -126,10 +125,8 @@ class GpuScene:
             rows, link_poses = self._poses_C[first:end], poses.get(name)
             if link_poses is None or len(link_poses.p) != len(rows):
                 rows[:] = 0.0  # was not there yet, or another was: all of it in one point
-                continue
-            # In double precision, so that a scene far from the origin keeps its digits.
-            rows[:, :, :3] = X_WC.R.T @ link_poses.R
-            rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
+            else:
+                rows[:] = link_poses.seen_from(X_WC)
         self._poses.write(self._poses_C)
 
     def _set_up(

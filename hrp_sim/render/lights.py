@@ -59,6 +59,13 @@ class SceneLight(NamedTuple):
     light: Light
 
 
+def is_usable(light: Light) -> bool:
+    """Tell whether a light has only numbers that a picture can be computed with."""
+    row = _row(light, np.eye(3, 4))
+    numbers = (row[name] for name in LIGHT.names or () if name != "radius")
+    return bool(row["radius"] >= 0.0) and all(np.isfinite(n).all() for n in numbers)
+
+
 def lights_on(
     lights: Sequence[SceneLight], switches: Switches, poses_C: NDArray[np.float32]
 ) -> tuple[NDArray[np.void], int]:
@@ -83,6 +90,7 @@ def lights_on(
     return np.array(rows, dtype=LIGHT), sum(map(_is_spot, rows))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
     """Return a light for the shaders, from the rows of [R_CL | p_CL], shape (3, 4)."""
     R_CS = X_CL[:, :3] @ light.X_LS.R

@@ -17,7 +17,7 @@ from hrp_model.texturing import transformed_coords
 
 from .boxes import OrientedBox, box_around
 from .curved import curved_surfaces
-from .lights import SceneLight
+from .lights import SceneLight, is_usable
 from .shaders import MAX_LIGHTS
 from .textures import TextureImage, describe, read_texture
 
@@ -59,6 +59,7 @@ class Batch:
         transparent: Whether it is blended over what lies behind. All else hides it.
         cut_out: Whether its texture has holes: what is not opaque is left out.
         curved: Whether some of its triangles stand for curved surfaces.
+        shiny: Whether it has highlights.
         vertices: Of dtype VERTEX.
         indices: Of the corners of the triangles, dtype uint32.
         chunks: The shapes of a transparent one, which are drawn from the farthest to the nearest.
@@ -69,6 +70,7 @@ class Batch:
     transparent: bool
     cut_out: bool
     curved: bool
+    shiny: bool
     vertices: NDArray[np.void]
     indices: NDArray[np.uint32]
     chunks: tuple[Chunk, ...]
@@ -100,7 +102,8 @@ class Scene:
 def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     """Return the scene of bodies by name.
 
-    A texture that cannot be read is a warning, and so are more lights than can be drawn.
+    A texture that cannot be read is a warning, and so are lights whose numbers make no sense,
+    and more lights than can be drawn.
     """
     builder = _Builder(diagnostics)
     first_links: dict[str, int] = {}
@@ -109,9 +112,8 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     for name, body in bodies.items():
         first_links[name] = row
         lights += [
-            SceneLight(name, row + body.link_index(device.link), device)
-            for device in body.devices
-            if isinstance(device, Light)
+            SceneLight(name, row + body.link_index(light.link), light)
+            for light in _usable_lights(name, body, diagnostics)
         ]
         for link in body.links:
             for shape in link.visual:
@@ -125,12 +127,23 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     return Scene(first_links, row, *tables, tuple(batches), tuple(lights))
 
 
+def _usable_lights(name: str, body: Body, diagnostics: Diagnostics) -> Iterator[Light]:
+    for light in body.devices:
+        if isinstance(light, Light):
+            if is_usable(light):
+                yield light
+            else:
+                what = f"'{light.name}' of body '{name}' is left out: its numbers make no light"
+                diagnostics.warn("unusable-device", what)
+
+
 class _Kind(NamedTuple):
     texture: TextureImage | None
     solid: bool
     transparent: bool
     cut_out: bool
     curved: bool
+    shiny: bool
 
 
 @dataclass
@@ -228,7 +241,8 @@ def _kind(texture: TextureImage | None, solid: bool, material: Material, curved:
     see_through = texture is not None and texture.see_through
     cut_out = texture is not None and texture.cut_out
     transparent = material.transparency > 0.0 or (see_through and not cut_out)
-    return _Kind(texture, solid, transparent, cut_out and not transparent, curved)
+    shiny = any(material.specular)
+    return _Kind(texture, solid, transparent, cut_out and not transparent, curved, shiny)
 
 
 def _vertices(

@@ -39,6 +39,7 @@ class Variant(NamedTuple):
         see_through: Whether it has opacities; colours are multiplied with them already.
         cut_out: Whether what is not opaque enough is left out, and the rest opaque.
         curved: Whether depths are asked for and some are of curved surfaces.
+        shiny: Whether there are highlights.
     """
 
     lights: int
@@ -48,6 +49,7 @@ class Variant(NamedTuple):
     see_through: bool = False
     cut_out: bool = False
     curved: bool = False
+    shiny: bool = False
 
     def sources(self) -> tuple[str, str]:
         """Return the vertex and the fragment shader."""
@@ -137,10 +139,14 @@ vec3 base;
 // Returns what light that comes from a direction adds to the colour, and its highlight.
 vec3 lit(vec3 from) {
     float facing = dot(n, from);
+    vec3 color = base * max(facing, 0.0);
+#if SHINY
     vec3 half_way = from + to_eye;
     half_way *= inversesqrt(max(dot(half_way, half_way), 1e-12));
     float mirrored = pow(max(dot(n, half_way), 0.0), specular.a);
-    return base * max(facing, 0.0) + specular.rgb * (mirrored * step(0.0, facing));
+    color += specular.rgb * (mirrored * step(0.0, facing));
+#endif
+    return color;
 }
 
 #if LIGHTS

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, Pose
 
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]
@@ -24,6 +24,14 @@ class LinkPoses(NamedTuple):
 
     p: Array
     R: Array
+
+    def seen_from(self, X_WC: Pose) -> Array:
+        """Return the rows of [R_CL | p_CL] for a camera frame C, shape (links, 3, 4).
+
+        In double precision, so that a scene far from the origin keeps its digits.
+        """
+        p_CL = (self.p - X_WC.p) @ X_WC.R
+        return np.concatenate([X_WC.R.T @ self.R, p_CL[:, :, np.newaxis]], axis=2)
 
 
 BodyPoses = Mapping[str, LinkPoses]

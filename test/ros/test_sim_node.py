@@ -15,7 +15,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from ros_peer import LATCHED, Peer, running, stamp_ns
+from ros_peer import LATCHED, Peer, matrix_of, running, stamp_ns
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
 from std_msgs.msg import String
@@ -173,18 +173,6 @@ def test_the_description_is_a_urdf_that_others_accept(peer, tmp_path):
     path.write_text(urdf, encoding="utf-8")
     done = subprocess.run(["check_urdf", str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def matrix_of(transform) -> np.ndarray:
-    x, y, z, w = (getattr(transform.rotation, k) for k in "xyzw")
-    T = np.eye(4)
-    T[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    T[:3, 3] = [getattr(transform.translation, k) for k in "xyz"]
-    return T
 
 
 def pose_from_tf(peer: Peer, frame: str, time_ns: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Sensors and lights that are switched on and off, and what sensors remember meanwhile."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hrp_model import Pose, devices
 from hrp_sim import PhysicsError, Simulation, Snapshot
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.engine import PhysicsSettings, Placement
+from hrp_sim.sensors import Remembering, SensorSettings
 
 MS = 1_000_000
 
@@ -84,9 +85,9 @@ def test_a_reset_puts_the_switches_back_and_every_change_is_told_once():
     simulation = simulation_of(wrist(), scanner(10.0, on=False), lamp)
     changes = switches_of(simulation)
     assert not simulation.is_enabled("lamp")
-    for _ in range(2):
-        simulation.set_enabled("lamp", True)
-        simulation.set_enabled("wrist", False)
+    for on in (True, np.bool_(True)):  # what numpy compares is as good as Python's own
+        simulation.set_enabled("lamp", on)
+        simulation.set_enabled("wrist", np.logical_not(on))
     assert changes == [("lamp", True), ("wrist", False)]
     simulation.reset()
     assert sorted(changes[2:]) == [("lamp", False), ("wrist", True)]
@@ -203,6 +204,45 @@ def test_a_run_restored_in_the_midst_of_a_filter_goes_on_to_the_last_bit(averagi
     other.set_enabled("average", False)
     other.restore(Snapshot.from_file(tmp_path / "s.npz"))
     assert readings(other, 40) == rest
+
+
+def everything(reading):
+    """Return all that a reading says, to the last bit."""
+    values = (getattr(reading, f.name) for f in fields(reading))
+    return [v.tobytes() if isinstance(v, np.ndarray) else v for v in values]
+
+
+def test_filters_biases_and_unfinished_scans_go_on_to_the_last_bit(tmp_path):
+    """All options that need memory, saved between samples, in a world made anew."""
+    gyro = devices.RateGyroSensor(name="gyro", link="ARM")
+    options = SensorSettings(
+        angular_velocity_random_walk=0.1, wrench_cutoff=20.0, spread_scan=True, force_stdev=0.1
+    )
+
+    def shake(simulated, time):
+        simulated.motion.force[:] = np.sin(900.0 * time)
+        simulated.motion.p[:, 2] = 1.0 + np.sin(9.0 * time)
+
+    def simulation():
+        world = world_of(("robot", arm_body(gyro, wrist(), scanner(50.0))))
+        world = replace(world, sensors=options)
+        return Simulation(world, engine=FakeEngine(world.physics, shake))
+
+    first = simulation()
+    readings(first, 47)
+    first.save().to_file(tmp_path / "s.npz")
+    rest = list(map(everything, readings(first, 80)))
+    other = simulation()
+    readings(other, 13)
+    other.restore(Snapshot.from_file(tmp_path / "s.npz"))
+    assert list(map(everything, readings(other, 80))) == rest
+    assert len({type(sensor) for sensor in first.sensors.values()}) == 5
+    whole = simulation()
+    readings(whole, 47)
+    for sensor in whole.sensors.values():
+        if isinstance(sensor, Remembering):
+            sensor.forget()  # what is remembered does matter
+    assert list(map(everything, readings(whole, 80))) != rest
 
 
 def test_switches_are_saved_and_restored():

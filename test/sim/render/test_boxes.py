@@ -93,7 +93,10 @@ def test_a_box_holds_all_points_and_fits_what_is_flat_or_was_turned(seed):
         np.testing.assert_allclose(corners(moved), corners(box) @ X.R.T + X.p, atol=1e-12)
 
 
-def test_a_single_point_has_a_box():
-    box = box_around(np.ones((1, 3)), np.zeros((3, 3)))
-    assert box.center.tolist() == [1.0, 1.0, 1.0]
-    assert box.half.tolist() == [0.0, 0.0, 0.0]
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("at", "size"), [(1.0, 0.0), (0.0, 1e200), (0.0, 1e-200)])
+def test_a_single_point_has_a_box_and_so_has_what_is_huge_or_tiny(at, size):
+    points = at + size * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    box = box_around(points, np.zeros((3, 3)))
+    assert box.center.tolist() == [at + size / 2.0] * 3
+    assert box.half.tolist() == [size / 2.0] * 3

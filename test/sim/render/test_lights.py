@@ -1,7 +1,7 @@
 """Lights of the scene, against VRML97's lighting model (ISO/IEC 14772-1, 4.14.4)."""
 
 from dataclasses import replace
-from math import cos, pi, radians, tan
+from math import cos, inf, nan, pi, radians, tan
 
 import numpy as np
 import pytest
@@ -288,6 +288,16 @@ def test_a_new_body_has_its_lights_as_its_model_says(diagnostics):
     renderer.show(bodies | {"lamp": lamp}, diagnostics)
     assert renderer.switches == {}
     assert before == {("lamp", "bulb"): False}  # an exposure may have it still
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [1e300, -1e300, inf, nan])
+@pytest.mark.parametrize("name", ["intensity", "ambient_intensity", "cut_off_exponent", "at"])
+def test_a_light_whose_numbers_make_no_sense_is_left_out(diagnostics, name, number):
+    fields = {"X_LS": Pose(p=[number, 0.0, 0.0])} if name == "at" else {name: number}
+    assert middle(lit(spot(**fields), sun(intensity=0.2), diagnostics=diagnostics)) == grey(0.2)
+    message = diagnostics.take("unusable-device").message
+    assert message.startswith("'spot' of body 'lamp' is left out")
 
 
 def test_of_too_many_lights_the_brightest_are_shown(diagnostics):
