@@ -79,6 +79,10 @@ _SENSORS = {
     ),
     "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
     "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
+    "not-simulated": (
+        "a device is of a type that is neither a sensor nor a light",
+        "nothing needs to be done; what it does in other software is left out",
+    ),
     "no-renderer": (
         "nothing can draw what cameras see",
         "install an OpenGL with EGL, as Mesa has",

@@ -36,7 +36,14 @@ from hrp_msgs import names, outputs, qos
 from hrp_msgs.clock import clock
 from hrp_msgs.joint_command import joint_command
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.params import SIM_NODE, declare, declare_options, take_overrides
+from hrp_msgs.params import (
+    SIM_NODE,
+    Param,
+    declare,
+    declare_options,
+    option_param,
+    take_overrides,
+)
 from hrp_msgs.start import WrongUseError, init_ros
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
@@ -68,6 +75,11 @@ from .simulation import Simulation
 from .state import SimulatedBody
 from .topics import device_topics
 
+PARAMETERS = (
+    *SIM_NODE,
+    *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
+    Param("<sensor>.<option>", "", "The same for one sensor, and its rate in [Hz]."),
+)
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {
     JointSensor: outputs.JOINTS,

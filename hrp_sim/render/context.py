@@ -25,8 +25,8 @@ class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine,
 def thread_context() -> Any:
     """Return this thread's moderngl context, made at the first call.
 
-    It is current in its thread and in no other: a thread has only this one. What was made
-    in it and is no longer used is freed now; the rest when the thread ends.
+    It is current now, whatever other contexts the thread has. What was made in it and is no
+    longer used is freed now; the rest when the thread ends.
 
     Raises:
         RendererUnavailable: There is no moderngl, no EGL, or no OpenGL 3.3 behind it.
@@ -34,7 +34,7 @@ def thread_context() -> Any:
     owner: _Owner | None = getattr(_local, "owner", None)
     if owner is None:
         owner = _local.owner = _Owner(_create())
-    owner.context.gc()
+    owner.tidy_up()
     return owner.context
 
 
@@ -46,8 +46,13 @@ class _Owner:
         context.gc_mode = "context_gc"
         self.context = context
 
-    def __del__(self) -> None:
+    def tidy_up(self) -> None:
+        """Make the context current, and free what was made in it and is no longer used."""
+        self.context.__enter__()
         self.context.gc()
+
+    def __del__(self) -> None:
+        self.tidy_up()
         # EGL destroys a context only when it is current nowhere.
         self.context.__exit__(None, None, None)
         self.context.release()

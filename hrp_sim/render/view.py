@@ -51,7 +51,7 @@ class Surroundings(NamedTuple):
     """What a camera sees by, and where nothing is.
 
     Attributes:
-        headlight: Whether a light shines from the camera along its line of sight. Without one
+        headlight: Whether a light shines from the camera along its optical axis. Without one
             only what glows is seen, and what the lights of the scene reach.
         background: RGB in 0..1.
     """
@@ -68,7 +68,7 @@ class Picture(NamedTuple):
 
     Attributes:
         color: RGB, shape (height, width, 3).
-        depth: Along the line of sight, in [m], shape (height, width); inf where nothing is.
+        depth: Along the optical axis, in [m], shape (height, width); inf where nothing is.
     """
 
     color: Pixels | None
@@ -82,7 +82,7 @@ class Pinhole:
     Attributes:
         width, height: Of the image, in pixels.
         field_of_view: Full angle across the shorter side, in [rad].
-        near, far: What is nearer or farther along the line of sight is cut away, in [m].
+        near, far: What is nearer or farther along the optical axis is cut away, in [m].
     """
 
     width: int

@@ -124,6 +124,7 @@ class _Maker:
             if light.name in by_name:
                 what = "cannot be switched: a sensor has that name; rename one of them"
                 self._warn("duplicate-sensor", light, what)
+        self._tell_what_is_not_simulated()
         return list(by_name.values())
 
     def inner_sensors(self) -> Iterator[Sensor]:
@@ -208,26 +209,41 @@ class _Maker:
             if device.image_type is devices.ImageType.NONE:
                 self._note("no-image", device, "delivers no image, says its model")
                 continue
-            if device.lens_type is not devices.LensType.NORMAL:
-                what = f"is drawn without the distortion of its {device.lens_type.value} lens"
-                self._warn("no-fisheye", device, what)
+            is_normal = device.lens_type is devices.LensType.NORMAL
+            lens = f"its {device.lens_type.value} lens"
             try:
-                yield CameraSensor(
-                    name=device.name,
-                    body=self.simulated.name,
-                    rate_hz=self._rate(device.name, _positive(device.frame_rate, "frame rate")),
-                    link=self.simulated.body.link_index(device.link),
-                    X_LS=device.X_LS,
-                    lens=_lens(device),
-                    renderer=self.renderer,
-                    surroundings=self._surroundings(device.name),
-                    image_type=device.image_type,
-                    min_distance=device.min_distance,
-                    max_distance=device.max_distance,
-                    **self._flaws(device),
-                )
+                camera = self._camera(device)
             except ValueError as error:
-                self._warn("unusable-device", device, f"is left out: {error}")
+                drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"
+                self._warn("unusable-device", device, f"is left out: {error}{drawn}")
+                continue
+            if not is_normal:
+                self._warn("no-fisheye", device, f"is drawn without the distortion of {lens}")
+            yield camera
+
+    def _camera(self, device: devices.Camera) -> CameraSensor:
+        return CameraSensor(
+            name=device.name,
+            body=self.simulated.name,
+            rate_hz=self._rate(device.name, _positive(device.frame_rate, "frame rate")),
+            link=self.simulated.body.link_index(device.link),
+            X_LS=device.X_LS,
+            lens=_lens(device),
+            renderer=self.renderer,
+            surroundings=self._surroundings(device.name),
+            image_type=device.image_type,
+            min_distance=device.min_distance,
+            max_distance=device.max_distance,
+            **self._flaws(device),
+        )
+
+    def _tell_what_is_not_simulated(self) -> None:
+        names: dict[str, list[str]] = {}
+        for device in self._all(devices.GenericDevice):
+            names.setdefault(device.type_name, []).append(f"'{device.name}'")
+        for type_name, same in names.items():
+            what = f"{', '.join(same)} of body '{self.simulated.name}'"
+            self.diagnostics.note("not-simulated", f"{what}: a {type_name} is not simulated")
 
     def _flaws(self, device: devices.Camera | devices.RangeSensor) -> _Flaws:
         """Return what keeps distances from being ideal; options go before what the model says."""

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros.moving_robot import MARKER_RADIUS, STEP, STEP_NS, MovingRobot, published
+from moving_robot import MARKER_RADIUS, STEP, STEP_NS, MovingRobot, published
 from ros_peer import matrix_of, stamp_ns
 from sim.render.scenes import needs_opengl
 

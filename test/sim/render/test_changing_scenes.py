@@ -1,6 +1,7 @@
 """Bodies that come and go in pictures."""
 
 import numpy as np
+import pytest
 from sim.render.scenes import (
     LOOKING_ALONG_X,
     body_of,
@@ -13,6 +14,7 @@ from sim.render.scenes import (
 
 from hrp_model import Pose
 from hrp_sim.render import Pinhole, Renderer
+from hrp_sim.render.context import thread_context
 
 pytestmark = needs_opengl
 LENS = Pinhole(32, 32, 1.0, 0.01, 50.0)
@@ -48,5 +50,15 @@ def test_a_picture_shows_who_is_there_in_any_thread(diagnostics):
 def test_nothing_is_read_before_the_first_picture(diagnostics):
     renderer = Renderer({})
     renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
+    pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())}).color
+    assert tuple(pixels[16, 16]) == RED
+
+
+def test_a_scene_that_opengl_cannot_hold_is_an_error():
+    links = thread_context().info["GL_MAX_TEXTURE_SIZE"] + 1
+    renderer = Renderer({"chain": body_of("chain", *[()] * links)})
+    with pytest.raises(RuntimeError, match="cannot draw this scene: GL_INVALID_VALUE"):
+        renderer.render(LENS, LOOKING_ALONG_X, {})
+    renderer = Renderer({"far": wall("far", RED, 4.0)})
     pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())}).color
     assert tuple(pixels[16, 16]) == RED

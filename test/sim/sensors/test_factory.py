@@ -252,6 +252,30 @@ def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
     assert len(found) == kept
 
 
+def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(diagnostics):
+    too_wide = camera(lens_type=LensType.DUAL_FISHEYE, field_of_view=np.pi)
+    assert not devices_only(sensors_of(diagnostics, too_wide))
+    [found] = diagnostics.found
+    assert found.code == "unusable-device"
+    assert "since its dual_fisheye lens is drawn as one without distortion" in found.message
+    diagnostics.take("unusable-device")
+
+
+def test_devices_that_are_not_simulated_are_told_by_their_type(diagnostics):
+    names = {"left": "Thruster", "right": "Thruster", "dose": "DoseMeter"}
+    others = [
+        devices.GenericDevice(name=n, link="ARM", type_name=kind) for n, kind in names.items()
+    ]
+    assert not devices_only(sensors_of(diagnostics, *others))
+    told = [found.message for found in diagnostics.found]
+    assert told == [
+        "'left', 'right' of body 'r1': a Thruster is not simulated",
+        "'dose' of body 'r1': a DoseMeter is not simulated",
+    ]
+    assert {found.code for found in diagnostics.found} == {"not-simulated"}
+    diagnostics.found.clear()
+
+
 @pytest.mark.parametrize(
     "fields",
     [
