@@ -87,6 +87,10 @@ _SENSORS = {
         "nothing can draw what cameras see",
         "install an OpenGL with EGL, as Mesa has",
     ),
+    "too-fast": (
+        "a sensor is asked for more samples than the physics takes steps",
+        "ask for a lower rate, or take a smaller time_step",
+    ),
     "too-many-lights": (
         "a world has more lights than are drawn at once",
         "switch off those that are far from the cameras, or leave them out",
