@@ -16,6 +16,25 @@ SETTLING_REPORTS = 10
 SETTLING_TIME = 3.0  # [s]
 
 
+def unheard(
+    first: Mapping[str, tuple[int, int]],
+    last: Mapping[str, tuple[int, int]],
+    sent: Mapping[str, int],
+) -> dict[str, int]:
+    """Return how many messages were not heard yet of each topic of which some were not.
+
+    Args:
+        first: (heard, published) of each topic, in a listener's first report of it.
+        last: The same, in its last report.
+        sent: How many were published up to the moment that counts.
+    """
+    missing = {}
+    for topic, (heard, published) in first.items():
+        if (lacking := sent.get(topic, 0) - published - (last[topic][0] - heard)) > 0:
+            missing[topic] = lacking
+    return missing
+
+
 class Listener:
     """Runs ``python -m hrp_msgs.listen`` and keeps what it reports.
 
@@ -57,11 +76,14 @@ class Listener:
                     return
 
     def settle(self) -> None:
-        """Wait until it has worked off what was published before now."""
+        """Wait until it has worked off what was published before now, or hears no more of it."""
+        sent = self._published()
         with self._reported:
             for _ in range(SETTLING_REPORTS):
-                before = dict(self._last)
-                if not self._reported.wait(SETTLING_TIME) or self._last == before:
+                before = unheard(self._first, self._last, sent)
+                if not before or not self._reported.wait(SETTLING_TIME):
+                    return
+                if unheard(self._first, self._last, sent) == before:
                     return
 
     def missed(self) -> list[str]:
