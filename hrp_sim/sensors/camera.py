@@ -140,7 +140,7 @@ class CameraSensor:
         return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
 
     def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
-        """Draw those of these parts that the camera delivers; raises RendererUnavailable."""
+        """Draw those of these parts that the camera delivers; raises what ``renderer`` does."""
         kind = self.image_type
         wanted = Parts(
             parts.color and (kind.has_color or kind.has_mono), parts.depth and kind.has_depth
