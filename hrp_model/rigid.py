@@ -102,7 +102,9 @@ def axis_by_name(name: str) -> Array | None:
 
 def is_rotation(R: Array, tolerance: float = 1e-6) -> bool:
     """Whether a matrix of shape (3, 3) is orthonormal and right-handed; no element errs more."""
-    return bool(np.abs(R.T @ R - IDENTITY_3).max() <= tolerance and np.linalg.det(R) > 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # then it is none, and that is all
+        errs = np.abs(R.T @ R - IDENTITY_3).max()
+    return bool(errs <= tolerance and np.linalg.det(R) > 0.0)
 
 
 def axis_angle_matrix(axis: Sequence[float] | Array, angle: float) -> Array:

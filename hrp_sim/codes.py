@@ -91,6 +91,10 @@ _SENSORS = {
         "a world has more lights than are drawn at once",
         "switch off those that are far from the cameras, or leave them out",
     ),
+    "undrawable-shape": (
+        "a shape of a model is not in the pictures of cameras",
+        "correct its numbers, or show it with fewer triangles",
+    ),
     "unusable-device": ("a device has impossible settings", "correct what the message names"),
 }
 _ADVICE = {

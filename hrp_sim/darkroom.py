@@ -11,7 +11,7 @@ from .sensors import ImageReading
 
 _log = logging.getLogger("hrp_sim")
 
-# Draws an exposure; raises RendererUnavailable.
+# Draws an exposure; RendererUnavailable ends it all, other errors this image.
 Develop = Callable[[], ImageReading]
 
 

@@ -11,7 +11,7 @@ from weakref import WeakSet
 import numpy as np
 
 from hrp_model import Body, Link
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, Pose, is_rotation
 
 from .articulation import link_error
 from .engine import PhysicsError, Placement
@@ -27,6 +27,11 @@ LARGEST_ROTOR_INERTIA = 1e12  # [kg m^2] or [kg]
 
 # Bodies whose own numbers were found good: they are frozen, and often placed again.
 _sound: WeakSet[Body] = WeakSet()
+
+
+def is_mounting(X_LS: Pose) -> bool:
+    """Tell whether a device can sit on a link like this: rigidly, and not absurdly far away."""
+    return is_rotation(X_LS.R) and bool(np.all(np.abs(X_LS.p) < FARTHEST))
 
 
 def check_magnitudes(placement: Placement) -> None:

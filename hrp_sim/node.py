@@ -148,16 +148,17 @@ class SimNode(Node):
         Declared are those of all sensors, and of single ones what is said of them anywhere.
         """
         doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
-        given = [k for k in self._given if "." in k and not k.startswith("qos_overrides.")]
+        given = [k for k in self._given if "." in k or k in OPTIONS]
+        given = [k for k in given if not k.startswith("qos_overrides.")]
         found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
         config = declare_options(self, found, config)
         known = Diagnostics(listener=lambda _: None)
         return declare_options(self, targets(config, single_options(config), known), config)
 
     def _warn_of_typos(self) -> None:
-        names = (*self.settings, *OPTIONS)
+        known = (*self.settings, *OPTIONS)
         for name in self._given:
-            if "." not in name and name not in names and (hint := did_you_mean(name, names)):
+            if "." not in name and name not in known and (hint := did_you_mean(name, known)):
                 self.get_logger().warning(f"there is no parameter '{name}'.{hint}")
 
     def start(self, simulation: Simulation) -> None:

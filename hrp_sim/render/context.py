@@ -25,8 +25,8 @@ class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine,
 def thread_context() -> Any:
     """Return this thread's moderngl context, made at the first call.
 
-    It is current now, whatever other contexts the thread has. What was made in it and is no
-    longer used is freed now; the rest when the thread ends.
+    It is current now, whatever other contexts the thread has, and its error flag is down. What
+    was made in it and is no longer used is freed now; the rest when the thread ends.
 
     Raises:
         RendererUnavailable: There is no moderngl, no EGL, or no OpenGL 3.3 behind it.
@@ -50,6 +50,7 @@ class _Owner:
         """Make the context current, and free what was made in it and is no longer used."""
         self.context.__enter__()
         self.context.gc()
+        _ = self.context.error  # which is of earlier work; reading it takes down the flag
 
     def __del__(self) -> None:
         self.tidy_up()

@@ -21,6 +21,8 @@ _SPHERE, _CYLINDER, _CONE = (1.0, 1.0), (0.0, 1.0), (-1.0, 0.0)  # k and w
 _EPSILON = float(np.finfo(np.float32).eps)
 # What rounding may do to coordinates in S.
 _BLUR = 1e-3
+# What single precision has room for when distances to the eye are squared in S.
+_STEEPEST = 1e9
 
 # ``surfaces`` holds the rows of T_SL, and (k, w, 0, 0); all of them 0 for what is flat.
 VERTEX = """
@@ -86,7 +88,8 @@ def curved_surfaces(
     Returns:
         The rows of T_SL, and (k, w, 0, 0), of each surface, shape (surfaces, 4, 4); and for each
         triangle 0 where it is flat, else the number of its surface, counted from 1. So flat, or
-        so far from L that single precision does not tell it from a plane, is flat, too.
+        so far from L or so small that single precision does not tell it from a plane, is
+        flat, too.
     """
     rows: list[Array] = []
     numbers = np.zeros(len(mesh_G.triangles), np.uint32)
@@ -94,7 +97,7 @@ def curved_surfaces(
         for T_SG, quadric, triangles in _parts(shape.geometry, mesh_G):
             T_SL = T_SG[:3] @ _inverse(shape.T_FG)
             summands = np.abs(T_SL) * [*np.abs(mesh_L.vertices).max(axis=0), 1.0]
-            if summands.max() * _EPSILON < _BLUR:
+            if summands.max() * _EPSILON < _BLUR and np.abs(T_SL).max() < _STEEPEST:
                 rows.append(np.vstack([T_SL, [*quadric, 0.0, 0.0]]))
                 numbers[triangles] = len(rows)
     return np.array(rows, dtype=np.float32).reshape(-1, 4, 4), numbers

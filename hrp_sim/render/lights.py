@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
+from ..magnitudes import is_mounting
 from .shaders import MAX_LIGHTS
 
 # (name of a body, name of one of its lights) -> whether it is on; others are as the model says.
@@ -21,6 +22,10 @@ NOTHING_SWITCHED: Switches = MappingProxyType({})
 
 # The least difference between the angles of two cones, in [rad]: no pixel is as narrow.
 _SHARP = 1e-5
+
+# Beyond this a strength, or an angle in [rad], means nothing, and single precision may overflow.
+_STRONGEST = 1e6
+_ENDLESS = 1e30  # [m]
 
 LIGHT = np.dtype(
     [
@@ -59,11 +64,26 @@ class SceneLight(NamedTuple):
     light: Light
 
 
-def is_usable(light: Light) -> bool:
-    """Tell whether a light has only numbers that a picture can be computed with."""
-    row = _row(light, np.eye(3, 4))
-    numbers = (row[name] for name in LIGHT.names or () if name != "radius")
-    return bool(row["radius"] >= 0.0) and all(np.isfinite(n).all() for n in numbers)
+def flaw(light: Light) -> str:
+    """Return why a light cannot be drawn, or nothing."""
+    strengths = [*light.color, light.intensity, light.ambient_intensity]
+    if isinstance(light, PointLight):
+        strengths += light.attenuation
+    if not all(abs(x) <= _STRONGEST for x in strengths):
+        return "its strength is not finite, or absurd"
+    if isinstance(light, SpotLight) and not all(
+        abs(x) <= _STRONGEST
+        for x in (light.beam_width, light.cut_off_angle, light.cut_off_exponent)
+    ):
+        return "its cone is not finite, or absurd"
+    if isinstance(light, PointLight) and not light.radius >= 0.0:
+        return f"a radius of {light.radius} m is impossible"
+    if isinstance(light, DirectionalLight | SpotLight):
+        if not abs(float(np.linalg.norm(light.direction)) - 1.0) < 1e-6:
+            return "its direction is no unit vector"
+    if not is_mounting(light.X_LS):
+        return "its pose on the link is no rigid transform, or far away"
+    return ""
 
 
 def lights_on(
@@ -102,7 +122,8 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
         row["place"][:3] = -R_CS @ light.direction
     if isinstance(light, PointLight):
         row["place"] = *(X_CL[:, :3] @ light.X_LS.p + X_CL[:, 3]), 1.0
-        row["attenuation"], row["radius"] = light.attenuation, light.radius
+        row["attenuation"] = light.attenuation
+        row["radius"] = light.radius if light.radius < _ENDLESS else inf
     if isinstance(light, SpotLight):
         row["axis"] = R_CS @ light.direction
         row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent

@@ -17,7 +17,7 @@ from hrp_model.texturing import transformed_coords
 
 from .boxes import OrientedBox, box_around
 from .curved import curved_surfaces
-from .lights import SceneLight, is_usable
+from .lights import SceneLight, flaw
 from .shaders import MAX_LIGHTS
 from .textures import TextureImage, describe, read_texture
 
@@ -31,6 +31,13 @@ VERTEX = np.dtype(
         ("ids", "u4", 3),
     ]
 )
+
+
+# Beyond this a length [m], a colour or another number of a shape means nothing.
+_LARGEST = 1e6
+# What takes some gigabytes; else a model could fill any memory.
+MOST_TRIANGLES = 2**24
+MOST_TEXELS = 2**29
 
 
 class Chunk(NamedTuple):
@@ -102,8 +109,8 @@ class Scene:
 def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     """Return the scene of bodies by name.
 
-    A texture that cannot be read is a warning, and so are lights whose numbers make no sense,
-    and more lights than can be drawn.
+    What cannot be drawn is a warning and left out: textures, shapes and lights of impossible
+    numbers, and what is too much.
     """
     builder = _Builder(diagnostics)
     first_links: dict[str, int] = {}
@@ -111,13 +118,12 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     row = 0
     for name, body in bodies.items():
         first_links[name] = row
-        lights += [
-            SceneLight(name, row + body.link_index(light.link), light)
-            for light in _usable_lights(name, body, diagnostics)
-        ]
+        lights += _lights(name, body, row, diagnostics)
         for link in body.links:
             for shape in link.visual:
-                builder.add(row, shape)
+                if why := builder.add(row, shape):
+                    message = f"body '{name}', link '{link.name}': a shape is not drawn: {why}"
+                    diagnostics.warn("undrawable-shape", message, link.at)
             row += 1
     batches = sorted(builder.batches(), key=lambda batch: batch.transparent)
     if len(lights) > MAX_LIGHTS:
@@ -127,14 +133,16 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     return Scene(first_links, row, *tables, tuple(batches), tuple(lights))
 
 
-def _usable_lights(name: str, body: Body, diagnostics: Diagnostics) -> Iterator[Light]:
-    for light in body.devices:
-        if isinstance(light, Light):
-            if is_usable(light):
-                yield light
-            else:
-                what = f"'{light.name}' of body '{name}' is left out: its numbers make no light"
-                diagnostics.warn("unusable-device", what)
+def _lights(name: str, body: Body, row: int, diagnostics: Diagnostics) -> Iterator[SceneLight]:
+    """Yield the lights of a body whose first link has this row."""
+    for device in body.devices:
+        if not isinstance(device, Light):
+            continue
+        if why := flaw(device):
+            message = f"'{device.name}' of body '{name}' is left out: {why}"
+            diagnostics.warn("unusable-device", message, device.at)
+        else:
+            yield SceneLight(name, row + body.link_index(device.link), device)
 
 
 class _Kind(NamedTuple):
@@ -165,21 +173,34 @@ class _Builder:
         self._textures: dict[Texture, TextureImage | None] = {}
         self._surfaces: list[NDArray[np.float32]] = [np.zeros((1, 4, 4), np.float32)]
         self._surface_count = 1
+        self._triangles_left = MOST_TRIANGLES
+        self._texels_left = MOST_TEXELS
 
-    def add(self, link: int, shape: Shape) -> None:
-        """Add a shape of the link in this row."""
+    def add(self, link: int, shape: Shape) -> str:
+        """Add a shape of the link in this row; return why it cannot be drawn, or nothing."""
+        with np.errstate(all="ignore"):  # what comes of impossible numbers is noticed at the end
+            return self._add(link, shape)
+
+    def _add(self, link: int, shape: Shape) -> str:
         material = shape.material
         if material.transparency >= 1.0:
-            return
+            return ""
         mesh_G = drawn_mesh(shape)
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
-            return
+            return ""
+        if not (0 <= mesh.triangles.min() and mesh.triangles.max() < len(mesh.vertices)):
+            return "it names vertices that do not exist"
+        if len(mesh.triangles) > self._triangles_left:
+            return f"with it pictures would show more than {MOST_TRIANGLES} triangles"
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
         ids = np.zeros((len(mesh.triangles), 3), np.uint32)
         ids[:] = link, self._material(material), 0
         ids[:, 2] = self._curved(shape, mesh_G, mesh)
         vertices, indices = _vertices(mesh, material, ids)
+        if not _is_sane(vertices, material):
+            return "it has numbers that are not finite, or absurd"
+        self._triangles_left -= len(mesh.triangles)
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
         parts = self._parts.setdefault(kind, _Parts())
         if kind.transparent:
@@ -190,6 +211,7 @@ class _Builder:
         parts.indices.append(indices + np.uint32(parts.vertex_count))
         parts.vertex_count += len(vertices)
         parts.index_count += len(indices)
+        return ""
 
     def batches(self) -> Iterator[Batch]:
         """Yield what was added."""
@@ -229,12 +251,28 @@ class _Builder:
         if texture is None:
             return None
         if texture not in self._textures:
+            self._textures[texture] = None
             try:
-                self._textures[texture] = read_texture(texture)
+                self._textures[texture] = self._read(texture)
             except OSError as error:
                 self._diagnostics.warn("unreadable-texture", describe(texture, error))
-                self._textures[texture] = None
         return self._textures[texture]
+
+    def _read(self, texture: Texture) -> TextureImage:
+        if not self._texels_left:
+            raise OSError(f"the textures before it have {MOST_TEXELS} pixels already")
+        image = read_texture(texture)
+        self._texels_left = max(self._texels_left - image.size[0] * image.size[1], 0)
+        return image
+
+
+def _is_sane(vertices: NDArray[np.void], material: Material) -> bool:
+    """Tell whether every number is finite, and small enough for what is done with it."""
+    numbers = *material.emissive, *material.specular, material.ambient, material.transparency
+    return all(abs(x) <= _LARGEST for x in (*numbers, material.shininess)) and all(
+        bool(np.all(np.abs(vertices[name]) <= _LARGEST))
+        for name in ("position", "normal", "color", "uv")
+    )
 
 
 def _kind(texture: TextureImage | None, solid: bool, material: Material, curved: bool) -> _Kind:

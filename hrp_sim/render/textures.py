@@ -13,6 +13,9 @@ from hrp_model.images import texture_image
 # Larger images are scaled down: no camera of a robot resolves more.
 MAX_SIDE = 4096
 
+# Beyond this a number that places a texture means nothing.
+_LARGEST = 1e6
+
 # An image of which no more pixels than this share are neither opaque nor invisible is meant to
 # have holes with smoothed edges.
 _OF_EDGES = 0.1
@@ -55,6 +58,9 @@ def read_texture(texture: Texture) -> TextureImage:
     Raises:
         OSError: There is no such file, or it is no image that can be read.
     """
+    placing = *texture.center, texture.rotation, *texture.scale, *texture.translation
+    if not all(abs(x) <= _LARGEST for x in placing):
+        raise OSError("where it lies is not finite, or absurd")
     image = texture_image(texture)
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)

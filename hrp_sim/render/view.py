@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite, pi, tan
+from math import pi, tan
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]
 
 MAX_SIDE = 8192
+# Beyond these the float32 of OpenGL would overflow; in [rad] and [m].
+_NARROWEST = 1e-6
+_NEAREST, _FARTHEST = 1e-30, 1e30
 
 
 class LinkPoses(NamedTuple):
@@ -94,9 +97,9 @@ class Pinhole:
     def __post_init__(self) -> None:
         if not (0 < self.width <= MAX_SIDE and 0 < self.height <= MAX_SIDE):
             raise ValueError(f"an image of {self.width} x {self.height} pixels is impossible")
-        if not 0.0 < self.field_of_view < pi:
+        if not _NARROWEST <= self.field_of_view <= pi - _NARROWEST:
             raise ValueError(f"a field of view of {self.field_of_view} rad is impossible")
-        if not (0.0 < self.near < self.far and isfinite(self.far)):
+        if not _NEAREST <= self.near < self.far <= _FARTHEST:
             raise ValueError(f"clipping at {self.near} m and {self.far} m leaves nothing to see")
 
     @property

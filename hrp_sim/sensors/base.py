@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Pose
-from hrp_model.rigid import Array, is_rotation
+from hrp_model.rigid import Array
 
-from ..magnitudes import FARTHEST
+from ..magnitudes import is_mounting
 from ..state import WorldState
-from .noise import Noise
 
 AnyArray = NDArray[Any]
 
@@ -91,22 +89,19 @@ def check_mounting(X_LS: Pose) -> None:
     Raises:
         ValueError: It is no rigid transform, not finite, or absurdly far away.
     """
-    if not (is_rotation(X_LS.R) and np.all(np.abs(X_LS.p) < FARTHEST)):
+    if not is_mounting(X_LS):
         raise ValueError("its pose on the link is no rigid transform, or far away")
 
 
-def check_flaws(detection_rate: float, error_deviation: float, noise: Noise | None) -> None:
-    """Check how a sensor of distances departs from an ideal one.
+def check_limits(*limits: Array | None) -> None:
+    """Check where a sensor saturates, per axis; None is a quantity that it does not measure.
 
     Raises:
-        ValueError: A number makes no sense, or there is no noise where it is needed.
+        ValueError: A limit is negative or no number.
     """
-    if not 0.0 <= detection_rate <= 1.0:
-        raise ValueError(f"a detection rate of {detection_rate} is not in 0..1")
-    if not 0.0 <= error_deviation < inf:
-        raise ValueError(f"a standard deviation of {error_deviation} m is impossible")
-    if noise is None and (detection_rate < 1.0 or error_deviation > 0.0):
-        raise ValueError("what is not ideal needs noise")
+    for most in limits:
+        if most is not None and not np.all(most >= 0.0):
+            raise ValueError(f"it saturates at {most.tolist()}, where nothing can")
 
 
 Vector = tuple[float, float, float]

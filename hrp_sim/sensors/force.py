@@ -12,7 +12,18 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..state import WorldState
-from .base import AnyArray, Rows, Vector, rows_of, saturated, turned, unless_identity, unrotated
+from .base import (
+    AnyArray,
+    Rows,
+    Vector,
+    check_limits,
+    check_mounting,
+    rows_of,
+    saturated,
+    turned,
+    unless_identity,
+    unrotated,
+)
 from .noise import Noise
 
 _NEVER = -1
@@ -64,6 +75,9 @@ class ForceSensor:
         force_stdev: White noise per axis, in [N].
         torque_stdev: White noise per axis, in [N m].
         noise: Where noise comes from; None for none.
+
+    Raises:
+        ValueError: The pose is no rigid transform, or a limit is negative or no number.
     """
 
     name: str
@@ -85,6 +99,8 @@ class ForceSensor:
     _filtered_ns: AnyArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_mounting(self.X_LS)
+        check_limits(self.max_force, self.max_torque)
         limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
         object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot
 
-import numpy as np
-
 from hrp_model import Pose
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
@@ -16,6 +14,7 @@ from .base import (
     AnyArray,
     Rows,
     Vector,
+    check_limits,
     check_mounting,
     rows_of,
     saturated,
@@ -95,9 +94,7 @@ class ImuSensor:
     def __post_init__(self) -> None:
         check_mounting(self.X_LS)
         ranges = (self.max_angular_velocity, self.max_acceleration)
-        for most in ranges:
-            if most is not None and not np.all(most >= 0.0):
-                raise ValueError(f"it saturates at {most.tolist()}, where nothing can")
+        check_limits(*ranges)
         limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
         object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))

@@ -67,10 +67,10 @@ class SensorSettings:
     )
     orientation: bool = _option(False, "Whether IMUs tell their orientation in the world.", "imu")
     force_stdev: float = _option(
-        0.0, "White noise of the force, per axis [N].", "force", minimum=0.0
+        0.0, "White noise of the force, per axis [N].", "force", minimum=0.0, maximum=1e12
     )
     torque_stdev: float = _option(
-        0.0, "White noise of the torque, per axis [N m].", "force", minimum=0.0
+        0.0, "White noise of the torque, per axis [N m].", "force", minimum=0.0, maximum=1e12
     )
     wrench_on: str = _option(
         "parent",
@@ -84,6 +84,7 @@ class SensorSettings:
         "Cut-off frequency of the first-order low-pass for wrenches [Hz]; 0 = none.",
         "force",
         minimum=0.0,
+        maximum=1e12,
     )
     encoders: bool = _option(
         False,
@@ -96,6 +97,7 @@ class SensorSettings:
         "Standard deviation of distances [m]; negative = as the model says.",
         *("range", "camera"),
         minimum=-1.0,
+        maximum=1e6,
     )
     detection_rate: float = _option(
         -1.0,

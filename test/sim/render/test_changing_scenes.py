@@ -47,6 +47,20 @@ def test_a_picture_shows_who_is_there_in_any_thread(diagnostics):
     np.testing.assert_array_equal(middle(), (140, 179, 217))
 
 
+def test_cameras_of_different_sizes_take_turns():
+    shapes = [box_at((0.5, 0.4, 0.3), (2, 0.1, 0), glowing(RED, transparency=0.4))]
+    body = {"b": body_of("b", [*shapes, box_at((0.1, 99, 9), (4, 0, 0), glowing(GREEN))])}
+    poses, shared = {"b": poses_of(Pose())}, Renderer(body)
+    for size in ((64, 48), (33, 97), (200, 11), (64, 48), (33, 97)):
+        lens = Pinhole(*size, 0.5, 0.01, 50.0)
+        color, depth = shared.render(lens, LOOKING_ALONG_X, poses)
+        alone = Renderer(body).render(lens, LOOKING_ALONG_X, poses)
+        assert color.shape == (size[1], size[0], 3)
+        np.testing.assert_array_equal(color, alone.color)
+        np.testing.assert_array_equal(depth, alone.depth)
+        np.testing.assert_allclose([depth.min(), depth.max()], [1.75, 3.95], rtol=1e-6)
+
+
 def test_nothing_is_read_before_the_first_picture(diagnostics):
     renderer = Renderer({})
     renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
@@ -59,6 +73,7 @@ def test_a_scene_that_opengl_cannot_hold_is_an_error():
     renderer = Renderer({"chain": body_of("chain", *[()] * links)})
     with pytest.raises(RuntimeError, match="cannot draw this scene: GL_INVALID_VALUE"):
         renderer.render(LENS, LOOKING_ALONG_X, {})
+    thread_context().texture((links, 1), 4)  # fails, too, but is no affair of the next picture
     renderer = Renderer({"far": wall("far", RED, 4.0)})
     pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())}).color
     assert tuple(pixels[16, 16]) == RED

@@ -41,10 +41,10 @@ def no_rays(origins, directions, max_distance, *ignored):
     return np.full(len(origins), np.inf)
 
 
-def sensors_of(diagnostics, *found, root=JointType.FREE, renderer=None, options=None):
+def sensors_of(diagnostics, *found, root=JointType.FREE, fixed=(), renderer=None, options=None):
     world = world_of(simulated(arm_body(*found, root=root)))
     renderer, settings = renderer or DarkRenderer(), SensorSettings(**options or {})
-    to_all = {"settings_of": lambda _body, _sensor: settings}
+    to_all = {"settings_of": lambda _body, _sensor: settings, "fixed": fixed}
     return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics, **to_all)
 
 
@@ -144,6 +144,12 @@ def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
     }
 
 
+def test_a_rate_that_is_asked_for_goes_before_an_impossible_one_of_the_model(diagnostics):
+    found = scanner(scan_rate=0.0), camera(frame_rate=np.inf)
+    made = devices_only(sensors_of(diagnostics, *found, options={"rate": 5.0}))
+    assert [sensor.rate_hz for sensor in made] == [5.0, 5.0]
+
+
 @pytest.mark.parametrize("name", ["wrist", "joint_states"])
 def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagnostics, name):
     wrist = devices.ForceSensor(name="wrist", link="ARM")
@@ -179,7 +185,7 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
     (sensor,) = devices_only(sensors_of(diagnostics, device))
     assert sensor.image_type is kind
     assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
-    assert (sensor.detection_rate, sensor.error_deviation) == (0.75, 0.01)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -193,13 +199,16 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
 def test_options_of_a_camera_go_before_its_device(diagnostics, options, rate, deviation):
     device = camera(image_type=ImageType.DEPTH, detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
 
 
-def test_a_force_sensor_on_a_free_root_is_a_warning(diagnostics):
-    sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"))
+@pytest.mark.parametrize("root", [JointType.FREE, JointType.FIXED])
+def test_a_force_sensor_on_a_root_that_nothing_holds_is_a_warning(diagnostics, root):
+    """It is the world that holds a body by its root, whatever its model says."""
+    foot = devices.ForceSensor(name="foot", link="BASE")
+    sensors_of(diagnostics, foot, root=root)
     assert "'foot' of body 'r1'" in diagnostics.take("idle-force-sensor").message
-    sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"), root=JointType.FIXED)
+    sensors_of(diagnostics, foot, root=root, fixed=("r1",))
 
 
 def test_a_force_sensor_has_the_options_it_is_given(diagnostics):
@@ -311,7 +320,7 @@ def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
 def test_options_of_a_range_sensor_go_before_its_device(diagnostics, options, rate, deviation):
     device = scanner(detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
 
 
 def test_how_a_range_sensor_scans_is_an_option(diagnostics):
