@@ -79,6 +79,10 @@ _SENSORS = {
         "a device is of a type that is neither a sensor nor a light",
         "nothing needs to be done; what it does in other software is left out",
     ),
+    "too-fast": (
+        "a sensor is asked for more samples than the physics takes steps",
+        "ask for a lower rate, or take a smaller time_step",
+    ),
     "too-many-lights": (
         "a world has more lights than are drawn at once",
         "switch off those that are far from the cameras, or leave them out",

@@ -91,6 +91,9 @@ def find(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | No
     if not found:
         merged = {k: v for entry in config.bodies for k, v in _merged(_body(entry)).items()}
         message = _no_sensor(sensor, [i for _, i in known], merged)
+        if "/" in sensor:
+            full = [f"{entry.placement.name}/{i.name}" for entry, i in sensors]
+            message = f"there is no sensor '{sensor}'.{did_you_mean_or_all(sensor, full)}"
         diagnostics.error("unknown-sensor", f"'{key}': {message}")
         return None
     for _, instrument in found:

@@ -194,6 +194,15 @@ def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagno
     assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
 
 
+def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):
+    sensors_of(diagnostics, gyro(), options={"rate": 1000.0})
+    assert not diagnostics.found
+    *_, imu = sensors_of(diagnostics, gyro(), options={"rate": 1001.0})
+    assert imu.rate_hz == 1001.0
+    told = [diagnostics.take("too-fast").message for _ in ("joint_states", "odometry", "gyro")]
+    assert told[-1] == "'gyro' of body 'r1' samples at every step, 1000 Hz, not at 1001 Hz"
+
+
 def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
     sensors_of(diagnostics, gyro("lamp"), devices.PointLight(name="lamp", link="ARM"))
     assert "'lamp' of body 'r1' cannot be switched" in diagnostics.take("duplicate-sensor").message
