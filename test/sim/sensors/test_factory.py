@@ -1,6 +1,7 @@
 """Which sensors a model's devices become."""
 
 import threading
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hrp_sim.sensors import (
     RangeSensor,
     RangeSensor3D,
     SensorSettings,
+    instruments,
     make_sensors,
 )
 
@@ -124,6 +126,40 @@ def test_an_imu_device_measures_both(diagnostics):
     (imu,) = devices_only(sensors_of(diagnostics, devices.Imu(name="imu", link="BASE")))
     assert imu.max_acceleration is not None
     assert imu.max_angular_velocity is not None
+
+
+def as_told(value):
+    """Return what a sensor was told at its making, as far as it can be compared."""
+    if is_dataclass(value):
+        return {f.name: as_told(getattr(value, f.name)) for f in fields(value)}
+    is_plain = isinstance(value, bool | float | str | tuple)
+    return value if is_plain else type(value).__name__
+
+
+@pytest.mark.parametrize("option", fields(SensorSettings), ids=lambda option: option.name)
+def test_an_option_changes_all_sensors_of_its_kinds_and_no_others(diagnostics, option):
+    """So no option is for nothing, and the kinds that it names are those that know it."""
+    joint = Joint(type=JointType.REVOLUTE, name="SHOULDER", id=0, encoder_pulse=1000.0)
+    body = arm_body(gyro(), devices.ForceSensor(name="wrist", link="ARM"), scanner(), camera())
+    body = replace(body, links=(body.links[0], replace(body.links[1], joint=joint)))
+    if isinstance(option.default, bool):
+        other = not option.default
+    elif isinstance(option.default, float):
+        other = 0.25
+    else:
+        other = option.metadata.get("choices", ("", "#123456"))[1]
+
+    def made(settings):
+        world = world_of(simulated(body))
+        options = {"settings_of": lambda _body, _sensor: settings}
+        args = GRAVITY, no_rays, DarkRenderer(), diagnostics
+        return {s.name: as_told(s) for s in make_sensors(world, *args, **options)}
+
+    plain, changed = made(IDEAL), made(SensorSettings(**{option.name: other}))
+    kinds = {name: instrument.kind for name, instrument in instruments(body).items()}
+    assert set(kinds) == set(plain) == set(changed)
+    concerned = {kinds[name] for name in kinds if plain[name] != changed[name]}
+    assert concerned == option.metadata["kinds"]
 
 
 def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
