@@ -1,14 +1,16 @@
 """Options of sensors in world files and as "SENSOR.OPTION", and every mistake with its place."""
 
 import pytest
+from paths import MODELS
 from sim.sensors.handmade import arm_body
 
 from hrp_model import Diagnostics, ModelError, devices
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.engine import Placement
 from hrp_sim.load import load_world
-from hrp_sim.sensor_options import find, parse
+from hrp_sim.sensor_options import find, parse, with_options
 from hrp_sim.sensors import IDEAL, SensorSettings
+from hrp_sim.simulation import Simulation
 
 ROBOT = """\
 format: ChoreonoidBody
@@ -214,3 +216,14 @@ def test_an_option_is_read_from_text(text, read):
 def test_text_that_is_no_option_is_refused(text, words):
     with pytest.raises(ValueError, match=words):
         parse(text)
+
+
+def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):
+    world = load_world(MODELS / "worlds" / "arm.yaml")
+    for rate in (1000.0, 1001.0):
+        config = with_options(world, {"wrist_force.rate": rate}, diagnostics)
+        simulation = Simulation(config, diagnostics=diagnostics)
+        simulation.wanted = lambda name: name == "wrist_force"
+        assert sum(len(simulation.step()) for _ in range(20)) == 20
+    told = diagnostics.take("too-fast").message
+    assert told == "'wrist_force' of body 'arm' samples at every step, 1000 Hz, not at 1001 Hz"

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -194,15 +195,6 @@ def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagno
     assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
 
 
-def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):
-    sensors_of(diagnostics, gyro(), options={"rate": 1000.0})
-    assert not diagnostics.found
-    *_, imu = sensors_of(diagnostics, gyro(), options={"rate": 1001.0})
-    assert imu.rate_hz == 1001.0
-    told = [diagnostics.take("too-fast").message for _ in ("joint_states", "odometry", "gyro")]
-    assert told[-1] == "'gyro' of body 'r1' samples at every step, 1000 Hz, not at 1001 Hz"
-
-
 def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
     sensors_of(diagnostics, gyro("lamp"), devices.PointLight(name="lamp", link="ARM"))
     assert "'lamp' of body 'r1' cannot be switched" in diagnostics.take("duplicate-sensor").message
@@ -231,20 +223,6 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
     assert sensor.image_type is kind
     assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
     assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
-
-
-@pytest.mark.parametrize(
-    ("options", "rate", "deviation"),
-    [
-        ({"detection_rate": 1.0}, 1.0, 0.01),
-        ({"error_deviation": 0.0}, 0.75, 0.0),
-        ({"detection_rate": 0.0, "error_deviation": 0.5}, 0.0, 0.5),
-    ],
-)
-def test_options_of_a_camera_go_before_its_device(diagnostics, options, rate, deviation):
-    device = camera(image_type=ImageType.DEPTH, detection_rate=0.75, error_deviation=0.01)
-    (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
 
 
 @pytest.mark.parametrize("root", [JointType.FREE, JointType.FIXED])
@@ -353,6 +331,7 @@ def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
     assert (sensor.pitch_range, sensor.pitch_step) == (0.5, 0.1)
 
 
+@pytest.mark.parametrize("of_kind", [scanner, partial(camera, image_type=ImageType.DEPTH)])
 @pytest.mark.parametrize(
     ("options", "rate", "deviation"),
     [
@@ -362,8 +341,10 @@ def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
         ({"detection_rate": 0.0, "error_deviation": 0.5}, 0.0, 0.5),
     ],
 )
-def test_options_of_a_range_sensor_go_before_its_device(diagnostics, options, rate, deviation):
-    device = scanner(detection_rate=0.75, error_deviation=0.01)
+def test_options_of_what_measures_distances_go_before_its_device(
+    diagnostics, options, rate, deviation, of_kind
+):
+    device = of_kind(detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
     assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
 
