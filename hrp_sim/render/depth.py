@@ -44,16 +44,16 @@ flat out float opacity;
 void main() {
     int link = int(ids.x);
     vec4 p = vec4(position, 1.0);
-    vec4 x = texelFetch(poses, ivec2(0, link), 0);
-    vec4 y = texelFetch(poses, ivec2(1, link), 0);
-    vec4 z = texelFetch(poses, ivec2(2, link), 0);
+    vec4 x = entry(poses, 3, link, 0);
+    vec4 y = entry(poses, 3, link, 1);
+    vec4 z = entry(poses, 3, link, 2);
     gl_Position = projection * vec4(dot(x, p), dot(y, p), dot(z, p), 1.0);
 #if CURVED
     locate(int(ids.z), x, y, z, p);
 #endif
 #if TRANSPARENT
     st = uv;
-    opacity = texelFetch(materials, ivec2(2, int(ids.y)), 0).x;
+    opacity = entry(materials, 3, int(ids.y), 2).x;
 #endif
 }
 """

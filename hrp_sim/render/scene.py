@@ -185,11 +185,13 @@ class _Builder:
         material = shape.material
         if material.transparency >= 1.0:
             return ""
+        if not _is_sane_material(material):
+            return "its material has numbers that are not finite, or absurd"
         mesh_G = drawn_mesh(shape)
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
             return ""
-        if not (0 <= mesh.triangles.min() and mesh.triangles.max() < len(mesh.vertices)):
+        if not (mesh.triangles.min() >= 0 and mesh.triangles.max() < len(mesh.vertices)):
             return "it names vertices that do not exist"
         if len(mesh.triangles) > self._triangles_left:
             return f"with it pictures would show more than {MOST_TRIANGLES} triangles"
@@ -198,7 +200,7 @@ class _Builder:
         ids[:] = link, self._material(material), 0
         ids[:, 2] = self._curved(shape, mesh_G, mesh)
         vertices, indices = _vertices(mesh, material, ids)
-        if not _is_sane(vertices, material):
+        if not _are_sane(vertices):
             return "it has numbers that are not finite, or absurd"
         self._triangles_left -= len(mesh.triangles)
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
@@ -258,7 +260,6 @@ class _Builder:
                 self._diagnostics.warn("unreadable-texture", describe(texture, error))
         return self._textures[texture]
 
-
     def _read(self, texture: Texture) -> TextureImage:
         if not self._texels_left:
             raise OSError(f"the textures before it have {MOST_TEXELS} pixels already")
@@ -267,13 +268,15 @@ class _Builder:
         return image
 
 
-def _is_sane(vertices: NDArray[np.void], material: Material) -> bool:
-    """Tell whether every number is finite, and small enough for what is done with it."""
-    numbers = *material.emissive, *material.specular, material.ambient, material.transparency
-    return all(abs(x) <= _LARGEST for x in (*numbers, material.shininess)) and all(
-        bool(np.all(np.abs(vertices[name]) <= _LARGEST))
-        for name in ("position", "normal", "color", "uv")
-    )
+def _is_sane_material(material: Material) -> bool:
+    colors = *material.diffuse, *material.emissive, *material.specular
+    others = material.ambient, material.shininess, material.transparency
+    return all(abs(x) <= _LARGEST for x in (*colors, *others))
+
+
+def _are_sane(vertices: NDArray[np.void]) -> bool:
+    numbers = (vertices[name] for name in ("position", "normal", "color", "uv"))
+    return all(bool(np.all(np.abs(x) <= _LARGEST)) for x in numbers)
 
 
 def _kind(texture: TextureImage | None, solid: bool, material: Material, curved: bool) -> _Kind:

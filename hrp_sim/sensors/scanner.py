@@ -103,7 +103,7 @@ class Scanner:
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
         if not self.rate_hz >= _SLOWEST:
-            raise ValueError(f"{self.rate_hz:g} scans per second are none")
+            raise ValueError(f"a rate of {self.rate_hz} Hz is impossible")
         check_flaws(self.detection_rate, self.error_deviation, self.noise)
         check_mounting(self.X_LS)
         yaw = yaw_angles(self.yaw_range, self.yaw_step)
