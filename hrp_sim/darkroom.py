@@ -70,9 +70,12 @@ class Darkroom:
                 generation = self._generation
             try:
                 image = develop()
+                with self._handing_out:
+                    if generation == self._generation:
+                        self._on_image(camera, image)
             except RendererUnavailable as error:
                 _log.error("there will be no images: %s", error)
                 return
-            with self._handing_out:
-                if generation == self._generation:
-                    self._on_image(camera, image)
+            except Exception:  # as of a driver, or of memory; what comes next would fail, too
+                _log.exception("there will be no images any more: '%s' failed", camera)
+                return

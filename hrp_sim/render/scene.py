@@ -199,7 +199,7 @@ class _Builder:
         ids = np.zeros((len(mesh.triangles), 3), np.uint32)
         ids[:] = link, self._material(material), 0
         ids[:, 2] = self._curved(shape, mesh_G, mesh)
-        vertices, indices = _vertices(mesh, material, ids)
+        vertices, indices = _vertices(mesh, material, ids, textured=texture is not None)
         if not _are_sane(vertices):
             return "it has numbers that are not finite, or absurd"
         self._triangles_left -= len(mesh.triangles)
@@ -288,7 +288,7 @@ def _kind(texture: TextureImage | None, solid: bool, material: Material, curved:
 
 
 def _vertices(
-    mesh: Mesh, material: Material, ids: NDArray[np.uint32]
+    mesh: Mesh, material: Material, ids: NDArray[np.uint32], *, textured: bool
 ) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
     """Return the different corners of a mesh, and which of them each triangle has.
 
@@ -296,6 +296,7 @@ def _vertices(
         mesh: In the frame of its link.
         material: Of it.
         ids: Rows of the tables of each triangle, shape (m, 3).
+        textured: Whether its texture is there.
     """
     corners = np.zeros(mesh.triangles.size, VERTEX)
     corners["position"] = mesh.vertices[mesh.triangles].reshape(-1, 3)
@@ -303,7 +304,7 @@ def _vertices(
     corners["color"] = material.diffuse
     if mesh.colors is not None:
         corners["color"] = mesh.colors.values[mesh.colors.indices].reshape(-1, 3)
-    if mesh.tex_coords is not None and material.texture is not None:
+    if textured and mesh.tex_coords is not None and material.texture is not None:
         st = mesh.tex_coords.values[mesh.tex_coords.indices].reshape(-1, 2)
         corners["uv"] = transformed_coords(material.texture, st)
     corners["ids"] = np.repeat(ids, 3, axis=0)

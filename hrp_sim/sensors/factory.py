@@ -178,13 +178,10 @@ class _Maker:
         body = self.simulated.body
         for device in self._all(devices.ForceSensor):
             i = body.link_index(device.link)
-            is_held = i == 0 and self.simulated.name in self.fixed
-            if body.links[i].joint.type is JointType.FREE and not is_held:
-                self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
             settings = self._settings(device.name)
             is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
             try:
-                yield ForceSensor(
+                sensor = ForceSensor(
                     name=device.name,
                     body=self.simulated.name,
                     rate_hz=self._rate(device.name, FORCE_RATE),
@@ -200,6 +197,11 @@ class _Maker:
                 )
             except ValueError as error:
                 self._leave_out(device, error)
+                continue
+            is_held = i == 0 and self.simulated.name in self.fixed
+            if body.links[i].joint.type is JointType.FREE and not is_held:
+                self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+            yield sensor
 
     def range_sensors(self) -> Iterator[Sensor]:
         """Yield the laser scanners."""

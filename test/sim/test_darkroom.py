@@ -151,3 +151,17 @@ def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(darkroo
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
     assert record.getMessage() == "there will be no images: no OpenGL here"
+
+
+def test_whatever_fails_is_told_once_with_the_name_of_the_camera(darkroom, images, caplog):
+    camera = Camera(permits=9, error=MemoryError("too large"))
+    room = darkroom()
+    room.submit("eye", partial(camera.develop, 1))
+    take(camera.started)
+    room.close()
+    room.submit("eye", partial(camera.develop, 2))
+    assert images.empty()
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert record.getMessage() == "there will be no images any more: 'eye' failed"
+    assert "MemoryError: too large" in caplog.text
