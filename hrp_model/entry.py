@@ -16,14 +16,13 @@ def run_node(module: str, program: str) -> int:
 
     Args:
         module: Name of the module.
-        program: What users know it as; its parameters are in ``hrp_msgs.params`` under this
-            name in capitals.
+        program: What users know it as; the module's ``PARAMETERS`` are told as its own.
 
     Returns:
         Its exit status; 2 where ROS cannot be imported, after telling what to do.
     """
     try:
-        main = importlib.import_module(module).main
+        node = importlib.import_module(module)
         params = importlib.import_module("hrp_msgs.params")
     except ImportError as error:
         if (error.name or "").partition(".")[0] == module.partition(".")[0]:
@@ -31,9 +30,9 @@ def run_node(module: str, program: str) -> int:
         print(f"error: ROS 2 cannot be imported ({error}): {_NO_ROS}", file=sys.stderr)
         return 2
     if {"-h", "--help"}.intersection(sys.argv[1:]):
-        print(params.usage(program, getattr(params, program.upper())))
+        print(params.usage(program, node.PARAMETERS))
         return 0
-    status: int = main()
+    status: int = node.main()
     return status
 
 

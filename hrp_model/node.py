@@ -38,7 +38,8 @@ from .diagnostics import Diagnostic, Diagnostics, Severity, counted
 from .frames import Frame
 from .rigid import matrix_quaternion
 
-_PARAMS = {param.name: param for param in MODEL_NODE}
+PARAMETERS = MODEL_NODE
+_PARAMS = {param.name: param for param in PARAMETERS}
 # What to do anew when a parameter changes; after that of others only their values are known.
 _OF_RATE = frozenset(("publish_frequency", "ignore_timestamp"))
 _OF_FRAMES = frozenset(("frame_prefix", "world_frame"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from array import array
-from math import tan
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ class ImageBuffer:
 
 
 def camera_info(
-    time_ns: int, frame_id: str, width: int, height: int, field_of_view: float
+    time_ns: int, frame_id: str, width: int, height: int, focal_length: float
 ) -> CameraInfo:
     """Return the CameraInfo of a lens without distortion.
 
@@ -70,18 +69,17 @@ def camera_info(
         frame_id: Name of the optical frame: x right, y down, z forward.
         width: Of the image, in pixels.
         height: Of the image, in pixels.
-        field_of_view: Full angle across the shorter side, in [rad].
+        focal_length: In pixels, the same along both sides.
     """
-    focal = min(width, height) / 2.0 / tan(field_of_view / 2.0)
     # The centre of pixel (0, 0) is at (0, 0).
-    cx, cy = (width - 1) / 2.0, (height - 1) / 2.0
+    f, cx, cy = focal_length, (width - 1) / 2.0, (height - 1) / 2.0
     return CameraInfo(
         header=header(time_ns, frame_id),
         height=height,
         width=width,
         distortion_model="plumb_bob",
         d=[0.0] * 5,
-        k=[focal, 0.0, cx, 0.0, focal, cy, 0.0, 0.0, 1.0],
+        k=[f, 0.0, cx, 0.0, f, cy, 0.0, 0.0, 1.0],
         r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
-        p=[focal, 0.0, cx, 0.0, 0.0, focal, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+        p=[f, 0.0, cx, 0.0, 0.0, f, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
     )

@@ -134,8 +134,8 @@ class _ImageTopics:
         if pixels is not None and self.image.has_listener():
             self.image.publish(self._buffer.image(time_ns, frame, pixels))
         if self.info.has_listener():
-            size = lens.width, lens.height
-            self.info.publish(camera_info(time_ns, frame, *size, lens.field_of_view))
+            optics = lens.width, lens.height, lens.focal_length
+            self.info.publish(camera_info(time_ns, frame, *optics))
 
 
 class CameraOutput:

@@ -130,14 +130,20 @@ def declare(node: Node, params: Iterable[Param]) -> dict[str, Any]:
     return values
 
 
+def option_param(name: str, default: Any, option: Any) -> Param:
+    """Return the parameter of an option: a field whose metadata tells ``doc``, limits, choices."""
+    rules = option.metadata
+    limits = rules.get("minimum", -inf), rules.get("maximum", inf)
+    return Param(name, default, rules["doc"], *limits, choices=rules.get("choices", ()))
+
+
 def declare_options(node: Node, targets: Mapping[str, Any], config: _T) -> _T:
     """Declare options as parameters; return a configuration that has their values.
 
     Args:
         node: The node. What it has already is left alone.
-        targets: By the parameter's name. Each has an ``option``, a field whose metadata tells
-            ``doc``, ``minimum``, ``maximum`` and ``choices``, tells its ``value`` in a
-            configuration and gives another one ``with_value``.
+        targets: By the parameter's name. Each has an ``option`` as for ``option_param``, tells
+            its ``value`` in a configuration and gives another one ``with_value``.
         config: The configuration.
 
     Raises:
@@ -146,11 +152,7 @@ def declare_options(node: Node, targets: Mapping[str, Any], config: _T) -> _T:
     for name, target in targets.items():
         if node.has_parameter(name):
             continue
-        rules = target.option.metadata
-        limits = rules.get("minimum", -inf), rules.get("maximum", inf)
-        choices = rules.get("choices", ())
-        param = Param(name, target.value(config), rules["doc"], *limits, choices=choices)
-        value = declare(node, [param])[name]
+        value = declare(node, [option_param(name, target.value(config), target.option)])[name]
         try:
             config = target.with_value(config, value)
         except ValueError as error:

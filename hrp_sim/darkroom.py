@@ -11,7 +11,7 @@ from .sensors import ImageReading
 
 _log = logging.getLogger("hrp_sim")
 
-# Draws an exposure; raises RendererUnavailable.
+# Draws an exposure; RendererUnavailable ends it all, other errors this image.
 Develop = Callable[[], ImageReading]
 
 
@@ -19,7 +19,8 @@ class Darkroom:
     """A thread that renders. Of each camera only the newest exposure waits.
 
     The images of a camera come in the order of their exposures. What is handed in, dropped
-    and closed is so by one thread, that of the physics.
+    and closed is so by one thread, that of the physics. A camera whose images fail is an
+    error in the log, said once, and none to the others.
 
     Args:
         on_image: Called in the darkroom's thread with a camera's name and each of its images.
@@ -30,6 +31,7 @@ class Darkroom:
         self._waiting: dict[str, Develop] = {}
         self._generation = 0  # of what is drawn; an image of an earlier one is dropped
         self._closing = False
+        self._failed: set[str] = set()  # cameras whose failure was told
         self._changed = threading.Condition()
         self._handing_out = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="darkroom", daemon=True)
@@ -76,6 +78,11 @@ class Darkroom:
             except RendererUnavailable as error:
                 _log.error("there will be no images: %s", error)
                 return
-            except Exception:  # as of a driver, or of memory; what comes next would fail, too
-                _log.exception("there will be no images any more: '%s' failed", camera)
-                return
+            except Exception as error:
+                self._tell_failure(camera, error)
+
+    def _tell_failure(self, camera: str, error: Exception) -> None:
+        """Say why an image of a camera is missing; that of those to come is likely the same."""
+        if camera not in self._failed:
+            self._failed.add(camera)
+            _log.error("images of '%s' are missing", camera, exc_info=error)

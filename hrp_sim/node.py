@@ -36,7 +36,14 @@ from hrp_msgs import names, outputs, qos
 from hrp_msgs.clock import clock
 from hrp_msgs.joint_command import joint_command
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.params import SIM_NODE, declare, declare_options, take_overrides
+from hrp_msgs.params import (
+    SIM_NODE,
+    Param,
+    declare,
+    declare_options,
+    option_param,
+    take_overrides,
+)
 from hrp_msgs.start import WrongUseError, init_ros
 from hrp_msgs.tf import tf_message, transform
 from hrp_msgs.topic import Topic
@@ -68,6 +75,11 @@ from .simulation import Simulation
 from .state import SimulatedBody
 from .topics import device_topics
 
+PARAMETERS = (
+    *SIM_NODE,
+    *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
+    Param("<sensor>.<option>", "", "The same for one sensor, and its rate in [Hz]."),
+)
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {
     JointSensor: outputs.JOINTS,
@@ -136,16 +148,17 @@ class SimNode(Node):
         Declared are those of all sensors, and of single ones what is said of them anywhere.
         """
         doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
-        given = [k for k in self._given if "." in k and not k.startswith("qos_overrides.")]
+        given = [k for k in self._given if "." in k or k in OPTIONS]
+        given = [k for k in given if not k.startswith("qos_overrides.")]
         found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
         config = declare_options(self, found, config)
         known = Diagnostics(listener=lambda _: None)
         return declare_options(self, targets(config, single_options(config), known), config)
 
     def _warn_of_typos(self) -> None:
-        names = (*self.settings, *OPTIONS)
+        known = (*self.settings, *OPTIONS)
         for name in self._given:
-            if "." not in name and name not in names and (hint := did_you_mean(name, names)):
+            if "." not in name and name not in known and (hint := did_you_mean(name, known)):
                 self.get_logger().warning(f"there is no parameter '{name}'.{hint}")
 
     def start(self, simulation: Simulation) -> None:

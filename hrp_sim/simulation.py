@@ -20,7 +20,7 @@ from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
 from .schedule import NS_PER_S
 from .sensors import CameraSensor, Reading, Sensor, instruments, make_sensors
-from .sensors.settings import OptionValue, SensorSettings
+from .sensors.settings import SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
 from .watch import Light, Watch
@@ -68,7 +68,8 @@ class Simulation:
         self._commands: deque[tuple[str, JointCommand]] = deque(maxlen=MAX_COMMANDS)
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._sensor_settings = world.sensors
-        self._sensor_options: dict[str, Mapping[str, Mapping[str, OptionValue]]] = {}
+        # Of each body: the settings of the sensors that have options of their own.
+        self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
         self._placements: dict[str, Placement] = {}
         self._controllers: dict[str, BodyController] = {}
         self._pushes = Pushes()
@@ -133,7 +134,8 @@ class Simulation:
 
         Raises:
             PhysicsError: The engine cannot take it; the message names body and link.
-            ValueError: Its control names a joint that it does not have.
+            ValueError: Its control names a joint that it does not have, or its options a sensor
+                that it does not have, or what such a sensor may not be asked.
         """
         simulated = self._put(entry)
         self._look_at([simulated.name])
@@ -148,7 +150,7 @@ class Simulation:
         """
         self._known(name)
         self.engine.remove_body(name)
-        del self._placements[name], self._sensor_options[name]
+        del self._placements[name], self._own_settings[name]
         self._controllers.pop(name, None)
         self._watch.remove(name, self.state.time_ns)
         self._show()
@@ -156,7 +158,8 @@ class Simulation:
     def move(self, placement: Placement) -> None:
         """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
 
-        Joints that hold a position hold that of the placement from now on.
+        Joints that hold a position hold that of the placement from now on. Its sensors remember
+        nothing of before, so that encoders and filters do not feel the way.
 
         Raises:
             KeyError: There is none of this name.
@@ -166,6 +169,7 @@ class Simulation:
         self.engine.move_body(placement)
         if placement.name in self._controllers:
             self._controllers[placement.name].hold(placement.initial_q)
+        self._watch.forget(placement.name)
 
     def push(
         self,
@@ -312,6 +316,7 @@ class Simulation:
     def _put(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body and what drives it, or nothing."""
         placement = entry.placement
+        own_settings = self._settings_in(entry)
         simulated = self.engine.add_body(placement)
         try:
             if not placement.body.is_static:
@@ -322,7 +327,7 @@ class Simulation:
             self.engine.remove_body(simulated.name)
             raise
         self._placements[simulated.name] = placement
-        self._sensor_options[simulated.name] = entry.sensors
+        self._own_settings[simulated.name] = own_settings
         return simulated
 
     def _look_at(self, names: Collection[str]) -> None:
@@ -356,9 +361,15 @@ class Simulation:
             self._renderer.switch_light(light.body, light.name, on)
         self.switched(name, on)
 
+    def _settings_in(self, entry: BodyEntry) -> dict[str, SensorSettings]:
+        """Return the settings of those sensors of a body that have options of their own."""
+        if unknown := entry.sensors.keys() - instruments(entry.placement.body).keys():
+            what = f"body '{entry.placement.name}' has no sensor '{min(unknown)}'"
+            raise ValueError(f"{what}, of which there are options")
+        return {k: self._sensor_settings.with_values(own) for k, own in entry.sensors.items()}
+
     def _settings_of(self, body: str, sensor: str) -> SensorSettings:
-        own = self._sensor_options[body].get(sensor, {})
-        return self._sensor_settings.with_values(own)
+        return self._own_settings[body].get(sensor, self._sensor_settings)
 
     def _show(self) -> None:
         self._renderer.show({k: s.body for k, s in self.bodies.items()}, self._diagnostics)

@@ -108,7 +108,7 @@ class Watch:
         Raises:
             KeyError: There is none of this name.
         """
-        if self.is_on(name) is on:
+        if self.is_on(name) == on:
             return
         device = self._devices[name]
         if on and isinstance(device, Remembering):
@@ -116,6 +116,12 @@ class Watch:
         self._on[device.body][device.name] = on
         self._wind(time_ns)
         self._switched(name, on)
+
+    def forget(self, body: str) -> None:
+        """Let the sensors of a body begin anew, where nothing led from before to what they see."""
+        for sensor in self.sensors.values():
+            if sensor.body == body and isinstance(sensor, Remembering):
+                sensor.forget()
 
     def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
         """Return the sensors that are due now, with their names; each of them waits anew."""
@@ -129,9 +135,8 @@ class Watch:
 
     def reset(self) -> None:
         """Go back to time zero, when all bodies that are there appear, as their models say."""
-        for sensor in self.sensors.values():
-            if isinstance(sensor, Remembering):
-                sensor.forget()
+        for body in self._origins:
+            self.forget(body)
         self._origins = dict.fromkeys(self._origins, 0)
         self._set_all({body: dict(states) for body, states in self._on_at_start.items()}, 0)
 
@@ -168,7 +173,7 @@ class Watch:
         before, self._on = self._on, states
         self._wind(time_ns)
         for name, device in self._devices.items():
-            if (on := states[device.body][device.name]) is not before[device.body][device.name]:
+            if (on := states[device.body][device.name]) != before[device.body][device.name]:
                 self._switched(name, on)
 
     def _memories(self) -> dict[str, AnyArray]:

@@ -21,6 +21,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
+from page_section import table, write_section
 from sim.ode.scenes import at as placed_at
 from sim.ode.scenes import box_inertia, fixed, floor, lone, moving, placed, world
 from sim.physics.bodies import chain, top
@@ -236,12 +237,6 @@ def check_row(check: Check) -> list[str]:
     return [check.what, *(check.measure(solver) for solver in Solver)]
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def section(*, quick: bool) -> str:
     """Return both tables."""
     free = [free_row(motion, solver) for motion in motions() for solver in Solver]
@@ -266,11 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.quick:
         print(section(quick=True))
         return
-    text = options.output.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    made = f"{BEGIN}\n\n{section(quick=False)}\n\n{END}"
-    options.output.write_text(before + made + after)
+    write_section(options.output, BEGIN, END, section(quick=False))
 
 
 if __name__ == "__main__":

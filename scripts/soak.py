@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Put bodies into a world and take them out, and step it, for long, and watch the memory.
+"""Put bodies into a world and take them out, step it, read sensors, for long; watch the memory.
 
-python scripts/soak.py [--cycles 1000000] [--steps 10000000] [--seed 0] [--bound MIB]
+python scripts/soak.py [--cycles 1000000] [--steps 10000000] [--sensors 3600] [--bound MIB]
 
 The memory of the process is sampled after a warm-up of a tenth. Printed are how it grows, by a
 line fitted to the samples, and what malloc holds for the program at the first and the last
-sample. The exit status is 1 if either has grown by more than the bound. docs/safety.md says more.
+sample. The exit status is 1 if either has grown by more than the bound. A reading of a sensor
+that comes at a wrong time ends the run. docs/safety.md says more.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from sensor_soak import Sensors
 
 from hrp_model import Body, Link, Pose
 from hrp_model.body import ExtraJoint, ExtraJointType, Joint, JointType
@@ -232,9 +237,15 @@ def watch(
 
 
 def _progress(what: str) -> Callable[[str], None]:
-    if not sys.stderr.isatty():
-        return lambda _: None
-    return lambda line: print(f"\r\033[K{what}: {line}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        return lambda line: print(f"\r\033[K{what}: {line}", end="", file=sys.stderr, flush=True)
+    left = cycle(range(SAMPLES // 10))  # of a file, a line for each tenth
+
+    def print_some(line: str) -> None:
+        if next(left) == 0:
+            print(f"{what}: {line}", file=sys.stderr, flush=True)
+
+    return print_some
 
 
 def _soak(what: str, call: Callable[[], None], calls: int, each: int, bound: float) -> bool:
@@ -264,12 +275,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--steps", type=int, default=10_000_000, help="steps (default: ten million)"
     )
+    parser.add_argument(
+        "--sensors", type=int, default=3600, help="simulated seconds of sensors (default: an hour)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the bodies and where they are put")
     parser.add_argument(
         "--bound", type=float, default=4.0, help="growth allowed [MiB] (default: 4)"
     )
     options = parser.parse_args(arguments)
-    if min(options.cycles, options.steps, options.seed) < 0:
+    if min(options.cycles, options.steps, options.sensors, options.seed) < 0:
         parser.error("counts and seed must not be negative")
     logging.getLogger("hrp_sim").setLevel(logging.ERROR)
     bound, stays = options.bound * MIB, True
@@ -278,6 +292,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for solver in Solver if options.steps else ():
         calls = max(1, options.steps // Steps.BATCH)
         stays &= _soak(f"steps, solver '{solver.value}'", Steps(solver), calls, Steps.BATCH, bound)
+    if options.sensors:
+        sensors = Sensors()
+        stays &= _soak("seconds of sensors", sensors, options.sensors, 1, bound)
+        sensors.close()
+        print(", ".join(f"{name} {count}" for name, count in sensors.counts.items()))
     return 0 if stays else 1
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from rich.console import Console
@@ -19,7 +21,8 @@ from .page import page
 from .plain_c import BenchError, compile_loop
 from .report import print_rows, to_json
 from .rows import Row
-from .scenes import Scene, make_scene, scene_of_file
+from .scenes import Scene, Subject, make_scene, scene_of_file
+from .sensor_session import SensorSession
 from .session import Session
 
 GOOD, PROBLEM = 0, 1
@@ -64,7 +67,7 @@ def bench(options: BenchOptions) -> int:
         if path is not None:  # refused now rather than after minutes
             path.open("a", encoding="utf-8").close()
     try:
-        with tempfile.TemporaryDirectory() as folder, on_one_core():
+        with tempfile.TemporaryDirectory() as folder:
             _measure(options, Path(folder))
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -73,7 +76,6 @@ def bench(options: BenchOptions) -> int:
 
 
 def _measure(options: BenchOptions, folder: Path) -> None:
-    program = compile_loop(folder)
     solvers = [Solver(name) for name in dict.fromkeys(options.solvers)] or list(Solver)
     console = Console()
     rows: list[Row] = []
@@ -83,16 +85,19 @@ def _measure(options: BenchOptions, folder: Path) -> None:
         task = progress.add_task("", total=len(scenes) * options.runs)
         for scene, original, solver in scenes:
             progress.update(task, description=f"{scene.name}, {solver.value}")
-            session = Session(scene, solver, program, folder, original=original)
-            session.check()
-            new = session.measure(
-                options.duration, options.runs, on_run=lambda: progress.advance(task)
-            )
-            print_rows(new, console)
+            is_drawn = scene.subject in (Subject.PICTURES, Subject.FILMING)
+            with nullcontext() if is_drawn else on_one_core():
+                session = _session(scene, solver, folder, original)
+                session.check()
+                new = session.measure(
+                    options.duration, options.runs, on_run=lambda: progress.advance(task)
+                )
+            if new:
+                print_rows(new, console)
             for note in session.notes:
                 console.print(note, style="dim")
             rows += new
-            ode_version = session.ode_version
+            ode_version = session.ode_version or ode_version
     machine = this_machine(ode_version)
     if options.json:
         text = to_json(rows, machine, options.duration, options.runs)
@@ -114,7 +119,16 @@ def _scenes(options: BenchOptions) -> Iterator[tuple[Scene, bool]]:
 
 
 def _solvers(scene: Scene, solvers: list[Solver]) -> list[Solver]:
-    return solvers[:1] if scene.scanner else solvers  # rays know no solver
+    return solvers if scene.subject is Subject.STEPS else solvers[:1]  # sensors know none
+
+
+def _session(scene: Scene, solver: Solver, folder: Path, original: bool) -> Session | SensorSession:
+    if scene.subject not in (Subject.STEPS, Subject.SCANS):
+        return SensorSession(scene)
+    return Session(scene, solver, _program(folder), folder, original=original)
+
+
+_program = cache(compile_loop)
 
 
 def _progress() -> Progress:

@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 from ..control import BodyController, JointCommand
 from ..engine import Engine, PhysicsError, PhysicsSettings
 from ..engines import make_engine
-from ..sensors import RangeSensor
+from ..sensors import RangeSensor, RangeSensor3D
 from ..simulation import Simulation
 from .plain_c import PlainC
 from .scenes import Scene
@@ -112,7 +112,7 @@ class ScannerRun:
     def __init__(self, scene: Scene) -> None:
         self._simulation = Simulation(scene.world)
         sensors = self._simulation.sensors.values()
-        self.sensor = next(x for x in sensors if isinstance(x, RangeSensor))
+        self.sensor = next(x for x in sensors if isinstance(x, RangeSensor | RangeSensor3D))
 
     def advance(self, steps: int) -> float:
         """Step and scan."""
@@ -128,7 +128,7 @@ class ScannerRun:
         """Return what the rays meet as the world is now, in [m], shape (n,)."""
         scan = self.sensor.read(self._simulation.state)
         assert scan is not None  # its scans take no time
-        return scan.ranges
+        return scan.ranges.ravel()
 
     def rays(self) -> tuple[Array, Array, float, str]:
         """Return origins and directions in W, shape (n, 3), the reach in [m], and the body."""

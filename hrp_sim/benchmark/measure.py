@@ -13,6 +13,7 @@ from .contenders import Contender
 from .targets import Measured
 
 SLICES = 10  # that a run is cut into, so that what disturbs one slice disturbs few ratios
+SAME = 1e-9  # [m, N, ...], what rounding may make of the same work
 LEAST_SLICE = 0.02  # [s], so that it matters little whose caches the one before has emptied
 
 Makers = Mapping[Measured, Callable[[], Contender]]

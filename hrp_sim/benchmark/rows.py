@@ -8,10 +8,10 @@ from statistics import median
 
 from ..engine import Solver
 from .measure import Ratio, Times
-from .scenes import Scene
+from .scenes import Scene, Subject
 from .targets import AS_ORIGINAL, Measured, Quantity, Target, targets_of
 
-# Who does the same work in plain C.
+# Who does the same work with nothing around it.
 REFERENCE = {
     Measured.ENGINE: Measured.PLAIN,
     Measured.SIMULATION: Measured.PLAIN,
@@ -20,6 +20,9 @@ REFERENCE = {
     Measured.SIMULATION_STICKING: Measured.PLAIN,
     Measured.AT_ONCE: Measured.PLAIN_AT_ONCE,
     Measured.SCAN: Measured.PLAIN_SCAN,
+    Measured.CAMERA: Measured.BARE_DRAWING,
+    Measured.FILMED: Measured.UNFILMED,
+    Measured.SAMPLES: Measured.NUMPY_SAMPLES,
 }
 # What a user gets, sensors read: only WORLD can suppose that contacts stick.
 _AS_USED = {
@@ -36,8 +39,9 @@ class Row:
         scene, what: Of the scene.
         solver: None where none matters.
         measured: Which way.
-        us: Median CPU time of a step, or of a scan, in [us].
-        real_time_factor: Simulated by CPU time; None of scans.
+        us: Median time of a step, a scan, a picture or a sample, in [us]: CPU time, but wall
+            time of steps while pictures are taken.
+        real_time_factor: Simulated by that time; None where nothing is stepped.
         ratio: To the reference in ``REFERENCE``; None for those who are references.
         to_original: Ratio to the original's way, where that was measured.
     """
@@ -69,7 +73,8 @@ class Row:
 
 def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
     """Return a row for everybody who took turns in a scene."""
-    step_us = None if scene.scanner else scene.world.physics.time_step * 1e6
+    is_stepped = scene.subject in (Subject.STEPS, Subject.FILMING)
+    step_us = scene.world.physics.time_step * 1e6 if is_stepped else None
     original = times.get(Measured.ORIGINAL)
     rows = []
     for measured, own in times.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from math import pi
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from hrp_model import Body, Diagnostic, Diagnostics, JointType, Link, Severity
 from hrp_model.body import Joint
-from hrp_model.devices import Camera, Device, RangeSensor
+from hrp_model.devices import Camera, Device, ImageType, RangeSensor
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.resources import share_folder
 from hrp_model.rigid import Array, Pose
@@ -26,6 +27,20 @@ from ..load import load_world
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner
 RAYS = 721
+LAYERS = 15
+LAYER_STEP = 0.01  # [rad]
+
+Devices = tuple[Device, ...]
+
+
+class Subject(Enum):
+    """What of a scene is measured."""
+
+    STEPS = "steps"
+    SCANS = "scans"
+    PICTURES = "pictures"
+    FILMING = "steps while pictures are taken"
+    SAMPLES = "samples of small sensors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,7 @@ class Scene:
         world: Its bodies; sensors that draw or cast rays are left out.
         track_speed: Of every track, in [m/s].
         sensors: Whether it has sensors worth reading.
-        scanner: Name of the body whose scanner is measured instead of steps, or None.
+        subject: What is measured.
     """
 
     name: str
@@ -46,7 +61,7 @@ class Scene:
     world: WorldConfig
     track_speed: float = 0.0
     sensors: bool = False
-    scanner: str | None = None
+    subject: Subject = Subject.STEPS
 
 
 def make_scene(name: str) -> Scene:
@@ -138,6 +153,14 @@ def _tracks() -> Scene:
 
 
 def _scanner() -> Scene:
+    return _scanned("scan", 1)
+
+
+def _layers() -> Scene:
+    return _scanned("layers", LAYERS)
+
+
+def _scanned(name: str, layers: int) -> Scene:
     """Let meshes drift around a scanner, without gravity and without touching."""
     rng = np.random.default_rng(6)
     mesh = mesh_of(Capsule(0.15, 0.3))
@@ -151,10 +174,37 @@ def _scanner() -> Scene:
         bodies.append(Placement(name=body.name, body=body, X_WL=Pose(np.eye(3), at), v=v, w=w))
     physics = PhysicsSettings(gravity=(0.0, 0.0, 0.0))
     return Scene(
-        name="scan",
-        what=f"{RAYS} rays, {SCANNED} moving meshes of {len(mesh.triangles)} triangles",
-        world=_limp(physics, _mount(), *bodies),
-        scanner="mount",
+        name=name,
+        what=f"{RAYS * layers} rays, {SCANNED} moving meshes of {len(mesh.triangles)} triangles",
+        world=_limp(physics, _mount(layers), *bodies),
+        subject=Subject.SCANS,
+    )
+
+
+def _camera() -> Scene:
+    return Scene(
+        name="camera",
+        what="640 x 480 pixels, colours and depths, of a humanoid's room",
+        world=_room(ImageType.COLOR_DEPTH),
+        subject=Subject.PICTURES,
+    )
+
+
+def _filming() -> Scene:
+    return Scene(
+        name="filming",
+        what="a humanoid stands, its camera takes 30 pictures of 640 x 480 pixels a second",
+        world=_room(ImageType.COLOR),
+        subject=Subject.FILMING,
+    )
+
+
+def _samples() -> Scene:
+    return Scene(
+        name="samples",
+        what="an IMU and a force sensor of a humanoid, one sample of each",
+        world=_ours("humanoid", "humanoid.body"),
+        subject=Subject.SAMPLES,
     )
 
 
@@ -165,6 +215,10 @@ _MAKERS: Mapping[str, Callable[[], Scene]] = {
     "mesh-feet": _mesh_feet,
     "tracks": _tracks,
     "scan": _scanner,
+    "layers": _layers,
+    "camera": _camera,
+    "filming": _filming,
+    "samples": _samples,
 }
 SCENE_NAMES = tuple(_MAKERS)
 
@@ -175,13 +229,33 @@ def _ours(folder: str, model: str) -> WorldConfig:
 
 def _without_pictures(world: WorldConfig) -> WorldConfig:
     """Leave out the sensors that draw or cast rays: they are measured by themselves."""
+    return _with_devices(world, lambda devices: _without(devices, Camera, RangeSensor))
+
+
+def _without(devices: Devices, *kinds: type[Device]) -> Devices:
+    return tuple(device for device in devices if not isinstance(device, kinds))
+
+
+def _with_devices(world: WorldConfig, change: Callable[[Devices], Devices]) -> WorldConfig:
     entries = []
     for entry in world.bodies:
         body = entry.placement.body
-        kept = tuple(d for d in body.devices if not isinstance(d, Camera | RangeSensor))
-        placement = replace(entry.placement, body=replace(body, devices=kept))
-        entries.append(replace(entry, placement=placement))
+        changed = replace(body, devices=change(body.devices))
+        entries.append(replace(entry, placement=replace(entry.placement, body=changed)))
     return replace(world, bodies=tuple(entries))
+
+
+def _room(image_type: ImageType) -> WorldConfig:
+    """Return a humanoid in a room whose camera delivers this, 640 x 480 pixels of it."""
+    world = load_world(share_folder() / "models" / "worlds" / "humanoid_in_room.yaml")
+
+    def film(device: Device) -> Device:
+        if not isinstance(device, Camera):
+            return device
+        return replace(device, width=640, height=480, image_type=image_type)
+
+    filmed = _with_devices(world, lambda devices: tuple(map(film, devices)))
+    return _with_devices(filmed, lambda devices: _without(devices, RangeSensor))
 
 
 def _limp(physics: PhysicsSettings, *placements: Placement) -> WorldConfig:
@@ -213,7 +287,7 @@ def _floor() -> Placement:
     return Placement(name="floor", body=body, fixed=True)
 
 
-def _mount() -> Placement:
+def _mount(layers: int) -> Placement:
     # The scanner looks along -Z with +Y up: turned so that it scans a level plane.
     R = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     scanner = RangeSensor(
@@ -222,6 +296,8 @@ def _mount() -> Placement:
         X_LS=Pose(R, np.zeros(3)),
         yaw_range=2.0 * pi,
         yaw_step=2.0 * pi / RAYS,
+        pitch_range=(layers - 1) * LAYER_STEP,
+        pitch_step=LAYER_STEP,
         min_distance=0.05,
         max_distance=10.0,
         scan_rate=10.0,

@@ -22,15 +22,14 @@ from .contenders import (
     ScannerRun,
     SimulationRun,
 )
-from .measure import take_turns
+from .measure import SAME, take_turns
 from .plain_c import BenchError, PlainC
 from .rows import Row, rows_of
 from .scene_file import write_scene
-from .scenes import Scene
+from .scenes import Scene, Subject
 from .targets import Measured
 
 CHECKED_STEPS = 50
-SAME = 1e-9  # [m], what rounding may make of the same physics in so many steps
 
 
 class Session:
@@ -65,6 +64,7 @@ class Session:
         self._program = program
         self._file = folder / "scene.bin"
         self._original_file = folder / "original.bin" if original else None
+        self._is_scanned = scene.subject is Subject.SCANS
         self.notes: list[str] = []
         self.ode_version = ""
         self._write()
@@ -75,7 +75,7 @@ class Session:
         Raises:
             BenchError: They do not: their times must not be compared.
         """
-        if self._scene.scanner:
+        if self._is_scanned:
             self._check_scans()
             return
         plain, engine = PlainC(self._program, self._file, ordered=True), EngineRun(self._scene)
@@ -101,11 +101,11 @@ class Session:
                 raise
             self.notes.append(f"without the original's way, which fails here: {error}")
             times = take_turns(makers, steps, runs, on_run)
-        return rows_of(self._scene, None if self._scene.scanner else self._solver, times)
+        return rows_of(self._scene, None if self._is_scanned else self._solver, times)
 
     def _makers(self) -> dict[Measured, Callable[[], Contender]]:
         scene, plain = self._scene, partial(PlainC, self._program)
-        if scene.scanner:
+        if self._is_scanned:
             return {
                 Measured.SCAN: lambda: ScannerRun(scene),
                 Measured.PLAIN_SCAN: lambda: PlainScannerRun(plain(self._file)),
@@ -146,7 +146,7 @@ class Session:
             name: simulated.drive for name, simulated in engine.engine.state.bodies.items()
         }
         rays = None
-        if self._scene.scanner:
+        if self._is_scanned:
             scanner = ScannerRun(self._scene)
             rays = scanner.rays()
             scanner.close()

@@ -22,6 +22,12 @@ class Measured(Enum):
     PLAIN_AT_ONCE = "plain C, nothing read"
     PLAIN_SCAN = "plain C"
     ORIGINAL = "as the original works"
+    CAMERA = "CameraSensor.read()"
+    BARE_DRAWING = "moderngl alone"
+    FILMED = "Simulation, filmed"
+    UNFILMED = "Simulation, not filmed"
+    SAMPLES = "ImuSensor, ForceSensor .read()"
+    NUMPY_SAMPLES = "the formulas in numpy"
 
 
 class Quantity(Enum):
@@ -61,7 +67,13 @@ _PYODE = {
     Solver.QUICK: Target(Quantity.RATIO, 1.6, 1.4),
     Solver.WORLD: Target(Quantity.RATIO, 1.2, 1.12),
 }
-_SCAN = Target(Quantity.TIME, 400.0, 260.0)
+_SCAN = Target(Quantity.RATIO, 1.1, 1.0)
+_PLANE_SCAN = Target(Quantity.TIME, 400.0, 260.0)
+_SENSORS = {
+    Measured.CAMERA: Target(Quantity.RATIO, 1.3, 1.15),
+    Measured.FILMED: Target(Quantity.RATIO, 1.05, 1.03),
+    Measured.SAMPLES: Target(Quantity.TIME, 15.0, 10.0),
+}
 _FALL = Target(Quantity.SPEED, 80.0, 93.0)
 AS_ORIGINAL = Target(Quantity.TO_ORIGINAL, 1.0, 1.0)
 
@@ -74,4 +86,6 @@ def targets_of(scene: str, solver: Solver, measured: Measured) -> tuple[Target, 
         return (_PYODE[solver],)
     if measured is Measured.SIMULATION and (scene, solver) == ("humanoid", Solver.WORLD):
         return (_SIMULATION,)
-    return (_SCAN,) if measured is Measured.SCAN else ()
+    if measured is Measured.SCAN:
+        return (_SCAN, _PLANE_SCAN) if scene == "scan" else (_SCAN,)
+    return (_SENSORS[measured],) if measured in _SENSORS else ()

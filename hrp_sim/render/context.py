@@ -25,8 +25,8 @@ class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine,
 def thread_context() -> Any:
     """Return this thread's moderngl context, made at the first call.
 
-    It is current in its thread and in no other: a thread has only this one. What was made
-    in it and is no longer used is freed now; the rest when the thread ends.
+    It is current now, whatever other contexts the thread has, and its error flag is down. What
+    was made in it and is no longer used is freed now; the rest when the thread ends.
 
     Raises:
         RendererUnavailable: There is no moderngl, no EGL, or no OpenGL 3.3 behind it.
@@ -34,7 +34,7 @@ def thread_context() -> Any:
     owner: _Owner | None = getattr(_local, "owner", None)
     if owner is None:
         owner = _local.owner = _Owner(_create())
-    owner.context.gc()
+    owner.tidy_up()
     return owner.context
 
 
@@ -46,8 +46,14 @@ class _Owner:
         context.gc_mode = "context_gc"
         self.context = context
 
-    def __del__(self) -> None:
+    def tidy_up(self) -> None:
+        """Make the context current, and free what was made in it and is no longer used."""
+        self.context.__enter__()
         self.context.gc()
+        _ = self.context.error  # which is of earlier work; reading it takes down the flag
+
+    def __del__(self) -> None:
+        self.tidy_up()
         # EGL destroys a context only when it is current nowhere.
         self.context.__exit__(None, None, None)
         self.context.release()
@@ -59,7 +65,8 @@ def _create() -> Any:
         raise RendererUnavailable(
             "cameras need the Python package moderngl; install it with: pip install moderngl"
         )
-    os.environ.setdefault(THREADS_VARIABLE, str(_drawing_threads()))
+    # One core is left to the physics.
+    os.environ.setdefault(THREADS_VARIABLE, str(max(cores() - 1, 1)))
     problems: list[str] = []
     for index in range(MAX_DEVICES):
         context = _try_device(index, problems)
@@ -73,13 +80,11 @@ def _create() -> Any:
     )
 
 
-def _drawing_threads() -> int:
-    """Return how many threads may draw: one core is left to the physics."""
+def cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    return max(cores - 1, 1)
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _try_device(index: int, problems: list[str]) -> Any:

@@ -89,7 +89,11 @@ class GpuScene:
         surroundings: Surroundings,
         switches: Switches,
     ) -> Picture:
-        """Return a picture; depths end at the first surface that is opaque enough."""
+        """Return a picture; depths end at the first surface that is opaque enough.
+
+        Raises:
+            RuntimeError: OpenGL cannot draw it, for want of memory or with so many links.
+        """
         target = self._target(lens)
         self._place(X_WC, poses)
         counts = self._set_up(lens, surroundings, switches)
@@ -108,7 +112,11 @@ class GpuScene:
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
                 unlocked.draw(self._array(drawable, drawable.depth_variant()))
-        return target.read(parts)
+        picture = target.read(parts)
+        # moderngl asks for no errors; without this the picture would be whatever was there.
+        if (error := self._context.error) != "GL_NO_ERROR":
+            raise RuntimeError(f"OpenGL cannot draw this scene: {error}")
+        return picture
 
     def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
         """Note where all links are, in the frame of the camera."""
@@ -117,10 +125,8 @@ class GpuScene:
             rows, link_poses = self._poses_C[first:end], poses.get(name)
             if link_poses is None or len(link_poses.p) != len(rows):
                 rows[:] = 0.0  # was not there yet, or another was: all of it in one point
-                continue
-            # In double precision, so that a scene far from the origin keeps its digits.
-            rows[:, :, :3] = X_WC.R.T @ link_poses.R
-            rows[:, :, 3] = (link_poses.p - X_WC.p) @ X_WC.R
+            else:
+                rows[:] = link_poses.seen_from(X_WC)
         self._poses.write(self._poses_C)
 
     def _set_up(

@@ -83,14 +83,15 @@ class Renderer:
 
         Raises:
             RendererUnavailable: This machine cannot draw.
+            RuntimeError: It cannot draw this, for want of memory or with so many links.
         """
         if self._scene is None:
             self.prepare(Diagnostics())
             assert self._scene is not None
         scene = self._scene  # once: another thread may show other bodies meanwhile
+        context = thread_context()
         uploaded: GpuScene | None = getattr(self._local, "scene", None)
         if uploaded is None or uploaded.scene is not scene:
-            context = thread_context()
             from .gpu import GpuScene  # needs moderngl, which thread_context has found
 
             uploaded = self._local.scene = GpuScene(context, scene)

@@ -3,7 +3,7 @@
 A material shows its emissive colour, and what each light adds: ambient light, diffuse by
 Lambert's cosine, and Blinn's highlight. Nothing casts a shadow.
 
-The headlight shines along the line of sight. Part of its light is scattered about and reaches
+The headlight shines along the optical axis. Part of its light is scattered about and reaches
 every surface from all sides, so that one which faces the camera shows its diffuse colour and
 one seen edge-on ``SCATTERED_LIGHT`` of that, whatever ambient intensity its material has:
 models rarely mean what they say there, and Choreonoid draws them all alike, too.
@@ -14,6 +14,7 @@ models rarely mean what they say there, and Choreonoid draws them all alike, too
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import curved
@@ -21,6 +22,9 @@ from .table import ENTRY
 
 # Without it a floor seen at a low angle would be nearly black under a headlight.
 SCATTERED_LIGHT = 0.4
+
+# The least opacity that stops a depth, or is no hole in a texture that has holes.
+OPAQUE_ENOUGH = 0.5
 
 MAX_LIGHTS = 16
 
@@ -34,7 +38,7 @@ class Variant(NamedTuple):
         textured: Whether there is a texture.
         grey: Whether it scales the diffuse colour; else it replaces it (VRML97, table 4.5).
         see_through: Whether it has opacities; colours are multiplied with them already.
-        cut_out: Whether what is less than half opaque is left out, and the rest opaque.
+        cut_out: Whether what is not opaque enough is left out, and the rest opaque.
         curved: Whether depths are asked for and some are of curved surfaces.
         shiny: Whether there are highlights.
     """
@@ -50,13 +54,17 @@ class Variant(NamedTuple):
 
     def sources(self) -> tuple[str, str]:
         """Return the vertex and the fragment shader."""
-        words = "".join(f"#define {k.upper()} {v:d}\n" for k, v in self._asdict().items())
-        before = HEADER + words
-        return before + curved.VERTEX + _VERTEX, before + curved.FRAGMENT + _FRAGMENT
+        return sources(self._asdict(), _FRAGMENT)
+
+
+def sources(words: Mapping[str, int], fragment: str) -> tuple[str, str]:
+    """Return the vertex and a fragment shader, for these words of the preprocessor."""
+    before = _HEADER + "".join(f"#define {k.upper()} {v:d}\n" for k, v in words.items())
+    return before + curved.VERTEX + _VERTEX, before + curved.FRAGMENT + fragment
 
 
 # What is the same for all that is drawn in one picture; VIEW in ``lights`` is its layout.
-HEADER = f"""
+_HEADER = f"""
 #version 330
 struct Light {{
     vec4 place;  // w = 1: where it is; w = 0: whence its rays come, a unit vector
@@ -72,8 +80,10 @@ layout(std140) uniform View {{
     Light lights[{MAX_LIGHTS}];
 }};
 #define SCATTERED {SCATTERED_LIGHT}
+#define OPAQUE_ENOUGH {OPAQUE_ENOUGH}
 {ENTRY}"""
 
+# What a fragment shader does not take is not computed.
 _VERTEX = """
 uniform sampler2D poses;
 uniform sampler2D materials;
@@ -169,7 +179,7 @@ void main() {
     alpha *= texel.a;
 #endif
 #if CUT_OUT
-    if (alpha < 0.5) discard;
+    if (alpha < OPAQUE_ENOUGH) discard;
 #endif
     n = normalize(n_C);
     if (!gl_FrontFacing) n = -n;

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model.rigid import Array
+from hrp_model.rigid import Array, Pose
 
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]
@@ -27,6 +27,14 @@ class LinkPoses(NamedTuple):
 
     p: Array
     R: Array
+
+    def seen_from(self, X_WC: Pose) -> Array:
+        """Return the rows of [R_CL | p_CL] for a camera frame C, shape (links, 3, 4).
+
+        In double precision, so that a scene far from the origin keeps its digits.
+        """
+        p_CL = (self.p - X_WC.p) @ X_WC.R
+        return np.concatenate([X_WC.R.T @ self.R, p_CL[:, :, np.newaxis]], axis=2)
 
 
 BodyPoses = Mapping[str, LinkPoses]
@@ -46,7 +54,7 @@ class Surroundings(NamedTuple):
     """What a camera sees by, and where nothing is.
 
     Attributes:
-        headlight: Whether a light shines from the camera along its line of sight. Without one
+        headlight: Whether a light shines from the camera along its optical axis. Without one
             only what glows is seen, and what the lights of the scene reach.
         background: RGB in 0..1.
     """
@@ -63,7 +71,7 @@ class Picture(NamedTuple):
 
     Attributes:
         color: RGB, shape (height, width, 3).
-        depth: Along the line of sight, in [m], shape (height, width); inf where nothing is.
+        depth: Along the optical axis, in [m], shape (height, width); inf where nothing is.
     """
 
     color: Pixels | None
@@ -77,7 +85,7 @@ class Pinhole:
     Attributes:
         width, height: Of the image, in pixels.
         field_of_view: Full angle across the shorter side, in [rad].
-        near, far: What is nearer or farther along the line of sight is cut away, in [m].
+        near, far: What is nearer or farther along the optical axis is cut away, in [m].
     """
 
     width: int

@@ -1,4 +1,4 @@
-"""Sensors: pure functions from the state of the world to readings. SI units and radians."""
+"""Sensors: from the state of the world, and what they remember, to readings. SI units, radians."""
 
 from .base import Observer, Reading, Remembering, Sensor
 from .camera import CameraSensor, Exposure, ImageReading

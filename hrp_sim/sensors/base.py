@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..magnitudes import FARTHEST, is_mounting
+from ..magnitudes import is_mounting
 from ..state import WorldState
-from .noise import Noise
 
 AnyArray = NDArray[Any]
 
@@ -103,20 +102,6 @@ def check_limits(*limits: Array | None) -> None:
     for most in limits:
         if most is not None and not np.all(most >= 0.0):
             raise ValueError(f"it saturates at {most.tolist()}, where nothing can")
-
-
-def check_flaws(detection_rate: float, error_deviation: float, noise: Noise | None) -> None:
-    """Check how a sensor of distances departs from an ideal one.
-
-    Raises:
-        ValueError: A number makes no sense, or there is no noise where it is needed.
-    """
-    if not 0.0 <= detection_rate <= 1.0:
-        raise ValueError(f"a detection rate of {detection_rate} is not in 0..1")
-    if not 0.0 <= error_deviation <= FARTHEST:
-        raise ValueError(f"a standard deviation of {error_deviation} m is impossible")
-    if noise is None and (detection_rate < 1.0 or error_deviation > 0.0):
-        raise ValueError("what is not ideal needs noise")
 
 
 Vector = tuple[float, float, float]

@@ -26,11 +26,8 @@ from ..render import (
     Switches,
 )
 from ..state import WorldState
-from .base import check_flaws, check_mounting
-from .noise import Noise
-
-# What the numbers of a picture's noise are for: streams of ``Noise``.
-_ERRORS, _DETECTIONS = 0, 1
+from .base import check_mounting
+from .flaws import FLAWLESS, Flaws
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,9 +105,7 @@ class CameraSensor:
         surroundings: What it sees by, and where nothing is.
         image_type: What it delivers; of clouds their depths.
         min_distance, max_distance: Of the depth that it can measure, in [m].
-        detection_rate: Share of the pixels whose depth is measured, 0..1.
-        error_deviation: Standard deviation of distances along the lines of sight, in [m].
-        noise: Its random numbers; needed when it is not ideal.
+        flaws: Errors of the distances along the lines of sight, and pixels without a depth.
 
     Raises:
         ValueError: There can be no such camera.
@@ -127,9 +122,7 @@ class CameraSensor:
     image_type: ImageType = ImageType.COLOR
     min_distance: float = 0.0
     max_distance: float = inf
-    detection_rate: float = 1.0
-    error_deviation: float = 0.0
-    noise: Noise | None = None
+    flaws: Flaws = FLAWLESS
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.min_distance < self.max_distance:
@@ -137,7 +130,6 @@ class CameraSensor:
                 f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
         check_mounting(self.X_LS)
-        check_flaws(self.detection_rate, self.error_deviation, self.noise)
 
     def expose(self, world: WorldState) -> Exposure:
         """Note where everything is, and which lights were switched."""
@@ -148,7 +140,7 @@ class CameraSensor:
         return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
 
     def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
-        """Draw those of these parts that the camera delivers; raises RendererUnavailable."""
+        """Draw those of these parts that the camera delivers; raises what ``renderer`` does."""
         kind = self.image_type
         wanted = Parts(
             parts.color and (kind.has_color or kind.has_mono), parts.depth and kind.has_depth
@@ -180,14 +172,12 @@ class CameraSensor:
 
     def _measured(self, depth: Depths, time_ns: int) -> Depths:
         """Return what the camera makes of the true depths, in the same array."""
-        if self.noise is not None and self.error_deviation > 0.0:
-            errors = self.error_deviation * self.noise.normals(time_ns, depth.size, _ERRORS)
-            depth += errors.reshape(depth.shape) * self.lens.cosines
+        if (errors := self.flaws.errors(time_ns, depth.shape)) is not None:
+            depth += errors * self.lens.cosines
         np.copyto(depth, np.float32(-inf), where=depth < self.min_distance)
         np.copyto(depth, np.float32(inf), where=depth > self.max_distance)
-        if self.noise is not None and self.detection_rate < 1.0:
-            numbers = self.noise.uniforms(time_ns, depth.size, _DETECTIONS)
-            depth[numbers.reshape(depth.shape) >= self.detection_rate] = nan
+        if (missed := self.flaws.missed(time_ns, depth.shape)) is not None:
+            depth[missed] = nan
         return depth
 
 

@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from math import inf
-from typing import TypedDict, TypeVar
+from typing import TypeVar
 
 from hrp_model import Diagnostics, JointType, devices
-from hrp_model.instruments import InertialUnit, inertial_units
+from hrp_model.instruments import inertial_units
 from hrp_model.rigid import Array, frozen_array
 from hrp_model.scan_angles import MAX_RAYS
 
-from ..render import Pinhole, Renderer, RendererUnavailable, Surroundings
+from ..render import Renderer, RendererUnavailable
 from ..render.view import MAX_SIDE
-from ..state import SimulatedBody, WorldState
+from ..schedule import NS_PER_S
+from ..state import WorldState
 from .base import Sensor
 from .camera import CameraSensor
-from .encoders import Encoders
-from .force import ForceSensor
-from .imu import ImuSensor
-from .imu_noise import ImuNoise
-from .joint import JointSensor
-from .kinds import JOINT_STATES, ODOMETRY
-from .noise import Noise
-from .odometry import OdometrySensor
-from .range import RangeSensor, RangeSensor3D
+from .kinds import JOINT_STATES
+from .maker import SensorMaker, SettingsOf
 from .scanner import CastRays
-from .settings import IDEAL, SensorSettings
-
-# Rates of the sensors to which a model gives none, in [Hz].
-IMU_RATE = FORCE_RATE = JOINT_STATE_RATE = 500.0
-ODOMETRY_RATE = 100.0
+from .settings import IDEAL
 
 # What all sensors that are made at once may have together; else a model could fill any memory.
 MOST_RAYS = 10 * MAX_RAYS
 MOST_PIXELS = 2 * MAX_SIDE**2
 
-# (name of a body, name of one of its sensors) -> settings.
-SettingsOf = Callable[[str, str], SensorSettings]
-
 _D = TypeVar("_D", bound=devices.Device)
-
-
-class _Flaws(TypedDict):
-    """What keeps a sensor from measuring exact distances, and all of them."""
-
-    detection_rate: float
-    error_deviation: float
-    noise: Noise | None
 
 
 @dataclass
@@ -102,10 +80,9 @@ def make_sensors(
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
     rays, pixels = _Budget("rays", MOST_RAYS), _Budget("pixels", MOST_PIXELS)
-    for simulated in world.bodies.values():
-        of_world = (g_W, cast_rays, renderer, diagnostics, settings_of, seed, fixed, step_ns)
-        maker = _Maker(simulated, *of_world, rays, pixels)
-        sensors += maker.sensors()
+    for name, simulated in world.bodies.items():
+        maker = SensorMaker(simulated, settings_of, seed, g_W, cast_rays, step_ns, renderer)
+        sensors += _Devices(maker, name in fixed, diagnostics, rays, pixels).sensors()
     if any(isinstance(sensor, CameraSensor) for sensor in sensors):
         try:
             renderer.prepare(diagnostics)
@@ -116,214 +93,111 @@ def make_sensors(
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """Makes the sensors of one body."""
+class _Devices:
+    """The devices of one body, and what is to be told of them."""
 
-    simulated: SimulatedBody
-    g_W: Array
-    cast_rays: CastRays
-    renderer: Renderer
+    maker: SensorMaker
+    is_held: bool  # by its root
     diagnostics: Diagnostics
-    settings_of: SettingsOf
-    seed: int
-    fixed: Collection[str]
-    step_ns: int
     rays: _Budget
     pixels: _Budget
 
     def sensors(self) -> list[Sensor]:
-        """Return all of them, by different names."""
+        """Return the sensors that they become, by different names."""
         by_name: dict[str, Sensor] = {}
-        for sensor in chain(
-            self.inner_sensors(),
-            self.imus(),
-            self.force_sensors(),
-            self.range_sensors(),
-            self.cameras(),
-        ):
+        for sensor in chain(self._inner_sensors(), self._sensors_of_devices()):
             if by_name.setdefault(sensor.name, sensor) is not sensor:
                 what = f"'{sensor.name}' of body '{sensor.body}'"
                 message = f"{what} is left out: another sensor has that name; rename one of them"
                 self.diagnostics.warn("duplicate-sensor", message)
+        self._tell_what_is_too_fast(by_name)
         for light in self._all(devices.Light):
             if light.name in by_name:
                 what = "cannot be switched: a sensor has that name; rename one of them"
                 self._warn("duplicate-sensor", light, what)
+        self._tell_what_is_not_simulated()
         return list(by_name.values())
 
-    def inner_sensors(self) -> Iterator[Sensor]:
+    def _inner_sensors(self) -> Iterator[Sensor]:
         """Yield what needs no device."""
-        name, body = self.simulated.name, self.simulated.body
-        if links := body.jointed_links:
-            tracks = {i: x for i, x in enumerate(links) if x.joint.type is JointType.TRACK}
-            yield JointSensor(
-                name=JOINT_STATES,
-                body=name,
-                rate_hz=self._rate(JOINT_STATES, JOINT_STATE_RATE),
-                joints=tuple(link.joint.name for link in links),
-                tracks={i: body.link_index(link.name) for i, link in tracks.items()},
-                encoders=self._encoders(),
-            )
-        if not body.is_static:
-            rate = self._rate(ODOMETRY, ODOMETRY_RATE)
-            yield OdometrySensor(name=ODOMETRY, body=name, rate_hz=rate)
+        maker = self.maker
+        if maker.body.jointed_links:
+            joints = maker.joint_states()
+            if maker.settings(JOINT_STATES).encoders and joints.encoders is None:
+                what = f"'{JOINT_STATES}' of body '{joints.body}' stays exact"
+                self.diagnostics.warn("no-encoder", f"{what}: its model tells of no encoder")
+            yield joints
+        if not maker.body.is_static:
+            yield maker.odometry()
 
-    def imus(self) -> Iterator[Sensor]:
-        """Yield gyros, accelerometers, and those of them that belong together as one."""
-        for unit in inertial_units(self.simulated.body):
-            yield from self._imu(unit)
+    def _sensors_of_devices(self) -> Iterator[Sensor]:
+        made = (self._made(*each) for each in self._makers())
+        return (sensor for sensor in made if sensor is not None)
 
-    def force_sensors(self) -> Iterator[Sensor]:
-        """Yield the force sensors; one with no joint above it reads zero."""
-        body = self.simulated.body
-        for device in self._all(devices.ForceSensor):
-            i = body.link_index(device.link)
-            settings = self._settings(device.name)
-            is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
-            try:
-                sensor = ForceSensor(
-                    name=device.name,
-                    body=self.simulated.name,
-                    rate_hz=self._rate(device.name, FORCE_RATE),
-                    link=i,
-                    X_LS=device.X_LS,
-                    max_force=device.max_force,
-                    max_torque=device.max_torque,
-                    on_link=settings.wrench_on == "link",
-                    cutoff_hz=settings.wrench_cutoff,
-                    force_stdev=settings.force_stdev,
-                    torque_stdev=settings.torque_stdev,
-                    noise=self._noise(device.name) if is_noisy else None,
-                )
-            except ValueError as error:
-                self._leave_out(device, error)
-                continue
-            is_held = i == 0 and self.simulated.name in self.fixed
-            if body.links[i].joint.type is JointType.FREE and not is_held:
-                self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
-            yield sensor
-
-    def range_sensors(self) -> Iterator[Sensor]:
-        """Yield the laser scanners."""
-        for device in self._all(devices.RangeSensor):
-            settings = self._settings(device.name)
-            make: Callable[..., RangeSensor | RangeSensor3D] = RangeSensor
-            if not device.is_planar:
-                pitch_range, pitch_step = device.pitch_range, device.pitch_step
-                make = partial(RangeSensor3D, pitch_range=pitch_range, pitch_step=pitch_step)
-            try:
-                sensor = make(
-                    name=device.name,
-                    body=self.simulated.name,
-                    rate_hz=self._rate(device.name, _positive(device.scan_rate, "scan rate")),
-                    link=self.simulated.body.link_index(device.link),
-                    X_LS=device.X_LS,
-                    yaw_range=device.yaw_range,
-                    yaw_step=device.yaw_step,
-                    min_distance=device.min_distance,
-                    max_distance=device.max_distance,
-                    cast_rays=self.cast_rays,
-                    sees_own_body=settings.own_body == "seen",
-                    no_return=device.max_distance if settings.no_return == "max" else inf,
-                    spread=settings.spread_scan,
-                    step_ns=self.step_ns,
-                    **self._flaws(device),
-                )
-                self.rays.take(sensor.ray_count)
-            except ValueError as error:
-                self._leave_out(device, error)
-            else:
-                yield sensor
-
-    def cameras(self) -> Iterator[Sensor]:
-        """Yield the cameras that deliver an image."""
-        for device in self._all(devices.Camera):
-            if device.image_type is devices.ImageType.NONE:
-                self._note("no-image", device, "delivers no image, says its model")
-                continue
-            if device.lens_type is not devices.LensType.NORMAL:
-                what = f"is drawn without the distortion of its {device.lens_type.value} lens"
-                self._warn("no-fisheye", device, what)
-            try:
-                sensor = CameraSensor(
-                    name=device.name,
-                    body=self.simulated.name,
-                    rate_hz=self._rate(device.name, _positive(device.frame_rate, "frame rate")),
-                    link=self.simulated.body.link_index(device.link),
-                    X_LS=device.X_LS,
-                    lens=_lens(device),
-                    renderer=self.renderer,
-                    surroundings=self._surroundings(device.name),
-                    image_type=device.image_type,
-                    min_distance=device.min_distance,
-                    max_distance=device.max_distance,
-                    **self._flaws(device),
-                )
-                self.pixels.take(sensor.lens.width * sensor.lens.height)
-            except ValueError as error:
-                self._leave_out(device, error)
-            else:
-                yield sensor
-
-    def _flaws(self, device: devices.Camera | devices.RangeSensor) -> _Flaws:
-        """Return what keeps distances from being ideal; options go before what the model says."""
-        settings = self._settings(device.name)
-        rate, deviation = settings.detection_rate, settings.error_deviation
-        rate = device.detection_rate if rate < 0.0 else rate
-        deviation = device.error_deviation if deviation < 0.0 else deviation
-        is_ideal = rate == 1.0 and deviation == 0.0
-        noise = None if is_ideal else self._noise(device.name)
-        return _Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
-
-    def _imu(self, unit: InertialUnit) -> Iterator[Sensor]:
-        device, settings = unit.device, self._settings(unit.device.name)
-        is_noisy = ImuNoise.is_in(settings)
+    def _made(self, device: devices.Device, make: Callable[[], Sensor]) -> Sensor | None:
         try:
-            yield ImuSensor(
-                name=device.name,
-                body=self.simulated.name,
-                rate_hz=self._rate(device.name, IMU_RATE),
-                link=self.simulated.body.link_index(device.link),
-                X_LS=device.X_LS,
-                g_W=self.g_W,
-                max_angular_velocity=unit.max_angular_velocity,
-                max_acceleration=unit.max_acceleration,
-                tells_orientation=settings.orientation,
-                noise=ImuNoise(settings, self._noise(device.name)) if is_noisy else None,
-            )
+            return make()
         except ValueError as error:
-            self._leave_out(device, error)
-
-    def _encoders(self) -> Encoders | None:
-        """Return the encoders of the joints, if they are asked for and the model has any."""
-        if not self._settings(JOINT_STATES).encoders:
+            self._warn("unusable-device", device, f"is left out: {error}")
             return None
-        links = self.simulated.body.jointed_links
-        resolutions = [link.joint.encoder_resolution for link in links]
-        if any(resolutions):
-            return Encoders(resolutions)
-        what = f"'{JOINT_STATES}' of body '{self.simulated.name}'"
-        self.diagnostics.warn("no-encoder", f"{what} stays exact: its model tells of no encoder")
-        return None
 
-    def _surroundings(self, camera: str) -> Surroundings:
-        settings = self._settings(camera)
-        return Surroundings(settings.headlight, settings.background_color)
+    def _makers(self) -> Iterator[tuple[devices.Device, Callable[[], Sensor]]]:
+        """Yield the devices that measure, each with what makes its sensor or raises ValueError."""
+        for unit in inertial_units(self.maker.body):
+            yield unit.device, partial(self.maker.imu, unit)
+        for force in self._all(devices.ForceSensor):
+            yield force, partial(self._force_sensor, force)
+        for scanner in self._all(devices.RangeSensor):
+            yield scanner, partial(self._range_sensor, scanner)
+        for camera in self._all(devices.Camera):
+            if camera.image_type is devices.ImageType.NONE:
+                self._note("no-image", camera, "delivers no image, says its model")
+            else:
+                yield camera, partial(self._camera, camera)
 
-    def _settings(self, sensor: str) -> SensorSettings:
-        return self.settings_of(self.simulated.name, sensor)
+    def _force_sensor(self, device: devices.ForceSensor) -> Sensor:
+        sensor = self.maker.force_sensor(device)
+        is_free = self.maker.body.links[sensor.link].joint.type is JointType.FREE
+        if not self.is_held if sensor.link == 0 else is_free:
+            self._warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+        return sensor
 
-    def _rate(self, sensor: str, default: float) -> float:
-        return self._settings(sensor).rate or default
+    def _range_sensor(self, device: devices.RangeSensor) -> Sensor:
+        sensor = self.maker.range_sensor(device)
+        self.rays.take(sensor.ray_count)
+        return sensor
 
-    def _noise(self, sensor: str) -> Noise:
-        return Noise(self.seed, self.simulated.name, sensor)
+    def _camera(self, device: devices.Camera) -> Sensor:
+        is_normal = device.lens_type is devices.LensType.NORMAL
+        lens = f"its {device.lens_type.value} lens"
+        try:
+            sensor = self.maker.camera(device)
+        except ValueError as error:
+            drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"
+            raise ValueError(f"{error}{drawn}") from None
+        self.pixels.take(sensor.lens.width * sensor.lens.height)
+        if not is_normal:
+            self._warn("no-fisheye", device, f"is drawn without the distortion of {lens}")
+        return sensor
+
+    def _tell_what_is_too_fast(self, names: Iterable[str]) -> None:
+        steps = NS_PER_S / self.maker.step_ns
+        for name in names:
+            if (rate := self.maker.settings(name).rate) > steps:
+                what = f"'{name}' of body '{self.maker.simulated.name}'"
+                message = f"{what} samples at every step, {steps:g} Hz, not at {rate:g} Hz"
+                self.diagnostics.warn("too-fast", message)
+
+    def _tell_what_is_not_simulated(self) -> None:
+        names: dict[str, list[str]] = {}
+        for device in self._all(devices.GenericDevice):
+            names.setdefault(device.type_name, []).append(f"'{device.name}'")
+        for type_name, same in names.items():
+            what = f"{', '.join(same)} of body '{self.maker.simulated.name}'"
+            self.diagnostics.note("not-simulated", f"{what}: a {type_name} is not simulated")
 
     def _all(self, kind: type[_D]) -> Iterator[_D]:
-        return (d for d in self.simulated.body.devices if isinstance(d, kind))
-
-    def _leave_out(self, device: devices.Device, error: ValueError) -> None:
-        self._warn("unusable-device", device, f"is left out: {error}")
+        return (d for d in self.maker.body.devices if isinstance(d, kind))
 
     def _warn(self, code: str, device: devices.Device, what: str) -> None:
         self.diagnostics.warn(code, self._about(device, what), device.at)
@@ -332,16 +206,4 @@ class _Maker:
         self.diagnostics.note(code, self._about(device, what), device.at)
 
     def _about(self, device: devices.Device, what: str) -> str:
-        return f"'{device.name}' of body '{self.simulated.name}' {what}"
-
-
-def _lens(camera: devices.Camera) -> Pinhole:
-    return Pinhole(
-        camera.width, camera.height, camera.field_of_view, camera.near_clip, camera.far_clip
-    )
-
-
-def _positive(rate: float, what: str) -> float:
-    if not 0.0 < rate < inf:
-        raise ValueError(f"a {what} of {rate} Hz is impossible")
-    return rate
+        return f"'{device.name}' of body '{self.maker.simulated.name}' {what}"

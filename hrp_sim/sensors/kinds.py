@@ -52,7 +52,7 @@ def _all(body: Body) -> Iterator[Instrument]:
     if not body.is_static:
         yield Instrument(ODOMETRY, "odometry", on=True)
     for unit in inertial_units(body):
-        yield Instrument(unit.device.name, "imu", unit.device.on)
+        yield Instrument(unit.device.name, "imu", unit.on)
     for device_type, kind in _KINDS.items():
         for device in body.devices:
             if isinstance(device, device_type):

@@ -27,7 +27,8 @@ class ScanReading:
         range_min: Nearest distance that can be measured, in [m].
         range_max: Farthest, in [m].
         ranges: Distances in [m], shape (n,): -inf below range_min, inf beyond range_max
-            (REP 117) and where nothing came back, NaN where the physics could not tell.
+            (REP 117) and where nothing came back, or range_max instead if the sensor is asked
+            for that; NaN where the physics could not tell.
         time_increment: Time between neighbouring rays, in [s]; 0 for all at once.
     """
 
@@ -70,7 +71,7 @@ class RangeImageReading:
 
     @property
     def points(self) -> Array:
-        """Where the rays ended, in [m], shape (rows, columns, 3); NaN where nothing was seen.
+        """Where the rays ended, in [m], shape (rows, columns, 3); NaN where no range is finite.
 
         Of a scan that is spread each column is as the sensor stood at its own time.
         """

@@ -14,12 +14,10 @@ from hrp_model.rigid import Array
 from hrp_model.scan_angles import MAX_RAYS, yaw_angles
 
 from ..state import WorldState
-from .base import AnyArray, check_flaws, check_mounting
-from .noise import Noise
+from .base import AnyArray, check_mounting
+from .flaws import FLAWLESS, Flaws
 from .sweep import Sweep
 
-# What the numbers of a scan's noise are for: streams of ``Noise``.
-_ERRORS, _DETECTIONS = 0, 1
 # Rays reach so many standard deviations farther than the sensor: errors may bring things nearer.
 _REACH = 6.0
 # What the float32 of messages hold with ease: no distance [m] is greater, no period [s] longer.
@@ -63,9 +61,7 @@ class Scanner:
         sees_own_body: Whether links of ``body`` other than L stop rays, too.
         no_return: What is told of rays from which nothing comes back: infinity or the greatest
             distance, in [m].
-        detection_rate: Share of the rays that come back when they meet something, 0..1.
-        error_deviation: Standard deviation of distances, in [m].
-        noise: Its random numbers; needed when it is not ideal.
+        flaws: Errors of the distances, and rays that do not come back.
         spread: Whether a scan takes its whole period, one column of rays after the other. Then
             ``observe`` must be called after every step.
         step_ns: Of the physics, in [ns]; only matters to a scan that is spread.
@@ -86,9 +82,7 @@ class Scanner:
     cast_rays: CastRays
     sees_own_body: bool = False
     no_return: float = inf
-    detection_rate: float = 1.0
-    error_deviation: float = 0.0
-    noise: Noise | None = None
+    flaws: Flaws = FLAWLESS
     spread: bool = False
     step_ns: int = 1_000_000
     _angle_min: float = field(init=False, repr=False)
@@ -104,7 +98,6 @@ class Scanner:
             )
         if not self.rate_hz >= _SLOWEST:
             raise ValueError(f"a rate of {self.rate_hz} Hz is impossible")
-        check_flaws(self.detection_rate, self.error_deviation, self.noise)
         check_mounting(self.X_LS)
         yaw = yaw_angles(self.yaw_range, self.yaw_step)
         directions_C = _directions(self._pitch(), yaw)
@@ -187,21 +180,19 @@ class Scanner:
         directions = directions_L.reshape(-1, 3) @ motion.R[i].T
         origin = motion.p[i] + motion.R[i] @ self.X_LS.p
         origins = np.repeat(origin[np.newaxis], len(directions), axis=0)
-        reach = self.max_distance + _REACH * self.error_deviation
+        reach = self.max_distance + _REACH * self.flaws.error_deviation
         distances = self.cast_rays(origins, directions, reach, *self._ignored)
         return np.array(distances).reshape(directions_L.shape[:2])
 
     def _measured(self, distances: Array, time_ns: int) -> Array:
         """Return what the sensor makes of true distances, in the same array."""
         ranges = distances
-        if self.noise is not None and self.error_deviation > 0.0:
-            errors = self.noise.normals(time_ns, ranges.size, _ERRORS)
-            ranges += self.error_deviation * errors.reshape(ranges.shape)
+        if (errors := self.flaws.errors(time_ns, ranges.shape)) is not None:
+            ranges += errors
         ranges[ranges > self.max_distance] = self.no_return
         ranges[ranges < self.min_distance] = -inf
-        if self.noise is not None and self.detection_rate < 1.0:
-            numbers = self.noise.uniforms(time_ns, ranges.size, _DETECTIONS)
-            ranges[numbers.reshape(ranges.shape) >= self.detection_rate] = self.no_return
+        if (missed := self.flaws.missed(time_ns, ranges.shape)) is not None:
+            ranges[missed] = self.no_return
         return ranges
 
 

@@ -40,7 +40,10 @@ def test_a_defect_of_this_package_is_no_lack_of_ros():
 
 @pytest.mark.parametrize(
     ("program", "module", "parameter"),
-    [("model_node", "hrp_model.entry", "frame_prefix"), ("sim_node", "hrp_sim.entry", "world")],
+    [
+        ("model_node", "hrp_model.entry", "frame_prefix"),
+        ("sim_node", "hrp_sim.entry", "force_stdev"),
+    ],
 )
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_help_lists_the_parameters(program, module, parameter, word):

@@ -83,7 +83,10 @@ def test_without_blocks_there_is_the_clock():
 def test_every_topic_of_the_blocks_is_bridged_once():
     body = load_body(MODELS / "humanoid" / "humanoid.body", silent())
     robot, _, _ = written(body, gazebo=True)
-    said = {x.findtext("topic") for x in robot.findall("gazebo/sensor")}
-    said |= {x.text for x in robot.iter("camera_info_topic")}
+    said = {x.text for x in robot.iter("camera_info_topic")}
+    for sensor in robot.findall("gazebo/sensor"):
+        is_rgbd = sensor.get("type") == "rgbd_camera"
+        parts = ("/image", "/depth_image", "/points") if is_rgbd else ("",)
+        said |= {sensor.findtext("topic") + part for part in parts}
     heard = bridged(body)
     assert {gz for gz, _, _ in heard.values()} == said | {"/clock"}

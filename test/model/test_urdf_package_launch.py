@@ -130,7 +130,7 @@ def test_gazebo_gets_a_world_in_which_the_sensors_work(tmp_path, monkeypatch):
     assert {f"gz::sim::systems::{name}" for name in needed} <= plugins.keys()
     urdf = ElementTree.parse(str(folder / "urdf" / "humanoid.urdf"))
     kinds = {sensor.get("type") for sensor in urdf.iterfind("gazebo//sensor")}
-    assert {"imu", "force_torque", "gpu_lidar", "camera"} <= kinds
+    assert {"imu", "force_torque", "gpu_lidar", "rgbd_camera"} <= kinds
     assert {SYSTEMS[kind] for kind in kinds} <= plugins.keys()
     assert plugins["gz::sim::systems::Sensors"].findtext("render_engine") == "ogre2"
     # The fastest sensor measures no more often than the world takes steps.

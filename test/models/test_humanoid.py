@@ -123,10 +123,11 @@ def test_it_looks_forward_with_its_head_up(body, standing, kind, place):
     np.testing.assert_allclose(p, place, atol=1e-12)
 
 
-def test_the_camera_is_small_and_in_colour(body):
+def test_the_camera_is_small_and_sees_colours_and_depths(body):
     (camera,) = (d for d in body.devices if isinstance(d, Camera))
     assert (camera.width, camera.height, camera.frame_rate) == (320, 240, 30.0)
-    assert camera.image_type is ImageType.COLOR
+    assert camera.image_type is ImageType.COLOR_DEPTH
+    assert (camera.min_distance, camera.max_distance) == (0.1, 10.0)
     np.testing.assert_allclose(np.degrees(camera.field_of_view), 60.0, rtol=1e-12)
 
 

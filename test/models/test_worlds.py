@@ -78,6 +78,33 @@ def test_the_rover_rests_on_its_tracks():
     np.testing.assert_allclose(latest["scanner"].ranges[ahead], 3.78, atol=1e-3)
 
 
+def test_the_rover_sees_walls_and_floor_in_sixteen_layers():
+    latest, _ = run("rover.yaml", 0.2)
+    points = latest["lidar"].points
+    assert points.shape == (16, 180, 3)
+    ahead, left = points[:, 90], points[:, 135]
+    higher = np.radians(np.arange(-15, 16, 2)) > np.arctan(-0.775 / 4.15)
+    np.testing.assert_allclose(ahead[higher, 0], 4.15, atol=2e-3)
+    np.testing.assert_allclose(ahead[~higher, 2], -0.775, atol=2e-3)
+    np.testing.assert_allclose(left[8:, 1], 2.0, atol=2e-3)
+    assert np.isfinite(points).all()
+
+
+def test_the_head_camera_measures_how_far_the_front_wall_is():
+    simulation = Simulation(load_world(MODELS / "worlds" / "humanoid_in_room.yaml"))
+    if "head_camera" not in simulation.sensors:
+        pytest.skip("no OpenGL")
+    simulation.wanted = lambda name: name == "head_camera"
+    images = [simulation.step().get("head_camera") for _ in range(40)]
+    (image,) = (image for image in images if image is not None)
+    simulation.close()
+    np.testing.assert_allclose(image.depth[120, 160], 2.88, rtol=1e-4)
+    red, green = image.color[200, 62].astype(int), image.color[160, 253].astype(int)
+    assert red[0] > 2 * max(red[1], red[2])
+    assert green[1] > 2 * max(green[0], green[2])
+    assert max(image.depth[200, 62], image.depth[160, 253]) < 2.2
+
+
 def test_commanded_tracks_drive_the_rover_forward_and_turn_it_left(caplog):
     simulation = Simulation(load_world(MODELS / "worlds" / "rover.yaml"))
     simulation.wanted = lambda name: False

@@ -10,7 +10,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from hrp_msgs.outputs import CameraOutput
 
 TIME_NS = 12_000_000_345
-LENS = SimpleNamespace(width=3, height=2, field_of_view=1.2)
+LENS = SimpleNamespace(width=3, height=2, focal_length=2.5)
 IMAGES = ("eye/image_raw", "eye/camera_info")
 DEPTHS = ("eye/depth/image_rect_raw", "eye/depth/camera_info", "eye/depth/points")
 COLOR = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
@@ -114,6 +114,7 @@ def test_all_messages_of_a_picture_have_its_stamp_and_frame():
     assert messages[IMAGES[0]].encoding == "rgb8"
     assert messages[DEPTHS[0]].encoding == "32FC1"
     assert messages[IMAGES[1]].k.tolist() == messages[DEPTHS[1]].k.tolist()
+    assert messages[IMAGES[1]].k[0] == 2.5
     points = messages[DEPTHS[2]]
     assert [field.name for field in points.fields] == ["x", "y", "z", "rgb"]
     cloud = np.frombuffer(points.data, np.float32).reshape(2, 3, 4)

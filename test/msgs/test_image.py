@@ -82,12 +82,12 @@ def test_buffers_are_apart():
 
 
 @pytest.mark.parametrize(("width", "height"), [(640, 480), (480, 640)])
-def test_camera_info_of_a_right_angle_across_the_shorter_side(width, height):
-    msg = camera_info(TIME_NS, "eye_optical_frame", width, height, np.pi / 2)
+def test_camera_info_is_that_of_a_pinhole_over_the_middle_of_the_image(width, height):
+    msg = camera_info(TIME_NS, "eye_optical_frame", width, height, 240.25)
     assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == (12, 345)
     assert msg.header.frame_id == "eye_optical_frame"
     assert (msg.width, msg.height) == (width, height)
-    focal, cx, cy = pytest.approx(240.0), (width - 1) / 2, (height - 1) / 2
+    focal, cx, cy = 240.25, (width - 1) / 2, (height - 1) / 2
     assert msg.k.tolist() == [focal, 0, cx, 0, focal, cy, 0, 0, 1]
     assert msg.p.tolist() == [focal, 0, cx, 0, 0, focal, cy, 0, 0, 0, 1, 0]
     assert msg.r.tolist() == [1, 0, 0, 0, 1, 0, 0, 0, 1]

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+from moving_robot import STEP, STEP_NS, MovingRobot, published
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, ReliabilityPolicy
-from ros.moving_robot import STEP, STEP_NS, MovingRobot, published
 from ros_peer import stamp_ns
 from sim.render.scenes import needs_opengl
 

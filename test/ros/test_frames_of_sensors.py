@@ -11,11 +11,13 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros.moving_robot import MARKER_RADIUS, STEP, STEP_NS, MovingRobot, published
+from geometry_msgs.msg import Transform
+from moving_robot import MARKER_RADIUS, STEP, STEP_NS, MovingRobot, published
 from ros_peer import matrix_of, stamp_ns
 from sim.render.scenes import needs_opengl
 
 from hrp_model import Pose
+from hrp_sim.sensors import SensorSettings
 
 pytestmark = pytest.mark.ros
 
@@ -32,7 +34,7 @@ def seen(request, monkeypatch):
     X_WS = robot.mounting("eye", TIME)
     ahead = np.random.default_rng(request.param).uniform((-0.5, -0.4, -2.0), (0.5, 0.4, -1.5))
     robot.marker = X_WS.p + X_WS.R @ ahead
-    simulation = robot.simulation(robot.marker)
+    simulation = robot.simulation(robot.marker, SensorSettings(orientation=True))
     prefix = "r2/" if request.param % 2 else ""
     with published(simulation, monkeypatch, prefix) as (recorder, _, step):
         for _ in range(3):
@@ -63,6 +65,10 @@ def vector(msg):
     return np.array([msg.x, msg.y, msg.z])
 
 
+def rotation(msg):
+    return matrix_of(Transform(rotation=msg))[:3, :3]
+
+
 def test_an_imu_tells_how_its_frame_turns_and_accelerates(seen):
     """Truth: differences of the frame's poses over time, as TF tells them."""
     _, recorder = seen
@@ -76,6 +82,32 @@ def test_an_imu_tells_how_its_frame_turns_and_accelerates(seen):
     np.testing.assert_allclose(force, acceleration - GRAVITY, atol=1e-5)
     spin = (after.R - before.R) / (2.0 * STEP) @ now.R.T
     w = now.R @ vector(imu.angular_velocity)
+    np.testing.assert_allclose(w, [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-6)
+
+
+def test_an_imu_tells_how_its_frame_stands_in_the_world(seen):
+    _, recorder = seen
+    imu = at(recorder, "imu/data_raw")
+    X_WS = tf(recorder, imu.header.frame_id)
+    np.testing.assert_allclose(rotation(imu.orientation), X_WS.R, atol=1e-12)
+
+
+def test_odometry_is_the_pose_and_the_motion_of_its_frame(seen):
+    """Truth: differences of the frame's poses over time, in its own axes (nav_msgs/Odometry)."""
+    _, recorder = seen
+    odometry = at(recorder, "ground_truth/odom")
+    assert odometry.header.frame_id.endswith("world")
+    before, now, after = (
+        tf(recorder, odometry.child_frame_id, time_ns)
+        for time_ns in (TIME_NS - STEP_NS, TIME_NS, TIME_NS + STEP_NS)
+    )
+    pose, twist = odometry.pose.pose, odometry.twist.twist
+    np.testing.assert_allclose(vector(pose.position), now.p, atol=1e-12)
+    np.testing.assert_allclose(rotation(pose.orientation), now.R, atol=1e-12)
+    velocity = (after.p - before.p) / (2.0 * STEP)
+    np.testing.assert_allclose(now.R @ vector(twist.linear), velocity, atol=1e-6)
+    spin = (after.R - before.R) / (2.0 * STEP) @ now.R.T
+    w = now.R @ vector(twist.angular)
     np.testing.assert_allclose(w, [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-6)
 
 
@@ -163,3 +195,16 @@ def test_a_point_of_a_camera_s_cloud_is_where_it_is_in_the_world(seen):
     towards = robot.marker - X_WC.p
     surface = robot.marker - MARKER_RADIUS * towards / np.linalg.norm(towards)
     np.testing.assert_allclose(point, surface, atol=0.2 * MARKER_RADIUS)
+
+
+@needs_opengl
+def test_a_depth_image_and_its_camera_info_tell_where_a_point_is_in_the_world(seen):
+    robot, recorder = seen
+    depth, info = (at(recorder, f"eye/depth/{x}") for x in ("image_rect_raw", "camera_info"))
+    assert depth.header == info.header
+    X_WC = tf(recorder, depth.header.frame_id)
+    column, row = np.round(centre_of_red(at(recorder, "eye/image_raw"))).astype(int)
+    z = np.frombuffer(depth.data, np.float32).reshape(depth.height, depth.width)[row, column]
+    ray = np.linalg.inv(np.reshape(info.k, (3, 3))) @ [column, row, 1.0]
+    point = X_WC.p + X_WC.R @ (z * ray)
+    assert np.linalg.norm(point - robot.marker) == pytest.approx(MARKER_RADIUS, rel=1e-3)

@@ -180,13 +180,16 @@ def test_the_simulation_shows_the_sensors_of_the_default_robot():
     path = MODELS / "humanoid" / "humanoid.wrl"
     body = load_body(path, Diagnostics(listener=lambda _: None))
     sensors = {type(d).__name__: names.topic_token(d.name) for d in body.devices}
-    found, config = displays(ROOT / "config" / "simulation.rviz")
+    _, config = displays(ROOT / "config" / "simulation.rviz")
     topics = {d["Topic"]["Value"]: d for d in config["Displays"] if "Topic" in d}
     forces = [d.name for d in body.devices if type(d).__name__ == "ForceSensor"]
-    assert set(topics) == {
-        f"/{names.scan_topic(sensors['RangeSensor'], only_one=True)}",
-        f"/{names.image_topics(sensors['Camera'])[0]}",
-        *(f"/{names.wrench_topic(names.topic_token(name))}" for name in forces),
+    depth, _, points = names.depth_topics(sensors["Camera"])
+    kinds = {
+        f"/{names.scan_topic(sensors['RangeSensor'], only_one=True)}": "LaserScan",
+        f"/{names.image_topics(sensors['Camera'])[0]}": "Image",
+        f"/{depth}": "Image",
+        f"/{points}": "PointCloud2",
+        **{f"/{names.wrench_topic(names.topic_token(name))}": "Wrench" for name in forces},
     }
-    assert {"LaserScan", "Image", "Wrench"} <= found.keys()
+    assert {topic: d["Class"].rpartition("/")[2] for topic, d in topics.items()} == kinds
     assert all(d["Topic"]["Reliability Policy"] == "Reliable" for d in topics.values())

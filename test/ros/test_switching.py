@@ -52,7 +52,7 @@ def peer(tmp_path_factory):
     (folder / "robot.body").write_text(ROBOT, encoding="utf-8")
     world.write_text(WORLD, encoding="utf-8")
     given = (f"world:={world}", "torque_stdev:=0.25", "wrist.rate:=100.0", "gyroo.rate:=1.0")
-    given = [word for pair in (*given, "sead:=1") for word in ("-p", pair)]
+    given = [word for pair in (*given, "sead:=1", "rate:=5.0") for word in ("-p", pair)]
     with running(["-m", "hrp_sim.node", "--ros-args", *given], log) as process:
         peer = Peer()
         for name in STATES:
@@ -145,4 +145,5 @@ def test_what_means_nothing_is_told_with_the_nearest_name(peer):
     said = peer.log.read_text(encoding="utf-8")
     assert "'gyroo.rate': there is no sensor 'gyroo'. Did you mean 'gyro'?" in said
     assert "there is no parameter 'sead'. Did you mean 'seed'?" in said
-    assert said.count("WARN") == 2
+    assert "'rate' is given for one sensor, not for all of them" in said
+    assert said.count("WARN") == 3

@@ -1,6 +1,7 @@
 """Simulations in which bodies come, go, jump and are pushed, and which are saved meanwhile."""
 
 import queue
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from hrp_sim import (
 )
 from hrp_sim.control import JointControl
 from hrp_sim.darkroom import Darkroom
-from hrp_sim.sensors import CameraSensor
+from hrp_sim.sensors import CameraSensor, SensorSettings
 
 ARM = MODELS / "worlds" / "arm.yaml"
 HUMANOID = MODELS / "worlds" / "humanoid_in_room.yaml"
@@ -110,6 +111,16 @@ def test_a_spawned_body_is_driven_and_stays_after_a_reset(arm_body):
             ValueError,
             "body 'bad' has no moving joint 'KNEE'",
         ),
+        (
+            BodyEntry(placement=ball("bad").placement, sensors={"odometri": {"rate": 5.0}}),
+            ValueError,
+            "body 'bad' has no sensor 'odometri'",
+        ),
+        (
+            BodyEntry(placement=ball("bad").placement, sensors={"odometry": {"rat": 5.0}}),
+            ValueError,
+            "no sensor has an option 'rat'",
+        ),
     ],
 )
 def test_a_body_that_is_refused_leaves_everything_as_it_was(entry, error, words):
@@ -123,6 +134,26 @@ def test_a_body_that_is_refused_leaves_everything_as_it_was(entry, error, words)
     run(simulation, 20)
     run(other, 40)
     assert simulation.state_hash() == other.state_hash()
+
+
+def test_encoders_and_filters_do_not_feel_the_way_of_a_jump():
+    def first_readings(**options):
+        settings = SensorSettings(rate=1000.0, **options)
+        simulation = Simulation(replace(load_world(ARM), sensors=settings))
+        simulation.wanted = lambda name: name in ("joint_states", "wrist_force")
+        run(simulation, 50)
+        body = simulation.bodies["arm"].body
+        turned = Pose(axis_angle_matrix(np.array([1.0, 0.0, 0.0]), np.pi / 2), np.ones(3))
+        q = np.full(len(body.moving_links), 0.5)
+        simulation.move(Placement(name="arm", body=body, X_WL=turned, q=q, fixed=True))
+        return simulation.step()
+
+    ideal, other = first_readings(), first_readings(encoders=True, wrench_cutoff=1.0)
+    assert not other["joint_states"].velocity.any()
+    np.testing.assert_allclose(other["joint_states"].position, 0.5, atol=1e-3)
+    for part in ("force", "torque"):
+        told, true = (getattr(readings["wrist_force"], part) for readings in (other, ideal))
+        np.testing.assert_allclose(told, true, rtol=1e-12)
 
 
 def test_what_was_meant_for_a_removed_body_is_forgotten(arm_body):

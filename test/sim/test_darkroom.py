@@ -153,15 +153,35 @@ def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(darkroo
     assert record.getMessage() == "there will be no images: no OpenGL here"
 
 
-def test_whatever_fails_is_told_once_with_the_name_of_the_camera(darkroom, images, caplog):
-    camera = Camera(permits=9, error=MemoryError("too large"))
+def test_a_camera_that_fails_says_so_once_and_the_others_go_on(darkroom, images, caplog):
+    broken, good = Camera(permits=9, error=ValueError("out of memory")), Camera(permits=9)
     room = darkroom()
-    room.submit("eye", partial(camera.develop, 1))
-    take(camera.started)
-    room.close()
-    room.submit("eye", partial(camera.develop, 2))
-    assert images.empty()
+    for exposure in (1, 2, 3):
+        room.submit("broken", partial(broken.develop, exposure))
+        assert take(broken.started) == exposure
+        room.submit("good", partial(good.develop, exposure))
+        assert take(images) == ("good", exposure)
+    broken.error = None
+    room.submit("broken", partial(broken.develop, 4))
+    assert take(images) == ("broken", 4)
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
-    assert record.getMessage() == "there will be no images any more: 'eye' failed"
-    assert "MemoryError: too large" in caplog.text
+    assert record.getMessage() == "images of 'broken' are missing"
+    assert "ValueError: out of memory" in caplog.text
+
+
+def test_an_image_that_cannot_be_delivered_does_not_end_the_others(caplog):
+    delivered = queue.Queue()
+
+    def deliver(name, image):
+        if name == "broken":
+            raise RuntimeError("nobody is there")
+        delivered.put(image)
+
+    room = Darkroom(deliver)
+    room.submit("broken", lambda: 1)
+    room.submit("good", lambda: 2)
+    assert take(delivered) == 2
+    room.clear()  # would wait for ever for an image that never gets out
+    room.close()
+    assert "nobody is there" in caplog.text

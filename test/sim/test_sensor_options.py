@@ -173,6 +173,7 @@ def test_a_key_that_nobody_knows_is_told(diagnostics):
         ("wrist.rat", "unknown-option", "'wrist.rat': sensors have no option 'rat'. Did you mean"),
         ("fist.rate", "unknown-sensor", "'fist.rate': there is no sensor 'fist'. Did you mean 'wr"),
         ("left 1/wrist.rate", "unknown-sensor", "there is no sensor 'left 1/wrist'"),
+        ("rigth/wrist.rate", "unknown-sensor", "Did you mean 'right/wrist'?"),
     ):
         assert find(worlds(), key, diagnostics) is None
         assert words in diagnostics.take(code).message

@@ -1,13 +1,15 @@
-"""The short form of scripts/soak.py: bodies come and go, and the memory stays."""
+"""The short form of scripts/soak.py: bodies come and go, sensors are read, the memory stays."""
 
 import importlib.util
 import mmap
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from paths import ROOT
 from sim.ode.scenes import at, floor, moving
+from sim.render.scenes import needs_opengl, why_no_opengl
 
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.simulation import Simulation
@@ -33,12 +35,54 @@ def _no_ranges_aloud(caplog):
     caplog.set_level("ERROR", logger="hrp_sim")
 
 
-def test_bodies_that_come_and_go_and_steps_leave_nothing():
-    """In a process of its own: what other tests left to malloc is taken up at any time."""
-    counts = ["--cycles", "1500", "--steps", "40000", "--seed", "1", "--bound", "0.5"]
-    command = [sys.executable, ROOT / "scripts/soak.py", *counts]
+def run_apart(*arguments):
+    """Return what the command prints, in a process of its own.
+
+    What other tests left to malloc is taken up at any time.
+    """
+    command = [sys.executable, ROOT / "scripts/soak.py", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_bodies_that_come_and_go_and_steps_leave_nothing():
+    run_apart(
+        "--cycles", "1500", "--steps", "40000", "--sensors", "0", "--seed", "1", "--bound", "0.5"
+    )
+
+
+def test_a_minute_of_sensors_has_every_sample_once_and_leaves_nothing():
+    printed = run_apart("--cycles", "0", "--steps", "0", "--sensors", "60", "--bound", "1")
+    for words in ("joint_states 30000", "odometry 6000", "gyro 24000", "scanner 2400"):
+        assert words in printed
+    assert why_no_opengl() or "camera 1800" in printed
+
+
+@pytest.mark.parametrize("name", ["gyro", "scanner", pytest.param("camera", marks=needs_opengl)])
+@pytest.mark.parametrize("deed", ["drop", "drop the last", "delay", "double"])
+def test_a_wrong_sample_is_noticed(deed, name, soak, monkeypatch):
+    sensor_soak = sys.modules[soak.Sensors.__module__]
+    sensors, step, seen = soak.Sensors(), Simulation.step, []
+
+    def spoiled(simulation):
+        readings = step(simulation)
+        if name in readings:
+            seen.append(readings[name])
+            if (deed, len(seen)) in (("drop", 3), ("drop the last", sensor_soak.RATES[name])):
+                del readings[name]
+            elif (deed, len(seen)) == ("delay", 3):
+                readings[name] = replace(seen[2], time_ns=seen[2].time_ns + 1_000_000)
+        elif (deed, len(seen)) == ("double", 3):
+            readings[name] = seen[2]
+            seen.append(None)
+        return readings
+
+    monkeypatch.setattr(Simulation, "step", spoiled)
+    complaint = "samples in 1 s" if deed == "drop the last" else r"sample [34] is of"
+    with pytest.raises(sensor_soak.WrongSampleError, match=complaint):
+        sensors()
+    sensors.close()
 
 
 def test_what_is_spawned_into_a_simulation_and_removed_leaves_nothing(soak):
@@ -74,17 +118,19 @@ def test_growth_is_noticed(soak):
 
 
 def test_the_command_prints_what_it_measured(soak, capsys):
-    assert soak.main(["--cycles", "20", "--steps", "200", "--seed", "3"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == [
-        "cycles",
-        "steps, solver 'world'",
-        "steps, solver 'quick'",
-    ]
+    counts = ["--cycles", "20", "--steps", "200", "--sensors", "10", "--seed", "3"]
+    assert soak.main(counts) == 0
+    printed = capsys.readouterr()
+    *lines, samples = printed.out.splitlines()
+    names = ["cycles", "steps, solver 'world'", "steps, solver 'quick'", "seconds of sensors"]
+    assert [line.split(":")[0] for line in lines] == names
     assert all("within 4 MiB" in line and "bytes each" in line for line in lines)
+    assert "force 5000" in samples
+    for name in names:  # also where it is going
+        assert f"{name}: " in printed.err
 
 
 def test_the_command_fails_on_growth(soak, monkeypatch, capsys):
     monkeypatch.setattr(soak, "Cycles", lambda seed: Leak())
-    assert soak.main(["--cycles", "1000", "--steps", "0"]) == 1
+    assert soak.main(["--cycles", "1000", "--steps", "0", "--sensors", "0"]) == 1
     assert "GROWS by more than 4 MiB" in capsys.readouterr().out

@@ -21,7 +21,7 @@ from hrp_sim.benchmark.measure import Ratio, take_turns
 from hrp_sim.benchmark.names import SCENE_NAMES
 from hrp_sim.benchmark.plain_c import BenchError, PlainC, compile_loop
 from hrp_sim.benchmark.scene_file import write_scene
-from hrp_sim.benchmark.scenes import Scene, make_scene
+from hrp_sim.benchmark.scenes import Scene, Subject, make_scene
 from hrp_sim.benchmark.session import Session
 from hrp_sim.benchmark.targets import Measured, Quantity, Target
 from hrp_sim.cli import main
@@ -31,7 +31,7 @@ from hrp_sim.engine import PhysicsSettings, Solver
 from hrp_sim.materials import ContactMaterial, MaterialTable, material_pair
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-STEPPED = [name for name in SCENE_NAMES if name != "scan"]
+STEPPED = [name for name in SCENE_NAMES if make_scene(name).subject is Subject.STEPS]
 SAME = 1e-12  # [m]; on x86 nothing differs at all
 HUMANOID = MODELS / "humanoid" / "humanoid.body"
 
@@ -160,14 +160,15 @@ def test_both_find_boxes_that_ode_loses(program, tmp_path):
 
 
 @needs_compiler
-def test_both_see_the_same_along_every_ray(program, tmp_path):
-    session = Session(make_scene("scan"), Solver.WORLD, program, tmp_path)
+@pytest.mark.parametrize(("name", "layers"), [("scan", 1), ("layers", 15)])
+def test_both_see_the_same_along_every_ray(name, layers, program, tmp_path):
+    session = Session(make_scene(name), Solver.WORLD, program, tmp_path)
     session.check()
-    scanner, plain = ScannerRun(make_scene("scan")), PlainC(program, tmp_path / "scene.bin")
+    scanner, plain = ScannerRun(make_scene(name)), PlainC(program, tmp_path / "scene.bin")
     assert scanner.advance(3) > 0.0 < plain.scan(3)
     seen = plain.distances()
-    assert seen.shape == (721,)
-    assert 300 < np.isfinite(seen).sum() < 721
+    assert seen.shape == (721 * layers,)
+    assert 300 * layers < np.isfinite(seen).sum() < 721 * layers
     np.testing.assert_allclose(scanner.distances(), seen, rtol=0.0, atol=SAME)
     plain.close()
     scanner.close()

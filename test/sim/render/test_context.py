@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sim.render.scenes import (
     LOOKING_ALONG_X,
@@ -25,6 +26,22 @@ def test_a_thread_has_one_context_and_another_thread_another():
     here = thread_context()
     assert thread_context() is here
     assert in_thread(thread_context) is not here
+
+
+def test_pictures_do_not_depend_on_what_else_the_thread_draws():
+    moderngl = pytest.importorskip("moderngl")
+    bodies = {"b": body_of("b", (box_at((1, 1, 1), (3, 0, 0), glowing((1, 2, 3))),))}
+    renderer, lens = Renderer(bodies), Pinhole(64, 48, 1.0, 0.1, 9.0)
+
+    def draw():
+        return renderer.render(lens, LOOKING_ALONG_X, {"b": poses_of(Pose())})
+
+    before = draw()
+    other = moderngl.create_context(standalone=True, backend="egl")
+    after = draw()
+    np.testing.assert_array_equal(after.color, before.color)
+    np.testing.assert_array_equal(after.depth, before.depth)
+    other.release()
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="memory is measured as Linux shows it")

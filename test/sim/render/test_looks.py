@@ -6,13 +6,17 @@ from PIL import Image
 from sim.render.scenes import (
     BACKGROUND,
     CORNERS,
+    LENS,
     LOOKING_ALONG_X,
+    OPTICAL,
     UNIT_ST,
     box_at,
+    camera_matrix,
     glowing,
     middle,
     needs_opengl,
     picture,
+    pixel_rays,
     square,
     wall,
 )
@@ -110,6 +114,26 @@ def test_a_texture_lies_upright_and_replaces_the_diffuse_colour(diagnostics, qua
     assert tuple(pixels[20, 44]) == (0, 255, 0)
     assert tuple(pixels[44, 20]) == (0, 0, 255)
     assert tuple(pixels[44, 44]) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("roll", [0.0, 0.4, -2.0])
+def test_colours_of_a_texture_are_exact_wherever_they_are_seen(diagnostics, roll):
+    """Truth: where the ray of each pixel meets the square, the last row of the image below."""
+    rng = np.random.default_rng(6)
+    texels = rng.integers(0, 256, (4, 5, 3), dtype=np.uint8)
+    image = Texture(image=np.kron(texels, np.ones((16, 16, 1), np.uint8)))
+    surface = square(Material(texture=image), half=1.0, tex_coords=UNIT_ST)
+    X_WC = Pose(LOOKING_ALONG_X.R @ rpy_matrix(0.0, 0.0, roll), [0.0, 0.1, -0.05])
+    pixels = picture(diagnostics, surface, X_WC=X_WC)
+    rays = pixel_rays((64, 64), camera_matrix(LENS)) @ (X_WC @ OPTICAL).R.T
+    met = X_WC.p + 2.0 * rays / rays[..., :1]
+    column, row = (1.0 - met[..., 1]) * 2.5, (1.0 - met[..., 2]) * 2.0
+    inside = (column > 0.0) & (column < 5.0) & (row > 0.0) & (row < 4.0)
+    edge = [np.abs(x - np.round(x)) < 0.15 for x in (column, row)]
+    sure = inside & ~edge[0] & ~edge[1]
+    expected = texels[row[sure].astype(int), column[sure].astype(int)]
+    assert len({tuple(c) for c in expected}) == 20
+    np.testing.assert_array_equal(pixels[sure], expected)
 
 
 def test_pixels_of_the_model_are_drawn_like_a_file(diagnostics, quarters):

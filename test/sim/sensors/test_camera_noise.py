@@ -9,18 +9,23 @@ from sim.sensors.cameras import camera_before, wall
 
 from hrp_model.devices import ImageType
 from hrp_sim.render import Pinhole
+from hrp_sim.sensors.flaws import Flaws
 from hrp_sim.sensors.noise import Noise
 
 pytestmark = needs_opengl
 
 
-def noisy(*shapes, seed=5, **fields):
+def flaws(seed=5, **fields):
+    return Flaws(noise=Noise(seed, "robot", "eye"), **fields)
+
+
+def noisy(*shapes, limits=None, **fields):
     return camera_before(
         *shapes,
         lens=Pinhole(320, 240, 1.2, 0.04, 100.0),
         image_type=ImageType.DEPTH,
-        noise=Noise(seed, "robot", "eye"),
-        **fields,
+        flaws=flaws(**fields),
+        **limits or {},
     )
 
 
@@ -51,9 +56,8 @@ def test_pixels_that_are_not_detected_are_nan_and_as_many_as_the_rate_says():
 
 
 def test_errors_and_misses_do_not_depend_on_each_other():
-    flaws = {"error_deviation": 0.02, "detection_rate": 0.5}
     errors, world = noisy(wall(3.0), error_deviation=0.02)
-    both = replace(errors, **flaws).read(world).depth
+    both = replace(errors, flaws=flaws(error_deviation=0.02, detection_rate=0.5)).read(world).depth
     alone, found = errors.read(world).depth, ~np.isnan(both)
     np.testing.assert_array_equal(both[found], alone[found])
     sides = [(alone[part] - 3.0).mean() for part in (found, ~found)]
@@ -70,7 +74,9 @@ def test_noise_is_the_same_for_the_same_time_and_another_for_another():
 
 
 def test_limits_are_those_of_what_was_measured():
-    sensor, world = noisy(wall(3.0), error_deviation=0.1, min_distance=2.9, max_distance=3.1)
+    sensor, world = noisy(
+        wall(3.0), error_deviation=0.1, limits={"min_distance": 2.9, "max_distance": 3.1}
+    )
     depth = sensor.read(world).depth
     finite = depth[np.isfinite(depth)]
     assert finite.min() >= np.float32(2.9)

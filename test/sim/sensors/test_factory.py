@@ -1,6 +1,7 @@
 """Which sensors a model's devices become."""
 
 import threading
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hrp_sim.sensors import (
     RangeSensor,
     RangeSensor3D,
     SensorSettings,
+    instruments,
     make_sensors,
 )
 
@@ -41,10 +43,10 @@ def no_rays(origins, directions, max_distance, *ignored):
     return np.full(len(origins), np.inf)
 
 
-def sensors_of(diagnostics, *found, root=JointType.FREE, renderer=None, options=None):
+def sensors_of(diagnostics, *found, root=JointType.FREE, fixed=(), renderer=None, options=None):
     world = world_of(simulated(arm_body(*found, root=root)))
     renderer, settings = renderer or DarkRenderer(), SensorSettings(**options or {})
-    to_all = {"settings_of": lambda _body, _sensor: settings}
+    to_all = {"settings_of": lambda _body, _sensor: settings, "fixed": fixed}
     return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics, **to_all)
 
 
@@ -126,6 +128,40 @@ def test_an_imu_device_measures_both(diagnostics):
     assert imu.max_angular_velocity is not None
 
 
+def as_told(value):
+    """Return what a sensor was told at its making, as far as it can be compared."""
+    if is_dataclass(value):
+        return {f.name: as_told(getattr(value, f.name)) for f in fields(value)}
+    is_plain = isinstance(value, bool | float | str | tuple)
+    return value if is_plain else type(value).__name__
+
+
+@pytest.mark.parametrize("option", fields(SensorSettings), ids=lambda option: option.name)
+def test_an_option_changes_all_sensors_of_its_kinds_and_no_others(diagnostics, option):
+    """So no option is for nothing, and the kinds that it names are those that know it."""
+    joint = Joint(type=JointType.REVOLUTE, name="SHOULDER", id=0, encoder_pulse=1000.0)
+    body = arm_body(gyro(), devices.ForceSensor(name="wrist", link="ARM"), scanner(), camera())
+    body = replace(body, links=(body.links[0], replace(body.links[1], joint=joint)))
+    if isinstance(option.default, bool):
+        other = not option.default
+    elif isinstance(option.default, float):
+        other = 0.25
+    else:
+        other = option.metadata.get("choices", ("", "#123456"))[1]
+
+    def made(settings):
+        world = world_of(simulated(body))
+        options = {"settings_of": lambda _body, _sensor: settings}
+        args = GRAVITY, no_rays, DarkRenderer(), diagnostics
+        return {s.name: as_told(s) for s in make_sensors(world, *args, **options)}
+
+    plain, changed = made(IDEAL), made(SensorSettings(**{option.name: other}))
+    kinds = {name: instrument.kind for name, instrument in instruments(body).items()}
+    assert set(kinds) == set(plain) == set(changed)
+    concerned = {kinds[name] for name in kinds if plain[name] != changed[name]}
+    assert concerned == option.metadata["kinds"]
+
+
 def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
     found = sensors_of(
         diagnostics,
@@ -144,12 +180,27 @@ def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
     }
 
 
+def test_a_rate_that_is_asked_for_goes_before_an_impossible_one_of_the_model(diagnostics):
+    found = scanner(scan_rate=0.0), camera(frame_rate=np.inf)
+    made = devices_only(sensors_of(diagnostics, *found, options={"rate": 5.0}))
+    assert [sensor.rate_hz for sensor in made] == [5.0, 5.0]
+
+
 @pytest.mark.parametrize("name", ["wrist", "joint_states"])
 def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagnostics, name):
     wrist = devices.ForceSensor(name="wrist", link="ARM")
     found = sensors_of(diagnostics, scanner(), wrist, camera(name))
     assert [s.name for s in found] == ["joint_states", "odometry", "wrist", "laser"]
     assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
+
+
+def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):
+    sensors_of(diagnostics, gyro(), options={"rate": 1000.0})
+    assert not diagnostics.found
+    *_, imu = sensors_of(diagnostics, gyro(), options={"rate": 1001.0})
+    assert imu.rate_hz == 1001.0
+    told = [diagnostics.take("too-fast").message for _ in ("joint_states", "odometry", "gyro")]
+    assert told[-1] == "'gyro' of body 'r1' samples at every step, 1000 Hz, not at 1001 Hz"
 
 
 def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
@@ -179,7 +230,7 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
     (sensor,) = devices_only(sensors_of(diagnostics, device))
     assert sensor.image_type is kind
     assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
-    assert (sensor.detection_rate, sensor.error_deviation) == (0.75, 0.01)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -193,13 +244,16 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
 def test_options_of_a_camera_go_before_its_device(diagnostics, options, rate, deviation):
     device = camera(image_type=ImageType.DEPTH, detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
 
 
-def test_a_force_sensor_on_a_free_root_is_a_warning(diagnostics):
-    sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"))
+@pytest.mark.parametrize("root", [JointType.FREE, JointType.FIXED])
+def test_a_force_sensor_on_a_root_that_nothing_holds_is_a_warning(diagnostics, root):
+    """It is the world that holds a body by its root, whatever its model says."""
+    foot = devices.ForceSensor(name="foot", link="BASE")
+    sensors_of(diagnostics, foot, root=root)
     assert "'foot' of body 'r1'" in diagnostics.take("idle-force-sensor").message
-    sensors_of(diagnostics, devices.ForceSensor(name="foot", link="BASE"), root=JointType.FIXED)
+    sensors_of(diagnostics, foot, root=root, fixed=("r1",))
 
 
 def test_a_force_sensor_has_the_options_it_is_given(diagnostics):
@@ -252,6 +306,30 @@ def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
     assert len(found) == kept
 
 
+def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(diagnostics):
+    too_wide = camera(lens_type=LensType.DUAL_FISHEYE, field_of_view=np.pi)
+    assert not devices_only(sensors_of(diagnostics, too_wide))
+    [found] = diagnostics.found
+    assert found.code == "unusable-device"
+    assert "since its dual_fisheye lens is drawn as one without distortion" in found.message
+    diagnostics.take("unusable-device")
+
+
+def test_devices_that_are_not_simulated_are_told_by_their_type(diagnostics):
+    names = {"left": "Thruster", "right": "Thruster", "dose": "DoseMeter"}
+    others = [
+        devices.GenericDevice(name=n, link="ARM", type_name=kind) for n, kind in names.items()
+    ]
+    assert not devices_only(sensors_of(diagnostics, *others))
+    told = [found.message for found in diagnostics.found]
+    assert told == [
+        "'left', 'right' of body 'r1': a Thruster is not simulated",
+        "'dose' of body 'r1': a DoseMeter is not simulated",
+    ]
+    assert {found.code for found in diagnostics.found} == {"not-simulated"}
+    diagnostics.found.clear()
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -287,7 +365,7 @@ def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
 def test_options_of_a_range_sensor_go_before_its_device(diagnostics, options, rate, deviation):
     device = scanner(detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.detection_rate, sensor.error_deviation) == (rate, deviation)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
 
 
 def test_how_a_range_sensor_scans_is_an_option(diagnostics):

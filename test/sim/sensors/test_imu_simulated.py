@@ -22,47 +22,11 @@ from sim.ode.scenes import (
     world,
 )
 from sim.sensors.handmade import random_pose, random_rotation
+from sim.sensors.pendulum import ARM, UP, ObliquePendulum, imu, runge_kutta, specific_force
 
 from hrp_model import Pose
 from hrp_model.geometry import Box
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_sim.sensors import ImuSensor
-
-UNLIMITED = np.full(3, np.inf)
-UP = G * Z
-ARM = 1
-
-
-def imu(simulated, link, X_LS=None):
-    return ImuSensor(
-        name="imu",
-        body=simulated.name,
-        rate_hz=1000.0,
-        link=link,
-        X_LS=X_LS or Pose(),
-        g_W=-UP,
-        max_angular_velocity=UNLIMITED,
-        max_acceleration=UNLIMITED,
-    )
-
-
-def specific_force(R_WL, w_L, alpha_L, X_LS, a_W=(0.0, 0.0, 0.0)):
-    """Theory: of a sensor on a link whose origin accelerates by a_W, in the sensor's axes."""
-    r = X_LS.p
-    f_L = R_WL.T @ (np.asarray(a_W) + UP) + np.cross(alpha_L, r) + np.cross(w_L, np.cross(w_L, r))
-    return X_LS.R.T @ f_L
-
-
-def runge_kutta(rate, state, duration, steps):
-    """Integrate state' = rate(state); the error is of fourth order and negligible here."""
-    h = duration / steps
-    for _ in range(steps):
-        k1 = rate(state)
-        k2 = rate(state + h / 2 * k1)
-        k3 = rate(state + h / 2 * k2)
-        k4 = rate(state + h * k3)
-        state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return state
 
 
 def assert_first_order(measure, expected, relative):
@@ -184,31 +148,14 @@ def test_a_turntable_that_speeds_up_adds_the_tangential_term(X_LS):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_oblique_pendulum_off_centre_agrees_with_theory_to_first_order(seed):
-    rng = np.random.default_rng(seed)
-    X_LS, com, axis = random_pose(rng), rng.uniform(-0.3, 0.3, 3), rng.normal(size=3)
-    axis /= np.linalg.norm(axis)
-    R_WB, mass, inertia, q0, duration = random_rotation(rng), 2.0, np.eye(3) * 0.02, 0.3, 0.5
-    about_axis = axis @ inertia @ axis + mass * np.sum(np.cross(axis, com) ** 2)
-
-    def rate(state):
-        q, dq = state
-        down_L = (R_WB @ axis_angle_matrix(axis, q)).T @ -UP
-        return np.array([dq, axis @ np.cross(com, mass * down_L) / about_axis])
-
-    q, dq = state = runge_kutta(rate, np.array([q0, 0.0]), duration, 500)
-    R_WL = R_WB @ axis_angle_matrix(axis, q)
-    expected = specific_force(R_WL, dq * axis, rate(state)[1] * axis, X_LS)
-    body = one_joint(REVOLUTE, axis, mass=mass, inertia=inertia, center_of_mass=com)
+    pendulum = ObliquePendulum(seed)
 
     def measure(h):
-        engine, arm = world(fixed(body, at(1, 2, 3, R_WB), q=np.array([q0])), time_step=h)
-        engine.step(round(duration / h))
-        reading = imu(arm, ARM, X_LS).read(engine.state)
-        turned = X_LS.R.T @ axis * dq
-        np.testing.assert_allclose(reading.angular_velocity, turned, atol=20.0 * h)
+        reading, _ = pendulum.swing(h)
+        np.testing.assert_allclose(reading.angular_velocity, pendulum.turning, atol=20.0 * h)
         return reading.linear_acceleration
 
-    assert_first_order(measure, expected, 0.005)
+    assert_first_order(measure, pendulum.specific_force, 0.005)
 
 
 def test_on_a_slider_in_harmonic_motion_it_agrees_with_theory_to_first_order():

@@ -7,6 +7,7 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.sensors import RangeSensor
+from hrp_sim.sensors.flaws import Flaws
 from hrp_sim.sensors.noise import Noise
 from hrp_sim.state import WorldState
 
@@ -138,8 +139,10 @@ def test_rays_pass_through_the_own_body_or_only_the_link_that_carries_the_sensor
     assert asked == [ignored]
 
 
-def noisy(**flaws):
-    return scanner(LEVEL, noise=Noise(3, "r1", "laser"), yaw_range=2 * np.pi, **flaws)
+def noisy(error_deviation=0.0, detection_rate=1.0, **changes):
+    source = Noise(3, "r1", "laser")
+    flaws = Flaws(error_deviation=error_deviation, detection_rate=detection_rate, noise=source)
+    return scanner(LEVEL, flaws=flaws, yaw_range=2 * np.pi, **changes)
 
 
 def scans(sensor, count):
@@ -197,6 +200,23 @@ def test_the_reading_says_when_where_and_how():
 
 
 @pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"detection_rate": 1.1}, "not in 0..1"),
+        ({"detection_rate": np.nan}, "not in 0..1"),
+        ({"error_deviation": -0.1}, "impossible"),
+        ({"error_deviation": np.inf}, "impossible"),
+        ({"error_deviation": 0.1, "noise": None}, "needs noise"),
+        ({"detection_rate": 0.9, "noise": None}, "needs noise"),
+    ],
+    ids=str,
+)
+def test_impossible_flaws_are_refused_in_words(settings, words):
+    with pytest.raises(ValueError, match=words):
+        Flaws(**{"noise": Noise(3, "r1", "laser")} | settings)
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {"yaw_step": 0.0},
@@ -208,17 +228,12 @@ def test_the_reading_says_when_where_and_how():
         {"min_distance": -1.0},
         {"min_distance": 40.0},
         {"max_distance": np.inf},
-        {"detection_rate": 1.1},
-        {"detection_rate": np.nan},
-        {"error_deviation": -0.1},
-        {"error_deviation": np.inf},
-        {"error_deviation": 0.1},
         {"X_LS": Pose(R=2.0 * np.eye(3))},
         {"spread": True, "rate_hz": 0.0},
     ],
     ids=str,
 )
 def test_impossible_scans_are_refused_in_words(settings):
-    words = r"impossible|too fine|cannot be measured|not in 0..1|needs noise|rigid|positive"
+    words = r"impossible|too fine|cannot be measured|rigid|positive"
     with pytest.raises(ValueError, match=words):
         scanner(**settings)

@@ -7,6 +7,7 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.sensors import RangeSensor, RangeSensor3D
+from hrp_sim.sensors.flaws import Flaws
 from hrp_sim.sensors.noise import Noise
 
 ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])
@@ -96,9 +97,8 @@ def test_what_was_not_seen_is_a_hole():
 
 
 def test_errors_and_missed_rays_are_those_of_any_range_sensor():
-    noise = Noise(3, "r1", "laser")
-    exact = lidar().read(arm_world()).ranges
-    measured = lidar(error_deviation=0.05, detection_rate=0.8, noise=noise).read(arm_world()).ranges
+    flaws = Flaws(error_deviation=0.05, detection_rate=0.8, noise=Noise(3, "r1", "laser"))
+    exact, measured = (lidar(**said).read(arm_world()).ranges for said in ({}, {"flaws": flaws}))
     missed, count = np.isposinf(measured), measured.size
     assert missed.mean() == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / count))
     errors = (measured - exact)[~missed]

@@ -79,15 +79,19 @@ class MovingRobot:
     def simulation(self, marker, settings=IDEAL):
         """Return a simulation of it, with a glowing ball at a point in W."""
         ball = Shape(Sphere(MARKER_RADIUS), np.eye(4), glowing((255, 0, 0)))
-        placements = (
-            Placement(name="robot", body=self.body),
-            Placement(name="marker", body=body_of("marker", (ball,)), X_WL=Pose(p=marker)),
-        )
         options = dict.fromkeys(("joint_states", "odometry", "gyro", "wrist"), _ALWAYS)
+        bodies = (
+            BodyEntry(placement=Placement(name="robot", body=self.body), sensors=options),
+            BodyEntry(
+                placement=Placement(
+                    name="marker", body=body_of("marker", (ball,)), X_WL=Pose(p=marker)
+                )
+            ),
+        )
         config = WorldConfig(
             physics=PhysicsSettings(time_step=STEP),
             sensors=settings,
-            bodies=tuple(BodyEntry(placement=p, sensors=options) for p in placements),
+            bodies=bodies,
         )
         engine = FakeEngine(config.physics, self._move, self._cast_rays)
         return Simulation(config, engine=engine, defer_images=True)

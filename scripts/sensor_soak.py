@@ -1,0 +1,173 @@
+"""A robot with a sensor of each kind, whose readings are checked one by one; see soak.py."""
+
+from __future__ import annotations
+
+import queue
+from functools import partial
+from math import pi
+
+import numpy as np
+
+from hrp_model import Body, Link, Pose
+from hrp_model.body import Joint, JointType
+from hrp_model.devices import (
+    AccelerationSensor,
+    Camera,
+    Device,
+    ForceSensor,
+    ImageType,
+    RangeSensor,
+    RateGyroSensor,
+)
+from hrp_model.geometry import Box, Shape
+from hrp_sim.config import BodyEntry, WorldConfig
+from hrp_sim.control import ControlMode, ControlSettings, JointCommand
+from hrp_sim.darkroom import Darkroom
+from hrp_sim.engine import Placement
+from hrp_sim.schedule import NS_PER_S
+from hrp_sim.sensors import Exposure, ImageReading
+from hrp_sim.simulation import Simulation
+
+# Of the sensors by name, in [Hz]. Steps of 1 ms meet those of 30 and 400 Hz now early, now late.
+RATES = {
+    "joint_states": 500,
+    "odometry": 100,
+    "gyro": 400,
+    "force": 500,
+    "scanner": 40,
+    "camera": 30,
+}
+PATIENCE = 60.0  # [s] that a picture may take
+SPEED = 1.0  # [rad/s], of the head
+
+
+class WrongSampleError(Exception):
+    """A sample came at a wrong time, twice, or not at all."""
+
+
+class Sensors:
+    """Each call simulates a second in which the head turns, and checks the stamp of every reading.
+
+    Every picture is waited for before the next is taken, so that none is left out.
+
+    Attributes:
+        counts: Readings so far, by the name of the sensor; without OpenGL there is no camera.
+    """
+
+    def __init__(self) -> None:
+        self._simulation = Simulation(_world(), defer_images=True)
+        self._simulation.command("robot", JointCommand(names=["HEAD"], velocity=[SPEED]))
+        self._step_ns = self._simulation.engine.settings.step_ns
+        self.counts = dict.fromkeys(self._simulation.sensors, 0)
+        self._images: queue.SimpleQueue[tuple[str, ImageReading]] = queue.SimpleQueue()
+        self._in_darkroom = False
+        self._darkroom = Darkroom(lambda *image: self._images.put(image))
+
+    def __call__(self) -> None:
+        """Simulate one second.
+
+        Raises:
+            WrongSampleError: A reading has another stamp than it should, or is not there.
+        """
+        simulation = self._simulation
+        for _ in range(NS_PER_S // self._step_ns):
+            for name, reading in simulation.step().items():
+                if isinstance(reading, Exposure):
+                    self._develop(name, reading)
+                else:
+                    self._count(name, reading.time_ns)
+        self._take_image()
+        seconds = simulation.state.time_ns // NS_PER_S
+        for name, count in self.counts.items():
+            if count != RATES[name] * seconds:
+                raise WrongSampleError(f"{name}: {count} samples in {seconds} s")
+
+    def close(self) -> None:
+        """End the darkroom and free the engine."""
+        self._darkroom.close()
+        self._simulation.close()
+
+    def _count(self, name: str, time_ns: int) -> None:
+        self.counts[name] += 1
+        exact = self.counts[name] * NS_PER_S, RATES[name] * self._step_ns
+        due_ns = -(-exact[0] // exact[1]) * self._step_ns  # the first step at or after it
+        if time_ns != due_ns:
+            raise WrongSampleError(
+                f"{name}: sample {self.counts[name]} is of {time_ns} ns, not of {due_ns} ns"
+            )
+
+    def _develop(self, name: str, exposure: Exposure) -> None:
+        self._take_image()
+        camera = self._simulation.sensors[name]
+        self._darkroom.submit(name, partial(camera.develop, exposure))
+        self._in_darkroom = True
+
+    def _take_image(self) -> None:
+        """Wait for the picture in the darkroom, if there is one."""
+        if self._in_darkroom:
+            name, image = self._images.get(timeout=PATIENCE)
+            self._count(name, image.time_ns)
+            self._in_darkroom = False
+
+
+def _world() -> WorldConfig:
+    """Return a robot with a head that turns over a floor, and a wall to be seen."""
+    head = Link(
+        name="HEAD",
+        parent="BASE",
+        joint=Joint(type=JointType.REVOLUTE, name="HEAD", id=0, axis=np.array([0.0, 0.0, 1.0])),
+        X_PL=Pose(p=np.array([0.0, 0.0, 0.5])),
+        mass=1.0,
+        inertia=np.eye(3) * 0.01,
+        collision=(Shape(Box(np.full(3, 0.1))),),
+        visual=(Shape(Box(np.full(3, 0.1))),),
+    )
+    robot = Body(
+        name="robot",
+        links=(Link(name="BASE", parent=None, joint=_fixed("BASE")), head),
+        devices=_devices(),
+    )
+    control = ControlSettings(mode=ControlMode.VELOCITY)
+    rates = {name: {"rate": float(rate)} for name, rate in RATES.items()}
+    walls = np.array([[0.0, 0.0, -0.5, 9.0, 9.0, 1.0], [2.0, 0.5, 0.5, 0.1, 1.0, 1.0]])
+    return WorldConfig(
+        bodies=(
+            BodyEntry(
+                placement=Placement(name="robot", body=robot, fixed=True),
+                control=control,
+                sensors=rates,
+            ),
+            *(_box(f"box{i}", row[:3], row[3:]) for i, row in enumerate(walls)),
+        )
+    )
+
+
+def _devices() -> tuple[Device, ...]:
+    # Looks along +X of the head, with +Z up.
+    R = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    ahead = Pose(R, np.array([0.06, 0.0, 0.0]))
+    return (
+        RateGyroSensor(name="gyro", link="HEAD"),
+        AccelerationSensor(name="accelerometer", link="HEAD"),
+        ForceSensor(name="force", link="HEAD"),
+        RangeSensor(name="scanner", link="HEAD", X_LS=ahead, yaw_range=pi, yaw_step=pi / 60),
+        Camera(
+            name="camera",
+            link="HEAD",
+            X_LS=ahead,
+            image_type=ImageType.COLOR_DEPTH,
+            width=64,
+            height=48,
+        ),
+    )
+
+
+def _box(name: str, p: np.ndarray, size: np.ndarray) -> BodyEntry:
+    shape = Shape(Box(size))
+    link = Link(name=name, parent=None, joint=_fixed(name), collision=(shape,), visual=(shape,))
+    body = Body(name=name, links=(link,))
+    return BodyEntry(placement=Placement(name=name, body=body, X_WL=Pose(p=p), fixed=True))
+
+
+def _fixed(name: str) -> Joint:
+    return Joint(type=JointType.FIXED, name=name)

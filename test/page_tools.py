@@ -1,0 +1,33 @@
+"""Tables of the documentation, and the scripts that make them."""
+
+import importlib
+import re
+import sys
+
+import pytest
+from paths import ROOT
+
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
+
+
+def script(name):
+    """Return a script as a module."""
+    if str(ROOT / "scripts") not in sys.path:
+        sys.path.insert(0, str(ROOT / "scripts"))
+    return importlib.import_module(name)
+
+
+def page_rows(script):
+    """Return the rows of what a script has written into its page."""
+    text = script.PAGE.read_text(encoding="utf-8")
+    made = text.partition(script.BEGIN)[2].partition(script.END)[0]
+    lines = [line for line in made.splitlines() if line.startswith("| ")]
+    return [line.strip("| ").split(" | ") for line in lines]
+
+
+def same(found, written, negligible=1e-7):
+    """Whether two cells agree: words exactly, numbers to a tenth, or both below rounding."""
+    if NUMBER.sub("#", found) != NUMBER.sub("#", written):
+        return False
+    pairs = zip(NUMBER.findall(found), NUMBER.findall(written), strict=True)
+    return all(float(a) == pytest.approx(float(b), rel=0.1, abs=negligible) for a, b in pairs)

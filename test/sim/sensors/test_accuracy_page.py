@@ -1,0 +1,36 @@
+"""The tables "Accuracy" of docs/sensors.md are what their script measures."""
+
+import pytest
+from page_tools import page_rows, same
+from page_tools import script as loaded
+
+pytest.importorskip("pinocchio", reason="pinocchio, which wrenches are compared with, is missing")
+
+from sim.render.scenes import needs_opengl
+
+
+@pytest.fixture(scope="module")
+def script():
+    return loaded("sensors_table")
+
+
+@pytest.fixture(scope="module")
+def written(script):
+    return {row[0]: row[1:] for row in page_rows(script)}
+
+
+def test_errors_of_what_moves_are_as_the_page_says_and_fall_with_the_step(script, written):
+    for what, error in script.swinging():
+        _, found = script.moving_row(what, error, script.STEPS[:1])
+        at_1_ms, at_half, at_quarter = written[what]
+        assert same(found, at_1_ms), what
+        assert float(at_1_ms) > 1.5 * float(at_half) > 2.25 * float(at_quarter), what
+        assert float(at_1_ms) < 1e-2
+
+
+@needs_opengl
+def test_other_errors_are_as_small_as_the_page_says(script, written):
+    """Of pictures they depend on what draws."""
+    for what, found in script.still_rows():
+        assert same(found, written[what][0], negligible=1e-5), what
+    assert written["pixels whose unlit colour is not exact, of 76800"] == ["0"]
