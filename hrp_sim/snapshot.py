@@ -23,6 +23,8 @@ from .engine import AnyArray, PhysicsError, PhysicsSettings
 
 # Far beyond any world; what is larger would only fill the memory. In bytes.
 MAX_SIZE = 1 << 28
+# No state has a greater number; sensors may compute with such ones, whatever these are.
+LARGEST = 1e30
 _MAX_ARRAYS = 1_000_000
 _ORDER = "<" if sys.byteorder == "little" else ">"
 _HEADER = re.compile(
@@ -209,7 +211,7 @@ def check_names(arrays: Mapping[str, AnyArray], bodies: Collection[str]) -> list
 
 
 def check_arrays(given: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]) -> None:
-    """Check names, shapes, types, and that every number is finite.
+    """Check names, shapes, types, and that every number is finite and not beyond ``LARGEST``.
 
     Args:
         given: To be checked.
@@ -233,8 +235,9 @@ def check_arrays(given: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]
             raise PhysicsError(
                 f"'{name}' of the snapshot has the shape {array.shape}, not {like.shape}"
             )
-        if not is_text and not np.all(np.isfinite(array)):
-            raise PhysicsError(f"'{name}' of the snapshot holds a number that is not finite")
+        if like.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST):
+            problem = "holds a number that is not finite, or absurd"
+            raise PhysicsError(f"'{name}' of the snapshot {problem}")
 
 
 def _texts(arrays: Mapping[str, AnyArray], name: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import quote
 
 import numpy as np
 
@@ -155,9 +156,11 @@ class Watch:
         """Go to a time and to what was saved; shapes and types are those of ``save``."""
         for name, array in self._memories().items():
             array[...] = arrays[name]
+            if name.endswith("_ns"):  # -1 is never; what is to come cannot be remembered
+                np.clip(array, -1, time_ns, out=array)
         states: dict[str, dict[str, bool]] = {}
         for body, names in self._on.items():
-            self._origins[body] = min(int(arrays[f"{body}/origin_ns"]), time_ns)
+            self._origins[body] = min(max(int(arrays[f"{body}/origin_ns"]), 0), time_ns)
             on = (arrays[f"{body}/on"] != 0).tolist()
             states[body] = dict(zip(names, on, strict=True))
         self._set_all(states, time_ns)
@@ -174,9 +177,12 @@ class Watch:
                 self._switched(name, on)
 
     def _memories(self) -> dict[str, AnyArray]:
-        """Return what the sensors remember, as live arrays."""
+        """Return what the sensors remember, as live arrays.
+
+        In a quoted name there is no slash: else two sensors might have one name for theirs.
+        """
         return {
-            f"{sensor.body}/memory/{sensor.name}/{key}": array
+            f"{sensor.body}/memory/{quote(sensor.name, safe='')}/{key}": array
             for sensor in self.sensors.values()
             if isinstance(sensor, Remembering)
             for key, array in sensor.memory.items()

@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.resources import ResourceError, resolve
-from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix
+from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 from .config import BodyEntry, WorldConfig
@@ -137,12 +137,12 @@ class WorldReader:
             return rpy_matrix(*rpy)
         if rotation is None:
             return default
-        length = float(np.linalg.norm(rotation[:3]))
-        if length == 0.0:
+        axis = unit_vector(rotation[:3])
+        if axis is None:
             message = "the axis of 'rotation: [x, y, z, angle]' has no length"
             self._diagnostics.error("zero-axis", message, node.at("rotation"))
             return default
-        return axis_angle_matrix(rotation[:3] / length, rotation[3])
+        return axis_angle_matrix(axis, rotation[3])
 
     def _joint_values(self, node: Mapping, key: str, body: Body, values: Array) -> Array:
         joints = {link.joint.name: i for i, link in enumerate(body.moving_links)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from math import isfinite, pi
+from math import degrees, isfinite, pi
 
 import numpy as np
 
@@ -166,8 +166,8 @@ def _distances(nearest: float, farthest: float) -> Iterator[Problem]:
 
 def _angle(angle: float) -> str:
     """Return an angle in both units, for what is wrong is often the unit."""
-    degrees = f" ({np.rad2deg(angle):.4g} degrees)" if isfinite(angle) else ""
-    return f"{angle:.4g} rad{degrees}"
+    in_degrees = f" ({degrees(angle):.4g} degrees)" if isfinite(angle) else ""
+    return f"{angle:.4g} rad{in_degrees}"
 
 
 _LIMITS: dict[type[Device], dict[str, str]] = {

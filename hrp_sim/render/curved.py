@@ -36,11 +36,11 @@ flat out vec2 quadric;
 void locate(int surface, vec4 x, vec4 y, vec4 z, vec4 p) {
     vec4 eye = vec4(-(x.xyz * x.w + y.xyz * y.w + z.xyz * z.w), 1.0);
     for (int i = 0; i < 3; ++i) {
-        vec4 row = texelFetch(surfaces, ivec2(i, surface), 0);
+        vec4 row = entry(surfaces, 4, surface, i);
         p_S[i] = dot(row, p);
         eye_S[i] = dot(row, eye);
     }
-    quadric = texelFetch(surfaces, ivec2(3, surface), 0).xy;
+    quadric = entry(surfaces, 4, surface, 3).xy;
 }
 #endif
 """

@@ -7,7 +7,6 @@ from typing import Any
 
 import moderngl
 import numpy as np
-from numpy.typing import NDArray
 
 from hrp_model import Pose
 
@@ -17,6 +16,7 @@ from .depth import DepthVariant
 from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene
 from .shaders import Variant
+from .table import Table
 from .target import Target
 from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
@@ -72,9 +72,9 @@ class GpuScene:
         self._textures: dict[int, Any] = {}
         self._targets: dict[tuple[int, int], Target] = {}
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
-        self._poses = self._table(self._poses_C)
-        self._materials = self._table(scene.materials)
-        self._surfaces = self._table(scene.surfaces)
+        self._poses = Table(context, self._poses_C)
+        self._materials = Table(context, scene.materials)
+        self._surfaces = Table(context, scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
@@ -185,14 +185,6 @@ class GpuScene:
         if size not in self._targets:
             self._targets[size] = Target(self._context, size)
         return self._targets[size]
-
-    def _table(self, rows: NDArray[np.float32]) -> Any:
-        """Return a texture of (n, m, 4) numbers that shaders look up by row."""
-        data = rows if len(rows) else np.zeros((1, *rows.shape[1:]), np.float32)
-        size = data.shape[1], data.shape[0]
-        table = self._context.texture(size, 4, data.tobytes(), dtype="f4")
-        table.filter = moderngl.NEAREST, moderngl.NEAREST
-        return table
 
     def _drawable(self, batch: Batch) -> _Drawable:
         vertices = self._context.buffer(batch.vertices.tobytes())

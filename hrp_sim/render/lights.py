@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import hypot, inf
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -78,9 +78,8 @@ def flaw(light: Light) -> str:
         return "its cone is not finite, or absurd"
     if isinstance(light, PointLight) and not light.radius >= 0.0:
         return f"a radius of {light.radius} m is impossible"
-    if isinstance(light, DirectionalLight | SpotLight):
-        if not abs(float(np.linalg.norm(light.direction)) - 1.0) < 1e-6:
-            return "its direction is no unit vector"
+    if isinstance(light, DirectionalLight | SpotLight) and not _is_unit(light.direction):
+        return "its direction is no unit vector"
     if not is_mounting(light.X_LS):
         return "its pose on the link is no rigid transform, or far away"
     return ""
@@ -129,6 +128,10 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
         row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent
         row["steepness"] = 1.0 / max(light.cut_off_angle - light.beam_width, _SHARP)
     return row
+
+
+def _is_unit(direction: Array) -> bool:
+    return abs(hypot(*direction) - 1.0) < 1e-6
 
 
 def _is_spot(row: NDArray[np.void]) -> bool:

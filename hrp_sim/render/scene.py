@@ -185,6 +185,8 @@ class _Builder:
         material = shape.material
         if material.transparency >= 1.0:
             return ""
+        if not _is_sane_material(material):
+            return "its material has numbers that are not finite, or absurd"
         mesh_G = drawn_mesh(shape)
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
@@ -197,8 +199,8 @@ class _Builder:
         ids = np.zeros((len(mesh.triangles), 3), np.uint32)
         ids[:] = link, self._material(material), 0
         ids[:, 2] = self._curved(shape, mesh_G, mesh)
-        vertices, indices = _vertices(mesh, material, ids)
-        if not _is_sane(vertices, material):
+        vertices, indices = _vertices(mesh, material, ids, textured=texture is not None)
+        if not _are_sane(vertices):
             return "it has numbers that are not finite, or absurd"
         self._triangles_left -= len(mesh.triangles)
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
@@ -266,13 +268,15 @@ class _Builder:
         return image
 
 
-def _is_sane(vertices: NDArray[np.void], material: Material) -> bool:
-    """Tell whether every number is finite, and small enough for what is done with it."""
-    numbers = *material.emissive, *material.specular, material.ambient, material.transparency
-    return all(abs(x) <= _LARGEST for x in (*numbers, material.shininess)) and all(
-        bool(np.all(np.abs(vertices[name]) <= _LARGEST))
-        for name in ("position", "normal", "color", "uv")
-    )
+def _is_sane_material(material: Material) -> bool:
+    colors = *material.diffuse, *material.emissive, *material.specular
+    others = material.ambient, material.shininess, material.transparency
+    return all(abs(x) <= _LARGEST for x in (*colors, *others))
+
+
+def _are_sane(vertices: NDArray[np.void]) -> bool:
+    numbers = (vertices[name] for name in ("position", "normal", "color", "uv"))
+    return all(bool(np.all(np.abs(x) <= _LARGEST)) for x in numbers)
 
 
 def _kind(texture: TextureImage | None, solid: bool, material: Material, curved: bool) -> _Kind:
@@ -284,7 +288,7 @@ def _kind(texture: TextureImage | None, solid: bool, material: Material, curved:
 
 
 def _vertices(
-    mesh: Mesh, material: Material, ids: NDArray[np.uint32]
+    mesh: Mesh, material: Material, ids: NDArray[np.uint32], *, textured: bool
 ) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
     """Return the different corners of a mesh, and which of them each triangle has.
 
@@ -292,6 +296,7 @@ def _vertices(
         mesh: In the frame of its link.
         material: Of it.
         ids: Rows of the tables of each triangle, shape (m, 3).
+        textured: Whether its texture is there.
     """
     corners = np.zeros(mesh.triangles.size, VERTEX)
     corners["position"] = mesh.vertices[mesh.triangles].reshape(-1, 3)
@@ -299,7 +304,7 @@ def _vertices(
     corners["color"] = material.diffuse
     if mesh.colors is not None:
         corners["color"] = mesh.colors.values[mesh.colors.indices].reshape(-1, 3)
-    if mesh.tex_coords is not None and material.texture is not None:
+    if textured and mesh.tex_coords is not None and material.texture is not None:
         st = mesh.tex_coords.values[mesh.tex_coords.indices].reshape(-1, 2)
         corners["uv"] = transformed_coords(material.texture, st)
     corners["ids"] = np.repeat(ids, 3, axis=0)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import curved
+from .table import ENTRY
 
 # Without it a floor seen at a low angle would be nearly black under a headlight.
 SCATTERED_LIGHT = 0.4
@@ -80,7 +81,7 @@ layout(std140) uniform View {{
 }};
 #define SCATTERED {SCATTERED_LIGHT}
 #define OPAQUE_ENOUGH {OPAQUE_ENOUGH}
-"""
+{ENTRY}"""
 
 # What a fragment shader does not take is not computed.
 _VERTEX = """
@@ -102,17 +103,17 @@ flat out float opacity;
 void main() {
     int link = int(ids.x);
     int material = int(ids.y);
-    vec4 x = texelFetch(poses, ivec2(0, link), 0);
-    vec4 y = texelFetch(poses, ivec2(1, link), 0);
-    vec4 z = texelFetch(poses, ivec2(2, link), 0);
+    vec4 x = entry(poses, 3, link, 0);
+    vec4 y = entry(poses, 3, link, 1);
+    vec4 z = entry(poses, 3, link, 2);
     vec4 p = vec4(position, 1.0);
     p_C = vec3(dot(x, p), dot(y, p), dot(z, p));
     n_C = vec3(dot(x.xyz, normal), dot(y.xyz, normal), dot(z.xyz, normal));
     diffuse = color;
     st = uv;
-    emissive = texelFetch(materials, ivec2(0, material), 0);
-    specular = texelFetch(materials, ivec2(1, material), 0);
-    opacity = texelFetch(materials, ivec2(2, material), 0).x;
+    emissive = entry(materials, 3, material, 0);
+    specular = entry(materials, 3, material, 1);
+    opacity = entry(materials, 3, material, 2).x;
     gl_Position = projection * vec4(p_C, 1.0);
 #if CURVED
     locate(int(ids.z), x, y, z, p);

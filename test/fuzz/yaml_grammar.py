@@ -11,7 +11,8 @@ KEYS = {
     "Link": "name jointType joint_type joint_id jointId joint_axis jointAxis joint_range "
     "jointRange "
     "joint_velocity_range max_joint_velocity max_joint_effort joint_displacement gear_ratio "
-    "rotor_inertia equivalent_rotor_inertia mass center_of_mass centerOfMass inertia material "
+    "rotor_inertia equivalent_rotor_inertia torque_const encoder_pulse encoderPulse "
+    "mass center_of_mass centerOfMass inertia material "
     f"import parent label joint_name info {_PLACED} elements",
     "SubBody": f"uri prefix suffix device_prefix joint_id_offset parent joint_type {_PLACED}",
     "ContinuousTrack": "name parent numJoints joint_offset jointOffset initialJointAngles elements",
@@ -26,13 +27,17 @@ KEYS = {
     "AccelerationSensor": f"max_acceleration maxAcceleration {_COMMON}",
     "RateGyroSensor": f"max_angular_velocity {_COMMON}",
     "IMU": f"max_acceleration max_angular_velocity {_COMMON}",
-    "ForceSensor": f"max_force max_torque {_COMMON}",
-    "Camera": "format lens_type width height field_of_view near_clip_distance frame_rate "
-    f"optical_frame optical_frame_rotation detection_rate {_COMMON}",
+    "ForceSensor": f"max_force maxForce max_torque {_COMMON}",
+    "Camera": "format lens_type lensType width height field_of_view fieldOfView frame_rate "
+    "near_clip_distance far_clip_distance min_distance max_distance detection_rate "
+    f"error_deviation optical_frame optical_frame_rotation {_COMMON}",
     "RangeSensor": "yaw_range yaw_step yaw_samples min_yaw_angle max_yaw_angle pitch_range "
-    f"pitch_step scanAngle scanStep scan_rate min_distance max_distance {_COMMON}",
-    "SpotLight": f"color intensity direction beam_width cut_off_angle attenuation {_COMMON}",
-    "PointLight": f"color intensity ambient attenuation {_COMMON}",
+    "pitch_step pitch_samples min_pitch_angle max_pitch_angle scanAngle scanStep scan_rate "
+    "frame_rate min_distance max_distance detection_rate error_deviation optical_frame "
+    f"optical_frame_rotation {_COMMON}",
+    "SpotLight": "color intensity ambient direction beam_width cut_off_angle cut_off_exponent "
+    f"attenuation {_COMMON}",
+    "PointLight": f"color intensity ambient ambientIntensity attenuation {_COMMON}",
     "DirectionalLight": f"color intensity ambient direction {_COMMON}",
     "MarkerDevice": f"marker_type size color {_COMMON}",
     "Thruster": f"force_offset {_COMMON}",
@@ -62,9 +67,15 @@ _INSIDE = {
 }
 _WORDS = (
     *("A", "B", "C", "revolute", "prismatic", "free", "fixed", "slide", "rotate", "X", "-Y", "all"),
+    *("'#aabbcc'", "'#12'", "link", "seen", "POINT_CLOUD", "FISHEYE", "robotics"),
     *("pseudoContinuousTrack", "true", "no", "unlimited", "COLOR", "COLOR_DEPTH", "gl", "cv"),
     *("part.stl", "part.wrl", "nodes.yaml", "other.body", "m.body", "loop.body", "N", "tool", ""),
     *("millimeter", "Y", "arc", "degree", "hinge", "ball", "non_adjacent", "~", "腕"),
+)
+_OPTIONS = (
+    *("rate", "angular_velocity_stdev", "orientation", "force_stdev", "wrench_on", "encoders"),
+    *("wrench_cutoff", "error_deviation", "detection_rate", "own_body", "spread_scan"),
+    *("headlight", "background", "nonsense"),
 )
 _NUMBERS = (
     *("0", "1", "-1", "2", "0.5", "3", "90", "-180", "1e-9", "1e308", ".nan", "inf", "-inf"),
@@ -106,11 +117,12 @@ class YamlGrammar:
         bodies = []
         for _ in range(rng.randint(1, 3)):
             keys = rng.sample(("name", "position", "rpy", "rotation", "joints", "joint_velocities",
-                               "velocity", "fixed", "control", "model"), 4)  # fmt: skip
-            entry = [f"{key}: {self._world_value(key)}" for key in keys if key != "model"]
+                               "velocity", "fixed", "control", "sensors"), 4)  # fmt: skip
+            entry = [f"{key}: {self._world_value(key)}" for key in keys]
             model = rng.choice(("arm.body", "part.wrl", "missing.body", "part.stl", "m.yaml"))
             bodies.append("{ " + ", ".join([f"model: {model}", *entry]) + " }")
-        return f"physics: {{ {', '.join(physics)} }}\nbodies: [ {', '.join(bodies)} ]\n"
+        sensors = f"sensors: {self._options()}\n" if rng.random() < 0.5 else ""
+        return f"physics: {{ {', '.join(physics)} }}\n{sensors}bodies: [ {', '.join(bodies)} ]\n"
 
     def fragment(self) -> str:
         """Return one node in flow style, for anywhere in a file."""
@@ -125,7 +137,14 @@ class YamlGrammar:
         keys = ("link1_name", "link2_name", "joint_type", "axis", "translation_in_link1")
         return "{ " + ", ".join(f"{key}: {self._scalar()}" for key in keys) + " }"
 
+    def _options(self) -> str:
+        chosen = self._rng.sample(_OPTIONS, 3)
+        return "{ " + ", ".join(f"{name}: {self._scalar()}" for name in chosen) + " }"
+
     def _world_value(self, key: str) -> str:
+        if key == "sensors":
+            sensor = self._rng.choice(("joint_states", "odometry", "WRIST", "A", "''"))
+            return f"{{ {sensor}: {self._options()} }}"
         if key in ("position", "rpy"):
             return self._numbers(3)
         if key in ("joints", "joint_velocities"):

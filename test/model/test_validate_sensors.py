@@ -78,6 +78,7 @@ SENSELESS = [
     ("field-of-view", replace(CAMERA, field_of_view=-1.0), "-1 rad (-57.3 degrees)"),
     ("field-of-view", replace(CAMERA, field_of_view=3.1416), "3.142 rad (180 degrees)"),
     ("field-of-view", replace(CAMERA, field_of_view=45.0), "45 rad (2578 degrees)"),
+    ("field-of-view", replace(CAMERA, field_of_view=1e308), "1e+308 rad (inf degrees)"),
     (
         "field-of-view",
         replace(CAMERA, field_of_view=7.0, lens_type=LensType.FISHEYE),

@@ -7,10 +7,11 @@ device is a warning, and of options a ValueError; numpy's warnings are errors he
 import logging
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import fields, replace
 
 import numpy as np
-from sim.hostile_bodies import Hostile
+from sim.hostile_bodies import NUMBERS, Hostile
 from sim.limits import bound
 from sim.ode.scenes import FREE, REVOLUTE, X, at, child, floor, moving, placed, root
 
@@ -20,11 +21,14 @@ from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.engine import PhysicsError
 from hrp_sim.sensors import SensorSettings, instruments
 from hrp_sim.simulation import Simulation
+from hrp_sim.snapshot import Snapshot
 
 NAMES = ("a", "b", "a/b", "", ".", "~", "joint_states", "odometry", "腕", "x y", "a" * 300, "\n")
 CODES = {
     *("unusable-device", "duplicate-sensor", "no-image", "no-fisheye", "no-encoder"),
     *("idle-force-sensor", "too-many-lights", "unreadable-texture", "undrawable-shape"),
+    *("too-fast", "not-simulated"),
+    "no-renderer",  # on machines without OpenGL
 }
 
 
@@ -112,14 +116,13 @@ class HostileDevices(Hostile):
 
     def body(self):
         box = placed(Box(np.full(3, 0.1)))
-        far = self.pose(0.0, 0.0, 0.5)
+        arm = child("A", "ROOT", REVOLUTE, X, X_PL=at(z=0.2), visual=self.visuals())
         links = [
             root("ROOT", free=True, collision=(box,), visual=self.visuals()),
-            child("A", "ROOT", REVOLUTE, X, X_PL=at(z=0.2), visual=self.visuals()),
+            replace(arm, joint=replace(arm.joint, encoder_pulse=self.number(1000.0))),
             child("B", "A", FREE, X_PL=at(z=0.4), visual=self.visuals()),
         ]
         found = tuple(self.device(links) for _ in range(self.rng.integers(1, 12)))
-        del far
         return Body(name="wild", links=tuple(links), devices=found)
 
     def visuals(self):
@@ -140,6 +143,21 @@ class HostileDevices(Hostile):
                 ends = [rules.get("minimum", -1e300), rules.get("maximum", 1e300), 1.0]
                 said[option.name] = self.number(float(self.pick(ends)))
         return said
+
+    def damaged(self, snapshot):
+        """Return a snapshot in which something that sensors remember is hostile."""
+        arrays = dict(snapshot.arrays)
+        words = "/memory/", "/origin_ns"
+        for name in [n for n in arrays if any(word in n for word in words)]:
+            if self.rng.random() < 0.7:
+                continue
+            dtype = arrays[name].dtype
+            if dtype.kind == "i":
+                ends = [-1, 0, 1, np.iinfo(dtype).min, np.iinfo(dtype).max, 2**52, -(2**52)]
+                arrays[name] = np.full_like(arrays[name], self.pick(ends))
+            elif dtype.kind == "f":
+                arrays[name] = np.full_like(arrays[name], self.pick(NUMBERS))
+        return Snapshot(arrays)
 
     def sane_options(self):
         said = {}
@@ -185,6 +203,10 @@ def live(seed):
     saved = simulation.save()
     simulation.step()
     simulation.restore(saved)
+    with suppress(PhysicsError):
+        simulation.restore(hostile.damaged(saved))
+    for _ in range(5):
+        simulation.step()
     simulation.reset()
     simulation.step()
     simulation.close()

@@ -16,6 +16,12 @@ def test_hostile_numbers_are_refused_or_simulated(program, count):
     assert min(lived, refused) > count / 10
 
 
+def test_hostile_sensors_lights_and_looks_are_left_out_or_simulated():
+    lived, readings = map(int, run_program("hostile_sensors.py", 0, 60).split())
+    assert lived == 60
+    assert readings > 10 * lived
+
+
 def test_hostile_calls_of_services_are_refused_or_done():
     done, refused = map(int, run_program("hostile_services.py", 0, 100).split())
     assert done + refused == 15 * 100

@@ -95,8 +95,10 @@ def test_every_key_of_a_body_is_taken(world):
     assert (placement.v.tolist(), placement.w.tolist()) == ([1, 2, 3], [4, 5, 6])
 
 
-def test_a_rotation_may_be_an_axis_of_any_length_and_an_angle(world):
-    placement = only_body(world(with_body(f"rotation: [ 0, 3, 4, {pi / 3} ]"))).placement
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("axis", ["0, 3, 4", "0, 3e300, 4e300", "0, 3e-300, 4e-300"])
+def test_a_rotation_may_be_an_axis_of_any_length_and_an_angle(world, axis):
+    placement = only_body(world(with_body(f"rotation: [ {axis}, {pi / 3} ]"))).placement
     assert_allclose(placement.X_WL.R, axis_angle_matrix([0, 0.6, 0.8], pi / 3))
     assert placement.X_WL.p.tolist() == [0, 0, 1]
 

@@ -13,6 +13,7 @@ from sim.render.scenes import (
 )
 
 from hrp_model import Pose
+from hrp_model.geometry import Material, Texture
 from hrp_sim.render import Pinhole, Renderer
 from hrp_sim.render.context import thread_context
 
@@ -68,12 +69,14 @@ def test_nothing_is_read_before_the_first_picture(diagnostics):
     assert tuple(pixels[16, 16]) == RED
 
 
-def test_a_scene_that_opengl_cannot_hold_is_an_error():
-    links = thread_context().info["GL_MAX_TEXTURE_SIZE"] + 1
-    renderer = Renderer({"chain": body_of("chain", *[()] * links)})
+def test_a_scene_that_opengl_cannot_hold_is_an_error(monkeypatch):
+    side = thread_context().info["GL_MAX_TEXTURE_SIZE"] + 1
+    monkeypatch.setattr("hrp_sim.render.textures.MAX_SIDE", side)
+    wide = Material(texture=Texture(image=np.zeros((1, side, 3), np.uint8)))
+    renderer = Renderer({"wall": body_of("wall", (box_at((1, 1, 1), (2, 0, 0), wide),))})
     with pytest.raises(RuntimeError, match="cannot draw this scene: GL_INVALID_VALUE"):
         renderer.render(LENS, LOOKING_ALONG_X, {})
-    thread_context().texture((links, 1), 4)  # fails, too, but is no affair of the next picture
+    thread_context().texture((side, 1), 4)  # fails, too, but is no affair of the next picture
     renderer = Renderer({"far": wall("far", RED, 4.0)})
     pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())}).color
     assert tuple(pixels[16, 16]) == RED
