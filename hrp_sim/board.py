@@ -66,10 +66,11 @@ class Board:
         self._measure(lines, now_ns)
         table = Table(title=self._title, title_justify="left", title_style="bold")
         table.add_column("name", no_wrap=True)
-        table.add_column("what", style="dim", no_wrap=True)
-        table.add_column("per simulated s", justify="right")
+        # Of a narrow terminal this column gives way: the numbers are what one looks for.
+        table.add_column("what", style="dim", overflow="ellipsis")
+        table.add_column("per sim. s", justify="right", no_wrap=True)
         if self._listening:
-            table.add_column("heard", justify="right", style="green")
+            table.add_column("heard", justify="right", style="green", no_wrap=True)
         for line in lines:
             rate = f"{self._rates.get(line.name, 0.0):.1f}" if line.count else "-"
             heard = "-" if line.heard is None else f"{line.heard:.0%}"

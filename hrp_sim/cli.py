@@ -132,8 +132,9 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         type=_sensor_option,
         action="append",
         default=[],
-        metavar="[NAME.]OPTION=VALUE",
-        help="option of the sensors of this name, as gyro.rate=200, or of all; may be repeated",
+        metavar="[SENSOR.]OPTION=VALUE",
+        help="option of the sensors of this name, as gyro.rate=200, or of all; may be repeated; "
+        "hrp-sim sensors lists them",
     )
     _add_run_course(run)
 

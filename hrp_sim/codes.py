@@ -57,21 +57,13 @@ _MATERIALS = {
 }
 _SENSORS = {
     "duplicate-sensor": ("two sensors have the same name", "rename one of the devices"),
-    "idle-option": (
-        "a sensor has an option that means nothing to it",
-        "leave it out, or give it to a sensor of the kinds that are told",
-    ),
-    "unknown-option": (
-        "sensors have no such option, or not here",
-        "check its spelling; docs/sensors.md has the table",
-    ),
-    "unknown-sensor": (
-        "there is no such sensor",
-        "check the spelling; hrp-sim sensors WORLD lists all of them",
-    ),
     "idle-force-sensor": (
         "a force sensor has no joint above it",
         "put it on a link that hangs on another",
+    ),
+    "idle-option": (
+        "a sensor has an option that means nothing to it",
+        "leave it out, or give it to a sensor of the kinds that are told",
     ),
     "no-encoder": (
         "a model does not say what encoders its joints have",
@@ -79,13 +71,17 @@ _SENSORS = {
     ),
     "no-fisheye": ("a camera is drawn without its lens", "write a lens type of NORMAL"),
     "no-image": ("a camera delivers no image", "write an image type if it shall deliver one"),
+    "no-renderer": (
+        "nothing can draw what cameras see",
+        "install an OpenGL with EGL, as Mesa has",
+    ),
     "not-simulated": (
         "a device is of a type that is neither a sensor nor a light",
         "nothing needs to be done; what it does in other software is left out",
     ),
-    "no-renderer": (
-        "nothing can draw what cameras see",
-        "install an OpenGL with EGL, as Mesa has",
+    "too-fast": (
+        "a sensor is asked for more samples than the physics takes steps",
+        "ask for a lower rate, or take a smaller time_step",
     ),
     "too-many-lights": (
         "a world has more lights than are drawn at once",
@@ -94,6 +90,14 @@ _SENSORS = {
     "undrawable-shape": (
         "a shape of a model is not in the pictures of cameras",
         "correct its numbers, or show it with fewer triangles",
+    ),
+    "unknown-option": (
+        "sensors have no such option, or not here",
+        "check its spelling; docs/sensors.md has the table",
+    ),
+    "unknown-sensor": (
+        "there is no such sensor",
+        "check the spelling; hrp-sim sensors WORLD lists all of them",
     ),
     "unusable-device": ("a device has impossible settings", "correct what the message names"),
 }

@@ -78,7 +78,7 @@ def list_sensors(options: argparse.Namespace) -> int:
     kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
     Console().print(devices)
     print(f"\n{option_text(config, kinds)}")
-    print("\nSet one with: hrp-sim run WORLD --sensor [NAME.]OPTION=VALUE")
+    print("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
     return GOOD
 
 

@@ -64,13 +64,13 @@ class Target:
         if self.sensors is None:
             return replace(config, sensors=config.sensors.with_values(change))
         config.sensors.with_values(change)  # which complains
-        entries = list(config.bodies)
-        for i, entry in enumerate(entries):
-            for body, sensor in self.sensors:
-                if body == entry.placement.name:
-                    own = {**entries[i].sensors.get(sensor, {}), **change}
-                    entries[i] = replace(entry, sensors={**entries[i].sensors, sensor: own})
-        return replace(config, bodies=tuple(entries))
+        bodies = tuple(self._changed(entry, change) for entry in config.bodies)
+        return replace(config, bodies=bodies)
+
+    def _changed(self, entry: BodyEntry, change: AbstractMapping[str, OptionValue]) -> BodyEntry:
+        names = [sensor for body, sensor in self.sensors or () if body == entry.placement.name]
+        own = {name: {**entry.sensors.get(name, {}), **change} for name in names}
+        return replace(entry, sensors={**entry.sensors, **own})
 
 
 def find(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | None:
@@ -91,6 +91,9 @@ def find(config: WorldConfig, key: str, diagnostics: Diagnostics) -> Target | No
     if not found:
         merged = {k: v for entry in config.bodies for k, v in _merged(_body(entry)).items()}
         message = _no_sensor(sensor, [i for _, i in known], merged)
+        if "/" in sensor:
+            full = [f"{entry.placement.name}/{i.name}" for entry, i in sensors]
+            message = f"there is no sensor '{sensor}'.{did_you_mean_or_all(sensor, full)}"
         diagnostics.error("unknown-sensor", f"'{key}': {message}")
         return None
     for _, instrument in found:

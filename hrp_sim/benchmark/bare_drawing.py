@@ -37,9 +37,11 @@ void main() {
 }
 """
 
-# The headlight of ``render.shaders``, and no other light.
+# The headlight of ``render.shaders``, and no other light. The word is 0 or 1: whether some of
+# the materials have highlights.
 _FRAGMENT = f"""
 #version 330
+#define HIGHLIGHTS %d
 in vec3 p;
 in vec3 n;
 in vec3 base;
@@ -52,13 +54,18 @@ void main() {{
     vec3 unit = normalize(n);
     if (!gl_FrontFacing) unit = -unit;
     float facing = max(unit.z, 0.0);
+    vec3 c = glow + base * (facing + {SCATTERED_LIGHT} * (1.0 - facing));
+#if HIGHLIGHTS
     vec3 half_way = normalize(vec3(0.0, 0.0, 1.0) + normalize(-p));
-    float shine = step(0.0, unit.z) * pow(max(dot(unit, half_way), 0.0), mirror.a);
-    vec3 lit = base * (facing + {SCATTERED_LIGHT} * (1.0 - facing));
-    pixel = vec4(glow + lit + mirror.rgb * shine, 1.0);
+    c += mirror.rgb * (step(0.0, unit.z) * pow(max(dot(unit, half_way), 0.0), mirror.a));
+#endif
+    pixel = vec4(c, 1.0);
     depth = 1.0 / gl_FragCoord.w;
 }}
 """
+
+
+SPECULAR = slice(12, 15)  # among the numbers of a vertex
 
 
 class BareDrawing:
@@ -88,11 +95,13 @@ class BareDrawing:
         self._background = background
         self._color: NDArray[np.uint8] = np.empty((lens.height, lens.width, 3), np.uint8)
         self._depth: NDArray[np.float32] = np.empty((lens.height, lens.width), np.float32)
-        program = context.program(_VERTEX, _FRAGMENT)
-        program["projection"].write(lens.projection().T.astype("f4").tobytes())
-        self._arrays = [
-            self._array(program, batch, scene.materials, poses_C) for batch in scene.batches
-        ]
+        projection = lens.projection().T.astype("f4").tobytes()
+        self._arrays = []
+        for batch in scene.batches:
+            numbers = _numbers(batch, scene.materials, poses_C)
+            program = context.program(_VERTEX, _FRAGMENT % numbers[:, SPECULAR].any())
+            program["projection"].write(projection)
+            self._arrays.append(self._array(program, numbers, batch.indices))
         planes = context.renderbuffer(size, 3), context.renderbuffer(size, 1, dtype="f4")
         self._target = context.framebuffer(planes, context.depth_renderbuffer(size))
 
@@ -109,25 +118,30 @@ class BareDrawing:
         return Picture(self._color, self._depth)
 
     def _array(
-        self,
-        program: Any,
-        batch: Batch,
-        materials: NDArray[np.float32],
-        poses_C: NDArray[np.float32],
+        self, program: Any, numbers: NDArray[np.float32], indices: NDArray[np.uint32]
     ) -> Any:
-        vertices = batch.vertices
-        links, rows = vertices["ids"][:, 0], vertices["ids"][:, 1]
-        R, p = poses_C[links, :, :3], poses_C[links, :, 3]
-        numbers = np.hstack(
-            [
-                (R @ vertices["position"][..., np.newaxis])[..., 0] + p,
-                (R @ vertices["normal"][..., np.newaxis])[..., 0],
-                vertices["color"],
-                materials[rows, 0, :3],
-                materials[rows, 1],
-            ]
+        sizes = {"position": 3, "normal": 3, "color": 3, "emissive": 3, "specular": 4}
+        names = [name for name in sizes if name in program]
+        formats = [f"{n}f" if name in names else f"{4 * n}x" for name, n in sizes.items()]
+        inputs = self._context.buffer(numbers.tobytes()), " ".join(formats), *names
+        return self._context.vertex_array(
+            program, [inputs], self._context.buffer(indices.tobytes()), index_element_size=4
         )
-        names = ("position", "normal", "color", "emissive", "specular")
-        inputs = self._context.buffer(numbers.astype("f4").tobytes()), "3f 3f 3f 3f 4f", *names
-        indices = self._context.buffer(batch.indices.tobytes())
-        return self._context.vertex_array(program, [inputs], indices, index_element_size=4)
+
+
+def _numbers(
+    batch: Batch, materials: NDArray[np.float32], poses_C: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the inputs of the shader for each vertex, in C, shape (vertices, 16)."""
+    vertices = batch.vertices
+    links, rows = vertices["ids"][:, 0], vertices["ids"][:, 1]
+    R, p = poses_C[links, :, :3], poses_C[links, :, 3]
+    return np.hstack(
+        [
+            (R @ vertices["position"][..., np.newaxis])[..., 0] + p,
+            (R @ vertices["normal"][..., np.newaxis])[..., 0],
+            vertices["color"],
+            materials[rows, 0, :3],
+            materials[rows, 1],
+        ]
+    ).astype(np.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from math import inf
 from typing import NamedTuple
 
@@ -12,8 +11,6 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-# Signs of the corners of a box, shape (8, 3).
-_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 # Comparing each with each other would take too long for more; they are sorted by distance.
 MAX_COMPARED = 128
 
@@ -77,12 +74,13 @@ def back_to_front(boxes: Sequence[OrientedBox]) -> list[int]:
         return [int(i) for i in by_distance]
     # Next is the farthest of those that hide nothing of what is still to be drawn.
     hides = _hides(boxes)
+    hidden = hides.sum(axis=1)  # how many of the rest each of them hides
     rest = [int(i) for i in by_distance]
     order: list[int] = []
     while rest:
-        free = (i for i in rest if not hides[i, rest].any())
-        order.append(next(free, rest[0]))
+        order.append(next((i for i in rest if not hidden[i]), rest[0]))
         rest.remove(order[-1])
+        hidden -= hides[:, order[-1]]
     return order
 
 
@@ -94,17 +92,20 @@ def _box_along(points: Array, axes: Array) -> OrientedBox:
 
 def _hides(boxes: Sequence[OrientedBox]) -> NDArray[np.bool_]:
     """Return which box can hide which but not be hidden by it, shape (n, n) of bool."""
+    n = len(boxes)
     centers, axes, halves = (np.stack(parts) for parts in zip(*boxes, strict=True))
-    corners = centers[:, np.newaxis] + (_CORNERS * halves[:, np.newaxis]) @ axes.swapaxes(1, 2)
-    # Along the axes k of box i: corners of j, the eye, and the faces of i, from its centre.
-    along = np.einsum("ick,ijmc->ijmk", axes, corners - centers[:, np.newaxis, np.newaxis])
-    eye = -np.einsum("ick,ic->ik", axes, centers)[:, np.newaxis]
-    face = halves[:, np.newaxis]
+    # Along each axis of box i, as [i, axis, j]: the middle of box j and half its length.
+    rows = axes.swapaxes(1, 2).reshape(-1, 3)
+    middle = (rows @ centers.T).reshape(n, 3, n)
+    edges = np.abs(rows @ (rows * halves.reshape(-1, 1)).T).reshape(n, 3, n, 3)
+    half = edges[..., 0] + edges[..., 1] + edges[..., 2]
+    own = np.einsum("iki->ik", middle)[..., np.newaxis]
+    face = halves[..., np.newaxis]
     tolerance = 1e-6 * (1.0 + halves.max())
-    above = along.min(axis=2) >= face - tolerance
-    below = along.max(axis=2) <= tolerance - face
-    # Who has the eye on his side of such a plane is not hidden by the other.
-    i_is_not = ((above & (eye <= face)) | (below & (eye >= -face))).any(axis=2)
-    j_is_not = ((above & (eye > face)) | (below & (eye < -face))).any(axis=2)
+    above = middle - half >= own + face - tolerance
+    below = middle + half <= own - face + tolerance
+    # Who has the eye, at 0, on his side of such a plane is not hidden by the other.
+    i_is_not = ((above & (own + face >= 0.0)) | (below & (own - face <= 0.0))).any(axis=1)
+    j_is_not = ((above & (own + face < 0.0)) | (below & (own - face > 0.0))).any(axis=1)
     not_hidden: NDArray[np.bool_] = i_is_not | j_is_not.T
     return not_hidden & ~not_hidden.T

@@ -189,7 +189,7 @@ class _Builder:
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
             return ""
-        if not (0 <= mesh.triangles.min() and mesh.triangles.max() < len(mesh.vertices)):
+        if not (mesh.triangles.min() >= 0 and mesh.triangles.max() < len(mesh.vertices)):
             return "it names vertices that do not exist"
         if len(mesh.triangles) > self._triangles_left:
             return f"with it pictures would show more than {MOST_TRIANGLES} triangles"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,6 +15,7 @@ from hrp_model.scan_angles import MAX_RAYS
 
 from ..render import Renderer, RendererUnavailable
 from ..render.view import MAX_SIDE
+from ..schedule import NS_PER_S
 from ..state import WorldState
 from .base import Sensor
 from .camera import CameraSensor
@@ -109,6 +110,7 @@ class _Devices:
                 what = f"'{sensor.name}' of body '{sensor.body}'"
                 message = f"{what} is left out: another sensor has that name; rename one of them"
                 self.diagnostics.warn("duplicate-sensor", message)
+        self._tell_what_is_too_fast(by_name)
         for light in self._all(devices.Light):
             if light.name in by_name:
                 what = "cannot be switched: a sensor has that name; rename one of them"
@@ -177,6 +179,14 @@ class _Devices:
         if not is_normal:
             self._warn("no-fisheye", device, f"is drawn without the distortion of {lens}")
         return sensor
+
+    def _tell_what_is_too_fast(self, names: Iterable[str]) -> None:
+        steps = NS_PER_S / self.maker.step_ns
+        for name in names:
+            if (rate := self.maker.settings(name).rate) > steps:
+                what = f"'{name}' of body '{self.maker.simulated.name}'"
+                message = f"{what} samples at every step, {steps:g} Hz, not at {rate:g} Hz"
+                self.diagnostics.warn("too-fast", message)
 
     def _tell_what_is_not_simulated(self) -> None:
         names: dict[str, list[str]] = {}

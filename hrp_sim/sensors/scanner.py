@@ -97,7 +97,7 @@ class Scanner:
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
         if not self.rate_hz >= _SLOWEST:
-            raise ValueError(f"a rate of {self.rate_hz:g} Hz is impossible")
+            raise ValueError(f"a rate of {self.rate_hz} Hz is impossible")
         check_mounting(self.X_LS)
         yaw = yaw_angles(self.yaw_range, self.yaw_step)
         directions_C = _directions(self._pitch(), yaw)

@@ -29,7 +29,8 @@ class SensorSettings:
 
     rate: float = _option(
         0.0,
-        "Samples per second of simulated time [Hz]; 0 = as the model says.",
+        "Samples per second of simulated time [Hz], of one sensor; 0 = as the model says, else 500 "
+        "(odometry 100).",
         *("imu", "force", "joints", "odometry", "range", "camera"),
         minimum=0.0,
         maximum=1e6,

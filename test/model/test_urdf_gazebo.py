@@ -1,7 +1,7 @@
 """The <gazebo> blocks: the sensors of the model in the words of SDF."""
 
 from dataclasses import replace
-from math import atan, degrees, inf, pi, radians, tan
+from math import degrees, inf, pi, radians, tan
 from xml.etree import ElementTree
 
 import numpy as np
@@ -362,9 +362,7 @@ def test_the_topics_of_our_humanoid_are_those_that_its_simulation_documents():
     bridged = {b.ros_topic for b in bridges(body, body_frames(body, silent(), options), options)}
     rviz = (MODELS.parent / "config" / "simulation.rviz").read_text(encoding="utf-8")
     displays = yaml.safe_load(rviz)["Visualization Manager"]["Displays"]
-    shown = {d["Topic"]["Value"].lstrip("/") for d in displays if "Topic" in d}
-    assert shown
-    assert shown <= bridged
+    assert {d["Topic"]["Value"].lstrip("/") for d in displays if "Topic" in d} < bridged
 
 
 def test_several_scanners_have_topics_of_their_own():
@@ -388,10 +386,8 @@ def test_the_blocks_of_every_robot_are_sdf():
 
 
 def test_an_angle_across_the_shorter_side_is_not_one_across_the_width():
-    """The same numbers by hand: 640 x 480, 60 degrees across the height."""
     camera = Camera(name="eye", link="HEAD", width=640, height=480, field_of_view=radians(60))
     found = float(sensor_of(camera).findtext("camera/horizontal_fov"))
-    assert found == pytest.approx(2 * atan(640 / 480 * tan(radians(30))))
     assert degrees(found) == pytest.approx(75.1782, abs=1e-3)
 
 

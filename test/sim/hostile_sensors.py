@@ -12,10 +12,10 @@ from dataclasses import fields, replace
 import numpy as np
 from sim.hostile_bodies import Hostile
 from sim.limits import bound
-from sim.ode.scenes import FREE, REVOLUTE, X, at, child, fixed, floor, moving, placed, root
+from sim.ode.scenes import FREE, REVOLUTE, X, at, child, floor, moving, placed, root
 
-from hrp_model import Body, Diagnostics, Pose, devices
-from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
+from hrp_model import Body, Diagnostics, devices
+from hrp_model.geometry import Attribute, Box, Material, Mesh, Texture
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.engine import PhysicsError
 from hrp_sim.sensors import SensorSettings, instruments
@@ -59,7 +59,9 @@ class HostileDevices(Hostile):
         if kind is devices.RangeSensor:
             pitch = self.pick([0.0, 0.5])
             usual = replace(usual, scan_rate=200.0, pitch_range=pitch, pitch_step=0.1)
-        return replace(usual, X_LS=self.pose(), on=bool(self.rng.random() < 0.8), **self.twisted(usual))
+        return replace(
+            usual, X_LS=self.pose(), on=bool(self.rng.random() < 0.8), **self.twisted(usual)
+        )
 
     def twisted(self, device):
         """Return the numbers of a device, some of them hostile."""

@@ -23,12 +23,12 @@ class Run:
     def listen(self):
         self.board = Board("world.yaml", self, lambda: self.lines, listening=True)
 
-    def drawn(self, seconds, *lines):
+    def drawn(self, seconds, *lines, width=120):
         """Return the words of each row at this simulated time."""
         self.simulation.state.time_ns = round(seconds * NS_PER_S)
         self.lines = list(lines)
         page = io.StringIO()
-        Console(file=page, width=120).print(self.board)
+        Console(file=page, width=width).print(self.board)
         rows = page.getvalue().splitlines()
         return {row.split()[1]: row.split()[3::2] for row in rows if row.startswith("│")}, rows[-1]
 
@@ -78,6 +78,13 @@ def test_what_a_listener_heard_has_a_column_of_its_own(run):
     run.listen()
     rows, _ = run.drawn(2.0, Line("imu", "Imu", 1000, 0.998), Line("scan", "LaserScan", 80))
     assert rows == {"imu": ["Imu", "500.0", "100%"], "scan": ["LaserScan", "40.0", "-"]}
+
+
+def test_a_narrow_terminal_keeps_names_and_numbers(run):
+    run.listen()
+    name = "/head_camera/depth/image_rect_raw"
+    line = Line(name, "diagnostic_msgs/DiagnosticArray", 1000, 1.0)
+    assert run.drawn(2.0, line, width=80)[0] == {name: ["diagnostic_msgs/Di…", "500.0", "100%"]}
 
 
 def test_a_real_time_factor_is_shown_once_it_was_measured(run):

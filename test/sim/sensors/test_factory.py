@@ -1,6 +1,7 @@
 """Which sensors a model's devices become."""
 
 import threading
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hrp_sim.sensors import (
     RangeSensor,
     RangeSensor3D,
     SensorSettings,
+    instruments,
     make_sensors,
 )
 
@@ -126,6 +128,40 @@ def test_an_imu_device_measures_both(diagnostics):
     assert imu.max_angular_velocity is not None
 
 
+def as_told(value):
+    """Return what a sensor was told at its making, as far as it can be compared."""
+    if is_dataclass(value):
+        return {f.name: as_told(getattr(value, f.name)) for f in fields(value)}
+    is_plain = isinstance(value, bool | float | str | tuple)
+    return value if is_plain else type(value).__name__
+
+
+@pytest.mark.parametrize("option", fields(SensorSettings), ids=lambda option: option.name)
+def test_an_option_changes_all_sensors_of_its_kinds_and_no_others(diagnostics, option):
+    """So no option is for nothing, and the kinds that it names are those that know it."""
+    joint = Joint(type=JointType.REVOLUTE, name="SHOULDER", id=0, encoder_pulse=1000.0)
+    body = arm_body(gyro(), devices.ForceSensor(name="wrist", link="ARM"), scanner(), camera())
+    body = replace(body, links=(body.links[0], replace(body.links[1], joint=joint)))
+    if isinstance(option.default, bool):
+        other = not option.default
+    elif isinstance(option.default, float):
+        other = 0.25
+    else:
+        other = option.metadata.get("choices", ("", "#123456"))[1]
+
+    def made(settings):
+        world = world_of(simulated(body))
+        options = {"settings_of": lambda _body, _sensor: settings}
+        args = GRAVITY, no_rays, DarkRenderer(), diagnostics
+        return {s.name: as_told(s) for s in make_sensors(world, *args, **options)}
+
+    plain, changed = made(IDEAL), made(SensorSettings(**{option.name: other}))
+    kinds = {name: instrument.kind for name, instrument in instruments(body).items()}
+    assert set(kinds) == set(plain) == set(changed)
+    concerned = {kinds[name] for name in kinds if plain[name] != changed[name]}
+    assert concerned == option.metadata["kinds"]
+
+
 def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
     found = sensors_of(
         diagnostics,
@@ -156,6 +192,15 @@ def test_of_two_sensors_of_one_name_the_second_is_left_out_with_a_warning(diagno
     found = sensors_of(diagnostics, scanner(), wrist, camera(name))
     assert [s.name for s in found] == ["joint_states", "odometry", "wrist", "laser"]
     assert f"'{name}' of body 'r1' is left out" in diagnostics.take("duplicate-sensor").message
+
+
+def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):
+    sensors_of(diagnostics, gyro(), options={"rate": 1000.0})
+    assert not diagnostics.found
+    *_, imu = sensors_of(diagnostics, gyro(), options={"rate": 1001.0})
+    assert imu.rate_hz == 1001.0
+    told = [diagnostics.take("too-fast").message for _ in ("joint_states", "odometry", "gyro")]
+    assert told[-1] == "'gyro' of body 'r1' samples at every step, 1000 Hz, not at 1001 Hz"
 
 
 def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
