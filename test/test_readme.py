@@ -34,12 +34,22 @@ def test_the_python_of_the_page_about_physics_runs(monkeypatch, tmp_path):
 
 def test_its_python_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    [code] = [block for language, block in BLOCKS if language == "python"]
+    code, _ = [block for language, block in BLOCKS if language == "python"]
     names = {}
     exec(compile(code, "README.md", "exec"), names)
     assert "LLEG_HIP_Y" in capsys.readouterr().out
     assert names["urdf"].startswith("<?xml")
     assert "joint_states" in names["readings"]
+
+
+def test_its_sensors_measure_what_it_says(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("moderngl", reason="cameras need moderngl")
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    _, code = [block for language, block in BLOCKS if language == "python"]
+    exec(compile(code, "README.md", "exec"), {})
+    assert "(240, 320) (240, 320, 3)\n(16, 180, 3)" in capsys.readouterr().out
+    assert (tmp_path / "color.png").stat().st_size > 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)

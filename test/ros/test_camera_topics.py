@@ -29,6 +29,19 @@ links:
           type: Shape, geometry: { type: Box, size: [ 0.1, 0.6, 0.4 ] },
           appearance: { material: { diffuse: [ 0, 0, 0 ], emissive: [ 1, 0, 0 ] } } } }
 """
+# OpenHRP's cameras may be without colours; this one stands beside the other.
+GREY = """#VRML V2.0 utf8
+PROTO Humanoid [ field MFNode humanoidBody [] field SFString name "" ] { }
+PROTO Joint [ field MFNode children [] field SFString jointType "free" ] { }
+PROTO Segment [ field MFNode children [] field SFFloat mass 0 ] { }
+PROTO VisionSensor [ field SFString type "NONE" field SFInt32 width 0 field SFInt32 height 0
+  field SFFloat fieldOfView 0 field SFFloat frameRate 0 field SFRotation rotation 0 0 1 0 ] { }
+DEF post Humanoid { name "post" humanoidBody [
+  DEF FOOT Joint { jointType "fixed" children [ DEF FOOT_LINK Segment { children [
+    DEF grey VisionSensor { type "MONO" width 80 height 60 fieldOfView 1.0472 frameRate 20
+      rotation 0.57735 -0.57735 -0.57735 2.0944 } ] } ] } ] }
+"""
+WORLD = "bodies: [ { model: watchtower.body }, { model: grey.wrl } ]\n"
 # A body that cannot move is no robot of its own and has its name before its topics.
 IMAGE, INFO = "watchtower/eye/image_raw", "watchtower/eye/camera_info"
 DEPTH, DEPTH_INFO = "watchtower/eye/depth/image_rect_raw", "watchtower/eye/depth/camera_info"
@@ -39,9 +52,10 @@ TOPICS = {IMAGE: Image, INFO: CameraInfo, DEPTH: Image, DEPTH_INFO: CameraInfo, 
 @pytest.fixture(scope="module")
 def peer(tmp_path_factory):
     folder = tmp_path_factory.mktemp("eye")
-    model, log = folder / "watchtower.body", folder / "log.txt"
-    model.write_text(MODEL, encoding="utf-8")
-    with running(["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={model}"], log):
+    world, log = folder / "world.yaml", folder / "log.txt"
+    for name, text in (("watchtower.body", MODEL), ("grey.wrl", GREY), (world.name, WORLD)):
+        (folder / name).write_text(text, encoding="utf-8")
+    with running(["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={world}"], log):
         peer = Peer()
         try:
             yield peer
@@ -92,6 +106,20 @@ def test_what_is_seen_is_where_it_is(exposure):
         assert front[:, axis].max() == pytest.approx(high, abs=pixel)
     assert np.isnan(cloud[~plate, :3]).all()
     assert (np.frombuffer(points.data, np.uint32).reshape(120, 160, 4)[plate, 3] == 0xFF0000).all()
+
+
+def test_a_camera_without_colours_tells_grey_values(peer):
+    peer.follow("post/grey/image_raw", Image)
+    image = peer.wait_for("post/grey/image_raw")[-1]
+    assert (image.encoding, image.step, image.header.frame_id) == (
+        "mono8",
+        80,
+        "post/grey_optical_frame",
+    )
+    grey = np.frombuffer(image.data, np.uint8).reshape(60, 80)
+    plate = grey == round(0.299 * 255)
+    assert plate[28:32, 24:30].all()
+    assert not plate[:, 40:].any()
 
 
 def test_images_come_in_order_also_when_time_begins_anew(peer, exposure):

@@ -27,8 +27,8 @@ TIME = TIME_NS * 1e-9
 SEEDS = range(6)
 
 
-@pytest.fixture(params=SEEDS)
-def seen(request, monkeypatch):
+@pytest.fixture(params=SEEDS, scope="module")
+def seen(request):
     """Three steps of a robot, and all that was published of them."""
     robot = MovingRobot(request.param)
     X_WS = robot.mounting("eye", TIME)
@@ -36,7 +36,10 @@ def seen(request, monkeypatch):
     robot.marker = X_WS.p + X_WS.R @ ahead
     simulation = robot.simulation(robot.marker, SensorSettings(orientation=True))
     prefix = "r2/" if request.param % 2 else ""
-    with published(simulation, monkeypatch, prefix) as (recorder, _, step):
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        published(simulation, monkeypatch, prefix) as (recorder, _, step),
+    ):
         for _ in range(3):
             step()
         yield robot, recorder

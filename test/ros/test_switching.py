@@ -21,7 +21,7 @@ format: ChoreonoidBody
 format_version: 2.0
 name: robot
 links:
-  - { name: BASE, joint_type: fixed, mass: 1 }
+  - { name: BASE, joint_type: fixed, mass: 1, rotation: [ 1, 0, 0, 90 ] }
   - name: ARM
     parent: BASE
     joint_type: revolute
@@ -52,7 +52,8 @@ def peer(tmp_path_factory):
     (folder / "robot.body").write_text(ROBOT, encoding="utf-8")
     world.write_text(WORLD, encoding="utf-8")
     given = (f"world:={world}", "torque_stdev:=0.25", "wrist.rate:=100.0", "gyroo.rate:=1.0")
-    given = [word for pair in (*given, "sead:=1", "rate:=5.0") for word in ("-p", pair)]
+    imu = ("gyro.orientation:=true", "gyro.angular_velocity_stdev:=0.5")
+    given = [word for pair in (*given, *imu, "sead:=1", "rate:=5.0") for word in ("-p", pair)]
     with running(["-m", "hrp_sim.node", "--ros-args", *given], log) as process:
         peer = Peer()
         for name in STATES:
@@ -126,6 +127,18 @@ def values(peer, *names):
 def test_parameters_tell_the_options_that_count(peer):
     names = ("force_stdev", "torque_stdev", "wrist.rate", "gyro.rate", "wrench_on", "orientation")
     assert values(peer, *names) == [0.5, 0.25, 100.0, 250.0, "parent", False]
+
+
+def test_parameters_give_an_imu_an_orientation_and_the_variance_of_its_noise(peer):
+    """It stands on a base that is turned by 90 degrees about X."""
+    imu = peer.wait_for("imu/data_raw")[-1]
+    q = imu.orientation
+    half = 0.5**0.5
+    assert [abs(v) for v in (q.x, q.y, q.z, q.w)] == pytest.approx([half, 0.0, 0.0, half], abs=1e-3)
+    assert q.x * q.w > 0.0
+    assert imu.orientation_covariance.tolist() == [0.0] * 9
+    assert imu.angular_velocity_covariance.tolist() == [0.25, 0, 0, 0, 0.25, 0, 0, 0, 0.25]
+    assert imu.linear_acceleration_covariance.tolist() == [-1.0] + [0.0] * 8
 
 
 def test_a_parameter_says_what_it_means_and_stays(peer):

@@ -1,16 +1,25 @@
 """Which sensors a model's devices become."""
 
-import threading
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 
 import numpy as np
 import pytest
-from sim.sensors.handmade import GRAVITY, arm_body, random_pose, simulated, world_of
+from sim.sensors.factory_tools import (
+    SEAT,
+    DarkRenderer,
+    accelerometer,
+    camera,
+    devices_only,
+    gyro,
+    no_rays,
+    scanner,
+    sensors_of,
+)
+from sim.sensors.handmade import GRAVITY, arm_body, simulated, world_of
 
 from hrp_model import Body, Joint, JointType, Link, Pose, devices
-from hrp_model.devices import ImageType, LensType
-from hrp_sim.render import Renderer, RendererUnavailable
+from hrp_model.devices import ImageType
 from hrp_sim.sensors import (
     IDEAL,
     CameraSensor,
@@ -24,51 +33,6 @@ from hrp_sim.sensors import (
     instruments,
     make_sensors,
 )
-
-RNG = np.random.default_rng(5)
-SEAT = random_pose(RNG)
-
-
-class DarkRenderer(Renderer):
-    """Needs no OpenGL, and counts how often it was prepared."""
-
-    def __init__(self):
-        super().__init__({})
-        self.prepared = 0
-
-    def prepare(self, diagnostics):
-        self.prepared += 1
-
-
-def no_rays(origins, directions, max_distance, *ignored):
-    return np.full(len(origins), np.inf)
-
-
-def sensors_of(diagnostics, *found, root=JointType.FREE, fixed=(), renderer=None, options=None):
-    world = world_of(simulated(arm_body(*found, root=root)))
-    renderer, settings = renderer or DarkRenderer(), SensorSettings(**options or {})
-    to_all = {"settings_of": lambda _body, _sensor: settings, "fixed": fixed}
-    return make_sensors(world, GRAVITY, no_rays, renderer, diagnostics, **to_all)
-
-
-def devices_only(sensors):
-    return [s for s in sensors if not isinstance(s, JointSensor | OdometrySensor)]
-
-
-def gyro(name="gyro", link="ARM", X_LS=SEAT, **fields):
-    return devices.RateGyroSensor(name=name, link=link, X_LS=X_LS, **fields)
-
-
-def accelerometer(name="gsensor", link="ARM", X_LS=SEAT, **fields):
-    return devices.AccelerationSensor(name=name, link=link, X_LS=X_LS, **fields)
-
-
-def camera(name="eye", **fields):
-    return devices.Camera(name=name, link="ARM", X_LS=SEAT, **fields)
-
-
-def scanner(**fields):
-    return devices.RangeSensor(name="laser", link="ARM", X_LS=SEAT, **fields)
 
 
 def test_every_robot_tells_its_joints_and_where_it_is(diagnostics):
@@ -201,30 +165,6 @@ def test_a_light_with_the_name_of_a_sensor_is_a_warning(diagnostics):
     sensors_of(diagnostics, gyro(), devices.PointLight(name="lamp", link="ARM"))
 
 
-def test_a_camera_has_the_lens_of_its_device(diagnostics):
-    device = camera(width=64, height=48, field_of_view=1.1, near_clip=0.2, far_clip=9.0)
-    (sensor,) = devices_only(sensors_of(diagnostics, device))
-    lens = sensor.lens
-    assert (lens.width, lens.height, lens.field_of_view, lens.near, lens.far) == (
-        64,
-        48,
-        1.1,
-        0.2,
-        9.0,
-    )
-    assert sensor.X_LS is device.X_LS
-
-
-@pytest.mark.parametrize("kind", [kind for kind in ImageType if kind is not ImageType.NONE])
-def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
-    limits = {"min_distance": 0.2, "max_distance": 5.0}
-    device = camera(image_type=kind, detection_rate=0.75, error_deviation=0.01, **limits)
-    (sensor,) = devices_only(sensors_of(diagnostics, device))
-    assert sensor.image_type is kind
-    assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
-    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
-
-
 @pytest.mark.parametrize("root", [JointType.FREE, JointType.FIXED])
 def test_a_force_sensor_on_a_root_that_nothing_holds_is_a_warning(diagnostics, root):
     """It is the world that holds a body by its root, whatever its model says."""
@@ -261,36 +201,6 @@ def test_a_force_sensor_has_the_options_it_is_given(diagnostics):
     for sensor in (ideal, other):
         np.testing.assert_array_equal(sensor.max_force, [1.0, 2.0, 3.0])
         np.testing.assert_array_equal(sensor.max_torque, [4.0, 5.0, 6.0])
-
-
-@pytest.mark.parametrize(
-    ("fields", "code", "kept"),
-    [
-        ({"image_type": ImageType.NONE}, "no-image", False),
-        ({"lens_type": LensType.FISHEYE}, "no-fisheye", True),
-        ({"width": 0}, "unusable-device", False),
-        ({"field_of_view": 3.2}, "unusable-device", False),
-        ({"near_clip": 0.0}, "unusable-device", False),
-        ({"frame_rate": 0.0}, "unusable-device", False),
-        ({"min_distance": 2.0, "max_distance": 2.0}, "unusable-device", False),
-        ({"detection_rate": 1.5}, "unusable-device", False),
-        ({"error_deviation": -0.1}, "unusable-device", False),
-    ],
-    ids=str,
-)
-def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
-    found = devices_only(sensors_of(diagnostics, camera(**fields)))
-    assert "'eye' of body 'r1'" in diagnostics.take(code).message
-    assert len(found) == kept
-
-
-def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(diagnostics):
-    too_wide = camera(lens_type=LensType.DUAL_FISHEYE, field_of_view=np.pi)
-    assert not devices_only(sensors_of(diagnostics, too_wide))
-    [found] = diagnostics.found
-    assert found.code == "unusable-device"
-    assert "since its dual_fisheye lens is drawn as one without distortion" in found.message
-    diagnostics.take("unusable-device")
 
 
 def test_devices_that_are_not_simulated_are_told_by_their_type(diagnostics):
@@ -355,46 +265,3 @@ def test_how_a_range_sensor_scans_is_an_option(diagnostics):
     options = {"own_body": "seen", "no_return": "max", "spread_scan": True}
     (other,) = devices_only(sensors_of(diagnostics, scanner(max_distance=7.0), options=options))
     assert (other.sees_own_body, other.no_return, other.spread) == (True, 7.0, True)
-
-
-@pytest.mark.parametrize("image_type", [ImageType.COLOR, ImageType.MONO])
-def test_the_renderer_is_prepared_once_and_only_for_cameras(diagnostics, image_type):
-    renderer = DarkRenderer()
-    sensors_of(diagnostics, gyro(), renderer=renderer)
-    assert renderer.prepared == 0
-    sensors_of(diagnostics, camera(image_type=image_type), camera("eye2"), renderer=renderer)
-    assert renderer.prepared == 1
-
-
-def test_without_opengl_one_warning_names_the_packages_and_the_rest_runs(diagnostics, monkeypatch):
-    monkeypatch.setenv("GLCONTEXT_LINUX_LIBEGL", "libabsent.so")
-    found = []
-
-    def work():  # a thread of its own has no context yet
-        mounted = gyro(), camera("left"), camera("right")
-        found.extend(sensors_of(diagnostics, *mounted, renderer=Renderer({})))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    message = diagnostics.take("no-renderer").message
-    assert "libabsent.so" in message
-    assert "libegl1" in message
-    assert "libgl1-mesa-dri" in message
-    assert [s.name for s in devices_only(found)] == ["gyro"]
-
-
-def test_a_renderer_that_is_not_prepared_says_so_when_it_cannot_draw(monkeypatch):
-    monkeypatch.setenv("GLCONTEXT_LINUX_LIBEGL", "libabsent.so")
-    caught = []
-
-    def work():
-        try:
-            Renderer({}).render(None, None, {})
-        except RendererUnavailable as error:
-            caught.append(str(error))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert len(caught) == 1

@@ -1,0 +1,107 @@
+"""Which cameras the devices of models become, and what becomes of them without OpenGL."""
+
+import threading
+
+import numpy as np
+import pytest
+from sim.sensors.factory_tools import DarkRenderer, camera, devices_only, gyro, sensors_of
+
+from hrp_model.devices import ImageType, LensType
+from hrp_sim.render import Renderer, RendererUnavailable
+
+
+def test_a_camera_has_the_lens_of_its_device(diagnostics):
+    device = camera(width=64, height=48, field_of_view=1.1, near_clip=0.2, far_clip=9.0)
+    (sensor,) = devices_only(sensors_of(diagnostics, device))
+    lens = sensor.lens
+    assert (lens.width, lens.height, lens.field_of_view, lens.near, lens.far) == (
+        64,
+        48,
+        1.1,
+        0.2,
+        9.0,
+    )
+    assert sensor.X_LS is device.X_LS
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ImageType if kind is not ImageType.NONE])
+def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
+    limits = {"min_distance": 0.2, "max_distance": 5.0}
+    device = camera(image_type=kind, detection_rate=0.75, error_deviation=0.01, **limits)
+    (sensor,) = devices_only(sensors_of(diagnostics, device))
+    assert sensor.image_type is kind
+    assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
+    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "kept"),
+    [
+        ({"image_type": ImageType.NONE}, "no-image", False),
+        ({"lens_type": LensType.FISHEYE}, "no-fisheye", True),
+        ({"width": 0}, "unusable-device", False),
+        ({"field_of_view": 3.2}, "unusable-device", False),
+        ({"near_clip": 0.0}, "unusable-device", False),
+        ({"frame_rate": 0.0}, "unusable-device", False),
+        ({"min_distance": 2.0, "max_distance": 2.0}, "unusable-device", False),
+        ({"detection_rate": 1.5}, "unusable-device", False),
+        ({"error_deviation": -0.1}, "unusable-device", False),
+    ],
+    ids=str,
+)
+def test_what_a_camera_cannot_deliver_is_said(diagnostics, fields, code, kept):
+    found = devices_only(sensors_of(diagnostics, camera(**fields)))
+    assert "'eye' of body 'r1'" in diagnostics.take(code).message
+    assert len(found) == kept
+
+
+def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(diagnostics):
+    too_wide = camera(lens_type=LensType.DUAL_FISHEYE, field_of_view=np.pi)
+    assert not devices_only(sensors_of(diagnostics, too_wide))
+    [found] = diagnostics.found
+    assert found.code == "unusable-device"
+    assert "since its dual_fisheye lens is drawn as one without distortion" in found.message
+    diagnostics.take("unusable-device")
+
+
+@pytest.mark.parametrize("image_type", [ImageType.COLOR, ImageType.MONO])
+def test_the_renderer_is_prepared_once_and_only_for_cameras(diagnostics, image_type):
+    renderer = DarkRenderer()
+    sensors_of(diagnostics, gyro(), renderer=renderer)
+    assert renderer.prepared == 0
+    sensors_of(diagnostics, camera(image_type=image_type), camera("eye2"), renderer=renderer)
+    assert renderer.prepared == 1
+
+
+def test_without_opengl_one_warning_names_the_packages_and_the_rest_runs(diagnostics, monkeypatch):
+    monkeypatch.setenv("GLCONTEXT_LINUX_LIBEGL", "libabsent.so")
+    found = []
+
+    def work():  # a thread of its own has no context yet
+        mounted = gyro(), camera("left"), camera("right")
+        found.extend(sensors_of(diagnostics, *mounted, renderer=Renderer({})))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    message = diagnostics.take("no-renderer").message
+    assert "libabsent.so" in message
+    assert "libegl1" in message
+    assert "libgl1-mesa-dri" in message
+    assert [s.name for s in devices_only(found)] == ["gyro"]
+
+
+def test_a_renderer_that_is_not_prepared_says_so_when_it_cannot_draw(monkeypatch):
+    monkeypatch.setenv("GLCONTEXT_LINUX_LIBEGL", "libabsent.so")
+    caught = []
+
+    def work():
+        try:
+            Renderer({}).render(None, None, {})
+        except RendererUnavailable as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(caught) == 1
