@@ -17,6 +17,7 @@ from .articulation import link_error
 from .engine import PhysicsError, Placement
 
 FARTHEST = 1e6  # [m], of any point from its link, and of a body from the origin
+ENDLESS = 1e30  # [m], of what a sensor reaches or sees: float32 holds no more with ease
 FASTEST = 1e5  # [m/s] and [rad/s], as ODE's states are checked for
 HEAVIEST = 1e15  # [kg]
 LIGHTEST = 1e-15  # [kg], of a link that has mass at all

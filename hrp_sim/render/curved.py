@@ -140,6 +140,6 @@ def _parts(geometry: Geometry, mesh_G: Mesh) -> Iterator[_Part]:
 
 def _frame(radius: float, length: float, y: float) -> Array:
     """Return T_SG for a unit of S that is a radius across and a length along Y, from y on."""
-    T_SG = np.diag([1.0 / radius, 1.0 / length, 1.0 / radius, 1.0])
-    T_SG[1, 3] = -y / length
+    T_SG = np.diag(1.0 / np.array([radius, length, radius, 1.0]))
+    T_SG[1, 3] = -y * T_SG[1, 1]
     return T_SG

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
-from ..magnitudes import is_mounting
+from ..magnitudes import ENDLESS, is_mounting
 from .shaders import MAX_LIGHTS
 
 # (name of a body, name of one of its lights) -> whether it is on; others are as the model says.
@@ -25,7 +25,6 @@ _SHARP = 1e-5
 
 # Beyond this a strength, or an angle in [rad], means nothing, and single precision may overflow.
 _STRONGEST = 1e6
-_ENDLESS = 1e30  # [m]
 
 LIGHT = np.dtype(
     [
@@ -122,7 +121,7 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
     if isinstance(light, PointLight):
         row["place"] = *(X_CL[:, :3] @ light.X_LS.p + X_CL[:, 3]), 1.0
         row["attenuation"] = light.attenuation
-        row["radius"] = light.radius if light.radius < _ENDLESS else inf
+        row["radius"] = light.radius if light.radius < ENDLESS else inf
     if isinstance(light, SpotLight):
         row["axis"] = R_CS @ light.direction
         row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent

@@ -187,12 +187,12 @@ class _Builder:
             return ""
         if not _is_sane_material(material):
             return "its material has numbers that are not finite, or absurd"
+        if isinstance(shape.geometry, Mesh) and not _is_whole(shape.geometry):
+            return "its triangles name what does not exist"
         mesh_G = drawn_mesh(shape)
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
             return ""
-        if not (mesh.triangles.min() >= 0 and mesh.triangles.max() < len(mesh.vertices)):
-            return "it names vertices that do not exist"
         if len(mesh.triangles) > self._triangles_left:
             return f"with it pictures would show more than {MOST_TRIANGLES} triangles"
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
@@ -266,6 +266,18 @@ class _Builder:
         image = read_texture(texture)
         self._texels_left = max(self._texels_left - image.size[0] * image.size[1], 0)
         return image
+
+
+def _is_whole(mesh: Mesh) -> bool:
+    """Tell whether all that the triangles name is there."""
+    given = (a for a in (mesh.normals, mesh.colors, mesh.tex_coords) if a is not None)
+    named = [(mesh.triangles, mesh.vertices), *((a.indices, a.values) for a in given)]
+    return all(
+        indices.shape == mesh.triangles.shape
+        and indices.min(initial=0) >= 0
+        and indices.max(initial=-1) < len(values)
+        for indices, values in named
+    )
 
 
 def _is_sane_material(material: Material) -> bool:

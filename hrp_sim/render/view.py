@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array, Pose
 
+from ..magnitudes import ENDLESS
+
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]
 
 MAX_SIDE = 8192
-# Beyond these the float32 of OpenGL would overflow; in [rad] and [m].
+# For less the float32 of OpenGL would overflow; in [rad] and [m].
 _NARROWEST = 1e-6
-_NEAREST, _FARTHEST = 1e-30, 1e30
+_NEAREST = 1.0 / ENDLESS
 
 
 class LinkPoses(NamedTuple):
@@ -99,7 +101,7 @@ class Pinhole:
             raise ValueError(f"an image of {self.width} x {self.height} pixels is impossible")
         if not _NARROWEST <= self.field_of_view <= pi - _NARROWEST:
             raise ValueError(f"a field of view of {self.field_of_view} rad is impossible")
-        if not _NEAREST <= self.near < self.far <= _FARTHEST:
+        if not _NEAREST <= self.near < self.far <= ENDLESS:
             raise ValueError(f"clipping at {self.near} m and {self.far} m leaves nothing to see")
 
     @property

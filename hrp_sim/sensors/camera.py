@@ -13,6 +13,7 @@ from PIL import Image
 from hrp_model import Pose
 from hrp_model.devices import ImageType
 
+from ..magnitudes import ENDLESS
 from ..render import (
     ALL_PARTS,
     DAYLIGHT,
@@ -125,7 +126,8 @@ class CameraSensor:
     flaws: Flaws = FLAWLESS
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.min_distance < self.max_distance:
+        farthest = self.max_distance
+        if not 0.0 <= self.min_distance < farthest or ENDLESS < farthest < inf:
             raise ValueError(
                 f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
             )

@@ -13,6 +13,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 from hrp_model.scan_angles import MAX_RAYS, yaw_angles
 
+from ..magnitudes import ENDLESS
 from ..state import WorldState
 from .base import AnyArray, check_mounting
 from .flaws import FLAWLESS, Flaws
@@ -20,8 +21,7 @@ from .sweep import Sweep
 
 # Rays reach so many standard deviations farther than the sensor: errors may bring things nearer.
 _REACH = 6.0
-# What the float32 of messages hold with ease: no distance [m] is greater, no period [s] longer.
-_FARTHEST = 1e30
+# What the float32 of messages hold with ease: no period [s] is longer.
 _SLOWEST = 1e-30
 
 
@@ -92,7 +92,7 @@ class Scanner:
     _sweep: Sweep | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.min_distance < self.max_distance <= _FARTHEST:
+        if not 0.0 <= self.min_distance < self.max_distance <= ENDLESS:
             raise ValueError(
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
             )

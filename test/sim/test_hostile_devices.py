@@ -11,7 +11,17 @@ from sim.render.scenes import needs_opengl
 
 from hrp_model import Pose, devices
 from hrp_model.diagnostics import Source, Span
-from hrp_model.geometry import Box, Material, Mesh, Shape, Sphere, Texture
+from hrp_model.geometry import (
+    Attribute,
+    Box,
+    Capsule,
+    Cylinder,
+    Material,
+    Mesh,
+    Shape,
+    Sphere,
+    Texture,
+)
 from hrp_sim import Snapshot
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.runner import Runner
@@ -65,6 +75,7 @@ def simulation_of(*found, visual=(), diagnostics=None, **sensors):
         *((CAMERA, {"field_of_view": angle}) for angle in (0.0, 1e-300, np.pi, 3.1415926, nan)),
         *((CAMERA, {"near_clip": near}) for near in (0.0, 1e-300, 200.0, nan)),
         *((CAMERA, {"far_clip": far}) for far in (1e300, inf, nan)),
+        (CAMERA, {"max_distance": 1e300}),
         *((CAMERA, {"frame_rate": rate}) for rate in (0.0, -1.0, nan, inf)),
         *((FORCE, {"max_force": np.full(3, most)}) for most in (-1.0, nan)),
         *((IMU, {"max_acceleration": np.full(3, most)}) for most in (-1.0, nan)),
@@ -103,6 +114,7 @@ def test_noise_beyond_every_bound_is_refused():
 
 
 CUBE = Shape(Box(np.ones(3)), at(z=-2.0).matrix())
+BEYOND = Attribute(np.eye(3), np.array([[0, 1, 3]]))
 PIXELS = np.full((2, 2, 3), 200, np.uint8)
 
 
@@ -115,8 +127,10 @@ PIXELS = np.full((2, 2, 3), 200, np.uint8)
         (Shape(Sphere(1e300)), "a shape is not drawn: it has numbers"),
         (Shape(Box(np.ones(3)), at(1e30).matrix()), "a shape is not drawn: it has numbers"),
         (Shape(Mesh(np.eye(3) * 1e200, [[0, 1, 2]])), "a shape is not drawn: it has numbers"),
-        (Shape(Mesh(np.eye(3), [[0, 1, 3]])), "it names vertices that do not exist"),
-        (Shape(Mesh(np.eye(3), [[0, -1, 2]])), "it names vertices that do not exist"),
+        (Shape(Mesh(np.eye(3), [[0, 1, 3]])), "its triangles name what does not exist"),
+        (Shape(Mesh(np.eye(3), [[0, -1, 2]])), "its triangles name what does not exist"),
+        (Shape(Mesh(np.zeros((0, 3)), [[0, 0, 0]])), "its triangles name what does not exist"),
+        (Shape(Mesh(np.eye(3), [[0, 1, 2]], BEYOND)), "its triangles name what does not exist"),
         (replace(CUBE, material=Material(diffuse=(nan, 0.0, 0.0))), "its material has numbers"),
         (replace(CUBE, material=Material(transparency=-1e300)), "its material has numbers"),
         (
@@ -134,6 +148,16 @@ def test_looks_that_cannot_be_drawn_are_left_out(shape, words, diagnostics):
     for _ in range(10):
         readings = simulation.step()
     assert len(np.unique(readings["camera"].color.reshape(-1, 3), axis=0)) > 1  # the cube is seen
+
+
+@needs_opengl
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", [Sphere(5e-324), Cylinder(0.1, 5e-324), Capsule(1e-300, 1.0)])
+def test_a_shape_too_small_to_be_seen_is_no_matter(shape, diagnostics):
+    simulation = simulation_of(CAMERA, visual=(CUBE, Shape(shape)), diagnostics=diagnostics)
+    for _ in range(10):
+        readings = simulation.step()
+    assert readings["camera"].color is not None
 
 
 @needs_opengl
