@@ -87,6 +87,9 @@ from pathlib import Path
 from hrp_sim.render.context import thread_context
 context = thread_context()
 print(context.info["GL_RENDERER"].split()[0])
+picture = context.framebuffer([context.renderbuffer((8, 8), 3)])
+picture.clear()
+picture.read()  # all threads of the renderer have begun, and have their names
 for task in Path("/proc/self/task").iterdir():
     print((task / "comm").read_text().strip())
 """
