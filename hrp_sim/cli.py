@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import ModelError
+from hrp_model.cli_tools import discard_output
 
 from .benchmark.names import ALL, SCENE_NAMES
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
@@ -17,7 +18,7 @@ from .engines import ENGINES
 from .sensor_options import parse
 from .sensors.settings import OptionValue
 
-PROBLEM, INTERRUPTED = 1, 130
+GOOD, PROBLEM, INTERRUPTED = 0, 1, 130
 
 _Number = TypeVar("_Number", int, float)
 
@@ -73,7 +74,7 @@ class _ListCodes(argparse.Action):
 
         from .codes import CODES
 
-        print(code_list(CODES))
+        print(code_list(CODES), flush=True)
         parser.exit()
 
 
@@ -239,21 +240,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use;
         130 Ctrl-C before there was anything to sum up.
     """
-    parser = _parser()
-    options = parser.parse_args(argv)
-    if options.command == "run":
-        if options.listen and not options.ros:
-            parser.error("--listen needs --ros")
-        if options.every and not options.trace:
-            parser.error("--every needs --trace")
-    elif options.command == "bench" and options.original and not options.files:
-        parser.error("--original needs files")
     try:
-        if options.command == "bench":
-            return _bench(options)
-        from .run import list_sensors, run
-
-        return run(options) if options.command == "run" else list_sensors(options)
+        status = _main(argv)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        discard_output()  # whose reader has seen enough
+        return GOOD
     except ModelError as error:  # its lines say "error" themselves
         print(error, file=sys.stderr)
         return PROBLEM
@@ -266,6 +259,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PROBLEM
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.command == "run":
+        if options.listen and not options.ros:
+            parser.error("--listen needs --ros")
+        if options.every and not options.trace:
+            parser.error("--every needs --trace")
+    elif options.command == "bench" and options.original and not options.files:
+        parser.error("--original needs files")
+    if options.command == "bench":
+        return _bench(options)
+    from .run import list_sensors, run
+
+    return run(options) if options.command == "run" else list_sensors(options)
 
 
 if __name__ == "__main__":

@@ -200,6 +200,19 @@ def test_physics_that_fails_ends_the_run_with_the_link_and_the_time(capsys, tmp_
     assert "hint: what was warned of at the start may be the cause: fast-start" in err
 
 
+@pytest.mark.parametrize("arguments", [["sensors", ARM], ["run", "--list-codes"]])
+def test_a_reader_that_leaves_early_hears_no_complaint(arguments):
+    """As in ``hrp-sim sensors world.yaml | head -1``."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "hrp_sim.cli", *map(str, arguments)]
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT
+    )
+    os.close(writer)
+    assert done.stderr == ""
+
+
 def test_less_than_a_step_is_remarked(capsys):
     status, out, err = run(capsys, "run", ARM, "--duration", "0.0005")
     assert (status, "simulated 0.000 s" in out) == (0, True)
