@@ -1,4 +1,4 @@
-"""Develops pictures in a thread of its own, so that physics never waits."""
+"""Develops pictures in a thread of its own, so that physics need not wait for them."""
 
 from __future__ import annotations
 
