@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,8 +19,25 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-# Nobody else on this machine talks in this domain; above 101 the ports may be taken.
-DOMAIN_ID = 1 + os.getpid() % 100
+
+def _claim_domain() -> tuple[int, socket.socket]:
+    """Return a domain in which nobody else on this machine tests, and what keeps it so.
+
+    Whoever has the port has the domain. Above 101 the ports of DDS may be taken.
+    """
+    for k in range(100):
+        domain = 1 + (os.getpid() + k) % 100
+        claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            claim.bind(("127.0.0.1", 31_000 + domain))
+        except OSError:
+            claim.close()
+        else:
+            return domain, claim
+    raise RuntimeError("all ROS domains of this machine are under test")
+
+
+DOMAIN_ID, _CLAIM = _claim_domain()
 ENVIRONMENT = {
     "ROS_DOMAIN_ID": str(DOMAIN_ID),
     "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
