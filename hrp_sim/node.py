@@ -57,7 +57,7 @@ from .engines import make_engine
 from .load import load_world
 from .naming import name_bodies
 from .render import Parts
-from .runner import Runner, StopSignals
+from .runner import Change, Runner, StopSignals
 from .schedule import SampleClock
 from .sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
 from .sensors import (
@@ -186,9 +186,13 @@ class SimNode(Node):
 
     def serve(self, runner: Runner) -> None:
         """Let others pause, reset and switch the run that publishes here."""
-        runner.on_reset = self._darkroom.clear
+        runner.on_change.append(self._has_changed)
         self._run_services = RunServices(self, runner, self.after_failure)
         self._switch_services = SwitchServices(self, runner, self._places)
+
+    def _has_changed(self, change: Change) -> None:
+        if change is Change.RESET:
+            self._darkroom.clear()
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
