@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Vector3
 from numpy.typing import NDArray
 from std_msgs.msg import Header
@@ -18,6 +18,22 @@ def stamp(time_ns: int) -> Time:
     """Return a time stamp from simulation time in [ns]."""
     sec, nanosec = divmod(time_ns, NS_PER_S)
     return Time(sec=sec, nanosec=nanosec)
+
+
+def time_ns(msg: Time) -> int:
+    """Return the time in [ns] that a stamp tells; 0 means that nobody stamped."""
+    return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def duration_ns(msg: Duration) -> int:
+    """Return a duration in [ns]."""
+    return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def duration(ns: int) -> Duration:
+    """Return a duration from [ns]."""
+    sec, nanosec = divmod(ns, NS_PER_S)
+    return Duration(sec=sec, nanosec=nanosec)
 
 
 def header(time_ns: int, frame_id: str) -> Header:
