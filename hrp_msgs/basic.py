@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,6 +40,11 @@ def duration(ns: int) -> Duration:
 def header(time_ns: int, frame_id: str) -> Header:
     """Return a header: simulation time in [ns] and the frame the numbers are expressed in."""
     return Header(stamp=stamp(time_ns), frame_id=frame_id)
+
+
+def doubles(values: Array) -> array[float]:
+    """Return numbers as messages take them at no cost; all but arrays are checked one by one."""
+    return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
 # Filling a message that is there takes a tenth of the time of making one.
