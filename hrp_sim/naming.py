@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body
+from hrp_msgs.names import topic_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +46,9 @@ def name_bodies(
         else BodyNaming(tokens[name], f"{frame_prefix}{tokens[name]}/")
         for name in bodies
     }
+
+
+def late_naming(name: str, frame_prefix: str = "") -> BodyNaming:
+    """Give a body that comes later its own namespace, so that no other is renamed."""
+    token = topic_token(name)
+    return BodyNaming(token, f"{frame_prefix}{token}/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
@@ -99,11 +100,11 @@ class RunServices:
 
 
 class SwitchServices:
-    """Lets others switch the sensors and lights of a run, also while it stands still.
+    """Lets others switch the sensors and lights of a body, also while the run stands still.
 
     Of each: a service <name>/set_enabled (std_srvs/SetBool), a subscription of the same name
     (std_msgs/Bool), and a latched topic <name>/enabled (std_msgs/Bool), which tells whether it
-    is on, after every change, whoever made it.
+    is on: at the start, and whenever it is told.
 
     Args:
         node: Whose services they are.
@@ -115,16 +116,26 @@ class SwitchServices:
         self._node = node
         self._runner = runner
         self._states: dict[str, Topic] = {}
+        self._entities: list[tuple[Any, Any]] = []
         for name, place in places.items():
             topic = names.set_enabled(place)
-            node.create_service(SetBool, topic, partial(self._answer, name))
-            node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
+            service = node.create_service(SetBool, topic, partial(self._answer, name))
+            heard = node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
+            self._entities.append((service, heard))
             self._states[name] = Topic(node, Bool, names.enabled_topic(place), qos.LATCHED)
-            self._tell(name, runner.simulation.is_enabled(name))
-        runner.simulation.switched = self._tell
+            self.tell(name, runner.simulation.is_enabled(name))
 
-    def _tell(self, name: str, on: bool) -> None:
+    def tell(self, name: str, on: bool) -> None:
+        """Tell that a sensor or light is on or off now."""
         self._states[name].publish(Bool(data=on))
+
+    def close(self) -> None:
+        """End the services and topics."""
+        for service, heard in self._entities:
+            self._node.destroy_service(service)
+            self._node.destroy_subscription(heard)
+        for topic in self._states.values():
+            topic.close()
 
     def _switch(self, name: str, on: bool) -> tuple[bool, str]:
         def act() -> None:

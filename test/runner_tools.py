@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
+from hrp_sim import pace
 from hrp_sim.engine import PhysicsError, PhysicsSettings
+from hrp_sim.mailbox import Mailbox
 
 
 class Counter:
@@ -31,11 +33,13 @@ class Counter:
 
 
 class Clock:
-    """A steady clock that moves when somebody sleeps."""
+    """A steady clock that moves when somebody sleeps, and nobody wakes anybody earlier."""
 
-    def __init__(self):
+    def __init__(self, monkeypatch):
         self.now = 1000.0
         self.naps = []
+        monkeypatch.setattr(pace, "time", self)
+        monkeypatch.setattr(Mailbox, "wait", lambda _, seconds: self.sleep(seconds))
 
     def monotonic(self):
         return self.now
