@@ -291,6 +291,8 @@ def read_goal(request: Any) -> Goal:
     """
     if request.multi_dof_trajectory.joint_names:
         raise ValueError("there are no joints of several degrees of freedom to move")
+    if request.component_path_tolerance or request.component_goal_tolerance:
+        raise ValueError("there are no joints of several degrees of freedom to have tolerances")
     goal_time_ns = duration_ns(request.goal_time_tolerance)
     return Goal(
         joint_trajectory(request.trajectory),
