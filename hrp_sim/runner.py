@@ -13,6 +13,7 @@ from .engine import PhysicsError
 from .mailbox import Mailbox, NotRunningError
 from .pace import Pace
 from .schedule import NS_PER_S
+from .state_record import StateRecord
 from .stepping import Stepping
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Runner:
     Attributes:
         simulation: What is stepped.
         pace: How fast it goes, and what the clock was not kept by.
+        states: What the state was at each whole second, to compare runs by.
         error: Why the physics failed and the world stands still, or None.
         on_change: Called with each ``Change``, in the thread that runs. Append to it before
             ``run``, or through ``call``.
@@ -97,6 +99,7 @@ class Runner:
     ) -> None:
         self.simulation = simulation
         self.pace = Pace(real_time_factor)
+        self.states = StateRecord()
         self.error: PhysicsError | None = None
         self.on_change: list[Callable[[Change], None]] = []
         self.gate: Gate | None = None
@@ -271,6 +274,7 @@ class Runner:
             if self.simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
                 now_ns = self.simulation.state.time_ns
                 self.pace.start(now_ns)
+                self.states.start(now_ns)
                 if self.gate is not None:
                     self.gate.start(now_ns)
             if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
@@ -301,6 +305,7 @@ class Runner:
                 self._on_failure(error)
             return False
         now_ns = self.simulation.state.time_ns
+        self.states.stepped(now_ns, self.simulation.state_hash)
         if self.gate is not None:
             self.gate.stepped(now_ns)
         self._on_step(now_ns, readings)
