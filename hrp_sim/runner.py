@@ -46,7 +46,10 @@ class Change(Enum):
 
 
 class Gate(Protocol):
-    """What else a step has to wait for, besides the clock. Asked in the thread that steps."""
+    """What else a step has to wait for, besides the clock. Asked in the thread that steps, but for ``take``."""
+
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command for the right moment; see ``Runner.take``. For any thread."""
 
     def start(self, now_ns: int) -> None:
         """Hear that the run begins or goes on from this time, in [ns]."""
@@ -214,6 +217,19 @@ class Runner:
             return self._stepping
 
         return self.call(act)
+
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command from outside: at once, or when the gate lets it have its effect.
+
+        Args:
+            source: Where it comes from, such as the full name of a topic.
+            stamp_ns: The simulated time whose readings it answers, in [ns]; 0 for none.
+            act: Hands it to the simulation; raises nothing. Any thread may call it, or none.
+        """
+        if self.gate is None:
+            act()
+        else:
+            self.gate.take(source, stamp_ns, act)
 
     def call(self, action: Callable[[], _T], patience: float = PATIENCE) -> _T:
         """Have something done between two steps by the thread that runs; return its result.

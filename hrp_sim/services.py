@@ -20,6 +20,11 @@ from .engine import PhysicsError
 from .health import lock_step_health, run_health, state_health
 from .lockstep import LockStep
 from .runner import NotRunningError, Runner
+from .schedule import NS_PER_S
+
+
+# Between two warnings of the same kind, in [s].
+LONG_PERIOD = 5.0
 
 
 class RunServices:
@@ -83,6 +88,51 @@ class RunServices:
             diagnostic_status(p.level, f"{name}: {p.part}", p.message, p.values) for p in parts
         ]
         self.topic.publish(diagnostic_array(self._node.get_clock().now().nanoseconds, statuses))
+
+
+def start_lock_step(
+    node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
+) -> None:
+    """Let a run wait for the commands that parameters of the node name, if they do.
+
+    Args:
+        node: Whose log tells whom the run waits for.
+        settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``.
+        runner: The run, before it begins.
+        tell_again: Publishes the last readings once more.
+    """
+    topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
+    if not topics:
+        return
+    logger = node.get_logger()
+
+    def named(missing: list[str]) -> str:
+        heard = ((topic, node.count_publishers(topic)) for topic in missing)
+        return ", ".join(t if count else f"{t} (which nobody publishes)" for t, count in heard)
+
+    def go_on(missing: list[str], now_ns: int) -> None:
+        logger.warning(
+            f"at {now_ns / NS_PER_S:.9g} s the run goes on without a command on {named(missing)}; "
+            "it is no longer the same on every machine",
+            throttle_duration_sec=LONG_PERIOD,
+        )
+
+    def wait() -> None:
+        logger.warning(
+            f"the run waits for a command on {named(lock_step.missing)}",
+            throttle_duration_sec=LONG_PERIOD,
+        )
+        tell_again()
+
+    lock_step = LockStep(
+        topics,
+        settings["lock_step_rate"],
+        settings["lock_step_timeout"],
+        on_timeout=go_on,
+        tell_again=wait,
+        wake=runner.wake,
+    )
+    runner.gate = lock_step
 
 
 class SwitchServices:
