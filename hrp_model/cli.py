@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hrp-model",
-        description="Look at OpenHRP (.wrl) and Choreonoid (.body) robot models.",
+        description="Look at OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
         "hrp-model COMMAND --help tells more",
     )
