@@ -124,8 +124,11 @@ class BodyFace:
     def describe(self) -> ModelNode:
         """Publish the description of the body and, by ``follow``, the frames of its links."""
         prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
+        namespace = f"{self._node.get_namespace()}/{self.naming.namespace}".strip("/")
+        # What the process is told of names is meant for the simulator: these rules come first.
+        rules = ("-r", f"__ns:=/{namespace}", "-r", "__node:=model_node")
         self.model = ModelNode(
-            namespace=self.naming.namespace,
+            cli_args=["--ros-args", *rules],
             parameter_overrides=[prefix],
             context=self._node.context,
         )
