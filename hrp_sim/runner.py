@@ -45,13 +45,18 @@ class Change(Enum):
 
 
 class Gate(Protocol):
-    """What else a step has to wait for, besides the clock."""
+    """What else a step has to wait for, besides the clock. Asked in the thread that steps."""
+
+    def start(self, now_ns: int) -> None:
+        """Hear that the run begins or goes on from this time, in [ns]."""
+
+    def stepped(self, now_ns: int) -> None:
+        """Hear that a step has led to this time, in [ns], before its readings are told."""
 
     def closed(self, now_ns: int) -> float:
         """Return how long to wait at most before the step from this time, in [s]; 0 goes on.
 
-        Called in the thread that steps, again and again until it is 0. Who opens the gate
-        earlier calls ``Runner.wake``.
+        Asked again until it is 0. Who opens the gate earlier calls ``Runner.wake``.
         """
 
 
@@ -266,23 +271,23 @@ class Runner:
             if self.simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
                 now_ns = self.simulation.state.time_ns
                 self.pace.start(now_ns)
-            if (seconds := self._to_wait(now_ns)) > 0.0:
-                self._mailbox.wait(seconds)
+                if self.gate is not None:
+                    self.gate.start(now_ns)
+            if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
+                self._mailbox.wait(ahead)
                 continue
             step_ns = self.simulation.engine.settings.step_ns
+            if left_ns is not None and left_ns < step_ns:
+                return
+            if self.gate is not None and (seconds := self.gate.closed(now_ns)) > 0.0:
+                self._mailbox.wait(seconds)
+                continue
             if left_ns is not None:
-                if left_ns < step_ns:
-                    return
                 left_ns -= step_ns
             if self._step():
                 now_ns += step_ns
             elif self._on_failure is None:
                 return
-
-    def _to_wait(self, now_ns: int) -> float:
-        if self.gate is not None and (seconds := self.gate.closed(now_ns)) > 0.0:
-            return seconds
-        return 0.0 if self._stepping is not None else self.pace.ahead(now_ns)
 
     def _step(self) -> bool:
         """Take one step and tell of it; return whether the physics could."""
@@ -296,6 +301,8 @@ class Runner:
                 self._on_failure(error)
             return False
         now_ns = self.simulation.state.time_ns
+        if self.gate is not None:
+            self.gate.stepped(now_ns)
         self._on_step(now_ns, readings)
         self.pace.end_step(now_ns)
         if self._stepping is not None and self._stepping.count():

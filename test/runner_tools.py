@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from hrp_sim import pace
+from hrp_sim import lockstep, pace
 from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.mailbox import Mailbox
 
@@ -39,6 +39,7 @@ class Clock:
         self.now = 1000.0
         self.naps = []
         monkeypatch.setattr(pace, "time", self)
+        monkeypatch.setattr(lockstep, "time", self)
         monkeypatch.setattr(Mailbox, "wait", lambda _, seconds: self.sleep(seconds))
 
     def monotonic(self):
