@@ -32,7 +32,7 @@ class _Health:
 class RunServices:
     """Lets others pause and reset a run.
 
-    Services: reset (std_srvs/Trigger), pause (std_srvs/SetBool; false goes on).
+    Services: ~/reset (std_srvs/Trigger), ~/pause (std_srvs/SetBool; false goes on).
     Publishes: /diagnostics, once a second of wall time.
 
     Args:
