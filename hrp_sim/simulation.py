@@ -184,17 +184,22 @@ class Simulation:
         torque: Array,
         duration: float,
         point: Array | None = None,
+        *,
+        local: bool = False,
+        source: str = "",
     ) -> None:
         """Push a link from the next step on. Pushes add up. May be called from any thread.
 
         Args:
             body: Name of the body in the world.
             link: Name of the link.
-            force: In W, in [N], shape (3,).
-            torque: In W, about the point, in [N m], shape (3,).
+            force: In [N], shape (3,).
+            torque: About the point, in [N m], shape (3,).
             duration: In simulated time, in [s]; the impulse is exact, whatever the step.
             point: Of the link, where the force acts: in the link's frame, in [m], shape (3,);
                 None means the link's origin.
+            local: Whether force and torque are in the link's axes, and turn with it; else in W.
+            source: Who pushes; its next push of this link replaces this one. Empty means nobody.
 
         Raises:
             KeyError: There is no such body or link.
@@ -205,7 +210,7 @@ class Simulation:
         f, t, p = (np.array(v, dtype=np.float64) for v in vectors)
         lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
         left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
-        push = Push(target, target.body.link_index(link), f, t, p, left_ns)
+        push = Push(target, target.body.link_index(link), f, t, p, left_ns, local, source)
         if not (f.shape == t.shape == p.shape == (3,) and push.is_sane):
             raise ValueError(
                 f"body '{body}', link '{link}': a push needs finite vectors of three numbers and "
