@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hrp_model import Diagnostics, Pose
-from hrp_msgs.names import topic_token
 
+from ..config import BodyEntry
 from ..engine import Placement
 from ..runner import Runner
 from ..simulation import Simulation
@@ -27,7 +27,7 @@ from .entities import (
     select,
 )
 from .frames import FrameMotion, checked_twist, frame_motion, pose_from
-from .results import Category, Code, MoveCode, RefusedError
+from .results import Category, Code, MoveCode, RefusedError, SpawnCode
 from .spawning import Checked, SpawnRequest, check, entry_for
 
 
@@ -60,6 +60,7 @@ class EntityKeeper:
         changed: Called in the asking thread after entities came, went or jumped.
         check_world: Raises RefusedError unless there is a world to work on.
         world_frame: What the frame of the world is called.
+        object_to: Called in the thread that steps; says why a body cannot come, or nothing.
         diagnostics: Where notes and warnings about models go; by default they are logged.
     """
 
@@ -69,12 +70,14 @@ class EntityKeeper:
         changed: Callable[[], None],
         check_world: Callable[[], None],
         world_frame: str,
+        object_to: Callable[[BodyEntry], str],
         diagnostics: Diagnostics | None = None,
     ) -> None:
         self._runner = runner
         self._changed = changed
         self._check_world = check_world
         self._world_frame = world_frame
+        self._object = object_to
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self.begin()
 
@@ -129,8 +132,11 @@ class EntityKeeper:
     def _place(self, checked: Checked) -> str:
         self._check_world()
         simulation = self._simulation
-        spaces = [simulation.namespace(name) or topic_token(name) for name in simulation.bodies]
-        entry = entry_for(checked, simulation, self._world_frame, spaces)
+        entry = entry_for(checked, simulation, self._world_frame)
+        if objection := self._object(entry):
+            is_named = entry.namespace is None
+            code = SpawnCode.NAME_INVALID if is_named else SpawnCode.NAMESPACE_INVALID
+            raise RefusedError(code, objection)
         return simulation.spawn(entry).name
 
     def delete(self, name: str) -> None:
@@ -228,7 +234,7 @@ class EntityKeeper:
     def move(self, name: str, request: MoveRequest) -> None:
         """Put an entity elsewhere, or give it a velocity, as if it had jumped.
 
-        Its joints stay as they are, and so does how fast they turn.
+        Its joints stay as they are, and so does how fast they turn and what they aim at.
 
         Raises:
             RefusedError: There is none of this name, a number makes no sense, or it is fixed
@@ -251,7 +257,8 @@ class EntityKeeper:
                 raise RefusedError(Code.OPERATION_FAILED, words)
             code = MoveCode.INVALID_POSE
             frame = frame_motion(simulation, request.frame, self._world_frame, code)
-            simulation.move(_placement(moved, is_fixed, frame, pose, twist))
+            there = _placement(moved, is_fixed, frame, pose, twist)
+            simulation.move(there, keep_targets=True)
 
         with refusing():
             self._runner.change(act)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from itertools import islice
 from pathlib import Path
 
@@ -12,14 +13,14 @@ from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.resources import PACKAGE, ResourceError, named_path, package_folder, share_folder
 
 from .entities import Bounds, TagsFilter
+from .results import RefusedError
 
 # What is longer is a mistake, and would stop everybody else for as long as it is read.
 LONGEST_TEXT = 8 << 20  # characters
 MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
 WORLD_SUFFIXES = (".yaml", ".yml")
-_MISSING = frozenset(
-    ("missing-model", "missing-resource", "unreadable-file", "unreadable-resource")
-)
+_MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
+_UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
 # Words of a format that mean nothing here.
 _UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
 _MOST_FILES = 2000  # looked at in one folder
@@ -56,10 +57,17 @@ class Spawnable:
 
 @dataclass(frozen=True)
 class WorldQuery:
-    """Which worlds are asked for, and where to look besides the usual places."""
+    """Which worlds are asked for.
+
+    Attributes:
+        sources: Where to look besides the usual places.
+        tags: Which tags they must have.
+        go_on: Whether it is no error if some source cannot be used, as long as there are worlds.
+    """
 
     sources: Sequence[str] = ()
     tags: TagsFilter = field(default_factory=TagsFilter)
+    go_on: bool = False
 
 
 def path_of(uri: str) -> Path:
@@ -78,6 +86,17 @@ def is_missing(error: ModelError) -> bool:
     return all(d.code in _MISSING for d in error.diagnostics if d.severity is Severity.ERROR)
 
 
+def check_assets(diagnostics: Diagnostics, missing: IntEnum, unusable: IntEnum) -> None:
+    """Check that nothing was left out since a file is not there, or is of no use.
+
+    Raises:
+        RefusedError: Something was, with one of these codes.
+    """
+    for codes, code in ((_MISSING, missing), (_UNUSABLE, unusable)):
+        if found := [str(d) for d in diagnostics.found if d.code in codes]:
+            raise RefusedError(code, shortened("\n".join(found)))
+
+
 def unsupported(diagnostics: Diagnostics) -> list[str]:
     """Return what was said of parts of a file that mean nothing here."""
     return [str(d) for d in diagnostics.found if d.code in _UNSUPPORTED]
@@ -91,15 +110,19 @@ class Lenient(Diagnostics):
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a diagnostic, one about a missing file as a warning."""
-        if diagnostic.code in _MISSING and diagnostic.severity is Severity.ERROR:
+        if diagnostic.code in _MISSING | _UNUSABLE and diagnostic.severity is Severity.ERROR:
             message = f"{diagnostic.message}; what needs it is left out"
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         super().add(diagnostic)
 
 
 def words_of(error: ModelError) -> str:
-    """Return all that is wrong, a line each, as long as somebody may read."""
-    text = str(error)
+    """Return what is wrong, a line each."""
+    return shortened(str(error))
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text, as much as somebody may read."""
     return text if len(text) <= _MOST_WORDS else f"{text[:_MOST_WORDS]} ..."
 
 

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 import numpy as np
 
 from hrp_model import Diagnostics, ModelError
-from hrp_msgs.names import NameCollisionError, topic_tokens
+from hrp_msgs.names import NameCollisionError
 
-from ..config import WorldConfig
+from ..config import BodyEntry, WorldConfig
 from ..engine import PhysicsError
+from ..naming import name_bodies
 from ..runner import Change, Runner
 from ..simulation import Simulation
 from ..snapshot import Snapshot
@@ -32,11 +33,8 @@ from .results import (
 )
 from .worlds import read_world, world_resource
 
-FEATURES = tuple(
-    feature
-    for feature in Feature
-    if feature not in (Feature.NAMED_POSES, Feature.POSE_BOUNDS, Feature.WORLD_TAGS)
-)
+# A world has no poses with names, and no tags.
+NO_FEATURES = (Feature.NAMED_POSES, Feature.POSE_BOUNDS, Feature.WORLD_TAGS)
 SPAWN_FORMATS = ("wrl", "body", "urdf")
 # After the answer that it will end, the process goes on for as long, so that this arrives. [s]
 GRACE = 0.3
@@ -52,11 +50,14 @@ class Simulator:
         resource: Where that came from.
         changed: Called in the asking thread after bodies came, went or jumped, or the
             simulation became another one.
+        object_to: Says why a body cannot be spawned for reasons outside of the simulation, or
+            nothing; called in the thread that steps.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go; by default they are logged.
 
     Attributes:
         entities: What can be done with the bodies of the world.
+        features: What it can do.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Simulator:
         *,
         resource: WorldResource,
         changed: Callable[[], None] = lambda: None,
+        object_to: Callable[[BodyEntry], str] = lambda _: "",
         world_frame: str = "world",
         diagnostics: Diagnostics | None = None,
     ) -> None:
@@ -80,9 +82,14 @@ class Simulator:
         self._was_stopped = False
         self._loading = threading.Lock()
         self._quitting = False
+        self.features = tuple(f for f in Feature if f not in NO_FEATURES)
         self.entities = EntityKeeper(
-            runner, changed, self._check_world, world_frame, self._diagnostics
+            runner, changed, self._check_world, world_frame, object_to, self._diagnostics
         )
+
+    def lacks(self, *features: Feature) -> None:
+        """Say that something cannot be asked for, as of a service whose type is not there."""
+        self.features = tuple(f for f in self.features if f not in features)
 
     @property
     def state(self) -> State:
@@ -206,7 +213,7 @@ class Simulator:
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
             try:
-                topic_tokens(entry.placement.name for entry in config.bodies)
+                _check_names(config)
                 simulation = self._made(config)
             except (NameCollisionError, PhysicsError) as error:
                 raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
@@ -311,6 +318,17 @@ class Simulator:
             self._loading.release()
 
 
+def _check_names(config: WorldConfig) -> None:
+    """Check that each body of a world can have topics of its own.
+
+    Raises:
+        NameCollisionError: Two of them would have the same.
+    """
+    bodies = {entry.placement.name: entry.placement.body for entry in config.bodies}
+    wishes = {entry.placement.name: entry.namespace for entry in config.bodies}
+    name_bodies(bodies, namespaces=wishes)
+
+
 def check_steps(stepping: Stepping) -> None:
     """Check that all steps were taken that were asked for.
 
@@ -329,6 +347,10 @@ def check_steps(stepping: Stepping) -> None:
 
 def _set_time(simulation: Simulation, time_ns: int) -> None:
     """Set the clock of a world in which nothing else changes. In the thread that steps."""
-    saved = simulation.save().arrays
-    now = np.array(time_ns, dtype=np.int64)
-    simulation.restore(Snapshot({**saved, "physics/time_ns": now}))
+    shift_ns = time_ns - simulation.state.time_ns
+    arrays = dict(simulation.save().arrays)
+    arrays["physics/time_ns"] = np.array(time_ns, dtype=np.int64)
+    for name, array in arrays.items():
+        if name.endswith("/start_ns"):  # of a trajectory, which goes on where it is
+            arrays[name] = array + shift_ns
+    simulation.restore(Snapshot(arrays))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -14,12 +13,14 @@ from hrp_msgs.names import topic_token
 
 from ..config import BodyEntry
 from ..engine import Placement
+from ..naming import namespace_objection
 from ..simulation import Simulation
 from .frames import frame_motion, pose_from
 from .resources import (
     LONGEST_TEXT,
     MODEL_SUFFIXES,
     Resource,
+    check_assets,
     is_missing,
     path_of,
     words_of,
@@ -29,7 +30,6 @@ from .results import Code, RefusedError, SpawnCode
 # More would only fill the memory: a world of so many bodies makes no step in reasonable time.
 MOST_ENTITIES = 1000
 _LONGEST_NAME = 200
-_NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*/?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +71,8 @@ def check(request: SpawnRequest, diagnostics: Diagnostics) -> Checked:
         RefusedError: It cannot be spawned in any world.
     """
     _check_name(request)
-    if request.namespace and not _NAMESPACE.fullmatch(request.namespace):
-        words = f"'{request.namespace}' is no namespace: letters, digits and '_' between slashes"
-        raise RefusedError(SpawnCode.NAMESPACE_INVALID, words)
+    if objection := namespace_objection(request.namespace):
+        raise RefusedError(SpawnCode.NAMESPACE_INVALID, objection)
     pose = pose_from(request.position, request.quaternion, SpawnCode.INVALID_POSE)
     return Checked(request, read_model(request.resource, diagnostics), pose)
 
@@ -82,8 +81,15 @@ def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
     """Read a model from a file or a text.
 
     Raises:
-        RefusedError: It cannot be read.
+        RefusedError: It cannot be read, or not all of it.
     """
+    heard = Diagnostics(listener=diagnostics.add)
+    body = _read(resource, heard)
+    check_assets(heard, SpawnCode.MISSING_ASSETS, SpawnCode.UNSUPPORTED_ASSETS)
+    return body
+
+
+def _read(resource: Resource, diagnostics: Diagnostics) -> Body:
     if not resource.uri and not resource.text:
         words = "neither a uri nor a resource_string is given"
         raise RefusedError(SpawnCode.NO_RESOURCE, words)
@@ -122,16 +128,13 @@ def check_text(text: str, code: IntEnum) -> None:
         raise RefusedError(code, words)
 
 
-def entry_for(
-    checked: Checked, simulation: Simulation, world: str, spaces: Collection[str]
-) -> BodyEntry:
+def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry:
     """Return what puts a body into a world, under a name that is free there.
 
     Args:
         checked: The request.
         simulation: The world, which stands still meanwhile.
         world: Name of its frame.
-        spaces: Namespaces that were given to entities.
 
     Raises:
         RefusedError: It does not fit into this world.
@@ -141,15 +144,11 @@ def entry_for(
         words = f"there are {len(bodies)} entities; no world has more"
         raise RefusedError(Code.OPERATION_FAILED, words)
     name = _free_name(request, checked.body.name, bodies)
-    namespace = request.namespace.rstrip("/") or None
-    if namespace is not None and namespace.strip("/") in {s.strip("/") for s in spaces}:
-        words = f"the namespace '{namespace}' belongs to another entity"
-        raise RefusedError(SpawnCode.NAMESPACE_INVALID, words)
     X_WF = frame_motion(simulation, request.frame, world, SpawnCode.INVALID_POSE).X_WF
     placement = Placement(
         name=name, body=checked.body, X_WL=X_WF @ checked.pose, fixed=checked.body.is_root_fixed
     )
-    return BodyEntry(placement=placement, namespace=namespace)
+    return BodyEntry(placement=placement, namespace=request.namespace or None)
 
 
 def _check_name(request: SpawnRequest) -> None:

@@ -20,6 +20,7 @@ from .resources import (
     Spawnable,
     WorldQuery,
     WorldResource,
+    check_assets,
     files_in,
     holds,
     is_missing,
@@ -28,7 +29,7 @@ from .resources import (
     unsupported,
     words_of,
 )
-from .results import Code, RefusedError, WorldCode
+from .results import Code, RefusedError, WorldCode, WorldListCode
 from .spawning import check_text
 
 _T = TypeVar("_T")
@@ -45,7 +46,7 @@ def read_world(
         resource: A world file, a model that will stand on a floor, or the text of a world file.
         diagnostics: Where notes and warnings go.
         strict: Whether parts that mean nothing here are an error.
-        lenient: Whether bodies whose files are missing are left out.
+        lenient: Whether what needs files that are missing or of no use is left out.
 
     Raises:
         RefusedError: It cannot be used.
@@ -60,6 +61,8 @@ def read_world(
         elif any(d.code == "not-a-world" for d in error.diagnostics):
             code = WorldCode.UNSUPPORTED_FORMAT
         raise RefusedError(code, words_of(error)) from None
+    if not lenient:
+        check_assets(heard, WorldCode.MISSING_ASSETS, WorldCode.UNSUPPORTED_ASSETS)
     if strict and (found := unsupported(heard)):
         raise RefusedError(WorldCode.UNSUPPORTED_ELEMENTS, "\n".join(found))
     return config
@@ -76,11 +79,17 @@ def available_worlds(query: WorldQuery) -> tuple[list[WorldResource], list[str]]
     """Return the worlds there are, and those sources that cannot be used, with the reason.
 
     Raises:
-        RefusedError: Tags are asked for, which worlds do not have.
+        RefusedError: Tags are asked for, which worlds do not have; or a source cannot be used,
+            and it was not said to go on.
     """
     if query.tags.tags:
         raise RefusedError(Code.FEATURE_UNSUPPORTED, "worlds have no tags here")
-    return _collect(query.sources, _worlds_in)
+    found, problems = _collect(query.sources, _worlds_in)
+    if problems and not (query.go_on and found):
+        is_own = problems[0].startswith(f"'{own_source()}'")
+        code = WorldListCode.DEFAULT_SOURCES_FAILED if is_own else Code.OPERATION_FAILED
+        raise RefusedError(code, "; ".join(problems))
+    return found, problems
 
 
 def spawnables(sources: Sequence[str]) -> tuple[list[Spawnable], list[str]]:
