@@ -45,7 +45,7 @@ setup(
         "hrp_model": ["*.pyi"],
         "hrp_model.urdf.templates": ["*.in"],
         "hrp_model.vrml": ["*.wrl"],
-        "hrp_msgs.interfaces": ["COLCON_IGNORE", "*/CMakeLists.txt", "*/package.xml", "*/*/*"],
+        "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*/*", "*/*/*", "*/*/*/*"],
         "hrp_sim.ode": ["*.pyi"],
     },
     ext_modules=[

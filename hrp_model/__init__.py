@@ -13,7 +13,7 @@ from .body import (
 )
 from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
 from .kinematics import BodyState
-from .load import load_body
+from .load import load_body, load_body_text
 from .rigid import Pose
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "Severity",
     "body_to_urdf",
     "load_body",
+    "load_body_text",
 ]
 
 

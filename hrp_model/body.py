@@ -49,6 +49,25 @@ for _array in (_AXIS_Z, _ZERO, _ZERO_MATRIX):
     _array.setflags(write=False)
 
 
+@dataclass(frozen=True)
+class Mimic:
+    """A joint's position as a linear function of another one's.
+
+    Attributes:
+        link: Name of the link whose joint leads.
+        multiplier: In [rad] or [m] of the follower per [rad] or [m] of the leader.
+        offset: Position of the follower when the leader is at zero, in [rad] or [m].
+    """
+
+    link: str
+    multiplier: float
+    offset: float = 0.0
+
+    def position(self, leader: float) -> float:
+        """Return the position of the joint that follows."""
+        return self.multiplier * leader + self.offset
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Joint:
     """The joint that moves a link L relative to its parent P.
@@ -68,6 +87,8 @@ class Joint:
         encoder_pulse: Pulses of the encoder per turn of the motor; None if the model is silent.
         damping: Viscous friction at the joint, in [N m s/rad] or [N s/m].
         friction: Coulomb friction at the joint, in [N m] or [N].
+        mimic: What it follows by the model's own word, a joint that follows none itself; or
+            None. Those that closed loops make follow are found by ``kinematics.loops``.
     """
 
     type: JointType
@@ -85,6 +106,7 @@ class Joint:
     encoder_pulse: float | None = None
     damping: float = 0.0
     friction: float = 0.0
+    mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), "axis"))

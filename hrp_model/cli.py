@@ -29,9 +29,12 @@ from .cli_tools import (
 )
 from .diagnostics import Diagnostics, ModelError, Severity
 from .dump import dump_body
+from .files import write_all
+from .frames import FrameOptions, body_frames
 from .load import load_body
 from .postures import PostureError, read_postures
 from .tree import body_tree
+from .urdf.rviz_config import rviz_config
 
 if TYPE_CHECKING:
     _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -67,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hrp-model",
-        description="Look at OpenHRP (.wrl) and Choreonoid (.body) robot models.",
+        description="Look at OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
         "hrp-model COMMAND --help tells more",
     )
@@ -91,6 +94,12 @@ def _parser() -> argparse.ArgumentParser:
         commands, "urdf", "convert the model to URDF", cli_urdf.run, cli_urdf.EPILOG
     )
     cli_urdf.add_arguments(urdf)
+
+    rviz = _add_command(commands, "rviz", "print an RViz configuration for the model", _rviz)
+    rviz.add_argument("file", metavar="FILE", help=MODEL)
+    rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    for name in ("namespace", "frame-prefix", "world-frame"):
+        rviz.add_argument(f"--{name}", default="", help="as model_node is started with")
 
     tree = _add_command(commands, "tree", "show links, joints and devices as a tree", _tree)
     tree.add_argument("file", metavar="FILE", help=MODEL)
@@ -202,6 +211,32 @@ def _dump(options: argparse.Namespace) -> int:
         _print_json(dump_body(body, postures))
     except KeyError as error:
         raise UsageError(f"{options.poses}: {error.args[0]}") from None
+    return GOOD
+
+
+def _rviz(options: argparse.Namespace) -> int:
+    body, _ = load_and_report(options.file)
+    frames = body_frames(
+        body, Diagnostics(listener=lambda _: None), FrameOptions(frame_prefix=options.frame_prefix)
+    )
+    try:
+        text = rviz_config(
+            body,
+            frames,
+            namespace=options.namespace,
+            frame_prefix=options.frame_prefix,
+            world_frame=options.world_frame,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if options.output is not None:
+        try:
+            write_all({options.output: text.encode()})
+        except OSError as error:
+            raise UsageError(f"cannot write '{error.filename}': {error.strerror}") from None
+        return GOOD
+    with standard_output():
+        print(text, end="")
     return GOOD
 
 

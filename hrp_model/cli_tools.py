@@ -18,7 +18,7 @@ from .load import load_body
 GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 CHECK_ALL = "'hrp-model check --all' shows them"
-MODEL = "a model: .wrl, .body or .yaml file, or its package:// URI"
+MODEL = "a model: .wrl, .body, .yaml or .urdf file, or its package:// URI"
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 
 

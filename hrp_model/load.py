@@ -1,18 +1,27 @@
-"""From a model file of any kind to a checked Body."""
+"""From a model of any kind, in a file or a text, to a checked Body."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from . import choreonoid, vrml
 from .body import Body
-from .diagnostics import Diagnostics, ModelError
+from .diagnostics import Diagnostics, ModelError, Source
 from .mesh_files import meshfile
 from .reading import Reading
 from .resources import Fence, ResourceError, named_path
 from .validate import validate
+
+
+def _read_urdf(source: Source, reading: Reading) -> Body | None:
+    from . import urdf_reader  # with urdf_parser_py, for which other models need not wait
+
+    return urdf_reader.read_body(source, reading)
+
 
 _SCENE_READERS = {
     ".wrl": vrml.read_scene,
@@ -21,12 +30,19 @@ _SCENE_READERS = {
 }
 _BODY_READERS = {
     ".wrl": vrml.read_body,
+    ".urdf": _read_urdf,
     **dict.fromkeys((".body", ".yaml", ".yml"), choreonoid.read_body),
 }
 # Codes after which a parser goes on further down.
 _TORN = frozenset(
     ("stray-character", "syntax-error", "unexpected-end", "unterminated-string", "yaml-syntax")
 )
+# How the texts of the formats begin; what begins otherwise is YAML.
+_BEGINNINGS = (
+    (re.compile(r"\s*#(?:VRML|X3D)"), ".wrl"),
+    (re.compile(r"\ufeff?\s*<[?!a-zA-Z]"), ".urdf"),
+)
+KINDS = ("wrl", "body", "urdf")
 
 
 def load_body(
@@ -36,7 +52,7 @@ def load_body(
     sandbox: bool = False,
     resource_folders: Iterable[str | os.PathLike[str]] = (),
 ) -> Body:
-    """Read a robot model: OpenHRP ``.wrl``, Choreonoid ``.body``, or a wrapper ``.yaml``.
+    """Read a robot model: OpenHRP ``.wrl``, Choreonoid ``.body`` or its wrapper ``.yaml``, URDF.
 
     Args:
         model: Path of the model file, or its ``file://`` or ``package://`` URI.
@@ -56,10 +72,62 @@ def load_body(
     except ResourceError as error:
         diagnostics.error("missing-model", str(error))
     else:
-        roots = (path.parent, *(Path(os.path.realpath(folder)) for folder in resource_folders))
-        fence = Fence(roots, closed=sandbox)
-        reading = Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), fence=fence)
+        reading = _reading(diagnostics, (path.parent, *map(Path, resource_folders)), sandbox)
         body = reading.read_body(path, name=os.fspath(model))
+    return _checked(body, diagnostics)
+
+
+def load_body_text(
+    text: str,
+    diagnostics: Diagnostics | None = None,
+    *,
+    kind: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    name: str = "text",
+    sandbox: bool = False,
+    resource_folders: Iterable[str | os.PathLike[str]] = (),
+) -> Body:
+    """Read a robot model from a text instead of a file; its body has no path.
+
+    Args:
+        text: The model.
+        diagnostics: Where notes and warnings go; by default they are logged.
+        kind: What the text is, one of ``KINDS``; by default as it begins: "#VRML" or "#X3D" is
+            VRML, "<" is URDF, all else a Choreonoid body.
+        folder: What relative references in it are relative to; by default the working
+            directory.
+        name: What messages call the text, and the body where the text has no name for it.
+        sandbox: As for ``load_body``; the model's own folder is ``folder``, if it is given.
+        resource_folders: As for ``load_body``.
+
+    Raises:
+        ModelError: The model cannot be used. It lists every problem with its place.
+        ValueError: There is no such kind.
+    """
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind '{kind}' is none of {', '.join(KINDS)}")
+    suffix = f".{kind}" if kind else _suffix(text)
+    diagnostics = Diagnostics() if diagnostics is None else diagnostics
+    folders = [] if folder is None else [Path(os.path.realpath(folder))]
+    path = folders[0] / name.replace(os.sep, "_") if folders else None
+    reading = _reading(diagnostics, (*folders, *map(Path, resource_folders)), sandbox)
+    body = reading.read_text(Source(name, text.removeprefix("\ufeff"), path), suffix)
+    return _checked(None if body is None else replace(body, path=None), diagnostics)
+
+
+def _suffix(text: str) -> str:
+    found = (suffix for beginning, suffix in _BEGINNINGS if beginning.match(text))
+    return next(found, ".body")
+
+
+def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool) -> Reading:
+    roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
+    fence = Fence(roots, closed=sandbox)
+    return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), fence=fence)
+
+
+def _checked(body: Body | None, diagnostics: Diagnostics) -> Body:
+    """Return a body that every rule was applied to; raises ModelError."""
     # One run tells everything, unless parts of the text were passed over: a rule would then
     # complain of what is only not read.
     if body is not None and not _TORN.intersection(d.code for d in diagnostics.found):

@@ -23,7 +23,8 @@ from sensor_msgs.msg import JointState
 from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
 from hrp_msgs.diagnostics import PERIOD
-from hrp_msgs.params import MODEL_NODE, DerivedParams, declare
+from hrp_msgs.node_params import MODEL_NODE
+from hrp_msgs.params import DerivedParams, declare
 from hrp_msgs.robot import FramePose, RobotTopics
 from hrp_msgs.start import WrongUseError, end_ros, init_ros
 from hrp_msgs.topic import Topic
@@ -67,7 +68,7 @@ class ModelNode(Node):
     Publishes: robot_description, robot_description_semantic if asked for, /tf_static (all
     latched), /tf, /diagnostics.
     Subscribes: joint_states, once ``listen`` was called.
-    Parameters: see ``hrp_msgs.params.MODEL_NODE``; and, to be read only, robot_description,
+    Parameters: see ``hrp_msgs.node_params.MODEL_NODE``; and, to be read only, robot_description,
     robot_description_semantic and joint_limits.<joint>.<limit>.
 
     Attributes:
@@ -141,6 +142,10 @@ class ModelNode(Node):
             self.get_logger().warning(problem)
         if frames:
             self._robot.move(time_ns, self._placed(frames))
+
+    def is_due(self, time_ns: int) -> bool:
+        """Tell whether ``move`` at this time in [ns] would publish something."""
+        return self._follower.is_due(time_ns)
 
     @property
     def topics(self) -> list[Topic]:

@@ -32,9 +32,10 @@ _MOST = {
 _OTHER_KINDS = {
     ".cnoid": "a project of Choreonoid: name one of the models that it lists",
     ".sdf": "an SDF file, which Gazebo reads",
-    ".urdf": "a URDF file, which ROS reads as it is",
     ".xacro": "a xacro file, of which ROS makes URDF",
 }
+# Files that are markup themselves; in others it shows that a file is not what it is called.
+MARKUP_SUFFIXES = frozenset((".urdf",))
 _MARKUP = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -239,17 +240,30 @@ class Reading:
                 message = f"cannot read '{name or path}': {error.strerror or error}"
                 self.diagnostics.error("unreadable-file", message, at)
                 return None
-            if message := _other_language(source.text):
-                self.diagnostics.error("not-a-model", message, Span(source, 0, 0))
-                self._bodies[path] = None
-                return None
-            try:
-                body = reader(source, self)
-            except (TooLargeError, RecursionError) as error:
-                self.report_excess(error, Span(source, 0, 0) if at is None else at)
-                body = None
-            self._bodies[path] = body
-            return body
+            self._bodies[path] = self._read_text(source, path.suffix.lower(), at)
+            return self._bodies[path]
+
+    def read_text(self, source: Source, suffix: str) -> Body | None:
+        """Return the model in a text that need not be a file's, or None likewise.
+
+        Args:
+            source: The text; its path is what relative references are relative to.
+            suffix: The lower-case suffix of such files (".wrl"), one of ``body_readers``.
+        """
+        if source.path is None:
+            return self._read_text(source, suffix, None)
+        with self.entering(source.path, None):
+            return self._read_text(source, suffix, None)
+
+    def _read_text(self, source: Source, suffix: str, at: Span | None) -> Body | None:
+        if suffix not in MARKUP_SUFFIXES and (message := _other_language(source.text)):
+            self.diagnostics.error("not-a-model", message, Span(source, 0, 0))
+            return None
+        try:
+            return self.body_readers[suffix](source, self)
+        except (TooLargeError, RecursionError) as error:
+            self.report_excess(error, Span(source, 0, 0) if at is None else at)
+            return None
 
     def _report_other_kind(self, path: Path, at: Span | None, shown: str) -> None:
         """Report what no body reader is for."""
@@ -275,7 +289,7 @@ def _other_language(text: str) -> str:
     if "<html" in beginning:
         return "this is a web page, no model: download the file itself"
     if "<robot" in beginning:
-        return "this is URDF, which ROS reads as it is"
+        return "this is URDF: models of this kind are read from .urdf files"
     return "this is XML, no model"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Vector3
 from numpy.typing import NDArray
 from std_msgs.msg import Header
@@ -20,9 +21,30 @@ def stamp(time_ns: int) -> Time:
     return Time(sec=sec, nanosec=nanosec)
 
 
+def time_ns(msg: Time) -> int:
+    """Return the time in [ns] that a stamp tells; 0 means that nobody stamped."""
+    return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def duration_ns(msg: Duration) -> int:
+    """Return a duration in [ns]."""
+    return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def duration(ns: int) -> Duration:
+    """Return a duration from [ns]."""
+    sec, nanosec = divmod(ns, NS_PER_S)
+    return Duration(sec=sec, nanosec=nanosec)
+
+
 def header(time_ns: int, frame_id: str) -> Header:
     """Return a header: simulation time in [ns] and the frame the numbers are expressed in."""
     return Header(stamp=stamp(time_ns), frame_id=frame_id)
+
+
+def doubles(values: Array) -> array[float]:
+    """Return numbers as messages take them at no cost; all but arrays are checked one by one."""
+    return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
 # Filling a message that is there takes a tenth of the time of making one.

@@ -8,15 +8,23 @@ from collections.abc import Iterable
 ROBOT_DESCRIPTION = "robot_description"
 ROBOT_DESCRIPTION_SEMANTIC = "robot_description_semantic"
 JOINT_STATES = "joint_states"
+# Commands to a body.
 JOINT_COMMANDS = "joint_commands"
+JOINT_TRAJECTORY = "joint_trajectory"
+POSITION_COMMANDS = "position_commands"
+VELOCITY_COMMANDS = "velocity_commands"
+EFFORT_COMMANDS = "effort_commands"
+CMD_VEL = "cmd_vel"
+EXTERNAL_WRENCH = "external_wrench"
+FOLLOW_JOINT_TRAJECTORY = "follow_joint_trajectory"
 TF = "/tf"
 TF_STATIC = "/tf_static"
 CLOCK = "/clock"
 DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
-# Services.
-RESET = "reset"
-PAUSE = "pause"
+# Services, under the name of the node.
+RESET = "~/reset"
+PAUSE = "~/pause"
 # What ros2_control's hardware of topics reads and says; the broadcaster has joint_states then.
 HARDWARE_STATES = "robot_joint_states"
 HARDWARE_COMMANDS = "robot_joint_command"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
@@ -21,6 +22,7 @@ class Topic:
     """
 
     def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
+        self._node = node
         self._publisher = node.create_publisher(
             message_type,
             topic,
@@ -30,12 +32,28 @@ class Topic:
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
+        self._closed = False
 
     def publish(self, message: Any) -> None:
         """Publish a message."""
-        self._publisher.publish(message)
-        self.count += 1
+        try:
+            self._publisher.publish(message)
+        except InvalidHandle:
+            if not self._closed:  # else another thread has just closed it
+                raise
+        else:
+            self.count += 1
 
     def has_listener(self) -> bool:
         """Tell whether anybody subscribes."""
-        return bool(self._publisher.get_subscription_count())
+        try:
+            return bool(self._publisher.get_subscription_count())
+        except InvalidHandle:
+            if not self._closed:
+                raise
+            return False
+
+    def close(self) -> None:
+        """End it; what other threads still publish goes nowhere."""
+        self._closed = True
+        self._node.destroy_publisher(self._publisher)

@@ -86,12 +86,25 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     _add_world(sensors)
+    _add_rviz(commands.add_parser("rviz", help="print an RViz configuration that shows a world"))
     _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
     return parser
 
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
+
+
+def _add_rviz(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Print an RViz configuration for a world and what its sensors see."
+    _add_world(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    for name, default in (("namespace", ""), ("frame-prefix", ""), ("world-frame", "world")):
+        parser.add_argument(
+            f"--{name}",
+            default=default,
+            help="as sim_node is started with (default: '%(default)s')",
+        )
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -273,9 +286,9 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error("--original needs files")
     if options.command == "bench":
         return _bench(options)
-    from .run import list_sensors, run
+    from .run import list_sensors, print_rviz, run
 
-    return run(options) if options.command == "run" else list_sensors(options)
+    return {"run": run, "sensors": list_sensors, "rviz": print_rviz}[options.command](options)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.live import Live
 
-from hrp_model import Diagnostic, Diagnostics, Severity
+from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model.files import write_all
 from hrp_model.resources import share_folder
 from hrp_msgs.names import NameCollisionError
 
@@ -27,6 +28,7 @@ from .engines import make_engine
 from .listener import Listener
 from .load import load_world
 from .runner import OnStep, Runner, StopSignals
+from .rviz import RvizOptions, world_rviz
 from .schedule import NS_PER_S
 from .sensor_list import device_table, option_text
 from .sensor_options import with_options
@@ -79,6 +81,28 @@ def list_sensors(options: argparse.Namespace) -> int:
     Console().print(devices)
     print(f"\n{option_text(config, kinds)}")
     print("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
+    return GOOD
+
+
+def print_rviz(options: argparse.Namespace) -> int:
+    """Print or write what ``hrp-sim rviz`` makes; return the exit status.
+
+    Raises:
+        ModelError, PhysicsError: The world cannot be used.
+        OSError: The file cannot be written.
+    """
+    names = RvizOptions(options.namespace, options.frame_prefix, options.world_frame)
+    try:
+        text = world_rviz(options.world, names, Diagnostics(listener=_print_warning))
+    except ModelError:
+        raise  # a ValueError, too
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return PROBLEM
+    if options.output is None:
+        print(text, end="")
+    else:
+        write_all({options.output: text.encode()})
     return GOOD
 
 

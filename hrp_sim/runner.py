@@ -4,45 +4,71 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as OutOfTime
+from enum import Enum
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .engine import PhysicsError
+from .mailbox import Mailbox, NotRunningError
+from .pace import Pace
 from .schedule import NS_PER_S
+from .state_record import StateRecord
+from .stepping import Stepping
 
 if TYPE_CHECKING:
     from .sensors import Reading
     from .simulation import Simulation
 
+__all__ = ["Change", "Gate", "NotRunningError", "OnStep", "Runner", "StandingError", "StopSignals"]
+
 OnStep = Callable[[int, Mapping[str, "Reading"]], None]
 _T = TypeVar("_T")
 
-# After falling behind by more than this the clock is set anew: a hitch is not followed by
-# a burst of steps. In [s].
-MAX_LAG = 0.1
-# Real-time factor is measured over windows of this length. In [s].
-WINDOW = 0.5
-# Longer sleeps are cut into naps, between which ``stop`` and ``call`` are noticed. In [s].
-NAP = 0.02
 # How long ``call`` waits for a step that takes its time. In [s].
 PATIENCE = 10.0
 _NEVER = -1
 
 
-class NotRunningError(RuntimeError):
-    """Nobody steps the simulation, so nobody can do what was asked for."""
+class StandingError(RuntimeError):
+    """What was asked for needs a world that stands still, or one that can go on."""
+
+
+class Change(Enum):
+    """What happened to a run, besides its steps."""
+
+    PAUSE = "it stands still, paused or after a failure"
+    RESUME = "it goes on"
+    RESET = "it is back at the start"
+    STEPS = "a standing world has taken steps that were asked for"
+    REPLACE = "it is another simulation"
+    WORLD = "something was changed in the world, or it was put back to a saved state"
+
+
+class Gate(Protocol):
+    """What else a step has to wait for, besides the clock. Asked in the thread that steps, but for ``take``."""
+
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command for the right moment; see ``Runner.take``. For any thread."""
+
+    def start(self, now_ns: int) -> None:
+        """Hear that the run begins or goes on from this time, in [ns]."""
+
+    def stepped(self, now_ns: int) -> None:
+        """Hear that a step has led to this time, in [ns], before its readings are told."""
+
+    def closed(self, now_ns: int) -> float:
+        """Return how long to wait at most before the step from this time, in [s]; 0 goes on.
+
+        Asked again until it is 0. Who opens the gate earlier calls ``Runner.wake``.
+        """
 
 
 class Runner:
     """Runs a simulation in the thread that calls ``run``; everything else is for any thread.
 
-    While it stands still, paused or after a failure of the physics, it costs next to nothing
-    and goes on to take calls; when it goes on there is no burst of steps to catch up.
+    While it stands still, paused or after a failure of the physics, it sleeps until it is asked
+    for something; when it goes on there is no burst of steps to catch up.
 
     Args:
         simulation: What to step.
@@ -55,9 +81,12 @@ class Runner:
 
     Attributes:
         simulation: What is stepped.
-        measured_factor: Simulated per real second over the last ``WINDOW``; 0 before its end.
+        pace: How fast it goes, and what the clock was not kept by.
+        states: What the state was at each whole second, to compare runs by.
         error: Why the physics failed and the world stands still, or None.
-        on_reset: Called after a reset, in the thread that runs.
+        on_change: Called with each ``Change``, in the thread that runs. Append to it before
+            ``run``, or through ``call``.
+        gate: What a step waits for besides the clock, or None. Set it in the same way.
         paused: Whether ``pause`` was called, and ``resume`` not since.
         stopped: Whether ``stop`` was called.
     """
@@ -72,32 +101,60 @@ class Runner:
         on_failure: Callable[[PhysicsError], None] | None = None,
     ) -> None:
         self.simulation = simulation
-        self.measured_factor = 0.0
+        self.pace = Pace(real_time_factor)
+        self.states = StateRecord()
         self.error: PhysicsError | None = None
-        self.on_reset: Callable[[], None] = lambda: None
+        self.on_change: list[Callable[[Change], None]] = []
+        self.gate: Gate | None = None
         self.paused = False
-        # No threading.Event: its lock might be held by the very code that a signal interrupts.
         self.stopped = False
-        self._factor = real_time_factor
         self._on_step = on_step
         self._on_failure = on_failure
-        self._duration_ns = None if duration is None else round(duration * NS_PER_S)
-        self._calls: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._left_ns = None if duration is None else round(duration * NS_PER_S)
+        self._mailbox = Mailbox()
+        self._stepping: Stepping | None = None
         self._thread: int | None = None
-        self._ended = False
+        self._was_standing = False
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated per real second that is aimed at; 0 is as fast as possible. May be set."""
+        return self.pace.target
+
+    @real_time_factor.setter
+    def real_time_factor(self, factor: float) -> None:
+        self.pace.target = factor
+        self.wake()
+
+    @property
+    def measured_factor(self) -> float:
+        """Simulated per real second of late; 0 while it stands still or has just begun."""
+        return self.pace.measured
+
+    @property
+    def lag(self) -> float:
+        """How late the last step was against the steady clock, in [s]."""
+        return self.pace.lag
 
     def stop(self) -> None:
         """End ``run`` before its next step. May be called from a signal handler, too."""
         self.stopped = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Have the run look at once whether there is something to do. For signal handlers, too."""
+        self._mailbox.wake()
 
     def pause(self) -> None:
         """Stand still before the next step."""
         self.paused = True
+        self.wake()
 
     def resume(self) -> None:
         """Go on, also after a failure: where its cause is still there, it comes again."""
         self.error = None
         self.paused = False
+        self.wake()
 
     def reset(self) -> None:
         """Put the world back to its start, at time zero; a failure is over, a pause is not.
@@ -106,7 +163,73 @@ class Runner:
             NotRunningError: Nobody runs the simulation.
             PhysicsError: The physics cannot be put back.
         """
-        self.call(self._reset)
+
+        def act() -> None:
+            self.simulation.reset()
+            self.error = None
+
+        self.change(act, Change.RESET)
+
+    def replace(self, simulation: Simulation) -> Simulation:
+        """Run another simulation from now on; return the one before, for its owner to close.
+
+        A failure is over, a pause is not.
+
+        Raises:
+            NotRunningError: Nobody runs the simulation.
+        """
+
+        def act() -> Simulation:
+            before, self.simulation = self.simulation, simulation
+            self.error = None
+            return before
+
+        return self.change(act, Change.REPLACE)
+
+    def step(
+        self,
+        steps: int,
+        on_each: Callable[[int], None] = lambda _: None,
+        on_end: Callable[[Stepping], None] = lambda _: None,
+    ) -> Stepping:
+        """Have a standing world take steps, as fast as it can; return at once.
+
+        Args:
+            steps: How many, at least 1.
+            on_each: Called after each with how many there were, in the thread that runs.
+            on_end: Called when all were taken, or no further ones will be, in the same thread.
+
+        Raises:
+            NotRunningError: Nobody runs the simulation.
+            StandingError: It does not stand still, or takes such steps already, or its physics
+                has failed.
+            ValueError: No step is asked for.
+        """
+
+        def act() -> Stepping:
+            if self.error is not None:
+                raise StandingError(f"the physics has failed: {self.error}; reset the world first")
+            if not self.paused:
+                raise StandingError("the simulation runs; pause it first")
+            if self._stepping is not None:
+                raise StandingError(f"{self._stepping} are being taken; wait or cancel them first")
+            self._stepping = Stepping(steps, on_each, on_end, self.wake)
+            return self._stepping
+
+        return self.call(act)
+
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command from outside: at once, or when the gate lets it have its effect.
+
+        Args:
+            source: Where it comes from, such as the full name of a topic.
+            stamp_ns: The simulated time whose readings it answers, in [ns]; 0 for none.
+            act: Hands it to the simulation; raises nothing. Any thread may call it, or none.
+        """
+        if self.gate is None:
+            act()
+        else:
+            self.gate.take(source, stamp_ns, act)
 
     def call(self, action: Callable[[], _T], patience: float = PATIENCE) -> _T:
         """Have something done between two steps by the thread that runs; return its result.
@@ -120,16 +243,21 @@ class Runner:
         """
         if threading.get_ident() == self._thread:
             return action()
-        future: Future[_T] = Future()
-        self._calls.append((future, action))
-        if self._ended:
-            future.cancel()
-        try:
-            return future.result(patience)
-        except (CancelledError, OutOfTime):
-            if not future.cancel():  # it has just begun, or raised this itself
-                return future.result()
-            raise NotRunningError("the simulation does not run") from None
+        return self._mailbox.ask(action, patience)
+
+    def change(
+        self, action: Callable[[], _T], what: Change = Change.WORLD, patience: float = PATIENCE
+    ) -> _T:
+        """Have something done as ``call`` does, that others must hear of: see ``on_change``."""
+
+        def act() -> _T:
+            result = action()
+            if what in (Change.RESET, Change.REPLACE):
+                self._end_stepping()
+            self._tell(what)
+            return result
+
+        return self.call(act, patience)
 
     def run(self) -> None:
         """Step until the duration is over, ``stop`` is called or the physics fails.
@@ -137,81 +265,90 @@ class Runner:
         A failure of the physics is kept in ``error``: the world stays as it was before the
         failing step.
         """
-        self._thread, self._ended = threading.get_ident(), False
+        self._thread = threading.get_ident()
+        self._mailbox.open()
         try:
             self._run()
         finally:
-            self._thread, self._ended = None, True
-            for future, _ in list(self._calls):
-                future.cancel()
+            self._thread = None
+            self._end_stepping()
+            self._mailbox.close()
 
     def _run(self) -> None:
-        simulation = self.simulation
-        step_ns = simulation.engine.settings.step_ns
-        left = None if self._duration_ns is None else self._duration_ns // step_ns
         now_ns = _NEVER
+        left_ns = self._left_ns
         while not self.stopped:
-            self._do_calls()
-            if self.paused or self.error is not None:
-                now_ns, self.measured_factor = _NEVER, 0.0
-                time.sleep(NAP)
+            self._mailbox.do_all()
+            self._notice_standing()
+            if self._stepping is not None and self._stepping.cancelled:
+                self._end_stepping()
+            if self._was_standing and self._stepping is None:
+                now_ns = _NEVER
+                self.pace.stand_still()
+                self._mailbox.wait(None)
                 continue
-            if simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
-                now_ns = simulation.state.time_ns
-                self._origin = self._window = (time.monotonic(), now_ns)
-            if (ahead := self._ahead(now_ns)) > 0.0:
-                time.sleep(min(ahead, NAP))
+            if self.simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
+                now_ns = self.simulation.state.time_ns
+                self.pace.start(now_ns)
+                self.states.start(now_ns)
+                if self.gate is not None:
+                    self.gate.start(now_ns)
+            if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
+                self._mailbox.wait(ahead)
                 continue
-            if left is not None:
-                if left == 0:
-                    return
-                left -= 1
-            try:
-                readings = simulation.step()
-            except PhysicsError as error:
-                self.error = error
-                if self._on_failure is None:
-                    return
+            step_ns = self.simulation.engine.settings.step_ns
+            if left_ns is not None and left_ns < step_ns:
+                return
+            if self.gate is not None and (seconds := self.gate.closed(now_ns)) > 0.0:
+                self._mailbox.wait(seconds)
+                continue
+            if left_ns is not None:
+                left_ns -= step_ns
+            if self._step():
+                now_ns += step_ns
+            elif self._on_failure is None:
+                return
+
+    def _step(self) -> bool:
+        """Take one step and tell of it; return whether the physics could."""
+        self.pace.begin_step()
+        try:
+            readings = self.simulation.step()
+        except PhysicsError as error:
+            self.error = error
+            self._end_stepping()
+            if self._on_failure is not None:
                 self._on_failure(error)
-                continue
-            now_ns += step_ns
-            self._on_step(now_ns, readings)
-            self._measure(now_ns)
+            return False
+        now_ns = self.simulation.state.time_ns
+        self.states.stepped(now_ns, self.simulation.state_hash)
+        if self.gate is not None:
+            self.gate.stepped(now_ns)
+        self._on_step(now_ns, readings)
+        self.pace.end_step(now_ns)
+        if self._stepping is not None and self._stepping.count():
+            self._end_stepping()
+        return True
 
-    def _reset(self) -> None:
-        self.simulation.reset()
-        self.error = None
-        self.on_reset()
+    def _notice_standing(self) -> None:
+        """Tell of a pause, of going on and of failures when they have come about."""
+        is_standing = self.paused or self.error is not None
+        if is_standing is self._was_standing:
+            return
+        self._was_standing = is_standing
+        if not is_standing:
+            self._end_stepping()
+        self._tell(Change.PAUSE if is_standing else Change.RESUME)
 
-    def _do_calls(self) -> None:
-        while self._calls:
-            future, action = self._calls.popleft()
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = action()
-            except Exception as error:  # it belongs to the caller, not to who runs
-                future.set_exception(error)
-            else:
-                future.set_result(result)
+    def _end_stepping(self) -> None:
+        stepping, self._stepping = self._stepping, None
+        if stepping is not None:
+            self._tell(Change.STEPS)
+            stepping.end(self.error)
 
-    def _ahead(self, now_ns: int) -> float:
-        """Return how long the next step has to wait, in [s]."""
-        if self._factor <= 0.0:
-            return 0.0
-        wall = time.monotonic()
-        origin, origin_ns = self._origin
-        ahead = origin + (now_ns - origin_ns) / NS_PER_S / self._factor - wall
-        if ahead < -MAX_LAG:
-            self._origin = wall, now_ns
-        return ahead
-
-    def _measure(self, now_ns: int) -> None:
-        wall = time.monotonic()
-        start, start_ns = self._window
-        if wall - start >= WINDOW:
-            self.measured_factor = (now_ns - start_ns) / NS_PER_S / (wall - start)
-            self._window = wall, now_ns
+    def _tell(self, change: Change) -> None:
+        for listener in self.on_change:
+            listener(change)
 
 
 class StopSignals:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
@@ -17,21 +17,19 @@ from hrp_msgs.diagnostics import PERIOD, diagnostic_array, diagnostic_status
 from hrp_msgs.topic import Topic
 
 from .engine import PhysicsError
+from .health import lock_step_health, run_health, state_health
+from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
 
-
-@dataclass(frozen=True)
-class _Health:
-    level: str
-    message: str
-    values: Mapping[str, object] = field(default_factory=dict)
+# Between two warnings of the same kind, in [s].
+LONG_PERIOD = 5.0
 
 
 class RunServices:
     """Lets others pause and reset a run.
 
-    Services: reset (std_srvs/Trigger), pause (std_srvs/SetBool; false goes on).
+    Services: ~/reset (std_srvs/Trigger), ~/pause (std_srvs/SetBool; false goes on).
     Publishes: /diagnostics, once a second of wall time.
 
     Args:
@@ -78,32 +76,70 @@ class RunServices:
         response.success, response.message = _outcome(lambda: runner.call(act), done)
         return response
 
-    def _health(self) -> _Health:
-        runner = self._runner
-        values = {
-            "time [s]": runner.simulation.state.time_ns / NS_PER_S,
-            "real-time factor": runner.measured_factor,
-        }
-        if (error := runner.error) is not None:
-            return _Health("error", self._failure(error), values)
-        if runner.paused:
-            return _Health("warn", "paused", values)
-        return _Health("ok", "running", values)
-
     def _report(self) -> None:
+        runner = self._runner
+        failure = "" if runner.error is None else self._failure(runner.error)
+        parts = [run_health(runner, failure), state_health(runner.states)]
+        if isinstance(runner.gate, LockStep):
+            parts.append(lock_step_health(runner.gate))
         name = self._node.get_fully_qualified_name().lstrip("/")
-        health = self._health()
-        part = (health.level, f"{name}: simulation", health.message, health.values)
-        now = self._node.get_clock().now().nanoseconds
-        self.topic.publish(diagnostic_array(now, [diagnostic_status(*part)]))
+        statuses = [
+            diagnostic_status(p.level, f"{name}: {p.part}", p.message, p.values) for p in parts
+        ]
+        self.topic.publish(diagnostic_array(self._node.get_clock().now().nanoseconds, statuses))
+
+
+def start_lock_step(
+    node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
+) -> None:
+    """Let a run wait for the commands that parameters of the node name, if they do.
+
+    Args:
+        node: Whose log tells whom the run waits for.
+        settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``.
+        runner: The run, before it begins.
+        tell_again: Publishes the last readings once more.
+    """
+    topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
+    if not topics:
+        return
+    logger = node.get_logger()
+
+    def named(missing: list[str]) -> str:
+        heard = ((topic, node.count_publishers(topic)) for topic in missing)
+        return ", ".join(t if count else f"{t} (which nobody publishes)" for t, count in heard)
+
+    def go_on(missing: list[str], now_ns: int) -> None:
+        logger.warning(
+            f"at {now_ns / NS_PER_S:.9g} s the run goes on without a command on {named(missing)}; "
+            "it is no longer the same on every machine",
+            throttle_duration_sec=LONG_PERIOD,
+        )
+
+    def wait() -> None:
+        logger.warning(
+            f"the run waits for a command on {named(lock_step.missing)}",
+            throttle_duration_sec=LONG_PERIOD,
+        )
+        tell_again()
+
+    lock_step = LockStep(
+        topics,
+        settings["lock_step_rate"],
+        settings["lock_step_timeout"],
+        on_timeout=go_on,
+        tell_again=wait,
+        wake=runner.wake,
+    )
+    runner.gate = lock_step
 
 
 class SwitchServices:
-    """Lets others switch the sensors and lights of a run, also while it stands still.
+    """Lets others switch the sensors and lights of a body, also while the run stands still.
 
     Of each: a service <name>/set_enabled (std_srvs/SetBool), a subscription of the same name
     (std_msgs/Bool), and a latched topic <name>/enabled (std_msgs/Bool), which tells whether it
-    is on, after every change, whoever made it.
+    is on: at the start, and whenever it is told.
 
     Args:
         node: Whose services they are.
@@ -115,16 +151,26 @@ class SwitchServices:
         self._node = node
         self._runner = runner
         self._states: dict[str, Topic] = {}
+        self._entities: list[tuple[Any, Any]] = []
         for name, place in places.items():
             topic = names.set_enabled(place)
-            node.create_service(SetBool, topic, partial(self._answer, name))
-            node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
+            service = node.create_service(SetBool, topic, partial(self._answer, name))
+            heard = node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
+            self._entities.append((service, heard))
             self._states[name] = Topic(node, Bool, names.enabled_topic(place), qos.LATCHED)
-            self._tell(name, runner.simulation.is_enabled(name))
-        runner.simulation.switched = self._tell
+            self.tell(name, runner.simulation.is_enabled(name))
 
-    def _tell(self, name: str, on: bool) -> None:
+    def tell(self, name: str, on: bool) -> None:
+        """Tell that a sensor or light is on or off now."""
         self._states[name].publish(Bool(data=on))
+
+    def close(self) -> None:
+        """End the services and topics."""
+        for service, heard in self._entities:
+            self._node.destroy_service(service)
+            self._node.destroy_subscription(heard)
+        for topic in self._states.values():
+            topic.close()
 
     def _switch(self, name: str, on: bool) -> tuple[bool, str]:
         def act() -> None:

@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
+from hrp_sim import lockstep, pace
 from hrp_sim.engine import PhysicsError, PhysicsSettings
+from hrp_sim.mailbox import Mailbox
 
 
 class Counter:
@@ -20,6 +22,9 @@ class Counter:
         self.state.time_ns = 0
         self._fails_at = None
 
+    def state_hash(self):
+        return f"after {self.steps} steps"
+
     def step(self):
         if self.steps == self._fails_at:
             raise PhysicsError("link ARM is nowhere")
@@ -31,11 +36,14 @@ class Counter:
 
 
 class Clock:
-    """A steady clock that moves when somebody sleeps."""
+    """A steady clock that moves when somebody sleeps, and nobody wakes anybody earlier."""
 
-    def __init__(self):
+    def __init__(self, monkeypatch):
         self.now = 1000.0
         self.naps = []
+        monkeypatch.setattr(pace, "time", self)
+        monkeypatch.setattr(lockstep, "time", self)
+        monkeypatch.setattr(Mailbox, "wait", lambda _, seconds: self.sleep(seconds))
 
     def monotonic(self):
         return self.now

@@ -29,6 +29,10 @@ CODES = {
     "duplicate-proto": ("two PROTOs have the same name", "remove one of the two, or rename it"),
     "empty-file": ("the file holds nothing", "check that the file was saved and copied completely"),
     "empty-value": ("a key has no value", "write a value, or leave the key out"),
+    "xml-entity": (
+        "XML defines an entity, which may stand for any amount of text",
+        "write out the text itself wherever the entity is used",
+    ),
     "incomplete-file": (
         "a file of the description package that was changed by hand lacks what is needed now",
         "add what the message names",
@@ -159,6 +163,10 @@ CODES = {
     ),
     "wrong-value": ("a value does not fit its field", "write a value of the field's type"),
     "x3d": ("the file is X3D", "export it again from the program that made it, as VRML97"),
+    "xml-syntax": (
+        "the text is no XML",
+        "look at the place and just before it: an end tag or a quotation mark is often missing",
+    ),
     "yaml-syntax": (
         "the text is no YAML",
         "look at the place and just before it: indentation, a colon or a quotation mark",

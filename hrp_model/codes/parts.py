@@ -12,6 +12,10 @@ CODES = {
         "a shape asks for an impossible number of corners",
         "leave the number out, or write one in the range",
     ),
+    "bad-geometry": (
+        "a <geometry> does not hold one shape",
+        "write one shape in each <geometry>, and a <visual> or <collision> for each shape",
+    ),
     "bad-humanoid-body": (
         "the root of a robot is not one Joint",
         "put exactly one Joint in humanoidBody",
@@ -47,9 +51,14 @@ CODES = {
         "a joint displacement is in the file's angle unit",
         "write it in the unit that the file declares",
     ),
+    "duplicate-element": ("an element stands twice where one may", "remove one of the two"),
     "duplicate-joint-name": ("two joints have the same name", "give each joint a name of its own"),
     "duplicate-link": ("two links have the same name", "give each link a name of its own"),
     "duplicate-link-name": ("two links have the same name", "give each link a name of its own"),
+    "duplicate-material": (
+        "two materials have the same name",
+        "remove one of the two, or rename it",
+    ),
     "empty-mesh": ("a mesh has no face of three corners", "remove it, or export the mesh again"),
     "empty-scene": (
         "the file shows nothing and moves nothing",
@@ -73,6 +82,10 @@ CODES = {
     "large-face": ("a face has very many corners", "cut it into triangles where the mesh is made"),
     "left-out": ("something has no meaning here and is left out", "nothing needs to be done"),
     "link-cycle": ("a link is its own ancestor", "check the parents: one must lead to the root"),
+    "lopsided-scan": (
+        "the layers of a scan are not as far below its middle as above",
+        "turn the sensor by the difference, and write -angle to angle",
+    ),
     "loose-joint": (
         "a Joint stands outside of a Humanoid",
         "put it into the Humanoid's humanoidBody",
@@ -81,12 +94,25 @@ CODES = {
         "normals, colours or texture coordinates do not match",
         "give one for each face, corner or vertex, as the mesh says",
     ),
+    "mimic-cycle": (
+        "joints follow one another in a circle",
+        "remove one <mimic>: one joint must lead the others",
+    ),
     "misplaced-node": (
         "a node stands where it has no meaning",
         "move it to the field that is meant for it",
     ),
+    "missing-attribute": (
+        "a needed attribute is missing",
+        "write the attribute that the message names",
+    ),
+    "missing-element": ("a needed element is missing", "write the element that the message names"),
     "missing-joint-type": ("a joint has no type", "write jointType: fixed, free, rotate or slide"),
     "missing-key": ("a needed key is missing", "write the key that the message names"),
+    "missing-limit": (
+        "a joint does not say how far, how fast or with what effort it can move",
+        'write <limit lower="..." upper="..." velocity="..." effort="..."/>',
+    ),
     "moved-joint": (
         "a Joint stands in a Transform that moves it",
         "write the place into the Joint's own translation and rotation",
@@ -106,9 +132,14 @@ CODES = {
         "use faces for what is to be seen and touched",
     ),
     "no-version": ("the version of the format is missing", "write format_version: 2.0"),
+    "not-used": ("something says nothing that can be used", "check it against the documentation"),
     "outside-humanoid": (
         "a node beside the robot is no part of it",
         "move it into the Segment of a Joint",
+    ),
+    "planar-joint": (
+        "a joint is planar, which is not known here",
+        "write two prismatic joints and a continuous one",
     ),
     "radian": (
         "angles are in radians where the format has degrees only",
@@ -122,6 +153,10 @@ CODES = {
     ),
     "script": ("a Script has no effect", "remove it"),
     "second-humanoid": ("the file holds several robots", "put each robot in a file of its own"),
+    "second-parent": (
+        "a link hangs on two joints",
+        "URDF tells trees only: remove one of the joints",
+    ),
     "second-root": ("two links have no parent", "give every link but the root a parent"),
     "shape-outside-segment": (
         "a shape stands outside of a Segment",
@@ -137,6 +172,10 @@ CODES = {
         "write joint_velocity_range or max_joint_velocity, not both",
     ),
     "type-mismatch": ("a node says two types", "remove one of the two"),
+    "unknown-attribute": (
+        "an element has no such attribute",
+        "check the spelling against the documentation of the format",
+    ),
     "unknown-axis": (
         "a joint axis is not understood",
         "write three numbers, or X, Y, Z or their opposites",
@@ -144,6 +183,10 @@ CODES = {
     "unknown-device": (
         "a device is not known",
         "check the spelling; unknown devices are kept as data only",
+    ),
+    "unknown-element": (
+        "an element has no meaning where it stands",
+        "check the spelling against the documentation of the format",
     ),
     "unknown-field": (
         "a node has no such field",
@@ -154,6 +197,7 @@ CODES = {
         "a camera type is not known",
         "write COLOR, MONO, DEPTH, COLOR_DEPTH, MONO_DEPTH or NONE",
     ),
+    "unknown-joint": ("a joint does not exist or cannot move", "check the spelling of its name"),
     "unknown-joint-type": (
         "a joint type is not known",
         "write revolute or rotate, prismatic or slide, fixed or free",

@@ -89,7 +89,7 @@ class _Loops:
         self._mimics = {
             i: (index[mimics[link.name].link], mimics[link.name])
             for i, link in links
-            if link.name in mimics
+            if link.name in mimics and mimics[link.name].link in index
         }
         self._closures = {frozenset[int](): closure}
         self._posture = closure.assembled.copy()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import pi
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..body import Body, ExtraJoint, JointType
+from ..body import Body, ExtraJoint, JointType, Mimic
 from ..rigid import Array
 from .loop_closure import LoopClosure, LoopError
 from .loop_constraints import loop_joints
@@ -22,25 +21,6 @@ _EXACT = 1e-9  # largest error of a relation, in [rad] or [m]
 _SAMPLES = 12  # to either side of the initial posture
 _CHECKS = 6  # of what the samples gave, anywhere
 _AROUND = 0.3  # how far the joints that do not lead are moved in checks, in [rad] or [m]
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """A joint's position as a linear function of another one's, as in URDF's <mimic>.
-
-    Attributes:
-        link: Name of the link whose joint leads.
-        multiplier: In [rad] or [m] of the follower per [rad] or [m] of the leader.
-        offset: Position of the follower when the leader is at zero, in [rad] or [m].
-    """
-
-    link: str
-    multiplier: float
-    offset: float = 0.0
-
-    def position(self, leader: float) -> float:
-        """Return the position of the joint that follows."""
-        return self.multiplier * leader + self.offset
 
 
 _FOUND: WeakKeyDictionary[Body, dict[str, Mimic]] = WeakKeyDictionary()
@@ -70,11 +50,12 @@ def loop_closures(body: Body) -> tuple[list[LoopClosure], list[str]]:
 
 
 def mimic_joints(body: Body, closures: Iterable[LoopClosure] | None = None) -> dict[str, Mimic]:
-    """Return the joints that closed loops make follow another one in proportion.
+    """Return the joints that follow another one in proportion.
 
-    Parallelograms, pantographs and the like; found by moving the loops through the range of
-    the leading joint, and true to 1e-9 wherever they can go. A joint that follows along a
-    curve, or follows more than one joint, is not among them.
+    Those of which the model says so, and those that closed loops make follow: parallelograms,
+    pantographs and the like; found by moving the loops through the range of the leading joint,
+    and true to 1e-9 wherever they can go. A joint that follows along a curve, or follows more
+    than one joint, is not among them.
 
     Args:
         body: The model.
@@ -84,13 +65,15 @@ def mimic_joints(body: Body, closures: Iterable[LoopClosure] | None = None) -> d
         By the name of the link whose joint follows, in the order of ``body.moving_links``.
         No leading joint follows another.
     """
+    declared = {x.name: x.joint.mimic for x in body.moving_links if x.joint.mimic is not None}
     if not body.extra_joints:
-        return {}
+        return declared
     known = _FOUND.get(body)
     if known is None:
         found: dict[str, Mimic] = {}
         for closure in loop_closures(body)[0] if closures is None else closures:
             found |= _mimics(closure)
+        found |= declared
         known = {x.name: found[x.name] for x in body.moving_links if x.name in found}
         _FOUND[body] = known
     return dict(known)

@@ -12,9 +12,7 @@ from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic
 from ..rigid import Pose, matrix_rpy
-
-# URDF wants a finite number where the model has no limit; no real joint comes near it.
-UNLIMITED = 1e6
+from ..urdf_facts import UNLIMITED
 
 
 def joint_elements(

@@ -13,13 +13,12 @@ from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
 from ..measure import area
 from ..rigid import Pose
 from ..tessellate import mesh_origin
+from ..urdf_facts import Y_TO_Z
 
 __all__ = ["UrdfGeometry", "is_empty", "mesh_origin", "needs_mesh", "primitive"]
 
 UrdfGeometry: TypeAlias = "urdf.Box | urdf.Sphere | urdf.Cylinder | urdf.Mesh"
 
-# A cylinder lies along Y in a Body and along Z in URDF: +90 degrees about X.
-_Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 _MIRROR = np.diag([-1.0, 1.0, 1.0, 1.0])
 _SAME_SCALE = 1e-6
 
@@ -47,7 +46,7 @@ def primitive(shape: Shape) -> tuple[Pose, UrdfGeometry] | None:
         return pose, urdf.Sphere(radius=float(geometry.radius * x))
     if isinstance(geometry, Cylinder) and round_about_y:
         radius, length = float(geometry.radius * x), float(geometry.height * y)
-        return pose @ Pose(_Y_TO_Z), urdf.Cylinder(radius=radius, length=length)
+        return pose @ Pose(Y_TO_Z), urdf.Cylinder(radius=radius, length=length)
     return None
 
 

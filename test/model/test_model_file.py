@@ -150,7 +150,7 @@ def test_the_axis_of_meshes_that_is_up_is_the_one_wanted(tmp_path, diagnostics):
 
 def test_every_choice_of_a_parameter_is_one_that_there_is():
     pytest.importorskip("rclpy", reason="ROS 2 is not importable")
-    from hrp_msgs.params import MODEL_NODE
+    from hrp_msgs.node_params import MODEL_NODE
 
     params = {p.name: p for p in MODEL_NODE}
     assert {name: params[name].default for name in SETTINGS} == SETTINGS

@@ -17,11 +17,11 @@ def refusal(path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("arm.urdf", "URDF file, which ROS reads as it is; models are read from .body, .wrl,"),
+        ("arm.sdf", "SDF file, which Gazebo reads; models are read from .body, .urdf, .wrl,"),
         ("arm.XACRO", "a xacro file, of which ROS makes URDF"),
         ("arm.cnoid", "name one of the models that it lists"),
         ("arm.dae", "a link of a model can draw it"),
-        ("arm.doc", "arm.doc': models are read from .body, .wrl, .yaml, .yml files"),
+        ("arm.doc", "arm.doc': models are read from .body, .urdf, .wrl, .yaml, .yml files"),
     ],
 )
 def test_files_of_other_kinds_are_called_by_their_kind(name, words, tmp_path):

@@ -18,7 +18,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_msgs import names
-from hrp_msgs.params import MODEL_NODE, SIM_NODE
+from hrp_msgs.node_params import MODEL_NODE, SIM_NODE
 
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 CONFIGS = sorted((ROOT / "config").glob("*.rviz"))

@@ -4,20 +4,19 @@ import signal
 import threading
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from runner_tools import Clock, Counter
 
-from hrp_sim import runner as runner_module
-from hrp_sim.runner import MAX_LAG, Runner, StopSignals
+from hrp_sim.pace import MAX_LAG
+from hrp_sim.runner import Runner, StopSignals
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(runner_module, "time", clock)
-    return clock
+    return Clock(monkeypatch)
 
 
 def run(simulation, **options):
@@ -75,20 +74,59 @@ def test_another_thread_can_stop_the_run():
     assert not thread.is_alive()
 
 
-def test_a_long_sleep_ends_when_the_run_is_stopped(clock):
+def test_a_long_sleep_ends_when_the_run_is_stopped():
+    stepped = threading.Event()
     simulation = Counter(0.1)
-    runner = Runner(simulation, lambda *_: None, real_time_factor=1e-6)
-    naps, sleep = 3, clock.sleep
+    runner = Runner(simulation, lambda *_: stepped.set(), real_time_factor=1e-6)
+    thread = threading.Thread(target=runner.run, daemon=True)
+    thread.start()
+    runner.call(lambda: None)  # it has begun, and has more than a day to wait
+    runner.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert simulation.steps <= 1
 
-    def nap(seconds):
-        sleep(seconds)
-        if len(clock.naps) == naps:
-            runner.stop()
 
-    clock.sleep = nap
+def test_the_pace_can_be_changed_while_it_runs(clock):
+    simulation = Counter(clock=clock)
+    factors = iter([4.0, 0.0, 0.5])
+
+    def on_step(*_):
+        if simulation.steps % 1000 == 0:
+            times.append(clock.now)
+            runner.real_time_factor = next(factors)
+
+    times = [clock.now]
+    runner = Runner(simulation, on_step, duration=3.5)
     runner.run()
-    assert simulation.steps == 1
-    assert clock.now - 1000.0 < 0.1
+    times.append(clock.now)
+    np.testing.assert_allclose(np.diff(times), [1.0, 0.25, 0.0, 1.0], atol=0.003)
+
+
+def test_lag_and_lost_time_are_told(clock):
+    cost = {100: 0.9 * MAX_LAG, 500: 2.0}
+    simulation = Counter(clock=clock, cost=lambda step: cost.get(step, 0.0))
+    lags = []
+    runner = Runner(simulation, lambda *_: lags.append(runner.lag), duration=1.0)
+    runner.run()
+    assert lags[99] == pytest.approx(0.0, abs=1e-9)
+    assert lags[101] == pytest.approx(0.9 * MAX_LAG - 0.001, abs=1e-9)
+    assert lags[101:191] == pytest.approx([0.9 * MAX_LAG - 0.001 * k for k in range(1, 91)])
+    assert lags[300] == pytest.approx(0.0, abs=1e-9)
+    assert runner.pace.lost == pytest.approx(2.0 - 0.001)
+
+
+def test_the_times_of_steps_are_told_for_each_period(clock):
+    cost = iter([0.002, 0.004, 0.006, 0.010])
+    simulation = Counter(clock=clock, cost=lambda _: next(cost))
+    runner = Runner(simulation, lambda *_: None, real_time_factor=0.0, duration=0.003)
+    runner.run()
+    times = runner.pace.take_step_times()
+    assert (times.count, times.mean, times.longest) == pytest.approx((3, 0.004, 0.006))
+    runner = Runner(simulation, lambda *_: None, real_time_factor=0.0, duration=0.001)
+    runner.run()
+    assert runner.pace.take_step_times().mean == pytest.approx(0.010)
+    assert runner.pace.take_step_times().mean == 0.0
 
 
 def test_a_failure_of_the_physics_ends_the_run_and_is_kept():

@@ -1,0 +1,164 @@
+"""Displays of RViz as mappings: each function makes one.
+
+Sensors publish reliably, and so do the displays listen: a best-effort subscriber loses big
+images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+Display: TypeAlias = dict[str, Any]
+
+_POINTS = {"Style": "Points", "Position Transformer": "XYZ", "Decay Time": 0, "Alpha": 1}
+
+
+def tf_prefix(frame_prefix: str) -> str:
+    """Return RViz's TF Prefix for a prefix of frames.
+
+    RViz puts a slash behind its prefix, so only what ends with one can be told to it.
+
+    Raises:
+        ValueError: The prefix ends otherwise.
+    """
+    if frame_prefix and not frame_prefix.endswith("/"):
+        words = "RViz draws robots whose frame prefix ends with '/'"
+        raise ValueError(f"{words}: write '{frame_prefix}/' instead of '{frame_prefix}'")
+    return frame_prefix[:-1]
+
+
+def absolute_topic(namespace: str, topic: str) -> str:
+    """Return a topic of a namespace as RViz, which is in none, must call it."""
+    return "/" + "/".join(level for level in f"{namespace}/{topic}".split("/") if level)
+
+
+def grid(frame: str, cell: float, height: float) -> Display:
+    """Return a grid of 20 by 20 cells, each so long in [m], at a height in a frame."""
+    return _display(
+        "Grid",
+        "Grid",
+        {
+            "Reference Frame": frame,
+            "Plane": "XY",
+            "Offset": {"X": 0, "Y": 0, "Z": height},
+            "Cell Size": cell,
+            "Plane Cell Count": 20,
+            "Color": "160; 160; 164",
+            "Alpha": 0.5,
+        },
+    )
+
+
+def robot_model(name: str, description_topic: str, prefix: str) -> Display:
+    """Return a robot by its latched description; its frames begin with a TF Prefix of RViz."""
+    return _display(
+        "RobotModel",
+        name,
+        {
+            "Description Source": "Topic",
+            "Description Topic": _topic(description_topic, depth=1, latched=True),
+            "TF Prefix": prefix,
+            "Visual Enabled": True,
+            "Collision Enabled": False,
+            "Alpha": 1,
+            "Update Interval": 0,
+        },
+    )
+
+
+def frames(marker: float, *, on: bool) -> Display:
+    """Return the frames of /tf, their axes so long in [m]."""
+    return _display(
+        "TF",
+        "Frames",
+        {
+            "Show Names": False,
+            "Show Axes": True,
+            "Show Arrows": False,
+            "Marker Scale": marker,
+            "Frame Timeout": 15,
+            "Update Interval": 0,
+        },
+        on=on,
+    )
+
+
+def scan(name: str, topic: str) -> Display:
+    """Return a LaserScan as points of one colour."""
+    color = {"Size (Pixels)": 4, "Color Transformer": "FlatColor", "Color": "255; 40; 40"}
+    return _display("LaserScan", name, {"Topic": _topic(topic), **_POINTS, **color})
+
+
+def point_cloud(name: str, topic: str, *, colored: bool, on: bool = True) -> Display:
+    """Return a PointCloud2, coloured by itself or by height."""
+    color = {"Color Transformer": "RGB8"}
+    if not colored:
+        color = {"Color Transformer": "AxisColor", "Axis": "Z"}
+    shown = {"Topic": _topic(topic), **_POINTS, "Size (Pixels)": 2, **color}
+    return _display("PointCloud2", name, shown, on=on)
+
+
+def camera_image(name: str, topic: str, *, on: bool = True) -> Display:
+    """Return an Image in a window of its own."""
+    return _display("Image", name, {"Topic": _topic(topic), "Normalize Range": True}, on=on)
+
+
+def depth_image(name: str, topic: str, farthest: float) -> Display:
+    """Return an Image of depths, black at zero and white at the farthest, in [m]."""
+    limits = {"Normalize Range": False, "Min Value": 0, "Max Value": farthest}
+    return _display("Image", name, {"Topic": _topic(topic), **limits}, on=False)
+
+
+def wrench(name: str, topic: str, force_scale: float, width: float) -> Display:
+    """Return a WrenchStamped as two arrows.
+
+    Args:
+        name: Of the display.
+        topic: Of the messages.
+        force_scale: How long the arrow of a newton is, in [m]; a newton metre's is ten times
+            as long.
+        width: Of the arrows, in [m].
+    """
+    return _display(
+        "Wrench",
+        name,
+        {
+            "Topic": _topic(topic),
+            "Force Color": "204; 51; 51",
+            "Force Arrow Scale": force_scale,
+            "Torque Color": "204; 204; 51",
+            "Torque Arrow Scale": 10.0 * force_scale,
+            "Arrow Width": width,
+            "History Length": 1,
+            "Alpha": 1,
+        },
+    )
+
+
+def odometry(name: str, topic: str, length: float) -> Display:
+    """Return an Odometry as axes so long, in [m]; off, for the robot hides it."""
+    axes = {"Value": "Axes", "Axes Length": length, "Axes Radius": 0.1 * length}
+    shown = {"Topic": _topic(topic), "Keep": 1, "Shape": axes, "Covariance": {"Value": False}}
+    return _display("Odometry", name, shown, on=False)
+
+
+def group(name: str, displays: Sequence[Display]) -> Display:
+    """Return displays under one name."""
+    made = _display("Group", name, {"Displays": list(displays)})
+    return {**made, "Class": "rviz_common/Group"}
+
+
+def _display(kind: str, name: str, properties: Display, *, on: bool = True) -> Display:
+    shown = {"Class": f"rviz_default_plugins/{kind}", "Name": name, "Enabled": on}
+    return {**shown, **properties, "Value": on}
+
+
+def _topic(name: str, *, depth: int = 5, latched: bool = False) -> Display:
+    return {
+        "Value": name,
+        "Depth": depth,
+        "History Policy": "Keep Last",
+        "Reliability Policy": "Reliable",
+        "Durability Policy": "Transient Local" if latched else "Volatile",
+    }

@@ -1,0 +1,141 @@
+"""Links: their masses and shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from urdf_parser_py import urdf
+
+from ..geometry import GREY, Box, Capsule, Cylinder, Geometry, Shape, Sphere
+from ..inertia import MassProperties
+from ..reading import Reading
+from ..rigid import IDENTITY_3, Array, Pose, rpy_matrix
+from ..urdf_facts import Y_TO_Z
+from .markup import Element
+from .materials import MaterialReader
+from .objects import ObjectReader, UrdfObject
+from .schema import Capsule as CapsuleElement
+
+
+@dataclass(frozen=True, eq=False)
+class LinkParts:
+    """What a <link> says; where it stands is said by the joint above it.
+
+    Attributes:
+        element: Its element.
+        mass: In the frame of the link.
+        visual: What is drawn.
+        collision: What touches.
+    """
+
+    element: Element
+    mass: MassProperties
+    visual: tuple[Shape, ...]
+    collision: tuple[Shape, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is nothing but a frame."""
+        return not (self.mass.mass or self.mass.inertia.any() or self.visual or self.collision)
+
+
+class LinkReader:
+    """Reads <link> elements."""
+
+    def __init__(self, reading: Reading, objects: ObjectReader, materials: MaterialReader) -> None:
+        self._reading = reading
+        self._objects = objects
+        self._materials = materials
+
+    def link(self, element: Element) -> LinkParts | None:
+        """Return the parts of a link, or None after reporting an error."""
+        made = self._objects.read(urdf.Link, element)
+        if made is None:
+            return None
+        visuals = zip(element.all("visual"), made.visuals, strict=True)
+        collisions = zip(element.all("collision"), made.collisions, strict=True)
+        return LinkParts(
+            element,
+            _mass(made.inertial),
+            tuple(shape for pair in visuals for shape in self._visual(*pair)),
+            tuple(shape for pair in collisions for shape in self._shapes(*pair)),
+        )
+
+    def _visual(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
+        shapes = self._shapes(element, made)
+        # The file of a mesh has its own looks, which hold unless the link says others.
+        if made.material is None and isinstance(made.geometry, urdf.Mesh):
+            return shapes
+        material = self._materials.material(element, made.material)
+        return tuple(Shape(x.geometry, x.T_FG, material, x.name) for x in shapes)
+
+    def _shapes(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
+        """Return what a <visual> or <collision> shows: of a mesh file maybe several shapes."""
+        X_LS = pose(made.origin)
+        name = made.name or ""
+        if not isinstance(made.geometry, urdf.Mesh):
+            geometry, R = _primitive(made.geometry)
+            return (Shape(geometry, Pose(X_LS.R @ R, X_LS.p).matrix(), GREY, name),)
+        written = next(child for x in element.all("geometry") for child in x.all("mesh"))
+        path = self._reading.resolve(made.geometry.filename, written.at("filename"))
+        scene = None if path is None else self._reading.read_scene(path, written.span)
+        if scene is None:
+            return ()
+        T_LS = X_LS.matrix()
+        if made.geometry.scale is not None:
+            T_LS = T_LS @ np.diag([*made.geometry.scale, 1.0])
+        return tuple(shape.moved(T_LS) for shape in scene.flattened())
+
+
+def pose(origin: UrdfObject | None) -> Pose:
+    """Return what an <origin> says; none is the identity."""
+    if origin is None:
+        return Pose()
+    R = IDENTITY_3
+    if origin.quat_xyzw is not None:
+        R = _quaternion_matrix(origin.quat_xyzw)
+    elif origin.rpy is not None:
+        R = rpy_matrix(*origin.rpy)
+    return Pose(R, np.array(origin.xyz))
+
+
+def _quaternion_matrix(xyzw: list[float]) -> Array:
+    """Return the rotation of a quaternion of any length but zero, which turns nothing."""
+    x, y, z, w = xyzw
+    norm = x * x + y * y + z * z + w * w
+    if norm == 0.0:
+        return IDENTITY_3
+    s = 2.0 / norm
+    return np.array(
+        [
+            [1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+            [s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)],
+            [s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)],
+        ]
+    )
+
+
+def _mass(inertial: UrdfObject | None) -> MassProperties:
+    """Return mass properties in the frame of the link: those of URDF may be turned and moved."""
+    if inertial is None:
+        return MassProperties()
+    inertia = np.zeros((3, 3))
+    if inertial.inertia is not None:
+        inertia = np.array(inertial.inertia.to_matrix())
+    about_center = MassProperties(inertial.mass, np.zeros(3), inertia)
+    X_LC = pose(inertial.origin)
+    if X_LC.R is IDENTITY_3:  # then no digit is lost
+        return MassProperties(inertial.mass, X_LC.p, inertia)
+    return about_center.expressed_in(X_LC)
+
+
+def _primitive(made: Any) -> tuple[Geometry, Array]:
+    """Return a shape, and how it is turned in its URDF frame."""
+    if isinstance(made, urdf.Box):
+        return Box(made.size), IDENTITY_3
+    if isinstance(made, urdf.Sphere):
+        return Sphere(made.radius), IDENTITY_3
+    kind = Capsule if isinstance(made, CapsuleElement) else Cylinder
+    return kind(made.radius, made.length), Y_TO_Z.T

@@ -1,0 +1,112 @@
+"""Which joints have motors: what <ros2_control> and <transmission> blocks say of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from ..diagnostics import Diagnostics, did_you_mean
+from .markup import Element
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+@dataclass
+class Motors:
+    """What the blocks of a robot say.
+
+    Attributes:
+        commands: Command interfaces by joint, in the order of the file; none for a joint that
+            a transmission drives.
+        initial: Positions at the start by joint, in [rad] or [m].
+        gear_ratios: By joint.
+        are_told: Whether there is any such block that tells joints.
+    """
+
+    commands: dict[str, list[str]] = field(default_factory=dict)
+    initial: dict[str, float] = field(default_factory=dict)
+    gear_ratios: dict[str, float] = field(default_factory=dict)
+    are_told: bool = False
+
+
+def read_motors(robot: Element, joints: Collection[str], diagnostics: Diagnostics) -> Motors:
+    """Return what the blocks of a robot say of its joints; of others they may say what they like.
+
+    Args:
+        robot: The outermost element.
+        joints: Names of the joints that move.
+        diagnostics: Where warnings go.
+    """
+    found = Motors()
+    for block in robot.all("ros2_control"):
+        for joint in block.all("joint"):
+            found.are_told = True
+            name = joint.attributes.get("name", "")
+            if name not in joints:
+                _report(joint, name, joints, diagnostics)
+                continue
+            commands = [x.attributes.get("name", "") for x in joint.all("command_interface")]
+            if commands:
+                found.commands.setdefault(name, []).extend(commands)
+            for state in joint.all("state_interface"):
+                if state.attributes.get("name") == "position":
+                    _read_initial(found, name, state, diagnostics)
+    for transmission, is_control in _transmissions(robot):
+        _read_transmission(found, transmission, joints, diagnostics, is_control=is_control)
+    return found
+
+
+def _transmissions(robot: Element) -> Iterator[tuple[Element, bool]]:
+    """Yield transmissions, and whether they are those of ros2_control."""
+    for block in robot.all("ros2_control"):
+        yield from ((x, True) for x in block.all("transmission"))
+    yield from ((x, False) for x in robot.all("transmission"))
+
+
+def _read_transmission(
+    found: Motors,
+    transmission: Element,
+    joints: Collection[str],
+    diagnostics: Diagnostics,
+    *,
+    is_control: bool,
+) -> None:
+    for joint in transmission.all("joint"):
+        name = joint.attributes.get("name", "")
+        if name not in joints:
+            _report(joint, name, joints, diagnostics)
+            continue
+        if not is_control:  # there only a command interface makes a motor
+            found.are_told = True
+            found.commands.setdefault(name, [])
+        # ros2_control, Gazebo and the PR2 have it in three places.
+        inside = [joint, *transmission.all("actuator"), transmission]
+        for place in inside:
+            ratio = place.first("mechanical_reduction", "mechanicalReduction")
+            if ratio is not None:
+                value = _number(ratio, diagnostics)
+                if value is not None:
+                    found.gear_ratios[name] = value
+                break
+
+
+def _read_initial(found: Motors, joint: str, state: Element, diagnostics: Diagnostics) -> None:
+    for param in state.all("param"):
+        if param.attributes.get("name") == "initial_value":
+            value = _number(param, diagnostics)
+            if value is not None:
+                found.initial[joint] = value
+
+
+def _number(element: Element, diagnostics: Diagnostics) -> float | None:
+    if _NUMBER.fullmatch(element.text):
+        return float(element.text)
+    message = f"<{element.tag}> holds a number, not '{element.text}'; it is not used"
+    diagnostics.warn("not-used", message, element.span)
+    return None
+
+
+def _report(element: Element, name: str, joints: Collection[str], diagnostics: Diagnostics) -> None:
+    message = f"'{name}' is no joint that moves.{did_you_mean(name, joints)}"
+    diagnostics.warn("unknown-joint", message, element.at("name"))

@@ -1,0 +1,1 @@
+"""What ROS 2 sees of the bodies of a world."""

@@ -1,0 +1,221 @@
+"""What ROS 2 sees of one body: what its sensors read, its switches, its commands, its model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from hrp_model import Diagnostics
+from hrp_model.frames import body_frames
+from hrp_model.node import ModelNode
+from hrp_model.rigid import matrix_quaternion
+from hrp_msgs import names, outputs, qos
+from hrp_msgs.basic import time_ns
+from hrp_msgs.joint_command import joint_command
+from hrp_msgs.robot import FramePose
+from hrp_msgs.topic import Topic
+
+from ..control import JointCommand
+from ..naming import BodyNaming
+from ..runner import Runner
+from ..sensors import (
+    CameraSensor,
+    ForceSensor,
+    ImuSensor,
+    JointSensor,
+    OdometrySensor,
+    RangeSensor,
+    RangeSensor3D,
+    Remembering,
+    Sensor,
+)
+from ..services import SwitchServices
+from ..simulation import Simulation
+from ..topics import DeviceTopics, device_topics
+
+# A new sensor is one entry here. Odometry and cameras say more than one message.
+ROUTES: dict[type, outputs.Route] = {
+    JointSensor: outputs.JOINTS,
+    ImuSensor: outputs.IMU,
+    ForceSensor: outputs.WRENCH,
+    RangeSensor: outputs.SCAN,
+    RangeSensor3D: outputs.POINTS,
+}
+# These remember too, but cost much, and begin anew where they find that time has passed.
+_PAUSING = RangeSensor, RangeSensor3D, CameraSensor
+
+
+class BodyFace:
+    """The topics and services of one body, from when it appears to when it goes.
+
+    Args:
+        node: Whose topics and services they are.
+        simulation: The world that the body is in.
+        name: Of the body.
+        naming: Where its topics and frames live.
+        tf: Where it is told how its root moves.
+        world: Name of the frame that nothing moves.
+        in_step: Whether no command may get lost.
+
+    Attributes:
+        simulated: The body.
+        naming: As given.
+        outputs: One of ``hrp_msgs.outputs`` for each sensor, by its name in the simulation.
+        model: Publishes the description and the links' frames, once ``describe`` was called.
+
+    Raises:
+        NameCollisionError: Two of its sensors would have one topic.
+        OSError: The meshes of its description cannot be written.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        simulation: Simulation,
+        name: str,
+        naming: BodyNaming,
+        tf: Topic,
+        world: str,
+        *,
+        in_step: bool = False,
+    ) -> None:
+        self.simulated = simulation.bodies[name]
+        self.naming = naming
+        self.outputs: dict[str, Any] = {}
+        self.model: ModelNode | None = None
+        self._node = node
+        self._in_step = in_step
+        self._runner: Runner | None = None
+        self._switches: SwitchServices | None = None
+        self._commands: Any = None
+        self._devices = device_topics(simulation, name, naming)
+        self._world = world
+        body = self.simulated.body
+        frames = body_frames(body, Diagnostics(listener=lambda _: None))
+        self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
+        self._is_fixed = simulation.is_fixed(name)
+        self._joints = ""  # the joint sensor
+        self._remembering: set[str] = set()
+        framed = reversed(list(zip(body.devices, frames.data, strict=True)))
+        data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
+        for key, sensor in simulation.sensors.items():
+            if sensor.body == name:
+                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+                self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
+                if isinstance(sensor, JointSensor):
+                    self._joints = key
+                if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
+                    self._remembering |= {key} if sensor.memory else set()
+        if not body.is_static:
+            self._listen(simulation, name)
+
+    @property
+    def topics(self) -> list[Topic]:
+        """Everything that is published of it."""
+        of_model = [] if self.model is None else self.model.topics
+        return [*(t for output in self.outputs.values() for t in output.topics), *of_model]
+
+    def fixed_root(self) -> FramePose | None:
+        """Return where the root stands if it is fixed to the world."""
+        if not self._is_fixed:
+            return None
+        p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
+        return self._world, self._root, p.tolist(), matrix_quaternion(R)
+
+    def describe(self, arguments: Sequence[str]) -> ModelNode:
+        """Publish the description of the body and, from now on, the frames of its links.
+
+        Args:
+            arguments: Of the command line that its node shares; see ``shared_arguments``.
+        """
+        prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
+        self.model = ModelNode(
+            namespace=self._node.get_namespace().rstrip("/") + "/" + self.naming.namespace,
+            parameter_overrides=[prefix],
+            context=self._node.context,
+            cli_args=list(arguments),
+            use_global_arguments=False,
+        )
+        self.model.start(self.simulated.body)
+        return self.model
+
+    def is_wanted(self, sensor: str, time_ns: int) -> bool:
+        """Tell whether a sensor of the body should be read at a time in [ns].
+
+        What filters goes on without listeners, so that these do not change what it tells.
+        """
+        if sensor in self._remembering or self.outputs[sensor].is_wanted():
+            return True
+        return sensor == self._joints and self.model is not None and self.model.is_due(time_ns)
+
+    def publish(self, sensor: str, reading: Any) -> None:
+        """Publish a reading, and where joints have moved the links of a body with a model."""
+        self.outputs[sensor].publish(reading)
+        if sensor == self._joints and self.model is not None:
+            self.model.move(reading.time_ns, reading.names, reading.position.tolist())
+
+    def serve(self, runner: Runner) -> None:
+        """Let others switch what the body has."""
+        places = {key: found.place for key, found in self._devices.items()}
+        self._switches = SwitchServices(self._node, runner, places)
+        self._runner = runner
+
+    def tell(self, name: str, on: bool) -> None:
+        """Tell that one of its sensors or lights is on or off now."""
+        if self._switches is not None:
+            self._switches.tell(name, on)
+
+    @property
+    def devices(self) -> Collection[str]:
+        """Names of its sensors and lights in the simulation."""
+        return self._devices.keys()
+
+    def close(self) -> None:
+        """End all of it."""
+        if self._switches is not None:
+            self._switches.close()
+        if self._commands is not None:
+            self._node.destroy_subscription(self._commands)
+        for output in self.outputs.values():
+            for topic in output.topics:
+                topic.close()
+        if self.model is not None:
+            if self.model.executor is not None:
+                self.model.executor.remove_node(self.model)
+            self.model.destroy_node()
+
+    def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
+        if isinstance(sensor, OdometrySensor):
+            moving = None if self._is_fixed else tf
+            return outputs.OdometryOutput(
+                self._node, topics.data[0], self._world, self._root, moving
+            )
+        if isinstance(sensor, CameraSensor):
+            return outputs.CameraOutput(self._node, frame, topics.data, topics.depth)
+        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topics.data[0], frame)
+
+    def _listen(self, simulation: Simulation, name: str) -> None:
+        def take(msg: JointState) -> None:
+            command = JointCommand(*joint_command(msg))
+
+            def act() -> None:
+                if name in simulation.bodies:
+                    simulation.command(name, command)
+
+            if self._runner is not None:
+                self._runner.take(self._commands.topic_name, time_ns(msg.header.stamp), act)
+            else:
+                act()
+
+        topic = self.naming.topic(names.JOINT_COMMANDS)
+        profile = qos.COMMAND_IN_STEP if self._in_step else qos.COMMAND
+        self._commands = self._node.create_subscription(JointState, topic, take, profile)
+
+
+def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:
+    """Return where all fixed roots stand."""
+    return [root for face in faces if (root := face.fixed_root()) is not None]

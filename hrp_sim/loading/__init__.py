@@ -1,0 +1,1 @@
+"""How the parameters of a node become a world."""

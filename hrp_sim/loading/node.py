@@ -1,0 +1,94 @@
+"""From the parameters of a node to a simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.node import Node
+
+from hrp_model import Diagnostics
+from hrp_model.diagnostics import did_you_mean
+from hrp_model.node import logged_diagnostics
+from hrp_msgs.node_params import SIM_NODE
+from hrp_msgs.params import declare, declare_options, take_overrides
+from hrp_msgs.start import WrongUseError
+
+from ..advice import advise, after_failure
+from ..config import WorldConfig
+from ..engine import PHYSICS_RANGES, Solver
+from ..engines import make_engine
+from ..load import load_world
+from ..sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
+from ..simulation import Simulation
+
+
+class WorldLoader:
+    """Makes the simulation that the parameters of a node ask for.
+
+    Args:
+        node: Made with ``automatically_declare_parameters_from_overrides``.
+
+    Attributes:
+        settings: Values of the parameters ``SIM_NODE`` by name.
+        after_failure: What to look for if the physics of the world fails.
+
+    Raises:
+        WrongUseError: A parameter makes no sense.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._given = take_overrides(node)
+        self.settings: dict[str, Any] = declare(node, SIM_NODE)
+        self.after_failure = ""
+
+    def load(self) -> Simulation:
+        """Make the simulation.
+
+        Raises:
+            ModelError: The world or a model in it cannot be used.
+            PhysicsError: The physics cannot take a body.
+            WrongUseError: A parameter makes no sense.
+        """
+        settings = self.settings
+        if not settings["world"]:
+            raise WrongUseError("no world is named; start with: --ros-args -p world:=FILE")
+        least, most = PHYSICS_RANGES["time_step"]
+        if 0.0 < (time_step := settings["time_step"]) < least:
+            raise WrongUseError(f"time_step is 0 or from {least:g} to {most:g}, not {time_step:g}")
+        diagnostics = logged_diagnostics(self._node)
+        world = load_world(settings["world"], diagnostics)
+        config = self._with_sensor_options(world, diagnostics).with_physics(
+            solver=Solver(settings["solver"]) if settings["solver"] else None,
+            time_step=time_step or None,
+            iterations=settings["iterations"] or None,
+            joint_limits=None if settings["joint_limits"] else False,
+            seed=settings["seed"] if settings["seed"] >= 0 else None,
+        )
+        engine = make_engine(settings["engine"], config.physics)
+        simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
+        self._warn_of_typos()
+        found = advise(config)
+        for advice in found:
+            diagnostics.add(advice)
+        self.after_failure = after_failure(found)
+        return simulation
+
+    def _with_sensor_options(self, config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
+        """Declare the options of sensors as parameters; return a world that has their values.
+
+        Declared are those of all sensors, and of single ones what is said of them anywhere.
+        """
+        doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
+        given = [k for k in self._given if "." in k or k in OPTIONS]
+        given = [k for k in given if not k.startswith("qos_overrides.")]
+        found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
+        config = declare_options(self._node, found, config)
+        known = Diagnostics(listener=lambda _: None)
+        return declare_options(self._node, targets(config, single_options(config), known), config)
+
+    def _warn_of_typos(self) -> None:
+        known = (*self.settings, *OPTIONS)
+        for name in self._given:
+            if "." not in name and name not in known and (hint := did_you_mean(name, known)):
+                self._node.get_logger().warning(f"there is no parameter '{name}'.{hint}")

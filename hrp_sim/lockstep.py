@@ -1,0 +1,181 @@
+"""A run that waits for the commands of its controllers, so that no machine is too slow."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from math import inf
+
+from .schedule import SampleClock
+
+# While nothing comes the readings are told again, in [s] of wall time: who has only just
+# connected has not heard them.
+TELL_AGAIN = 1.0
+
+
+@dataclass(frozen=True)
+class LockStepCounts:
+    """How the waiting went since the start.
+
+    Attributes:
+        boundaries: Control periods whose commands were waited for.
+        timeouts: Of these, in how many the run went on without some command.
+        dropped: Commands of another time, or of a source whose command was there already.
+        waited: Wall time of all waiting, in [s].
+        longest: Of one boundary, in [s].
+    """
+
+    boundaries: int = 0
+    timeouts: int = 0
+    dropped: int = 0
+    waited: float = 0.0
+    longest: float = 0.0
+
+
+class LockStep:
+    """Lets a run pass each boundary of a control period when all commands for it are there.
+
+    The boundaries are the first steps at or after k / rate, k = 1, 2, ... At each the readings
+    are told, then each source has to give one command, stamped with the time of the boundary or
+    with none; all commands take effect together, in the order of the names of their sources.
+    What comes twice, stamped otherwise or while none is waited for is dropped and counted: a
+    command never has its effect at another time than on a faster or slower machine.
+
+    It is the ``gate`` of a ``Runner``. ``take`` is for any thread, all else for the one that runs.
+
+    Args:
+        sources: Names of what is waited for, such as topics; not empty.
+        rate: Of the control periods, in [Hz]; read as ``rate_fraction`` reads it.
+        timeout: How long to wait at one boundary before the run goes on without, in [s] of wall
+            time; 0 waits for ever.
+        on_timeout: Called with the sources that gave nothing, and the time in [ns].
+        tell_again: Called to tell the readings of the boundary again when nothing comes.
+        wake: Called when the last command is there; ``Runner.wake``.
+
+    Raises:
+        ValueError: A rate or time-out makes no sense, or there is no source.
+    """
+
+    def __init__(
+        self,
+        sources: Collection[str],
+        rate: float,
+        timeout: float,
+        *,
+        on_timeout: Callable[[list[str], int], None],
+        tell_again: Callable[[], None],
+        wake: Callable[[], None],
+    ) -> None:
+        if not sources or not 0.0 <= timeout < inf:
+            raise ValueError("lock-step needs a source and a time-out of at least 0 s")
+        self.sources = frozenset(sources)
+        self._timeout = timeout if timeout > 0.0 else inf
+        self._on_timeout = on_timeout
+        self._tell_again = tell_again
+        self._wake = wake
+        self._clock = SampleClock(rate)
+        self._lock = threading.Lock()  # of all below
+        self._counts = LockStepCounts()
+        self._commands: dict[str, Callable[[], None]] = {}
+        self._boundary_ns: int | None = None
+        self._since: float | None = None  # when the run came to the boundary
+        self._told = 0.0
+
+    @property
+    def counts(self) -> LockStepCounts:
+        """How the waiting went since the start. For any thread."""
+        return self._counts
+
+    @property
+    def missing(self) -> list[str]:
+        """The sources whose commands are waited for now. For any thread."""
+        with self._lock:
+            return self._missing()
+
+    @property
+    def waits_long(self) -> bool:
+        """Whether the run waits at a boundary for a time that people notice. For any thread."""
+        since = self._since
+        return since is not None and time.monotonic() - since >= TELL_AGAIN
+
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command; ``act`` hands it to the simulation.
+
+        Args:
+            source: Where it comes from; what is not waited for is handed on at once.
+            stamp_ns: The time whose readings it answers, in [ns]; 0 if it does not say.
+            act: Called at the boundary, in the thread that runs, or never; raises nothing.
+        """
+        if source not in self.sources:
+            act()
+            return
+        with self._lock:
+            is_expected = stamp_ns in (0, self._boundary_ns) and source in self._missing()
+            if not is_expected:
+                self._counts = replace(self._counts, dropped=self._counts.dropped + 1)
+                return
+            self._commands[source] = act
+            is_complete = not self._missing()
+        if is_complete:
+            self._wake()
+
+    def start(self, now_ns: int) -> None:
+        """Go on from this time, after a pause or a jump in time, in [ns].
+
+        A boundary that was waited for is waited for again if it is this one.
+        """
+        with self._lock:
+            if now_ns != self._boundary_ns:
+                self._boundary_ns = None
+                self._commands.clear()
+                self._clock.wait(now_ns)
+            self._since = None
+
+    def stepped(self, now_ns: int) -> None:
+        """Note that a step has led to this time, in [ns], before its readings are told."""
+        if self._clock.is_due(now_ns):
+            with self._lock:
+                self._boundary_ns = now_ns
+                self._since = None
+
+    def closed(self, now_ns: int) -> float:
+        """Return how long to wait at most before the step from this time, in [s]; 0 goes on."""
+        if self._boundary_ns is None:
+            return 0.0
+        wall = time.monotonic()
+        if self._since is None:
+            self._since = self._told = wall
+        if self.missing and (left := self._timeout - (wall - self._since)) > 0.0:
+            if wall - self._told >= TELL_AGAIN:
+                self._told = wall
+                self._tell_again()
+            return min(left, self._told + TELL_AGAIN - wall)
+        self._pass(now_ns, wall - self._since)
+        return 0.0
+
+    def _pass(self, now_ns: int, waited: float) -> None:
+        """Let the commands that are there have their effect."""
+        with self._lock:
+            missing = self._missing()
+            commands = [act for _, act in sorted(self._commands.items())]
+            self._commands.clear()
+            self._boundary_ns = self._since = None
+            counts = self._counts
+            self._counts = replace(
+                counts,
+                boundaries=counts.boundaries + 1,
+                timeouts=counts.timeouts + bool(missing),
+                waited=counts.waited + waited,
+                longest=max(counts.longest, waited),
+            )
+        for act in commands:
+            act()
+        if missing:
+            self._on_timeout(missing, now_ns)
+
+    def _missing(self) -> list[str]:
+        if self._boundary_ns is None:
+            return []
+        return sorted(self.sources - self._commands.keys())

@@ -1,0 +1,44 @@
+"""``hrp-model rviz``: a configuration for one model, as model_node publishes it."""
+
+import yaml
+from paths import MODELS, ROOT
+
+from hrp_model.cli import main
+
+HUMANOID = str(MODELS / "humanoid" / "humanoid.wrl")
+
+
+def shown(text):
+    manager = yaml.safe_load(text)["Visualization Manager"]
+    displays = {d["Class"].rpartition("/")[2]: d for d in manager["Displays"]}
+    return manager["Global Options"]["Fixed Frame"], displays
+
+
+def test_the_model_stands_in_the_world_on_a_grid_that_is_its_floor(tmp_path):
+    path = tmp_path / "a.rviz"
+    assert main(["rviz", HUMANOID, "--world-frame", "world", "-o", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    assert text == (ROOT / "config" / "display.rviz").read_text(encoding="utf-8")
+    frame, displays = shown(text)
+    assert frame == displays["Grid"]["Reference Frame"] == "world"
+    assert displays["Grid"]["Offset"]["Z"] == 0.0
+    topic = displays["RobotModel"]["Description Topic"]
+    assert (topic["Value"], topic["Durability Policy"]) == ("/robot_description", "Transient Local")
+
+
+def test_prefix_and_namespace_are_those_of_the_node(capsys):
+    assert main(["rviz", HUMANOID, "--namespace", "/lab/", "--frame-prefix", "a/b/"]) == 0
+    frame, displays = shown(capsys.readouterr().out)
+    assert frame == "a/b/PELVIS"
+    assert displays["RobotModel"]["TF Prefix"] == "a/b"
+    assert displays["RobotModel"]["Description Topic"]["Value"] == "/lab/robot_description"
+
+
+def test_a_prefix_that_rviz_cannot_have_is_wrong_use(capsys):
+    assert main(["rviz", HUMANOID, "--frame-prefix", "left_"]) == 2
+    assert "write 'left_/'" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path, capsys):
+    assert main(["rviz", HUMANOID, "-o", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err

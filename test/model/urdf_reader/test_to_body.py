@@ -1,0 +1,199 @@
+"""URDF to Body: links, joints, the root, and joints that follow others."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, robot
+
+from hrp_model import JointType, load_body, load_body_text
+from hrp_model.body import Mimic
+from hrp_model.kinematics.loops import mimic_joints
+from hrp_model.rigid import axis_angle_matrix, rpy_matrix
+
+MASS = (
+    '<inertial><mass value="1"/>'
+    '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+)
+
+
+def test_a_joint_is_read_with_all_it_says():
+    body, found = read(
+        arm(
+            '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/>'
+            '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+            '<dynamics damping="0.5" friction="0.25"/>'
+        )
+    )
+    link = body.link("arm")
+    assert link.joint.type is JointType.REVOLUTE
+    assert link.joint.name == "elbow"
+    assert link.joint.position == (-1.0, 2.0)
+    assert link.joint.velocity == (-3.0, 3.0)
+    assert link.joint.effort == (-4.0, 4.0)
+    assert (link.joint.damping, link.joint.friction) == (0.5, 0.25)
+    equal(link.joint.axis, [0, 0, 1])
+    equal(link.X_PL.p, [1, 2, 3])
+    equal(link.X_PL.R, rpy_matrix(0.1, 0.2, 0.3))
+    assert set(codes(found)) == {"massless-link"}
+
+
+def test_a_joint_without_an_axis_turns_about_x():
+    body, _ = read(arm())
+    equal(body.link("arm").joint.axis, [1, 0, 0])
+
+
+def test_a_continuous_joint_has_no_limits_of_position():
+    body, _ = read(arm('<limit lower="-1" upper="2" velocity="3" effort="4"/>', "continuous"))
+    assert body.link("arm").joint.type is JointType.REVOLUTE
+    assert body.link("arm").joint.position == (-inf, inf)
+
+
+@pytest.mark.parametrize("limit", ["1e6", "1000000.0", "inf", "2.5e7"])
+def test_what_no_joint_comes_near_is_no_limit(limit):
+    body, _ = read(arm(f'<limit lower="-{limit}" upper="{limit}" velocity="1" effort="1"/>'))
+    assert body.link("arm").joint.position == (-inf, inf)
+
+
+def test_a_rotation_may_be_a_quaternion():
+    body, _ = read(arm(f'<origin quat_xyzw="0 0 0.6 0.8"/>{HINGE}'))
+    equal(body.link("arm").X_PL.R, axis_angle_matrix((0, 0, 1), 2.0 * np.arctan2(0.6, 0.8)))
+
+
+def test_parents_come_first_else_links_keep_their_order():
+    text = robot(
+        *(f'<link name="{name}"/>' for name in ("d", "b", "root", "c", "a")),
+        joint("1", "root", "a"), joint("2", "root", "b"),
+        joint("3", "a", "d"), joint("4", "b", "c"),
+    )  # fmt: skip
+    body, _ = read(text)
+    assert [link.name for link in body.links] == ["root", "b", "c", "a", "d"]
+
+
+def test_an_inertia_is_turned_into_the_axes_of_its_link():
+    inertial = (
+        '<inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="4"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial>'
+    )
+    body, _ = read(arm(link=inertial))
+    link = body.link("arm")
+    assert link.mass == 4.0
+    equal(link.center_of_mass, [1, 2, 3])
+    equal(link.inertia, np.diag([2, 1, 2.5]))
+
+
+@pytest.mark.parametrize(
+    ("parts", "root", "kind"),
+    [
+        (['<link name="base"/>'], "base", JointType.FREE),
+        (['<link name="world"/>'], "world", JointType.FIXED),
+        (
+            ['<link name="world"/><link name="b"/>', joint("j", "world", "b")],
+            "b",
+            JointType.FIXED,
+        ),
+        (['<link name="b"/>', joint("j", "world", "b")], "b", JointType.FIXED),
+        (
+            ['<link name="world"/><link name="b"/>', joint("j", "world", "b", "floating")],
+            "b",
+            JointType.FREE,
+        ),
+        (
+            ['<link name="world"/><link name="b"/>', joint("j", "world", "b", "revolute", HINGE)],
+            "world",
+            JointType.FIXED,
+        ),
+        (
+            [
+                '<link name="world"/><link name="b"/><link name="c"/>',
+                joint("j", "world", "b"),
+                joint("k", "world", "c"),
+            ],
+            "world",
+            JointType.FIXED,
+        ),
+    ],
+)
+def test_a_root_stands_in_the_world_or_is_free(parts, root, kind):
+    body, _ = read(robot(*parts))
+    assert body.root.name == root
+    assert body.root.joint.type is kind
+
+
+def test_the_place_in_the_world_is_that_of_the_joint():
+    at = '<origin xyz="1 2 3" rpy="0 0 1"/>'
+    text = robot('<link name="world"/><link name="b"/>', joint("j", "world", "b", "fixed", at))
+    body, _ = read(text)
+    assert [link.name for link in body.links] == ["b"]
+    equal(body.root.X_PL.p, [1, 2, 3])
+    equal(body.root.X_PL.R, rpy_matrix(0, 0, 1))
+
+
+def followers(*mimics):
+    """Return a robot of joints j0, j1, ..., each with what is said of the joint it follows."""
+    links = [f'<link name="l{i}">{MASS}</link>' for i in range(len(mimics) + 1)]
+    joints = [
+        joint(f"j{i}", "l0", f"l{i + 1}", "revolute", HINGE + mimic)
+        for i, mimic in enumerate(mimics)
+    ]
+    return robot(*links, *joints)
+
+
+def test_a_joint_follows_another_and_has_no_motor():
+    mimic = '<mimic joint="j0" multiplier="-2" offset="0.5"/>'
+    body, found = read(followers("", mimic, '<mimic joint="j0"/>'))
+    assert mimic_joints(body) == {"l2": Mimic("l1", -2.0, 0.5), "l3": Mimic("l1", 1.0, 0.0)}
+    assert [link.joint.id for link in body.links] == [None, 0, None, None]
+    assert found == []
+
+
+def test_a_joint_that_follows_a_follower_follows_the_first():
+    body, _ = read(
+        followers(
+            '<mimic joint="j1" multiplier="2" offset="3"/>',
+            '<mimic joint="j2" multiplier="5" offset="7"/>',
+            "",
+        )
+    )
+    q2 = 0.3
+    q1 = 5 * q2 + 7
+    mimic = body.link("l1").joint.mimic
+    assert mimic.link == "l3"
+    assert mimic.position(q2) == pytest.approx(2 * q1 + 3, rel=1e-15)
+
+
+def test_joints_that_follow_one_another_move_by_themselves():
+    body, found = read(followers('<mimic joint="j1"/>', '<mimic joint="j0"/>'))
+    assert codes(found) == ["mimic-cycle", "mimic-cycle"]
+    assert mimic_joints(body) == {}
+
+
+def test_motors_are_where_controllers_command():
+    control = (
+        '<ros2_control name="c" type="system"><joint name="j2"><command_interface name="effort"/>'
+        '<state_interface name="position"><param name="initial_value">0.75</param>'
+        '</state_interface></joint><joint name="j1"><state_interface name="position"/></joint>'
+        '<joint name="j0"><command_interface name="position"/></joint></ros2_control>'
+    )
+    body, _ = read(followers("", "", "").replace("</robot>", f"{control}</robot>"))
+    assert [link.joint.id for link in body.links[1:]] == [1, None, 0]
+    assert body.link("l3").joint.initial == 0.75
+
+
+def test_a_text_is_known_by_how_it_begins():
+    wrl = '#VRML V2.0 utf8\nDEF x Humanoid { humanoidBody [ DEF A Joint { jointType "free" } ] }\n'
+    yaml = "format: ChoreonoidBody\nformat_version: 2.0\nname: y\nlinks: [ { name: A } ]\n"
+    urdf = '<?xml version="1.0"?>\n<!-- <robot> --><robot name="z"><link name="A"/></robot>'
+    assert [load_body_text(text).name for text in (wrl, yaml, urdf)] == ["x", "y", "z"]
+    with pytest.raises(ValueError, match="none of wrl, body, urdf"):
+        load_body_text(urdf, kind="xml")
+
+
+def test_a_text_and_a_file_are_the_same_robot(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text(arm(), encoding="utf-8")
+    body = load_body(path)
+    assert body.path == path
+    other = load_body_text(arm(), folder=tmp_path)
+    assert other.path is None
+    assert [link.name for link in body.links] == [link.name for link in other.links]

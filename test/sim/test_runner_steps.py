@@ -1,0 +1,184 @@
+"""A runner that is stepped, or given another simulation, and whom it tells."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+from runner_tools import Counter
+
+from hrp_sim.runner import Change, Runner, StandingError
+
+PATIENCE = 30.0  # seconds after which a test that would hang fails instead
+
+
+@contextmanager
+def running(simulation, *, paused=True, on_step=lambda *_: None, **options):
+    """Run in another thread; the runner is given to the block, at whose end the run ends."""
+    runner = Runner(simulation, on_step, real_time_factor=0.0, **options)
+    if paused:
+        runner.pause()
+    thread = threading.Thread(target=runner.run, daemon=True)
+    thread.start()
+    try:
+        runner.call(lambda: None)
+        yield runner
+    finally:
+        runner.stop()
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def test_a_paused_world_takes_just_the_steps_that_are_asked_for():
+    told, done = [], []
+    simulation = Counter()
+    with running(simulation, on_step=lambda time_ns, _: told.append(time_ns)) as runner:
+        for count in (1, 5):
+            stepping = runner.step(count, done.append)
+            assert stepping.wait(PATIENCE)
+            assert (stepping.done, stepping.cancelled, stepping.error) == (count, False, None)
+            assert runner.paused
+        assert runner.call(lambda: simulation.steps) == 6
+    assert told == [k * 1_000_000 for k in range(1, 7)]
+    assert done == [1, 1, 2, 3, 4, 5]
+
+
+def test_steps_are_as_fast_as_possible_whatever_the_pace():
+    with running(Counter(0.1)) as runner:
+        runner.real_time_factor = 1e-6
+        assert runner.step(100).wait(PATIENCE)
+
+
+def test_the_end_of_the_steps_is_told_in_the_thread_that_runs():
+    ends = []
+    with running(Counter()) as runner:
+        stepping = runner.step(3, on_end=lambda s: ends.append((s.done, threading.get_ident())))
+        assert stepping.wait(PATIENCE)
+        assert ends == [(3, runner.call(threading.get_ident))]
+
+
+def test_steps_can_be_cancelled_and_then_be_asked_for_again():
+    simulation = Counter()
+    reached = threading.Event()
+    with running(simulation) as runner:
+        stepping = runner.step(10**12, lambda done: done == 100 and reached.set())
+        assert reached.wait(PATIENCE)
+        stepping.cancel()
+        assert stepping.wait(PATIENCE)
+        assert stepping.cancelled
+        assert stepping.done == runner.call(lambda: simulation.steps) >= 100
+        again = runner.step(1)
+        assert again.wait(PATIENCE)
+        assert again.done == 1
+
+
+@pytest.mark.parametrize("end", ["resume", "reset", "replace", "stop"])
+def test_whatever_else_is_done_with_the_run_ends_the_steps(end):
+    ended = []
+    reached = threading.Event()
+    with running(Counter()) as runner:
+        stepping = runner.step(10**12, lambda _: reached.set(), lambda s: ended.append(s))
+        assert reached.wait(PATIENCE)
+        runner.replace(Counter()) if end == "replace" else getattr(runner, end)()
+        assert stepping.wait(PATIENCE)
+        assert stepping.done < stepping.steps
+    assert ended == [stepping]
+
+
+def test_a_failure_of_the_physics_ends_the_steps_and_says_why():
+    with running(Counter(fails_at=3), on_failure=lambda _: None) as runner:
+        stepping = runner.step(5)
+        assert stepping.wait(PATIENCE)
+        assert stepping.done == 3
+        assert str(stepping.error) == "link ARM is nowhere"
+        with pytest.raises(StandingError, match=r"link ARM is nowhere; reset"):
+            runner.step(1)
+
+
+def test_a_world_that_runs_takes_no_single_steps():
+    refused = pytest.raises(StandingError, match="pause it first")
+    with running(Counter(), paused=False) as runner, refused:
+        runner.step(1)
+
+
+def test_steps_are_refused_while_others_are_taken_and_when_there_are_none():
+    reached = threading.Event()
+    with running(Counter()) as runner:
+        with pytest.raises(ValueError, match="at least 1, not 0"):
+            runner.step(0)
+        runner.step(10**12, lambda _: reached.set())
+        assert reached.wait(PATIENCE)
+        with pytest.raises(StandingError, match=r"of 1000000000000 steps are being taken"):
+            runner.step(1)
+
+
+def test_everything_that_happens_to_a_run_is_told_in_order():
+    changes = []
+    paused, running_again = threading.Event(), threading.Event()
+
+    def hear(change):
+        changes.append(change)
+        {Change.PAUSE: paused, Change.RESUME: running_again}.get(change, threading.Event()).set()
+
+    with running(Counter(), paused=False) as runner:
+        runner.call(lambda: runner.on_change.append(hear))
+        runner.pause()
+        assert paused.wait(PATIENCE)
+        assert runner.step(2).wait(PATIENCE)
+        runner.reset()
+        runner.change(lambda: None)
+        runner.replace(Counter())
+        runner.resume()
+        assert running_again.wait(PATIENCE)
+    assert changes == [
+        Change.PAUSE,
+        Change.STEPS,
+        Change.RESET,
+        Change.WORLD,
+        Change.REPLACE,
+        Change.RESUME,
+    ]
+
+
+def test_a_failure_is_told_as_standing_still_and_a_reset_as_going_on():
+    changes = []
+    failed = threading.Event()
+    with running(Counter(), on_failure=lambda _: failed.set()) as runner:
+        runner.call(lambda: runner.on_change.append(changes.append))
+        runner.replace(Counter(fails_at=3))
+        runner.resume()
+        assert failed.wait(PATIENCE)
+        runner.reset()
+        runner.pause()
+        while runner.call(lambda: changes[-1]) is not Change.PAUSE:
+            pass
+    assert changes == [
+        Change.REPLACE,
+        Change.RESUME,
+        Change.PAUSE,
+        Change.RESET,
+        Change.RESUME,
+        Change.PAUSE,
+    ]
+
+
+def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_own_steps():
+    first, second = Counter(0.001), Counter(0.004)
+    second.state.time_ns = 500_000_000
+    seen = []
+    with running(first, on_step=lambda time_ns, _: seen.append(time_ns)) as runner:
+        assert runner.step(2).wait(PATIENCE)
+        assert runner.replace(second) is first
+        assert runner.simulation is second
+        assert runner.step(2).wait(PATIENCE)
+    assert seen == [1_000_000, 2_000_000, 504_000_000, 508_000_000]
+
+
+def test_a_world_that_stands_still_costs_no_processor_time(monkeypatch):
+    waits = []
+    with running(Counter()) as runner:
+        wait = runner._mailbox.wait
+        monkeypatch.setattr(runner._mailbox, "wait", lambda s: (waits.append(s), wait(s)))
+        for _ in range(5):
+            runner.call(lambda: None)
+    assert set(waits) == {None}
+    assert len(waits) <= 7
