@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
 
 from hrp_model import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
-from hrp_msgs import names, outputs, qos
-from hrp_msgs.joint_command import joint_command
+from hrp_msgs import names, outputs
 from hrp_msgs.robot import FramePose
 from hrp_msgs.topic import Topic
 
-from ..control import JointCommand
+from ..commanding.node import Commanding, CommandPort
 from ..naming import BodyNaming
 from ..runner import Runner
 from ..sensors import (
@@ -29,6 +27,7 @@ from ..sensors import (
     OdometrySensor,
     RangeSensor,
     RangeSensor3D,
+    Remembering,
     Sensor,
 )
 from ..services import SwitchServices
@@ -43,6 +42,8 @@ ROUTES: dict[type, outputs.Route] = {
     RangeSensor: outputs.SCAN,
     RangeSensor3D: outputs.POINTS,
 }
+# These remember too, but cost much, and begin anew where they find that time has passed.
+_PAUSING = RangeSensor, RangeSensor3D, CameraSensor
 
 
 class BodyFace:
@@ -55,17 +56,18 @@ class BodyFace:
         naming: Where its topics and frames live.
         tf: Where it is told how its root moves.
         world: Name of the frame that nothing moves.
+        commanding: By which others command it.
 
     Attributes:
         simulated: The body.
         naming: As given.
         outputs: One of ``hrp_msgs.outputs`` for each sensor, by its name in the simulation.
-        joints: Name of the sensor whose readings ``follow`` takes; empty for none.
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:
         NameCollisionError: Two of its sensors would have one topic.
         OSError: The meshes of its description cannot be written.
+        WrongUseError: A parameter of one of its joints makes no sense.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class BodyFace:
         naming: BodyNaming,
         tf: Topic,
         world: str,
+        commanding: Commanding,
     ) -> None:
         self.simulated = simulation.bodies[name]
         self.naming = naming
@@ -83,14 +86,16 @@ class BodyFace:
         self.model: ModelNode | None = None
         self._node = node
         self._switches: SwitchServices | None = None
-        self._commands: Any = None
+        self._commanding = commanding
+        self._commands: CommandPort | None = None
         self._devices = device_topics(simulation, name, naming)
         self._world = world
         body = self.simulated.body
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
         self._is_fixed = simulation.is_fixed(name)
-        self.joints = ""
+        self._joints = ""  # the joint sensor
+        self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
         for key, sensor in simulation.sensors.items():
@@ -98,9 +103,12 @@ class BodyFace:
                 frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
                 self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
                 if isinstance(sensor, JointSensor):
-                    self.joints = key
+                    self._joints = key
+                if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
+                    self._remembering |= {key} if sensor.memory else set()
         if not body.is_static:
-            self._listen(simulation, name)
+            links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
+            self._commands = commanding.open(simulation, name, naming, links)
 
     @property
     def topics(self) -> list[Topic]:
@@ -115,26 +123,49 @@ class BodyFace:
         p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
         return self._world, self._root, p.tolist(), matrix_quaternion(R)
 
-    def describe(self) -> ModelNode:
-        """Publish the description of the body and, by ``follow``, the frames of its links."""
+    def describe(self, arguments: Sequence[str]) -> ModelNode:
+        """Publish the description of the body and, from now on, the frames of its links.
+
+        Args:
+            arguments: Of the command line that its node shares; see ``shared_arguments``.
+        """
         prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
         self.model = ModelNode(
-            namespace=self.naming.namespace,
+            namespace=self._node.get_namespace().rstrip("/") + "/" + self.naming.namespace,
             parameter_overrides=[prefix],
             context=self._node.context,
+            cli_args=list(arguments),
+            use_global_arguments=False,
         )
         self.model.start(self.simulated.body)
         return self.model
 
-    def follow(self, reading: Any) -> None:
-        """Publish where the joints have moved the links of a body that is described."""
-        if self.model is not None:
+    def is_wanted(self, sensor: str, time_ns: int) -> bool:
+        """Tell whether a sensor of the body should be read at a time in [ns].
+
+        What filters goes on without listeners, so that these do not change what it tells.
+        """
+        if sensor in self._remembering or self.outputs[sensor].is_wanted():
+            return True
+        return sensor == self._joints and self.model is not None and self.model.is_due(time_ns)
+
+    def publish(self, sensor: str, reading: Any) -> None:
+        """Publish a reading, and where joints have moved the links of a body with a model."""
+        self.outputs[sensor].publish(reading)
+        if sensor == self._joints and self.model is not None:
             self.model.move(reading.time_ns, reading.names, reading.position.tolist())
 
     def serve(self, runner: Runner) -> None:
         """Let others switch what the body has."""
         places = {key: found.place for key, found in self._devices.items()}
         self._switches = SwitchServices(self._node, runner, places)
+        if self._commands is not None:
+            self._commands.serve(runner)
+
+    def poll(self) -> None:
+        """Tell how far what others asked for has come; called by the thread that steps."""
+        if self._commands is not None:
+            self._commands.poll()
 
     def tell(self, name: str, on: bool) -> None:
         """Tell that one of its sensors or lights is on or off now."""
@@ -151,7 +182,7 @@ class BodyFace:
         if self._switches is not None:
             self._switches.close()
         if self._commands is not None:
-            self._node.destroy_subscription(self._commands)
+            self._commands.close()
         for output in self.outputs.values():
             for topic in output.topics:
                 topic.close()
@@ -168,14 +199,10 @@ class BodyFace:
             )
         if isinstance(sensor, CameraSensor):
             return outputs.CameraOutput(self._node, frame, topics.data, topics.depth)
-        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topics.data[0], frame)
-
-    def _listen(self, simulation: Simulation, name: str) -> None:
-        def take(msg: JointState) -> None:
-            simulation.command(name, JointCommand(*joint_command(msg)))
-
-        topic = self.naming.topic(names.JOINT_COMMANDS)
-        self._commands = self._node.create_subscription(JointState, topic, take, qos.COMMAND)
+        topic = topics.data[0]
+        if isinstance(sensor, JointSensor) and self._commanding.hardware:
+            topic = self.naming.topic(names.HARDWARE_STATES)
+        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame)
 
 
 def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:
