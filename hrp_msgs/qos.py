@@ -24,6 +24,8 @@ def _profile(depth: int, *, reliable: bool = True, latched: bool = False) -> QoS
 SENSOR = _profile(5)
 # Best effort, so that a publisher of either kind is heard; only the newest command counts.
 COMMAND = _profile(1, reliable=False)
+# In lock-step every command counts.
+COMMAND_IN_STEP = _profile(10)
 # Said once, and so reliable: best effort loses what comes before both sides know each other.
 SWITCH = _profile(10)
 # For listening to a sensor: best effort too, and a few are kept, for each counts.

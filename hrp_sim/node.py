@@ -31,6 +31,7 @@ from hrp_msgs import names, qos
 from hrp_msgs.clock import clock
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
+from hrp_msgs.outputs import CameraOutput
 from hrp_msgs.params import Param, option_param
 from hrp_msgs.robot import FramePose
 from hrp_msgs.start import WrongUseError, init_ros
@@ -47,7 +48,7 @@ from .runner import Change, Runner, StopSignals
 from .schedule import SampleClock
 from .sensor_options import COMMON_OPTIONS
 from .sensors import CameraSensor, Exposure
-from .services import RunServices
+from .services import RunServices, start_lock_step
 from .simulation import Simulation
 
 PARAMETERS = (
@@ -73,6 +74,7 @@ class SimNode(Node):
         self._run_services: RunServices | None = None
         self._runner: Runner | None = None
         self._time_ns = 0
+        self._readings: Mapping[str, Any] = {}
         self._naming: dict[str, BodyNaming] = {}  # of the bodies that were there first
         self._faces: dict[str, BodyFace] = {}  # by the body's name
         # By names in the simulation; never changed, but replaced, since two threads use them.
@@ -156,6 +158,7 @@ class SimNode(Node):
         self._runner = runner
         runner.on_change.append(self._has_changed)
         self._run_services = RunServices(self, runner, self.after_failure)
+        start_lock_step(self, self.settings, runner, self._tell_again)
         for face in self._faces.values():
             face.serve(runner)
 
@@ -187,7 +190,7 @@ class SimNode(Node):
         """
         if time_ns < self._time_ns:  # time began anew
             self._clock_ticks.reset()
-        self._time_ns = time_ns
+        self._time_ns, self._readings = time_ns, readings
         if self._clock_ticks.is_due(time_ns):
             self._clock_topic.publish(clock(time_ns))
         outputs, followers = self._outputs, self._followers
@@ -198,6 +201,12 @@ class SimNode(Node):
                 outputs[name].publish(reading)
                 if name in followers:
                     followers[name].follow(reading)
+
+    def _tell_again(self) -> None:
+        """Publish once more what was read last, for those who have only just come."""
+        self._clock_topic.publish(clock(self._time_ns))
+        again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
+        self.publish(self._time_ns, again)
 
     def close(self) -> None:
         """End the drawing of images and the simulation, then the node."""
@@ -210,7 +219,12 @@ class SimNode(Node):
 
     def _is_wanted(self, name: str) -> bool:
         output = self._outputs.get(name)
-        return output is not None and output.is_wanted()
+        if output is None:
+            return False
+        # In lock-step what noise and filters did must not depend on when somebody came to listen.
+        return output.is_wanted() or (
+            bool(self.settings["lock_step"]) and not isinstance(output, CameraOutput)
+        )
 
     def _tell(self, name: str, on: bool) -> None:
         if (face := self._owners.get(name)) is not None:
@@ -234,7 +248,13 @@ class SimNode(Node):
         assert self._simulation is not None
         naming = self._naming.get(name) or late_naming(name, self.settings["frame_prefix"])
         face = BodyFace(
-            self, self._simulation, name, naming, self._tf, self.settings["world_frame"]
+            self,
+            self._simulation,
+            name,
+            naming,
+            self._tf,
+            self.settings["world_frame"],
+            in_step=bool(self.settings["lock_step"]),
         )
         if self.settings["describe"]:
             try:

@@ -14,6 +14,7 @@ from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, outputs, qos
+from hrp_msgs.basic import time_ns
 from hrp_msgs.joint_command import joint_command
 from hrp_msgs.robot import FramePose
 from hrp_msgs.topic import Topic
@@ -55,6 +56,7 @@ class BodyFace:
         naming: Where its topics and frames live.
         tf: Where it is told how its root moves.
         world: Name of the frame that nothing moves.
+        in_step: Whether no command may get lost.
 
     Attributes:
         simulated: The body.
@@ -76,12 +78,16 @@ class BodyFace:
         naming: BodyNaming,
         tf: Topic,
         world: str,
+        *,
+        in_step: bool = False,
     ) -> None:
         self.simulated = simulation.bodies[name]
         self.naming = naming
         self.outputs: dict[str, Any] = {}
         self.model: ModelNode | None = None
         self._node = node
+        self._in_step = in_step
+        self._runner: Runner | None = None
         self._switches: SwitchServices | None = None
         self._commands: Any = None
         self._devices = device_topics(simulation, name, naming)
@@ -138,6 +144,7 @@ class BodyFace:
         """Let others switch what the body has."""
         places = {key: found.place for key, found in self._devices.items()}
         self._switches = SwitchServices(self._node, runner, places)
+        self._runner = runner
 
     def tell(self, name: str, on: bool) -> None:
         """Tell that one of its sensors or lights is on or off now."""
@@ -175,10 +182,20 @@ class BodyFace:
 
     def _listen(self, simulation: Simulation, name: str) -> None:
         def take(msg: JointState) -> None:
-            simulation.command(name, JointCommand(*joint_command(msg)))
+            command = JointCommand(*joint_command(msg))
+
+            def act() -> None:
+                if name in simulation.bodies:
+                    simulation.command(name, command)
+
+            if self._runner is not None:
+                self._runner.take(self._commands.topic_name, time_ns(msg.header.stamp), act)
+            else:
+                act()
 
         topic = self.naming.topic(names.JOINT_COMMANDS)
-        self._commands = self._node.create_subscription(JointState, topic, take, qos.COMMAND)
+        profile = qos.COMMAND_IN_STEP if self._in_step else qos.COMMAND
+        self._commands = self._node.create_subscription(JointState, topic, take, profile)
 
 
 def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:
