@@ -8,13 +8,13 @@ from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Diagnostics
 from hrp_msgs.launching import CLOCK, COMMON, Arguments, Scratch, flag, node, rviz, share
-from hrp_msgs.node_params import SIM_NODE
 from hrp_sim.engine import PhysicsError
+from hrp_sim.node import PARAMETERS
 from hrp_sim.rviz import RvizOptions, world_rviz
 
 ARGUMENTS = Arguments(
     (*COMMON, CLOCK),
-    SIM_NODE,
+    [p for p in PARAMETERS if "<" not in p.name],  # those have any sensor's name in them
     defaults={"world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml")},
     left_out=["describe"],
 )

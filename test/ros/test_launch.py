@@ -12,12 +12,14 @@ from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_msgs.node_params import MODEL_NODE, SIM_NODE
+from hrp_msgs.node_params import MODEL_NODE
+from hrp_sim.node import PARAMETERS
 
 FOLDER = ROOT / "launch"
 FILES = sorted(path.name for path in FOLDER.glob("*.launch.py"))
 SLIDERS = "joint_state_publisher_gui"
 CONTROL = ("controller_manager", "joint_state_topic_hardware_interface")
+SIM_NODE = [p for p in PARAMETERS if p.name.isidentifier()]
 # The node of ours that each starts, its parameters, and those that are no arguments.
 OURS = {
     "display.launch.py": ("model_node", MODEL_NODE, set()),
