@@ -222,11 +222,6 @@ def prefix_of(values: Mapping[str, str]) -> str:
     return f"{namespace}/" if namespace else ""
 
 
-def below(namespace: str, inner: str) -> str:
-    """Return a namespace within another; either may be empty."""
-    return "/".join(part for part in (namespace.strip("/"), inner.strip("/")) if part)
-
-
 def _declared(
     name: str, default: str, doc: str, choices: tuple[str, ...]
 ) -> LaunchDescriptionEntity:

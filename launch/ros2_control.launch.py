@@ -28,8 +28,7 @@ from hrp_model import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.urdf.controllers import controllers, controllers_yaml
 from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_msgs.launching import Scratch, below, node, prefix_of, share
-from hrp_msgs.names import topic_tokens
+from hrp_msgs.launching import Scratch, node, prefix_of, share
 from hrp_sim import load_world
 from hrp_sim.engine import PhysicsError
 from hrp_sim.naming import name_bodies
@@ -73,8 +72,10 @@ def declared() -> list[LaunchDescriptionEntity]:
 
 def managed_robots(values: dict[str, str]) -> list[Robot]:
     """Return the robots of the world whose joints can be commanded."""
-    bodies = {e.placement.name: e.placement.body for e in load_world(values["world"], QUIET).bodies}
-    naming = name_bodies(bodies, prefix_of(values), topic_tokens(bodies))
+    entries = load_world(values["world"], QUIET).bodies
+    bodies = {entry.placement.name: entry.placement.body for entry in entries}
+    wishes = {entry.placement.name: entry.namespace for entry in entries}
+    naming = name_bodies(bodies, prefix_of(values), wishes)
     found = []
     for name, body in bodies.items():
         options = UrdfOptions(frame_prefix=naming[name].frame_prefix, ros2_control=Hardware.TOPIC)
@@ -83,7 +84,7 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
         if made:
             active = [c.name for c in made if c.active]
             waiting = [c.name for c in made if not c.active]
-            namespace = below(values["namespace"], naming[name].namespace)
+            namespace = naming[name].below(values["namespace"]).strip("/")
             found.append(Robot(namespace, active, waiting, controllers_yaml(body, frames, options)))
     return found
 
