@@ -143,6 +143,10 @@ class ModelNode(Node):
         if frames:
             self._robot.move(time_ns, self._placed(frames))
 
+    def is_due(self, time_ns: int) -> bool:
+        """Tell whether ``move`` at this time in [ns] would publish something."""
+        return self._follower.is_due(time_ns)
+
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""

@@ -22,9 +22,9 @@ TF_STATIC = "/tf_static"
 CLOCK = "/clock"
 DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
-# Services.
-RESET = "reset"
-PAUSE = "pause"
+# Services, under the name of the node.
+RESET = "~/reset"
+PAUSE = "~/pause"
 # What ros2_control's hardware of topics reads and says; the broadcaster has joint_states then.
 HARDWARE_STATES = "robot_joint_states"
 HARDWARE_COMMANDS = "robot_joint_command"

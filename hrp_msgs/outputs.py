@@ -15,7 +15,7 @@ from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, Point
 from . import qos
 from .image import AnyPixels, ImageBuffer, camera_info
 from .imu import imu
-from .joint_state import joint_state
+from .joint_state import JointStateBuffer
 from .laser_scan import laser_scan
 from .odometry import odometry
 from .point_cloud import PointCloudBuffer
@@ -31,13 +31,11 @@ class Route:
     Attributes:
         message: Class of the message.
         convert: Fills a message with a reading in the frame of this name, and returns it.
-        lazy: Whether the sensor is only read when somebody listens.
         buffer: Makes what ``convert`` fills for one sensor; None means the message itself.
     """
 
     message: Any
     convert: Callable[[Any, str, Any], Any]
-    lazy: bool = False
     buffer: Callable[[], Any] | None = None
 
 
@@ -49,7 +47,10 @@ def _scan_settings(r: Any) -> dict[str, float]:
 # Readings have these attributes. Odometry and cameras say more than one message.
 JOINTS = Route(
     JointState,
-    lambda r, _frame, m: joint_state(r.time_ns, r.names, r.position, r.velocity, r.effort, m),
+    lambda r, _frame, buffer: buffer.joint_state(
+        r.time_ns, r.names, r.position, r.velocity, r.effort
+    ),
+    buffer=JointStateBuffer,
 )
 IMU = Route(
     Imu,
@@ -72,12 +73,10 @@ WRENCH = Route(
 SCAN = Route(
     LaserScan,
     lambda r, frame, m: laser_scan(r.time_ns, frame, r.ranges, **_scan_settings(r), into=m),
-    lazy=True,
 )
 POINTS = Route(
     PointCloud2,
     lambda r, frame, buffer: buffer.cloud(r.time_ns, frame, r.points),
-    lazy=True,
     buffer=PointCloudBuffer,
 )
 
@@ -93,11 +92,12 @@ class SensorOutput:
 
     def is_wanted(self) -> bool:
         """Tell whether the sensor should be read."""
-        return not self._route.lazy or self.topics[0].has_listener()
+        return self.topics[0].has_listener()
 
     def publish(self, reading: Any) -> None:
-        """Publish a reading."""
-        self.topics[0].publish(self._route.convert(reading, self._frame, self._message))
+        """Publish a reading, if anybody listens."""
+        if self.topics[0].has_listener():
+            self.topics[0].publish(self._route.convert(reading, self._frame, self._message))
 
 
 class OdometryOutput:
@@ -110,15 +110,16 @@ class OdometryOutput:
         self._message = Odometry()
 
     def is_wanted(self) -> bool:
-        """Tell that it is always read."""
-        return True
+        """Tell whether the root should be looked at."""
+        return self.topics[0].has_listener() or (self._tf is not None and self._tf.has_listener())
 
     def publish(self, r: Any) -> None:
-        """Publish where the root is."""
+        """Publish where the root is, if anybody listens."""
         pose, twist = (r.position, r.orientation), (r.linear_velocity, r.angular_velocity)
-        msg = odometry(r.time_ns, *self._frames, *pose, *twist, self._message)
-        self.topics[0].publish(msg)
-        if self._tf is not None:
+        if self.topics[0].has_listener():
+            msg = odometry(r.time_ns, *self._frames, *pose, *twist, self._message)
+            self.topics[0].publish(msg)
+        if self._tf is not None and self._tf.has_listener():
             self._tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -29,3 +30,24 @@ def end_ros() -> None:
     """Do what ``rclpy.try_shutdown`` does, even while rclpy's signal handler does the same."""
     with suppress(RuntimeError):  # the other one was faster
         rclpy.try_shutdown()
+
+
+_IDENTITY = re.compile(r"(__ns|__node|__name):=")  # of any node; "NODE:__ns:=X" is of one only
+
+
+def shared_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return what of a command line a further node of the process is to hear.
+
+    That is all that is for ROS, but for the rules that give nodes another name or namespace: by
+    these all nodes of a process would have the same.
+    """
+    words: list[str] = []
+    for_ros = False
+    for word in arguments:
+        if word in ("--ros-args", "--"):
+            for_ros = word == "--ros-args"
+        elif for_ros and _IDENTITY.match(word) and words[-1:] in (["-r"], ["--remap"]):
+            words.pop()
+        elif for_ros:
+            words.append(word)
+    return ["--ros-args", *words] if words else []

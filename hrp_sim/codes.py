@@ -10,6 +10,10 @@ from hrp_model.codes import Rule
 __all__ = ["CODES"]
 
 _WORLDS = {
+    "bad-namespace": (
+        "a body has a namespace that is none",
+        "write letters, digits and '_' with slashes between, or \"\" for none",
+    ),
     "duplicate-name": (
         "two bodies have the same name",
         "give one of them another 'name'",

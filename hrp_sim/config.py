@@ -17,11 +17,13 @@ class BodyEntry:
 
     Attributes:
         sensors: Options of single sensors that differ from the world's, by the sensor's name.
+        namespace: Where its topics are; empty for none, None for what ``name_bodies`` finds.
     """
 
     placement: Placement
     control: ControlSettings = HOLD
     sensors: Mapping[str, Mapping[str, OptionValue]] = field(default_factory=dict)
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body
-from hrp_msgs.names import topic_token
+from hrp_msgs.names import NameCollisionError, topic_token, topic_tokens
+
+_NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,20 @@ class BodyNaming:
         return f"{self.namespace}/{name}" if self.namespace else name
 
 
+def namespace_objection(namespace: str) -> str:
+    """Return why a body cannot have this namespace, and what it could be, or nothing."""
+    if not namespace or _NAMESPACE.fullmatch(namespace):
+        return ""
+    return (
+        f"'{namespace}' is no namespace: it has letters, digits and '_' between its slashes, and "
+        "no digit first"
+    )
+
+
 def name_bodies(
-    bodies: Mapping[str, Body], frame_prefix: str = "", tokens: Mapping[str, str] | None = None
+    bodies: Mapping[str, Body],
+    frame_prefix: str = "",
+    namespaces: Mapping[str, str | None] | None = None,
 ) -> dict[str, BodyNaming]:
     """Give the only robot of a world the plain names, and every other body its own.
 
@@ -36,19 +51,53 @@ def name_bodies(
     Args:
         bodies: By name.
         frame_prefix: Put before all frames.
-        tokens: What each body's name is as a part of a topic; None means the name itself.
+        namespaces: What is wished for; what is None or not there follows the rule.
+
+    Raises:
+        NameCollisionError: Two bodies would have the same namespace.
     """
+    wishes = namespaces or {}
     robots = [name for name, body in bodies.items() if not body.is_static]
-    tokens = tokens or {name: name for name in bodies}
-    return {
-        name: BodyNaming("", frame_prefix)
-        if robots == [name]
-        else BodyNaming(tokens[name], f"{frame_prefix}{tokens[name]}/")
-        for name in bodies
-    }
+    tokens = topic_tokens(bodies)
+    found: dict[str, BodyNaming] = {}
+    for name in bodies:
+        wish = wishes.get(name)
+        own = "" if robots == [name] else tokens[name]
+        found[name] = _naming(name, own if wish is None else wish, found, frame_prefix)
+    return found
 
 
-def late_naming(name: str, frame_prefix: str = "") -> BodyNaming:
-    """Give a body that comes later its own namespace, so that no other is renamed."""
-    token = topic_token(name)
-    return BodyNaming(token, f"{frame_prefix}{token}/")
+def late_naming(
+    name: str,
+    namespace: str | None,
+    taken: Mapping[str, BodyNaming],
+    frame_prefix: str = "",
+) -> BodyNaming:
+    """Give a body that comes later a namespace of its own, so that no other is renamed.
+
+    Args:
+        name: Of the body.
+        namespace: What is wished for; None means its name.
+        taken: Of the other bodies, by their names.
+        frame_prefix: Put before all frames.
+
+    Raises:
+        NameCollisionError: It is no namespace, or that of another body.
+    """
+    own = topic_token(name) if namespace is None else namespace
+    return _naming(name, own, taken, frame_prefix)
+
+
+def _naming(
+    name: str, namespace: str, taken: Mapping[str, BodyNaming], frame_prefix: str
+) -> BodyNaming:
+    if objection := namespace_objection(namespace):
+        raise NameCollisionError(f"body '{name}': {objection}")
+    relative = namespace.lstrip("/")
+    prefix = f"{frame_prefix}{relative}/" if relative else frame_prefix
+    for other, naming in taken.items():
+        if naming.frame_prefix == prefix:
+            where = f"namespace '{namespace}'" if namespace else "no namespace"
+            message = f"'{other}' and '{name}' would both have {where}; give one of them another"
+            raise NameCollisionError(message)
+    return BodyNaming(namespace, prefix)

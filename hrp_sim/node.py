@@ -2,8 +2,8 @@
 
 Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
-Subscribed: ``joint_commands`` of each robot. Services: ``reset`` and ``pause``, once a run is
-served, and ``<sensor>/set_enabled`` of each sensor and light. Parameters:
+Subscribed: ``joint_commands`` of each robot. Services: ``~/reset`` and ``~/pause``, once a run
+is served, and ``<sensor>/set_enabled`` of each sensor and light. Parameters:
 ``hrp_msgs.node_params.SIM_NODE``, the options of ``SensorSettings`` for all sensors, and those of
 single ones as ``<sensor>.<option>``.
 """
@@ -12,44 +12,32 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
-import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
-from rosgraph_msgs.msg import Clock
-from tf2_msgs.msg import TFMessage
 
 from hrp_model import Diagnostic, ModelError, Severity
-from hrp_model.node import ModelNode
-from hrp_msgs import names, qos
-from hrp_msgs.clock import clock
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
-from hrp_msgs.outputs import CameraOutput
 from hrp_msgs.params import Param, option_param
-from hrp_msgs.robot import FramePose
-from hrp_msgs.start import WrongUseError, init_ros
-from hrp_msgs.tf import tf_message, transform
+from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
-from .darkroom import Darkroom
 from .engine import PhysicsError
-from .faces.node import BodyFace, fixed_roots
+from .faces.world.node import WorldFace
 from .loading.node import WorldLoader
-from .naming import BodyNaming, late_naming, name_bodies
-from .render import Parts
-from .runner import Change, Runner, StopSignals
-from .schedule import SampleClock
+from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
-from .sensors import CameraSensor, Exposure
 from .services import RunServices, start_lock_step
 from .simulation import Simulation
+from .stop_signals import StopSignals
 
 PARAMETERS = (
     *SIM_NODE,
@@ -61,28 +49,24 @@ PARAMETERS = (
 class SimNode(Node):
     """Publishes a simulation. Whoever steps it calls ``publish`` after every step.
 
+    Args:
+        arguments: The command line, for the nodes that describe bodies; None means that of the
+            process.
+        node_options: What rclpy's Node takes, such as ``context``.
+
     Attributes:
         settings: Values of the parameters by name.
-        after_failure: What to look for if the physics fails.
     """
 
-    def __init__(self, **node_options: Any) -> None:
+    def __init__(self, *, arguments: Sequence[str] | None = None, **node_options: Any) -> None:
         given = {"automatically_declare_parameters_from_overrides": True}
         super().__init__("sim_node", **given, **node_options)
         self._loader = WorldLoader(self)
         self.settings = self._loader.settings
+        self._shared = shared_arguments(sys.argv if arguments is None else arguments)
         self._run_services: RunServices | None = None
-        self._runner: Runner | None = None
-        self._time_ns = 0
-        self._readings: Mapping[str, Any] = {}
-        self._naming: dict[str, BodyNaming] = {}  # of the bodies that were there first
-        self._faces: dict[str, BodyFace] = {}  # by the body's name
-        # By names in the simulation; never changed, but replaced, since two threads use them.
-        self._outputs: Mapping[str, Any] = {}
-        self._owners: Mapping[str, BodyFace] = {}
-        self._followers: Mapping[str, BodyFace] = {}
-        self._fixed: list[FramePose] | None = None  # what was told last
         self._simulation: Simulation | None = None
+        self._face: WorldFace | None = None
 
     @property
     def after_failure(self) -> str:
@@ -90,14 +74,15 @@ class SimNode(Node):
         return self._loader.after_failure
 
     def load(self) -> Simulation:
-        """Make the simulation that the parameters ask for.
+        """Make the simulation that the parameters ask for; ``close`` frees it.
 
         Raises:
             ModelError: The world or a model in it cannot be used.
             PhysicsError: The physics cannot take a body.
             WrongUseError: A parameter makes no sense.
         """
-        return self._loader.load()
+        self._simulation = self._loader.load()
+        return self._simulation
 
     def start(self, simulation: Simulation) -> None:
         """Make the topics of a simulation, and publish what does not change.
@@ -106,65 +91,43 @@ class SimNode(Node):
             ModelError: Two names would become one topic.
             OSError: The meshes of a description cannot be written.
         """
-        self._clock_topic = Topic(self, Clock, names.CLOCK, qos.CLOCK)
-        self._tf = Topic(self, TFMessage, names.TF, qos.TF)
-        self._tf_static = Topic(self, TFMessage, names.TF_STATIC, qos.TF_STATIC)
-        self._clock_ticks = SampleClock(self.settings["clock_rate"])
-        self._darkroom = Darkroom(self._publish_image)
+        self._face = WorldFace(self, self.settings, self._shared)
         self.replace(simulation)
 
     def replace(self, simulation: Simulation) -> None:
-        """Show another world in place of the one that was there, if any.
+        """Publish another simulation in place of the one before, which its owner closes.
+
+        To be called in the thread that serves ROS, after ``Runner.replace``.
 
         Raises:
             ModelError: Two names would become one topic.
             OSError: The meshes of a description cannot be written.
         """
-        self._keep({})
         self._simulation = simulation
-        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-        faces: dict[str, BodyFace] = {}
         try:
-            tokens = names.topic_tokens(bodies)
-            self._naming = name_bodies(bodies, self.settings["frame_prefix"], tokens)
-            for name in bodies:
-                faces[name] = self._face(name)
+            self.face.replace(simulation)
         except NameCollisionError as error:
             problem = Diagnostic(Severity.ERROR, "name-collision", str(error))
             raise ModelError([problem]) from None
-        finally:
-            self._keep(faces)
-        simulation.wanted = self._is_wanted
-        simulation.switched = self._tell
 
     def sync(self) -> None:
         """Give new bodies their topics, and end those of bodies that have gone.
 
         To be called in the thread that serves ROS, whenever bodies came or went.
         """
-        assert self._simulation is not None
-        bodies = self._simulation.bodies
-        faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
-        for name in bodies:
-            if name not in faces:
-                try:
-                    faces[name] = self._face(name)
-                except (NameCollisionError, OSError) as error:
-                    self.get_logger().error(f"body '{name}' has no topics: {error}")
-        self._keep(faces)
+        self.face.sync()
+
+    @property
+    def face(self) -> WorldFace:
+        """What ROS sees of the world, from ``start`` on."""
+        assert self._face is not None, "the node was not started"
+        return self._face
 
     def serve(self, runner: Runner) -> None:
         """Let others pause, reset and switch the run that publishes here."""
-        self._runner = runner
-        runner.on_change.append(self._has_changed)
+        self.face.serve(runner)
         self._run_services = RunServices(self, runner, self.after_failure)
-        start_lock_step(self, self.settings, runner, self._tell_again)
-        for face in self._faces.values():
-            face.serve(runner)
-
-    def _has_changed(self, change: Change) -> None:
-        if change is Change.RESET:
-            self._darkroom.clear()
+        start_lock_step(self, self.settings, runner, self.face.tell_again)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
@@ -174,124 +137,31 @@ class SimNode(Node):
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        own = [self._clock_topic, self._tf, self._tf_static]
-        own += [] if self._run_services is None else [self._run_services.topic]
-        return own + [topic for face in self._faces.values() for topic in face.topics]
-
-    @property
-    def models(self) -> list[ModelNode]:
-        """The nodes that describe the bodies."""
-        return [face.model for face in self._faces.values() if face.model is not None]
+        health = [] if self._run_services is None else [self._run_services.topic]
+        return [*self.face.topics, *health]
 
     def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
-        """Publish the readings of one step, and the clock when it is due.
-
-        What has no topics yet, as of a body that has just appeared, is left out.
-        """
-        if time_ns < self._time_ns:  # time began anew
-            self._clock_ticks.reset()
-        self._time_ns, self._readings = time_ns, readings
-        if self._clock_ticks.is_due(time_ns):
-            self._clock_topic.publish(clock(time_ns))
-        outputs, followers = self._outputs, self._followers
-        for name, reading in readings.items():
-            if isinstance(reading, Exposure):
-                self._develop(name, reading)
-            elif name in outputs:
-                outputs[name].publish(reading)
-                if name in followers:
-                    followers[name].follow(reading)
-
-    def _tell_again(self) -> None:
-        """Publish once more what was read last, for those who have only just come."""
-        self._clock_topic.publish(clock(self._time_ns))
-        again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
-        self.publish(self._time_ns, again)
+        """Publish the readings of one step, and the clock when it is due."""
+        self.face.publish(time_ns, readings)
 
     def close(self) -> None:
-        """End the drawing of images and the simulation, then the node."""
+        """End all that was begun, the simulation too; then the node."""
+        if self._face is not None:
+            self._face.close()
         if self._simulation is not None:
-            self._darkroom.close()
             self._simulation.close()
-        for face in self._faces.values():
-            face.close()
         self.destroy_node()
-
-    def _is_wanted(self, name: str) -> bool:
-        output = self._outputs.get(name)
-        if output is None:
-            return False
-        # In lock-step what noise and filters did must not depend on when somebody came to listen.
-        return output.is_wanted() or (
-            bool(self.settings["lock_step"]) and not isinstance(output, CameraOutput)
-        )
-
-    def _tell(self, name: str, on: bool) -> None:
-        if (face := self._owners.get(name)) is not None:
-            face.tell(name, on)
-
-    def _develop(self, name: str, exposure: Exposure) -> None:
-        """Have those parts of a picture drawn that somebody wants."""
-        assert self._simulation is not None
-        camera, output = self._simulation.sensors.get(name), self._outputs.get(name)
-        if output is None or not isinstance(camera, CameraSensor):
-            return
-        parts = Parts(*output.wanted_parts())
-        self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
-
-    def _publish_image(self, name: str, image: Any) -> None:
-        if (output := self._outputs.get(name)) is not None:
-            output.publish(image)
-
-    def _face(self, name: str) -> BodyFace:
-        """Make the topics and services of a body."""
-        assert self._simulation is not None
-        naming = self._naming.get(name) or late_naming(name, self.settings["frame_prefix"])
-        face = BodyFace(
-            self,
-            self._simulation,
-            name,
-            naming,
-            self._tf,
-            self.settings["world_frame"],
-            in_step=bool(self.settings["lock_step"]),
-        )
-        if self.settings["describe"]:
-            try:
-                model = face.describe()
-            except OSError:
-                face.close()
-                raise
-            if self.executor is not None:
-                self.executor.add_node(model)
-        if self._runner is not None:
-            face.serve(self._runner)
-        return face
-
-    def _keep(self, faces: dict[str, BodyFace]) -> None:
-        """Have these faces from now on, and end all others."""
-        gone = [face for name, face in self._faces.items() if faces.get(name) is not face]
-        self._faces = faces
-        self._outputs = {k: output for f in faces.values() for k, output in f.outputs.items()}
-        self._owners = {k: f for f in faces.values() for k in f.devices}
-        self._followers = {f.joints: f for f in faces.values() if f.model is not None and f.joints}
-        for face in gone:
-            face.close()
-        self._tell_fixed()
-
-    def _tell_fixed(self) -> None:
-        """Publish where the fixed roots stand, all in one message, if that has changed."""
-        roots = fixed_roots(self._faces.values())
-        if roots != self._fixed:
-            self._fixed = roots
-            self._tf_static.publish(tf_message(transform(0, *root) for root in roots))
 
 
 class RosSession:
     """A simulation with ROS 2 around it: nodes, and a thread that serves them.
 
+    It has a context of its own, so that a process may have several.
+
     Args:
         parameters: Overrides of ``SIM_NODE``; what is not given may come from the command line.
+        arguments: The command line; None means that of the process.
+        domain: In which it lives; None means that of the environment.
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
@@ -299,20 +169,33 @@ class RosSession:
         OSError: The meshes of a description cannot be written.
     """
 
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        init_ros(signal_handler_options=SignalHandlerOptions.NO)
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        arguments: Sequence[str] | None = None,
+        domain: int | None = None,
+    ) -> None:
+        self._context = Context()
+        init_ros(
+            arguments,
+            context=self._context,
+            domain_id=domain,
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-        self._executor = SingleThreadedExecutor()
-        self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
-        try:
-            self.node = SimNode(parameter_overrides=overrides)
+        with ExitStack() as undo:
+            undo.callback(self._context.try_shutdown)
+            self.node = SimNode(
+                context=self._context, parameter_overrides=overrides, arguments=arguments
+            )
+            undo.callback(self.node.close)
             self.simulation = self.node.load()
             self.node.start(self.simulation)
-        except BaseException:
-            rclpy.try_shutdown()
-            raise
-        for node in (self.node, *self.node.models):
-            self._executor.add_node(node)
+            self._executor = SingleThreadedExecutor(context=self._context)
+            for node in (self.node, *self.node.face.models):
+                self._executor.add_node(node)
+            self._undo = undo.pop_all()
+        self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
         self._thread.start()
 
     def serve(self, runner: Runner) -> None:
@@ -335,8 +218,7 @@ class RosSession:
         """End the nodes and their thread."""
         self._executor.shutdown()  # first, so that nothing is published after its end
         self._thread.join()
-        self.node.close()
-        rclpy.try_shutdown()
+        self._undo.close()
 
     def _serve(self) -> None:
         with suppress(ExternalShutdownException):

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from rich.table import Table
 from rich.text import Text
 
-from hrp_msgs.names import set_enabled, topic_tokens
+from hrp_msgs.names import set_enabled
 
 from .config import WorldConfig
 from .naming import name_bodies
@@ -26,7 +26,7 @@ def device_table(config: WorldConfig, simulation: Simulation) -> Table:
         NameCollisionError: Two of them would have the same topic.
     """
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-    naming = name_bodies(bodies, tokens=topic_tokens(bodies))
+    naming = name_bodies(bodies, namespaces={name: simulation.namespace(name) for name in bodies})
     own = {entry.placement.name: entry.sensors for entry in config.bodies}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in (

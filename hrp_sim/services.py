@@ -22,7 +22,6 @@ from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
 
-
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0
 
@@ -30,7 +29,7 @@ LONG_PERIOD = 5.0
 class RunServices:
     """Lets others pause and reset a run.
 
-    Services: reset (std_srvs/Trigger), pause (std_srvs/SetBool; false goes on).
+    Services: ~/reset (std_srvs/Trigger), ~/pause (std_srvs/SetBool; false goes on).
     Publishes: /diagnostics, once a second of wall time.
 
     Args:

@@ -71,6 +71,7 @@ class Simulation:
         # Of each body: the settings of the sensors that have options of their own.
         self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
         self._placements: dict[str, Placement] = {}
+        self._namespaces: dict[str, str | None] = {}
         self._controllers: dict[str, BodyController] = {}
         self._pushes = Pushes()
         self._watch = Watch(self._has_switched)
@@ -127,6 +128,10 @@ class Simulation:
         """Tell whether the root of a body is fixed to the world."""
         return self._placements[body].fixed
 
+    def namespace(self, body: str) -> str | None:
+        """Return the namespace that a body is to have, or None if there is no wish."""
+        return self._namespaces[body]
+
     def spawn(self, entry: BodyEntry) -> SimulatedBody:
         """Put a further body into the world; its sensors count their samples from now on.
 
@@ -150,7 +155,7 @@ class Simulation:
         """
         self._known(name)
         self.engine.remove_body(name)
-        del self._placements[name], self._own_settings[name]
+        del self._placements[name], self._own_settings[name], self._namespaces[name]
         self._controllers.pop(name, None)
         self._watch.remove(name, self.state.time_ns)
         self._show()
@@ -327,6 +332,7 @@ class Simulation:
             self.engine.remove_body(simulated.name)
             raise
         self._placements[simulated.name] = placement
+        self._namespaces[simulated.name] = entry.namespace
         self._own_settings[simulated.name] = own_settings
         return simulated
 

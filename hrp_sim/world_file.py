@@ -19,6 +19,7 @@ from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
 from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
 from .materials import MaterialTable
+from .naming import namespace_objection
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
 from .sensors import IDEAL
@@ -125,7 +126,19 @@ class WorldReader:
         )
         sensors = node.mapping("sensors")
         options = {} if sensors is None else read_single(sensors, body)
-        return BodyEntry(placement=placement, control=self._control(node, body), sensors=options)
+        return BodyEntry(
+            placement=placement,
+            control=self._control(node, body),
+            sensors=options,
+            namespace=self._namespace(node),
+        )
+
+    def _namespace(self, node: Mapping) -> str | None:
+        namespace = node.text("namespace", default=None)
+        if namespace is not None and (objection := namespace_objection(namespace)):
+            self._diagnostics.error("bad-namespace", objection, node.at("namespace"))
+            return None
+        return namespace
 
     def _rotation(self, node: Mapping, default: Array) -> Array:
         rpy = node.numbers("rpy", count=3, default=None)

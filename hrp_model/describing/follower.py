@@ -99,6 +99,10 @@ class JointFollower:
         """
         self._throttle = StampThrottle(frequency)
 
+    def is_due(self, time_ns: int) -> bool:
+        """Tell whether ``follow`` would answer a message with this stamp, as far as it knows."""
+        return self._throttle.is_due(time_ns)
+
     def follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float], now: float
     ) -> list[Frame]:
@@ -152,6 +156,10 @@ class StampThrottle:
         self._interval_ns = round(1e9 / frequency) if frequency > 0.0 else 0
         self._last: dict[str, int] = {}
 
+    def is_due(self, stamp_ns: int) -> bool:
+        """Tell whether a message would pass of those joints that passed before."""
+        return self._is_due(min(self._last.values(), default=-1), stamp_ns)
+
     def lets_through(self, joints: Iterable[str], stamp_ns: int) -> bool:
         """Tell whether a message of these joints is due, and if so, count it as published.
 
@@ -159,11 +167,15 @@ class StampThrottle:
         """
         names = list(joints)
         last = min((self._last.get(name, -1) for name in names), default=-1)
-        interval = self._interval_ns
-        if interval and 0 <= last <= stamp_ns and last // interval == stamp_ns // interval:
+        if not self._is_due(last, stamp_ns):
             return False
         self._last.update(dict.fromkeys(names, stamp_ns))
         return True
+
+    def _is_due(self, last: int, stamp_ns: int) -> bool:
+        interval = self._interval_ns
+        is_same = interval and 0 <= last <= stamp_ns and last // interval == stamp_ns // interval
+        return not is_same
 
 
 def usable_positions(

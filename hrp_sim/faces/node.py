@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rclpy.node import Node
@@ -30,6 +30,7 @@ from ..sensors import (
     OdometrySensor,
     RangeSensor,
     RangeSensor3D,
+    Remembering,
     Sensor,
 )
 from ..services import SwitchServices
@@ -44,6 +45,8 @@ ROUTES: dict[type, outputs.Route] = {
     RangeSensor: outputs.SCAN,
     RangeSensor3D: outputs.POINTS,
 }
+# These remember too, but cost much, and begin anew where they find that time has passed.
+_PAUSING = RangeSensor, RangeSensor3D, CameraSensor
 
 
 class BodyFace:
@@ -62,7 +65,6 @@ class BodyFace:
         simulated: The body.
         naming: As given.
         outputs: One of ``hrp_msgs.outputs`` for each sensor, by its name in the simulation.
-        joints: Name of the sensor whose readings ``follow`` takes; empty for none.
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:
@@ -96,7 +98,8 @@ class BodyFace:
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
         self._is_fixed = simulation.is_fixed(name)
-        self.joints = ""
+        self._joints = ""  # the joint sensor
+        self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
         for key, sensor in simulation.sensors.items():
@@ -104,7 +107,9 @@ class BodyFace:
                 frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
                 self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
                 if isinstance(sensor, JointSensor):
-                    self.joints = key
+                    self._joints = key
+                if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
+                    self._remembering |= {key} if sensor.memory else set()
         if not body.is_static:
             self._listen(simulation, name)
 
@@ -121,20 +126,36 @@ class BodyFace:
         p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
         return self._world, self._root, p.tolist(), matrix_quaternion(R)
 
-    def describe(self) -> ModelNode:
-        """Publish the description of the body and, by ``follow``, the frames of its links."""
+    def describe(self, arguments: Sequence[str]) -> ModelNode:
+        """Publish the description of the body and, from now on, the frames of its links.
+
+        Args:
+            arguments: Of the command line that its node shares; see ``shared_arguments``.
+        """
         prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
         self.model = ModelNode(
-            namespace=self.naming.namespace,
+            namespace=self._node.get_namespace().rstrip("/") + "/" + self.naming.namespace,
             parameter_overrides=[prefix],
             context=self._node.context,
+            cli_args=list(arguments),
+            use_global_arguments=False,
         )
         self.model.start(self.simulated.body)
         return self.model
 
-    def follow(self, reading: Any) -> None:
-        """Publish where the joints have moved the links of a body that is described."""
-        if self.model is not None:
+    def is_wanted(self, sensor: str, time_ns: int) -> bool:
+        """Tell whether a sensor of the body should be read at a time in [ns].
+
+        What filters goes on without listeners, so that these do not change what it tells.
+        """
+        if sensor in self._remembering or self.outputs[sensor].is_wanted():
+            return True
+        return sensor == self._joints and self.model is not None and self.model.is_due(time_ns)
+
+    def publish(self, sensor: str, reading: Any) -> None:
+        """Publish a reading, and where joints have moved the links of a body with a model."""
+        self.outputs[sensor].publish(reading)
+        if sensor == self._joints and self.model is not None:
             self.model.move(reading.time_ns, reading.names, reading.position.tolist())
 
     def serve(self, runner: Runner) -> None:

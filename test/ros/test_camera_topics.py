@@ -123,7 +123,7 @@ def test_a_camera_without_colours_tells_grey_values(peer):
 
 
 def test_images_come_in_order_also_when_time_begins_anew(peer, exposure):
-    client = peer.node.create_client(Trigger, "reset")
+    client = peer.node.create_client(Trigger, "sim_node/reset")
     assert client.wait_for_service(PATIENCE)
     start = len(peer.messages[POINTS])
     peer.wait_for(POINTS, 5)

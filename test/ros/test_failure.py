@@ -96,13 +96,13 @@ def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
     assert "the simulation stands still: body" in message
     assert re.search(r"at [0-9.]+ s \(step [0-9]+\)", message)
     assert "body 'lever', link 'LEVER'" in message
-    assert "ros2 service call /reset std_srvs/srv/Trigger" in message
+    assert "ros2 service call /sim_node/reset std_srvs/srv/Trigger" in message
     peer.wait_until("the log", lambda: message in log.read_text(encoding="utf-8"))
     assert health(peer, DiagnosticStatus.ERROR).message == message  # and so again
 
     stopped_ns = stamp_ns(peer.messages["joint_states"][-1].header.stamp)
     count = len(peer.messages["joint_states"])
-    answer = peer.call("reset", Trigger)
+    answer = peer.call("sim_node/reset", Trigger)
     assert answer.success, answer.message
     peer.wait_for("joint_states", 5)
     first, *_ = peer.messages["joint_states"][count:]
@@ -117,13 +117,13 @@ def test_a_world_that_blows_up_stands_still_and_a_reset_brings_it_back(lever):
 
 def test_a_pause_stops_time_and_going_on_continues_where_it_was(lever):
     peer, process, _ = lever
-    assert peer.call("pause", SetBool, data=True).message == "paused"
+    assert peer.call("sim_node/pause", SetBool, data=True).message == "paused"
     health(peer, DiagnosticStatus.WARN)
     before = stamp_ns(peer.messages["joint_states"][-1].header.stamp)
     count = len(peer.messages["joint_states"])
-    assert "still paused" in peer.call("reset", Trigger).message
+    assert "still paused" in peer.call("sim_node/reset", Trigger).message
     assert len(peer.messages["joint_states"]) == count
-    assert peer.call("pause", SetBool, data=False).message == "running"
+    assert peer.call("sim_node/pause", SetBool, data=False).message == "running"
     peer.wait_for("joint_states", 5)
     after = stamp_ns(peer.messages["joint_states"][count].header.stamp)
     assert 0 < after < before

@@ -97,12 +97,12 @@ def test_a_service_switches_off_and_a_topic_on_again_even_while_paused(peer):
     peer.first_after("joint_states", now_ns + QUIET_NS)
     last_ns = stamp_ns(peer.messages["wrist/wrench"][-1].header.stamp)
     assert last_ns < now_ns + QUIET_NS // 2  # what was published before it may come late
-    assert peer.call("pause", SetBool, data=True).success
+    assert peer.call("sim_node/pause", SetBool, data=True).success
     publisher = peer.node.create_publisher(Bool, "wrist/set_enabled", 1)
     peer.wait_until("a listener", publisher.get_subscription_count)
     publisher.publish(Bool(data=True))
     enabled(peer, "wrist", True)
-    assert peer.call("pause", SetBool, data=False).success
+    assert peer.call("sim_node/pause", SetBool, data=False).success
     stamps = [stamp_ns(m.header.stamp) for m in peer.wait_for("wrist/wrench", 3)[-3:]]
     assert [stamp % 10_000_000 for stamp in stamps] == [0, 0, 0]  # on the grid of 100 Hz
 
@@ -113,7 +113,7 @@ def test_a_light_is_switched_and_a_reset_puts_back_what_the_model_says(peer):
     assert peer.call("spare_1/set_enabled", SetBool, data=True).success
     peer.wait_for("spare_1/data_raw")
     count = {name: len(peer.messages[f"{name}/enabled"]) for name in STATES}
-    assert peer.call("reset", Trigger).success
+    assert peer.call("sim_node/reset", Trigger).success
     enabled(peer, "lamp", True, count["lamp"] + 1)
     enabled(peer, "spare_1", False, count["spare_1"] + 1)
     assert len(peer.messages["gyro/enabled"]) == count["gyro"]

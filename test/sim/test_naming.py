@@ -1,7 +1,10 @@
 """Which robot gets the plain names, and what the others are called."""
 
+import pytest
+
 from hrp_model import Body, Joint, JointType, Link
-from hrp_sim.naming import name_bodies
+from hrp_msgs.names import NameCollisionError
+from hrp_sim.naming import BodyNaming, late_naming, name_bodies, namespace_objection
 
 
 def body(joint_type):
@@ -45,10 +48,53 @@ def test_a_frame_prefix_comes_before_everything():
 
 
 def test_names_that_cannot_be_topics_go_by_their_tokens():
-    assert names({"HRP-2": ROBOT, "left arm": ROBOT}, "", {"HRP-2": "a", "left arm": "b"}) == {
-        "HRP-2": ("a/scan", "a/ROOT"),
-        "left arm": ("b/scan", "b/ROOT"),
+    assert names({"HRP-2": ROBOT, "2nd arm": ROBOT}) == {
+        "HRP-2": ("HRP_2/scan", "HRP_2/ROOT"),
+        "2nd arm": ("n2nd_arm/scan", "n2nd_arm/ROOT"),
     }
+
+
+def test_a_wish_goes_before_the_rule_and_others_follow_it_still():
+    bodies = {"floor": FLOOR, "r1": ROBOT, "r2": ROBOT}
+    assert names(bodies, "sim/", {"r1": "", "r2": "/team/a", "floor": None}) == {
+        "floor": ("floor/scan", "sim/floor/ROOT"),
+        "r1": ("scan", "sim/ROOT"),
+        "r2": ("/team/a/scan", "sim/team/a/ROOT"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("wishes", "words"),
+    [
+        ({"r1": "", "r2": ""}, "'r1' and 'r2' would both have no namespace"),
+        ({"r1": "a", "r2": "/a"}, "'r1' and 'r2' would both have namespace '/a'"),
+        ({"r1": "r2"}, "'r1' and 'r2' would both have namespace 'r2'"),
+        ({"r1": "my robot"}, "body 'r1': 'my robot' is no namespace"),
+    ],
+)
+def test_two_bodies_never_share_a_namespace(wishes, words):
+    with pytest.raises(NameCollisionError, match=words):
+        name_bodies({"r1": ROBOT, "r2": ROBOT}, "", wishes)
+
+
+@pytest.mark.parametrize("text", ["", "a", "/a", "a/b_2/_c", "A"])
+def test_a_namespace(text):
+    assert namespace_objection(text) == ""
+
+
+@pytest.mark.parametrize("text", ["/", "a/", "//a", "a//b", "2a", "a-b", "a b", "~/a", "{x}"])
+def test_no_namespace(text):
+    assert "is no namespace" in namespace_objection(text)
+
+
+def test_who_comes_later_renames_nobody():
+    taken = name_bodies({"r1": ROBOT})
+    assert taken["r1"] == BodyNaming("", "")
+    late = late_naming("r-2", None, taken)
+    assert late == BodyNaming("r_2", "r_2/")
+    assert late_naming("r3", "x", taken, "sim/") == BodyNaming("x", "sim/x/")
+    with pytest.raises(NameCollisionError, match="'r-2' and 'r 2' would both have"):
+        late_naming("r 2", None, {**taken, "r-2": late})
 
 
 def test_a_world_without_robots_has_names_too():

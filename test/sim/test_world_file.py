@@ -84,10 +84,12 @@ def test_every_key_of_a_body_is_taken(world):
       velocity: { linear: [ 1, 2, 3 ], angular: [ 4, 5, 6 ] }
       fixed: false
       control: none
+      namespace: /team/left
     """
     entry = only_body(world(with_body("\n".join(line.strip() for line in text.split("\n")))))
     placement = entry.placement
     assert (placement.name, placement.fixed, entry.control) == ("left", False, LIMP)
+    assert entry.namespace == "/team/left"
     assert placement.X_WL.p.tolist() == [1, -2.5, 0.3]
     assert_allclose(placement.X_WL.R, rpy_matrix(0.1, 0.2, 0.3))
     assert placement.q.tolist() == [-1.0, 0.5]
@@ -217,6 +219,7 @@ MISTAKES = [
     ("velocity: { linear: [ 1 ] }", "wrong-count", "3:25", "3 numbers are needed here"),
     ("fixed: perhaps", "wrong-type", "3:12", "expected true or false, found 'perhaps'"),
     ("name: [ a ]", "wrong-type", "3:11", "expected text, found a list"),
+    ("namespace: 2nd", "bad-namespace", "3:16", "'2nd' is no namespace"),
     ("control: hodl", "unknown-word", "3:14", "control 'hodl' is unknown. Did you mean 'hold'?"),
     ("control: [ hold ]", "wrong-type", "3:14", "expected a mapping (key: value), found a list"),
     ("control: { mode: force }", "unknown-word", "3:22", "mode 'force' is unknown."),

@@ -1,0 +1,237 @@
+"""What ROS 2 sees of a world: its time, where fixed roots stand, and a face of each body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from hrp_model.node import ModelNode
+from hrp_msgs.names import NameCollisionError
+from hrp_msgs.topic import Topic
+from hrp_msgs.world import WorldTopics
+
+from ...config import BodyEntry
+from ...darkroom import Darkroom
+from ...naming import BodyNaming, late_naming, name_bodies
+from ...render import Parts
+from ...runner import Change, NotRunningError, Runner
+from ...schedule import SampleClock
+from ...sensors import CameraSensor, Exposure
+from ...simulation import Simulation
+from ..node import BodyFace, fixed_roots
+
+# How often the time of a world that stands still is shown. In [s] of wall time.
+_PERIOD = 1.0
+
+
+class WorldFace:
+    """The topics and services of a world, whose bodies come and go.
+
+    ``publish`` is called by the thread that steps; ``replace``, ``sync`` and ``close`` by the one
+    that serves ROS.
+
+    Args:
+        node: Whose topics and services they are.
+        settings: Values of its parameters by name.
+        shared: Of the command line what nodes that describe bodies hear; see
+            ``shared_arguments``.
+    """
+
+    def __init__(self, node: Node, settings: Mapping[str, Any], shared: Sequence[str]) -> None:
+        self._node = node
+        self._settings = settings
+        self._shared = shared
+        self._runner: Runner | None = None
+        self._simulation: Simulation | None = None
+        self._time_ns = 0
+        self._readings: Mapping[str, Any] = {}  # of the last step
+        self._in_step = bool(settings["lock_step"])
+        self._faces: Mapping[str, BodyFace] = {}  # by the body's name
+        # By names in the simulation; never changed, but replaced, since two threads use them.
+        self._outputs: Mapping[str, Any] = {}
+        self._owners: Mapping[str, BodyFace] = {}
+        self._topics = WorldTopics(node)
+        self._clock_ticks = SampleClock(settings["clock_rate"])
+        self._darkroom = Darkroom(self._publish_image)
+
+    @property
+    def topics(self) -> list[Topic]:
+        """Everything that is published."""
+        return [*self._topics.all, *(t for face in self._faces.values() for t in face.topics)]
+
+    @property
+    def models(self) -> list[ModelNode]:
+        """The nodes that describe the bodies."""
+        return [face.model for face in self._faces.values() if face.model is not None]
+
+    def replace(self, simulation: Simulation) -> None:
+        """Show another world in place of the one that was there, if any.
+
+        Raises:
+            NameCollisionError: Two names would become one topic.
+            OSError: The meshes of a description cannot be written.
+        """
+        self._keep({})
+        self._simulation = simulation
+        faces: dict[str, BodyFace] = {}
+        try:
+            bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
+            wishes = {name: simulation.namespace(name) for name in bodies}
+            named = name_bodies(bodies, self._settings["frame_prefix"], wishes)
+            for name, naming in named.items():
+                faces[name] = self._face(name, naming)
+        finally:
+            self._keep(faces)
+        simulation.wanted = self._is_wanted
+        simulation.switched = self._tell
+
+    def sync(self) -> None:
+        """Give new bodies their topics, and end those of bodies that have gone."""
+        assert self._simulation is not None
+        bodies = self._simulation.bodies
+        faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
+        self._keep(faces)
+        for name in bodies:
+            if name not in faces:
+                try:
+                    naming = self._late_naming(name, self._simulation.namespace(name))
+                    faces = {**faces, name: self._face(name, naming)}
+                except (NameCollisionError, OSError) as error:
+                    self._node.get_logger().error(f"body '{name}' has no topics: {error}")
+        self._keep(faces)
+
+    def objection(self, entry: BodyEntry) -> str:
+        """Return why a further body could not have topics of its own, or nothing."""
+        try:
+            self._late_naming(entry.placement.name, entry.namespace)
+        except NameCollisionError as error:
+            return str(error)
+        return ""
+
+    def serve(self, runner: Runner) -> None:
+        """Tell of what changes in a run besides its steps, and let others switch sensors."""
+        self._runner = runner
+        runner.on_change.append(self._has_changed)
+        for face in self._faces.values():
+            face.serve(runner)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._node.create_timer(_PERIOD, self._show_standing_time, clock=steady)
+
+    def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
+        """Publish the readings of one step, and the clock when it is due.
+
+        What has no topics yet, as of a body that has just appeared, is left out.
+        """
+        self._time_ns, self._readings = time_ns, readings
+        if self._clock_ticks.is_due(time_ns):
+            self._topics.show(time_ns)
+        owners = self._owners
+        for name, reading in readings.items():
+            if isinstance(reading, Exposure):
+                self._develop(name, reading)
+            elif name in owners:
+                owners[name].publish(name, reading)
+
+    def tell_again(self) -> None:
+        """Publish once more what the last step told, for those who have only just come."""
+        self._topics.show(self._time_ns)
+        again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
+        self.publish(self._time_ns, again)
+
+    def close(self) -> None:
+        """End the drawing of images, and all topics and services of bodies."""
+        self._darkroom.close()
+        self._keep({})
+
+    def _is_wanted(self, name: str) -> bool:
+        owner, simulation = self._owners.get(name), self._simulation
+        if owner is None or simulation is None:
+            return False
+        # What noise and filters do must not depend on when somebody came to listen.
+        if self._in_step and not isinstance(simulation.sensors.get(name), CameraSensor):
+            return True
+        return owner.is_wanted(name, simulation.state.time_ns)
+
+    def _tell(self, name: str, on: bool) -> None:
+        if (owner := self._owners.get(name)) is not None:
+            owner.tell(name, on)
+
+    def _develop(self, name: str, exposure: Exposure) -> None:
+        """Have those parts of a picture drawn that somebody wants."""
+        assert self._simulation is not None
+        camera, output = self._simulation.sensors.get(name), self._outputs.get(name)
+        if output is not None and isinstance(camera, CameraSensor):
+            parts = Parts(*output.wanted_parts())
+            self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
+
+    def _publish_image(self, name: str, image: Any) -> None:
+        if (output := self._outputs.get(name)) is not None:
+            output.publish(image)
+
+    def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
+        taken = {other: face.naming for other, face in self._faces.items() if other != name}
+        return late_naming(name, namespace, taken, self._settings["frame_prefix"])
+
+    def _face(self, name: str, naming: BodyNaming) -> BodyFace:
+        """Make the topics and services of a body."""
+        assert self._simulation is not None
+        world = self._settings["world_frame"]
+        face = BodyFace(
+            self._node,
+            self._simulation,
+            name,
+            naming,
+            self._topics.tf,
+            world,
+            in_step=self._in_step,
+        )
+        if self._settings["describe"]:
+            try:
+                model = face.describe(self._shared)
+            except OSError:
+                face.close()
+                raise
+            if self._node.executor is not None:
+                self._node.executor.add_node(model)
+        if self._runner is not None:
+            face.serve(self._runner)
+        return face
+
+    def _keep(self, faces: Mapping[str, BodyFace]) -> None:
+        """Have these faces from now on, and end all others."""
+        gone = [face for name, face in self._faces.items() if faces.get(name) is not face]
+        self._faces = faces
+        self._outputs = {k: output for f in faces.values() for k, output in f.outputs.items()}
+        self._owners = {k: f for f in faces.values() for k in f.devices}
+        for face in gone:
+            face.close()
+        if faces or gone:
+            self._topics.fix(fixed_roots(faces.values()))
+
+    def _has_changed(self, change: Change) -> None:
+        """Tell what does not wait for the next step; called in the thread that steps."""
+        assert self._runner is not None
+        simulation = self._runner.simulation
+        if simulation is not self._simulation:  # until ``replace`` nobody knows what is in it
+            simulation.wanted = self._is_wanted
+            self._outputs, self._owners = {}, {}
+        time_ns = simulation.state.time_ns
+        if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
+            self._darkroom.clear()
+            self._clock_ticks.wait(time_ns)
+        self._time_ns = time_ns
+        self._topics.show(time_ns)
+        if simulation is self._simulation:
+            self._topics.fix(fixed_roots(self._faces.values()))
+
+    def _show_standing_time(self) -> None:
+        """Show the time of a world that stands still to those who have come since."""
+        runner = self._runner
+        assert runner is not None
+        if runner.paused or runner.error is not None:
+            with suppress(NotRunningError):  # in its own thread, so that time never goes back
+                runner.call(lambda: self._topics.show(runner.simulation.state.time_ns))

@@ -1,0 +1,155 @@
+"""Bodies that appear and go in a running world, its time and its fixed frames, as ROS sees them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
+from ros_session import session
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+from hrp_model import Pose, load_body
+from hrp_sim import BodyEntry, Placement, Simulation, load_world
+
+pytestmark = pytest.mark.ros
+
+ARM = MODELS / "arm" / "arm.body"
+OF_WORLD = {"BASE", "floor/FLOOR"}  # who names a model has a floor under it
+
+
+def entry(name, p=(2.0, 0.0, 0.0), **options):
+    body = load_body(ARM)
+    placement = Placement(name=name, body=body, X_WL=Pose(p=p), fixed=True)
+    return BodyEntry(placement=placement, **options)
+
+
+@pytest.fixture(scope="module")
+def world():
+    with session({"world": str(ARM), "describe": True}) as running:
+        peer = Peer()
+        peer.follow("/clock", Clock)
+        peer.follow("/tf_static", TFMessage, LATCHED)
+        peer.follow("joint_states", JointState)
+        try:
+            peer.wait_for("joint_states")
+            yield running, peer
+        finally:
+            peer.close()
+
+
+def topics(peer):
+    return {name for name, _ in peer.node.get_topic_names_and_types()}
+
+
+def fixed_roots(peer):
+    """Return where /tf_static puts the children of the world in the newest message of that."""
+    told = [m.transforms for m in list(peer.messages["/tf_static"])]
+    of_world = [ts for ts in told if any(t.header.frame_id == "world" for t in ts)]
+    return {t.child_frame_id: matrix_of(t.transform)[:3, 3].tolist() for t in of_world[-1]}
+
+
+def test_a_body_that_appears_has_topics_of_its_own_until_it_goes(world):
+    running, peer = world
+    count = len(peer.messages["joint_states"])
+    running.change(lambda: running.runner.simulation.spawn(entry("arm-2", (2.0, 1.0, 0.0))))
+    peer.follow("arm_2/joint_states", JointState)
+    peer.follow("arm_2/robot_description", String, LATCHED)
+    peer.follow("arm_2/wrist_force/enabled", Bool, LATCHED)
+    peer.wait_for("arm_2/joint_states", 3)
+    peer.wait_until("a description", lambda: peer.messages["arm_2/robot_description"])
+    peer.wait_until("its root", lambda: fixed_roots(peer).keys() == {*OF_WORLD, "arm_2/BASE"})
+    assert fixed_roots(peer)["arm_2/BASE"] == [2.0, 1.0, 0.0]
+    assert peer.call("arm_2/wrist_force/set_enabled", SetBool, data=False).success
+    peer.wait_until("news", lambda: [m.data for m in peer.messages["arm_2/wrist_force/enabled"]])
+    publisher = peer.node.create_publisher(JointState, "arm_2/joint_commands", 1)
+    peer.wait_until("a listener", publisher.get_subscription_count)
+    assert len(peer.wait_for("joint_states")) > count  # whose name has not changed
+
+    running.change(lambda: running.runner.simulation.remove("arm-2"))
+    peer.wait_until("its end", lambda: not publisher.get_subscription_count())
+    peer.wait_until("no root of it", lambda: fixed_roots(peer).keys() == OF_WORLD)
+    publishers = peer.node.count_publishers
+    peer.wait_until("no publisher", lambda: not publishers("arm_2/joint_states"))
+    peer.wait_until("no description", lambda: not publishers("arm_2/robot_description"))
+    peer.wait_for("joint_states", 3)
+
+
+def test_a_name_may_come_again_and_another_namespace_may_be_wished_for(world):
+    running, peer = world
+    for namespace in (None, "team/b"):
+        wish = entry("again", namespace=namespace)
+        running.change(lambda wish=wish: running.runner.simulation.spawn(wish))
+        topic = f"{namespace or 'again'}/joint_states"
+        peer.follow(topic, JointState)
+        peer.wait_for(topic)
+        running.change(lambda: running.runner.simulation.remove("again"))
+
+
+def test_a_namespace_that_is_taken_is_refused_with_words_and_the_run_goes_on(world):
+    running, peer = world
+    face = running.ros.node.face
+    assert face.objection(entry("new")) == ""
+    assert "'Arm' and 'new' would both have no namespace" in face.objection(
+        entry("new", namespace="")
+    )
+    running.change(lambda: running.runner.simulation.spawn(entry("new", namespace="")))
+    peer.wait_for("joint_states", 3)
+    running.change(lambda: running.runner.simulation.remove("new"))
+
+
+def test_a_fixed_root_that_is_moved_is_told_anew_and_so_is_its_return(world):
+    running, peer = world
+    simulation = running.runner.simulation
+    before = fixed_roots(peer)
+    moved = replace(entry("Arm").placement, body=simulation.bodies["Arm"].body)
+    running.change(lambda: simulation.move(replace(moved, X_WL=Pose(p=(0.5, 0.0, 0.25)))))
+    peer.wait_until("the move", lambda: fixed_roots(peer)["BASE"] == [0.5, 0.0, 0.25])
+    assert peer.call("sim_node/reset", Trigger).success
+    peer.wait_until("the return", lambda: fixed_roots(peer) == before)
+
+
+def clock_times(peer):
+    return [stamp_ns(m.clock) for m in list(peer.messages["/clock"])]
+
+
+def test_the_clock_of_a_standing_world_is_shown_and_shown_again(world):
+    running, peer = world
+    assert peer.call("sim_node/pause", SetBool, data=True).success
+    now_ns = running.runner.simulation.state.time_ns
+    peer.wait_until("the time of the pause", lambda: clock_times(peer)[-1] == now_ns)
+    count = len(clock_times(peer))
+    peer.wait_until("the same once more", lambda: set(clock_times(peer)[count:]) == {now_ns})
+    running.runner.step(3)
+    peer.wait_until("the steps", lambda: clock_times(peer)[-1] == now_ns + 3_000_000)
+    assert peer.call("sim_node/reset", Trigger).success
+    peer.wait_until("the reset", lambda: clock_times(peer)[-1] == 1)  # 0 would mean no time
+    assert peer.call("sim_node/pause", SetBool, data=False).success
+    peer.wait_until("time", lambda: clock_times(peer)[-1] > 1)
+    backwards = [b < a for a, b in pairwise(clock_times(peer)[count:])]
+    assert sum(backwards) == 1
+
+
+def test_another_world_in_place_of_this_one(world):
+    running, peer = world
+    other = Simulation(load_world(MODELS / "worlds" / "humanoid_in_room.yaml"), defer_images=True)
+    other.wanted = lambda _: False
+    before = running.runner.replace(other)
+    running.serve(lambda: running.ros.node.replace(other))
+    before.close()
+    peer.follow("left_foot_force/wrench", JointState)
+    peer.wait_until("its feet", lambda: "/left_foot_force/wrench" in topics(peer))
+    states = peer.wait_for("joint_states", 3)
+    assert "LARM_SHOULDER_P" in states[-1].name
+    assert np.isfinite(states[-1].position).all()
+    peer.wait_until("no wrist", lambda: not peer.node.count_publishers("wrist_force/wrench"))

@@ -1,0 +1,72 @@
+"""A simulation in ROS 2 within the process of a test, so that a test can change its world."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+
+from ros_peer import DOMAIN_ID, ENVIRONMENT
+
+from hrp_sim.node import RosSession
+from hrp_sim.runner import Runner
+
+
+class Session:
+    """A RosSession that runs in a thread.
+
+    Attributes:
+        ros: The session.
+        runner: What steps it.
+    """
+
+    def __init__(self, parameters, arguments=()):
+        os.environ.update(ENVIRONMENT)
+        self.ros = RosSession(parameters, ["test", *arguments], DOMAIN_ID)
+        try:
+            self.runner = Runner(self.ros.simulation, self.ros.publish)
+            self.ros.serve(self.runner)
+        except BaseException:
+            self.ros.close()
+            raise
+        self._thread = threading.Thread(target=self.runner.run)
+        self._thread.start()
+
+    def change(self, action):
+        """Change the world in the thread that steps; then let ROS see it in the one that serves."""
+        result = self.runner.change(action)
+        self.serve(self.ros.node.sync)
+        return result
+
+    def serve(self, action):
+        """Have something done in the thread that serves ROS."""
+        done, failure = threading.Event(), []
+
+        def act():
+            try:
+                action()
+            except Exception as error:
+                failure.append(error)
+            timer.cancel()
+            done.set()
+
+        timer = self.ros.node.create_timer(0.0, act)
+        assert done.wait(60.0)
+        self.ros.node.destroy_timer(timer)
+        if failure:
+            raise failure[0]
+
+    def close(self):
+        self.runner.stop()
+        self._thread.join()
+        self.ros.close()
+
+
+@contextmanager
+def session(parameters, arguments=()):
+    """Yield a running Session."""
+    running = Session(parameters, arguments)
+    try:
+        yield running
+    finally:
+        running.close()
