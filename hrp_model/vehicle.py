@@ -41,6 +41,20 @@ class DifferentialDrive:
 
 
 @dataclass(frozen=True, eq=False)
+class TrackDrive:
+    """Tracks on both sides of a vehicle that drives along the x axis of its root.
+
+    Attributes:
+        left, right: The links that are tracks, in the order of the body.
+        track_separation: Distance between the middles of both sides along y, in [m].
+    """
+
+    left: tuple[Link, ...]
+    right: tuple[Link, ...]
+    track_separation: float
+
+
+@dataclass(frozen=True, eq=False)
 class _Wheel:
     """A round link that turns without limits about a level axle.
 
@@ -58,6 +72,7 @@ class _Wheel:
 
 
 _DRIVES: WeakKeyDictionary[Body, DifferentialDrive | None] = WeakKeyDictionary()
+_TRACKS: WeakKeyDictionary[Body, TrackDrive | None] = WeakKeyDictionary()
 _ROLLING: WeakKeyDictionary[Body, frozenset[str]] = WeakKeyDictionary()
 
 
@@ -88,6 +103,42 @@ def differential_drive(body: Body) -> DifferentialDrive | None:
     if body not in _DRIVES:
         _DRIVES[body] = _find_drive(body)
     return _DRIVES[body]
+
+
+def track_drive(body: Body) -> TrackDrive | None:
+    """Return how a body drives on its tracks, if there is no doubt about it.
+
+    It does where the root is free, and there are tracks on both sides that run forward about
+    the root's +y axis, in the model's initial posture; those of flippers count as well.
+    """
+    if body not in _TRACKS:
+        _TRACKS[body] = _find_tracks(body)
+    return _TRACKS[body]
+
+
+def _find_tracks(body: Body) -> TrackDrive | None:
+    tracks = [link for link in body.links if link.joint.type is JointType.TRACK]
+    if not tracks or body.is_root_fixed:
+        return None
+    poses = _root_poses(body)
+    if any((poses[x.name].R @ x.joint.axis)[1] < 1.0 - _PARALLEL for x in tracks):
+        return None
+    across = {link.name: _across(link, poses[link.name]) for link in tracks}
+    left = tuple(link for link in tracks if across[link.name] > 0.0)
+    right = tuple(link for link in tracks if across[link.name] < 0.0)
+    if not left or not right or len(left) + len(right) < len(tracks):
+        return None
+    sides = [float(np.mean([across[link.name] for link in links])) for links in (left, right)]
+    return TrackDrive(left, right, sides[0] - sides[1])
+
+
+def _across(link: Link, pose: Pose) -> float:
+    """Return where the middle of what touches is along the root's y axis, in [m]."""
+    vertices = _vertices(link)
+    if vertices is None:
+        return float(pose.p[1])
+    y = vertices @ pose.R[1] + pose.p[1]
+    return 0.5 * float(y.min() + y.max())
 
 
 def _find_rolling(body: Body) -> frozenset[str]:

@@ -9,23 +9,30 @@ Example::
 """
 
 from .config import BodyEntry, WorldConfig
-from .control import ControlMode, ControlSettings, JointCommand
+from .control import CommandTimeout, ControlMode, ControlSettings, JointCommand, TrajectoryRun
 from .engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .load import load_world
 from .simulation import Simulation
 from .snapshot import Snapshot
+from .trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 __all__ = [
     "BodyEntry",
+    "CommandTimeout",
     "ControlMode",
     "ControlSettings",
     "JointCommand",
+    "JointTrajectory",
     "PhysicsError",
     "PhysicsSettings",
     "Placement",
     "Simulation",
     "Snapshot",
     "Solver",
+    "Tolerance",
+    "Tolerances",
+    "TrajectoryPoint",
+    "TrajectoryRun",
     "WorldConfig",
     "load_world",
 ]

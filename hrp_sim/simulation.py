@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from math import isfinite
 
@@ -13,8 +12,9 @@ from hrp_model import Diagnostics
 from hrp_model.rigid import Array
 
 from .config import BodyEntry, WorldConfig
-from .control import BodyController, JointCommand
-from .engine import AnyArray, Engine, Placement
+from .control import BodyController, Command, CommandCounts
+from .drives import Drives
+from .engine import Engine, Placement
 from .ode import OdeEngine
 from .pushes import LONGEST, Push, Pushes
 from .render import Renderer
@@ -24,9 +24,6 @@ from .sensors.settings import SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
 from .watch import Light, Watch
-
-# Commands that wait for a step; of a world that stands still only the newest are kept.
-MAX_COMMANDS = 1000
 
 
 class Simulation:
@@ -65,14 +62,13 @@ class Simulation:
         self.wanted: Callable[[str], bool] = lambda _name: True
         self.switched: Callable[[str, bool], None] = lambda _name, _on: None
         self._defer_images = defer_images
-        self._commands: deque[tuple[str, JointCommand]] = deque(maxlen=MAX_COMMANDS)
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._sensor_settings = world.sensors
         # Of each body: the settings of the sensors that have options of their own.
         self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
         self._placements: dict[str, Placement] = {}
         self._namespaces: dict[str, str | None] = {}
-        self._controllers: dict[str, BodyController] = {}
+        self._drives = Drives()
         self._pushes = Pushes()
         self._watch = Watch(self._has_switched)
         self._renderer = Renderer({})
@@ -90,6 +86,11 @@ class Simulation:
     def bodies(self) -> Mapping[str, SimulatedBody]:
         """The bodies by name."""
         return self.state.bodies
+
+    @property
+    def command_counts(self) -> CommandCounts:
+        """What became of the commands to all bodies."""
+        return self._drives.counts
 
     @property
     def sensors(self) -> Mapping[str, Sensor]:
@@ -156,15 +157,19 @@ class Simulation:
         self._known(name)
         self.engine.remove_body(name)
         del self._placements[name], self._own_settings[name], self._namespaces[name]
-        self._controllers.pop(name, None)
+        self._drives.remove(name)
         self._watch.remove(name, self.state.time_ns)
         self._show()
 
-    def move(self, placement: Placement) -> None:
+    def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
 
         Joints that hold a position hold that of the placement from now on. Its sensors remember
         nothing of before, so that encoders and filters do not feel the way.
+
+        Args:
+            placement: Where it shall be.
+            keep_targets: Whether its joints go on to aim at what they aimed at.
 
         Raises:
             KeyError: There is none of this name.
@@ -172,8 +177,8 @@ class Simulation:
         """
         self._known(placement.name)
         self.engine.move_body(placement)
-        if placement.name in self._controllers:
-            self._controllers[placement.name].hold(placement.initial_q)
+        if not keep_targets:
+            self._drives.move(placement)
         self._watch.forget(placement.name)
 
     def push(
@@ -184,17 +189,22 @@ class Simulation:
         torque: Array,
         duration: float,
         point: Array | None = None,
+        *,
+        local: bool = False,
+        source: str = "",
     ) -> None:
         """Push a link from the next step on. Pushes add up. May be called from any thread.
 
         Args:
             body: Name of the body in the world.
             link: Name of the link.
-            force: In W, in [N], shape (3,).
-            torque: In W, about the point, in [N m], shape (3,).
+            force: In [N], shape (3,).
+            torque: About the point, in [N m], shape (3,).
             duration: In simulated time, in [s]; the impulse is exact, whatever the step.
             point: Of the link, where the force acts: in the link's frame, in [m], shape (3,);
                 None means the link's origin.
+            local: Whether force and torque are in the link's axes, and turn with it; else in W.
+            source: Who pushes; its next push of this link replaces this one. Empty means nobody.
 
         Raises:
             KeyError: There is no such body or link.
@@ -205,7 +215,7 @@ class Simulation:
         f, t, p = (np.array(v, dtype=np.float64) for v in vectors)
         lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
         left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
-        push = Push(target, target.body.link_index(link), f, t, p, left_ns)
+        push = Push(target, target.body.link_index(link), f, t, p, left_ns, local, source)
         if not (f.shape == t.shape == p.shape == (3,) and push.is_sane):
             raise ValueError(
                 f"body '{body}', link '{link}': a push needs finite vectors of three numbers and "
@@ -213,24 +223,33 @@ class Simulation:
             )
         self._pushes.add(push)
 
-    def command(self, body: str, command: JointCommand) -> None:
+    def command(self, body: str, command: Command, source: str = "") -> None:
         """Hand a command to a body before its next step. May be called from any thread.
+
+        Args:
+            body: Name of the body in the world.
+            command: A ``JointCommand``, ``JointTrajectory``, ``TrajectoryRun`` or another one.
+            source: Who sent it. Of several commands within a step, those of one source come in
+                the order in which they were sent, and sources in the order of their names.
 
         Raises:
             KeyError: No body of this name can be commanded.
         """
-        if body not in self._controllers:
-            known = ", ".join(self._controllers)
-            raise KeyError(f"no body '{body}' that can be commanded; there is {known}")
-        self._commands.append((body, command))
+        self._drives.command(body, command, source)
+
+    def controller(self, body: str) -> BodyController:
+        """Return what drives a body, to ask about its gains and modes, and to set them.
+
+        Raises:
+            KeyError: No body of this name can be commanded.
+        """
+        return self._drives.controller(body)
 
     def reset(self) -> None:
         """Go back to the start, at time zero, when everything is on or off as its model says."""
-        self._commands.clear()
         self._pushes.clear()
         self.engine.reset()
-        for controller in self._controllers.values():
-            controller.reset()
+        self._drives.reset()
         self._watch.reset()
 
     def step(self) -> dict[str, Reading]:
@@ -242,25 +261,25 @@ class Simulation:
         Raises:
             PhysicsError: The physics cannot go on; the world stays as before the step.
         """
-        if self._commands:
-            self._take_commands()
-        settings = self.engine.settings
-        for controller in self._controllers.values():
-            controller.update(settings.time_step)
+        time_ns, step_ns = self.state.time_ns, self.engine.settings.step_ns
+        self._drives.take(time_ns)
+        self._drives.update(time_ns, step_ns)
         if self._pushes:
-            with self._pushes.acting(self.bodies, settings.step_ns):
+            with self._pushes.acting(self.bodies, step_ns):
                 self.engine.step()
         else:
             self.engine.step()
+        self._drives.judge(time_ns + step_ns)
         return self._read()
 
     def save(self) -> Snapshot:
         """Return the whole state; a run that goes on from it is the same to the last bit."""
-        self._take_commands()  # that is where they would have their effect
+        self._drives.take(self.state.time_ns)  # that is where they would have their effect
         parts = {
             "physics": self.engine.save(),
             "pushes": self._pushes.save(),
-            "simulation": self._save_own(),
+            "drives": self._drives.save(),
+            "simulation": self._watch.save(),
         }
         return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
 
@@ -276,12 +295,11 @@ class Simulation:
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
         pushes = Pushes.restored(snapshot.part("pushes"), self.bodies)
-        check_arrays(own, self._save_own())
+        drives = self._drives.check(snapshot.part("drives"))
+        check_arrays(own, self._watch.save())
         self.engine.restore(physics)
         self._pushes = pushes
-        self._commands.clear()
-        for name, controller in self._controllers.items():
-            controller.restore({k: own[f"{name}/{k}"] for k in ("target", "approaching")})
+        self._drives.restore(drives, self.state.time_ns)
         self._watch.restore(own, self.state.time_ns)
 
     def state_hash(self) -> str:
@@ -324,10 +342,7 @@ class Simulation:
         own_settings = self._settings_in(entry)
         simulated = self.engine.add_body(placement)
         try:
-            if not placement.body.is_static:
-                self._controllers[simulated.name] = BodyController(
-                    simulated, entry.control, placement.initial_q, fixed=placement.fixed
-                )
+            self._drives.add(simulated, entry)
         except ValueError:
             self.engine.remove_body(simulated.name)
             raise
@@ -379,16 +394,3 @@ class Simulation:
 
     def _show(self) -> None:
         self._renderer.show({k: s.body for k, s in self.bodies.items()}, self._diagnostics)
-
-    def _take_commands(self) -> None:
-        while self._commands:
-            name, command = self._commands.popleft()
-            if name in self._controllers:  # else it is gone since
-                self._controllers[name].command(command)
-
-    def _save_own(self) -> dict[str, AnyArray]:
-        """Return what drives the bodies, and how their sensors and lights are."""
-        arrays = self._watch.save()
-        for name, controller in self._controllers.items():
-            arrays |= {f"{name}/{key}": array for key, array in controller.save().items()}
-        return arrays

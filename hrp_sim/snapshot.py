@@ -43,7 +43,7 @@ class Snapshot:
 
     Attributes:
         arrays: By name: float64, int64, int32 or text. "physics/..." is what the engine
-            keeps, "pushes/..." and "simulation/..." the rest.
+            keeps, "pushes/...", "drives/..." and "simulation/..." the rest.
     """
 
     arrays: Mapping[str, AnyArray]

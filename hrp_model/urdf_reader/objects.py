@@ -8,6 +8,7 @@ are the same objects, filled from a tree whose elements know where they are.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from math import isfinite, isnan
 from typing import Any, TypeAlias
 
@@ -16,11 +17,12 @@ from urdf_parser_py.xml_reflection import core
 
 from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
 from .markup import Element
-from .schema import EXTENDED, GEOMETRIES, OTHERS, Limit
+from .schema import DISPENSABLE, EXTENDED, GEOMETRIES, OTHERS, Limit
 
 UrdfObject: TypeAlias = Any  # of a library without types
 
 _NAMESPACE = ":"
+_FORGIVEN = ("missing-attribute", "missing-element", "not-finite", "wrong-count", "wrong-type")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
@@ -39,6 +41,12 @@ class ObjectReader:
             kind: Its class, such as ``urdf.Joint``.
             element: The element, whatever it is called.
         """
+        if kind in DISPENSABLE:
+            with self._diagnostics.forgiving(*_FORGIVEN):
+                return self._read(kind, element)
+        return self._read(kind, element)
+
+    def _read(self, kind: UrdfObject, element: Element) -> UrdfObject | None:
         made = kind()
         schema = kind.XML_REFL
         sound = [
@@ -68,7 +76,7 @@ class ObjectReader:
         written = element.attributes.get(param.xml_var)
         if written is None:
             if param.required:
-                self._miss(element, param.xml_var)
+                self._miss(element, param.xml_var, made.XML_REFL.attribute_map)
                 return False
             value = param.default
         else:
@@ -93,7 +101,7 @@ class ObjectReader:
         for child in found:
             value = self._element_value(param.value_type, child)
             if value is None:
-                sound = False
+                sound &= getattr(param.value_type, "type", None) in DISPENSABLE
             elif param.is_aggregate:
                 made.add_aggregate(param.xml_var, value)
             else:
@@ -107,10 +115,10 @@ class ObjectReader:
             return self.read(EXTENDED.get(kind.type, kind.type), element)
         # One attribute stands for the whole, as in <mass value="1"/>.
         if kind.attribute not in element.attributes:
-            self._miss(element, kind.attribute)
+            self._miss(element, kind.attribute, ())
             return None
         value = self._value(kind.value_type, element, kind.attribute)
-        self._report_attributes(element, {kind.attribute})
+        self.report_attributes(element, {kind.attribute})
         return value
 
     def _value(
@@ -135,15 +143,15 @@ class ObjectReader:
             return None
         return numbers if isinstance(kind, core.VectorType) else numbers[0]
 
-    def _miss(self, element: Element, attribute: str) -> None:
-        hint = did_you_mean(attribute, element.attributes)
+    def _miss(self, element: Element, attribute: str, known: Collection[str]) -> None:
+        hint = did_you_mean(attribute, [x for x in element.attributes if x not in known])
         message = f'<{element.tag}> needs {attribute}="..."{hint and "."}{hint}'
         self._diagnostics.error("missing-attribute", message, element.span)
 
     def _report_unknown(self, kind: UrdfObject, element: Element) -> None:
         """Warn about what is none of URDF's words, nor other programs'."""
         schema, others = kind.XML_REFL, OTHERS.get(kind, frozenset())
-        self._report_attributes(element, {*schema.attribute_map, *others})
+        self.report_attributes(element, {*schema.attribute_map, *others})
         known = {*schema.element_map, *others}
         for child in element.children:
             if child.tag in known or _NAMESPACE in child.tag:
@@ -152,7 +160,8 @@ class ObjectReader:
             message = f"<{child.tag}> in <{element.tag}> is unknown and not used.{hint}"
             self._diagnostics.warn("unknown-element", message, child.span)
 
-    def _report_attributes(self, element: Element, known: set[str]) -> None:
+    def report_attributes(self, element: Element, known: Collection[str]) -> None:
+        """Warn about attributes that are not ``known``, nor another program's."""
         for name in element.attributes:
             if name not in known and _NAMESPACE not in name:
                 message = f"{name} of <{element.tag}> is unknown and not used."

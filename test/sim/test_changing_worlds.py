@@ -351,8 +351,8 @@ def test_saving_changes_nothing():
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("simulation/arm/target", np.zeros(2), "shape"),
-        ("simulation/arm/target", None, "lacks 'arm/target'"),
+        ("drives/arm/target", np.zeros(2), "shape"),
+        ("drives/arm/target", None, "lacks 'target'"),
         ("simulation/more", np.zeros(2), "means nothing"),
         ("simulation/x/more", np.zeros(2), "means nothing"),
         ("pushes/link", np.zeros(9, dtype=np.int64), "shape"),

@@ -7,6 +7,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sim.control.bench import BODY, FAST, INITIAL, STEP, TRACK, A, B, Bench, C
 
 from hrp_model import Body, Joint, JointType, Link, Pose, Range
 from hrp_model.body import ExtraJoint, ExtraJointType
@@ -14,66 +15,14 @@ from hrp_sim.control import (
     DEFAULT_SPEED,
     HOLD,
     LIMP,
-    BodyController,
     ControlMode,
     ControlSettings,
-    JointCommand,
     JointControl,
 )
 from hrp_sim.gains import servo_gains
-from hrp_sim.state import LARGEST_DRIVE, SimulatedBody
+from hrp_sim.state import LARGEST_DRIVE
 
-INITIAL = np.array([0.1, 0.2, 0.3])
-STEP = 0.001
-FAST = 2.0  # speed limit of joint B, in [rad/s]
-
-
-def robot():
-    """Joints A, B (limited in speed) and C, and a track T between them."""
-
-    def link(name, joint_type, **joint):
-        parent = None if name == "BASE" else "BASE"
-        return Link(
-            name=f"{name}_LINK",
-            parent=parent and "BASE_LINK",
-            joint=Joint(type=joint_type, name=name, **joint),
-            mass=1.0,
-            inertia=np.eye(3),
-        )
-
-    return Body(
-        name="model",
-        links=(
-            link("BASE", JointType.FIXED),
-            link("A", JointType.REVOLUTE),
-            link("B", JointType.REVOLUTE, velocity=Range(-FAST, 3.0 * FAST)),
-            link("T", JointType.TRACK),
-            link("C", JointType.PRISMATIC),
-        ),
-    )
-
-
-BODY = robot()
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)
-A, B, C = range(3)
-TRACK = 3  # index among the links
-
-
-class Bench:
-    """A controller with the arrays around it, where joints are wherever a test puts them."""
-
-    def __init__(self, settings=HOLD, body=BODY, q=INITIAL):
-        self.simulated = SimulatedBody.at_rest("r1", body)
-        self.drive, self.motion = self.simulated.drive, self.simulated.motion
-        self.motion.q[:] = q
-        self.controller = BodyController(self.simulated, settings, q, fixed=True)
-
-    def command(self, *names, **columns):
-        self.controller.command(JointCommand(names, **columns))
-
-    def run(self, steps=1):
-        for _ in range(steps):
-            self.controller.update(STEP)
 
 
 @pytest.fixture
@@ -289,7 +238,7 @@ def test_a_column_of_the_wrong_length_is_left_out_with_one_warning_and_the_rest_
         bench.command("A", "B", position=[1.0], velocity=[1.0, 2.0], effort=[1.0, 2.0, 3.0])
     assert bench.drive.dq.tolist() == [1.0, 2.0, 0.0]
     assert not bench.drive.effort.any()
-    assert [text.split("; ")[0] for text in warnings()] == [
+    assert [text.split(",")[0] for text in warnings()] == [
         "body 'r1': a command names 2 joints but gives 1 values of position",
         "body 'r1': a command names 2 joints but gives 3 values of effort",
     ]

@@ -1,0 +1,47 @@
+"""What drives the joints of a body: settings, commands, and the controller that takes them."""
+
+from .commands import (
+    CancelTrajectory,
+    Command,
+    CommandCounts,
+    GainChange,
+    JointCommand,
+    ModeChange,
+)
+from .controller import BodyController, ControlState
+from .joints import DEFAULT_SPEED
+from .runs import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
+from .senders import array_command, vehicle_command
+from .settings import (
+    HOLD,
+    LIMP,
+    CommandTimeout,
+    ControlMode,
+    ControlSettings,
+    Fallback,
+    JointControl,
+)
+
+__all__ = [
+    "DEFAULT_SPEED",
+    "HOLD",
+    "LIMP",
+    "BodyController",
+    "CancelTrajectory",
+    "Command",
+    "CommandCounts",
+    "CommandTimeout",
+    "ControlMode",
+    "ControlSettings",
+    "ControlState",
+    "Fallback",
+    "GainChange",
+    "JointCommand",
+    "JointControl",
+    "ModeChange",
+    "TrajectoryProgress",
+    "TrajectoryRun",
+    "TrajectoryStatus",
+    "array_command",
+    "vehicle_command",
+]

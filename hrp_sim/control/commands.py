@@ -1,0 +1,114 @@
+"""What a body can be told to do with its joints, and how often it was not done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from .settings import ControlMode
+
+if TYPE_CHECKING:
+    from .controller import BodyController
+    from .runs import TrajectoryRun
+
+
+class Command(Protocol):
+    """Something that a body is told to do; ``Simulation.command`` takes it there."""
+
+    def give(self, controller: BodyController, time_ns: int) -> None:
+        """Have a controller do it, at a time in [ns]. Called by the thread that steps.
+
+        It raises nothing: what cannot be used is counted and reported by the controller.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class JointCommand:
+    """A command to some joints of one body. NaN leaves a joint as it is.
+
+    A list of values may be shorter than the list of names: then it holds the values of only
+    those of the joints that are commanded by this kind of value, as ros2_control sends them.
+
+    Attributes:
+        names: Joint names.
+        position: In [rad] or [m], one per name, or empty.
+        velocity: In [rad/s] or [m/s], one per name, or empty.
+        effort: In [N m] or [N], one per name, or empty.
+    """
+
+    names: Sequence[str]
+    position: Sequence[float] = ()
+    velocity: Sequence[float] = ()
+    effort: Sequence[float] = ()
+
+    def give(self, controller: BodyController, time_ns: int) -> None:
+        """Have a controller take it."""
+        controller.command(self, time_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class GainChange:
+    """Other gains for a joint, from now on and after a reset.
+
+    Attributes:
+        joint: Its name.
+        kp: Stiffness, in [N m/rad] or [N/m]; None leaves it.
+        kd: Damping, in [N m s/rad] or [N s/m]; None leaves it.
+    """
+
+    joint: str
+    kp: float | None = None
+    kd: float | None = None
+
+    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
+        """Have a controller take it."""
+        try:
+            controller.set_gains(self.joint, kp=self.kp, kd=self.kd)
+        except ValueError as error:
+            controller.refuse(f"gains {self.joint}", f"a change of gains is ignored: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChange:
+    """Another way to drive a joint, from now on and after a reset."""
+
+    joint: str
+    mode: ControlMode
+
+    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
+        """Have a controller take it."""
+        try:
+            controller.set_mode(self.joint, self.mode)
+        except ValueError as error:
+            controller.refuse(f"mode {self.joint}", f"a change of mode is ignored: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTrajectory:
+    """The end of a trajectory before its time: the joints that it moves hold where they are."""
+
+    run: TrajectoryRun
+
+    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
+        """Have a controller take it."""
+        controller.cancel(self.run)
+
+
+@dataclass(slots=True)
+class CommandCounts:
+    """What became of commands since the simulation was made; a reset leaves it.
+
+    Attributes:
+        taken: Commands handed to the controllers.
+        dropped: Given up because too many waited, or because their body was gone.
+        refused: Commands of which something could not be used.
+        stale: Too old when they arrived; counted by who receives them.
+        timed_out: How often joints of a body were left alone; see ``CommandTimeout``.
+    """
+
+    taken: int = 0
+    dropped: int = 0
+    refused: int = 0
+    stale: int = 0
+    timed_out: int = 0

@@ -1,0 +1,152 @@
+"""The joints of a body as its controller knows them: limits, gains and modes."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, pi
+
+import numpy as np
+
+from hrp_model import Body, JointType, Range
+from hrp_model.actuation import CommandInterface, controlled_joints
+from hrp_model.diagnostics import did_you_mean
+from hrp_model.kinematics.loops import LoopClosure, loop_groups
+from hrp_model.rigid import Array
+
+from ..gains import servo_gains
+from ..state import LARGEST_DRIVE
+from .settings import ControlMode, ControlSettings, JointControl
+
+# Speed at which a position command is approached where the model states no limit, so that
+# a far command is a motion and not a blow; in [rad/s] or [m/s].
+DEFAULT_SPEED = 2.0 * pi
+
+
+class ControlledJoints:
+    """What is known of the joints of a body besides what they are asked to do.
+
+    Args:
+        name: Of the body.
+        body: The model.
+        settings: How it is driven until a command comes.
+        q: Initial joint positions, in [rad] or [m], shape (joints,).
+        fixed: Whether the root is fixed to the world.
+
+    Attributes:
+        index: Element of q of each joint, by name.
+        tracks: Index among the links of each track, by the name of its joint.
+        speed: Speed of approach, in [rad/s] or [m/s], shape (joints,).
+        lower, upper: Ranges of the positions, in [rad] or [m], shape (joints,).
+        kp, kd: Gains, shape (joints,).
+        own_modes: How joints are driven at the start that have a mode of their own, by element.
+
+    Raises:
+        ValueError: The settings name a joint that the body does not have.
+    """
+
+    def __init__(
+        self, name: str, body: Body, settings: ControlSettings, q: Array, *, fixed: bool
+    ) -> None:
+        self._name = name
+        self._body = body
+        self._settings = settings
+        self.index = {x.joint.name: i for i, x in enumerate(body.moving_links)}
+        self.tracks = {
+            x.joint.name: i for i, x in enumerate(body.links) if x.joint.type is JointType.TRACK
+        }
+        for joint in settings.joints:
+            self.element(joint)
+        self.speed = np.array([_speed_limit(x.joint.velocity) for x in body.moving_links])
+        ranges = [_usable(x.joint.position) for x in body.moving_links]
+        self.lower = np.array([r.lower for r in ranges])
+        self.upper = np.array([r.upper for r in ranges])
+        self.kp, self.kd = _gains(body, settings, q, fixed=fixed)
+        own = {i: settings.joints.get(n, JointControl()).mode for n, i in self.index.items()}
+        self.own_modes = {i: mode for i, mode in own.items() if mode is not None}
+        self._passive = _passive(body, settings)
+        self._interfaces: dict[str, CommandInterface | None] | None = None
+
+    def element(self, joint: str) -> int:
+        """Return which element of q a joint is.
+
+        Raises:
+            ValueError: There is none of this name.
+        """
+        if joint not in self.index:
+            hint = did_you_mean(joint, self.index)
+            raise ValueError(f"body '{self._name}' has no moving joint '{joint}'.{hint}")
+        return self.index[joint]
+
+    def mode(self, i: int) -> ControlMode:
+        """Return how a joint is driven at the start."""
+        usual = ControlMode.EFFORT if i in self._passive else self._settings.mode
+        return self.own_modes.get(i, usual)
+
+    def set_mode(self, i: int, mode: ControlMode) -> None:
+        """Let a joint be driven otherwise at the start."""
+        self.own_modes[i] = mode
+
+    def interface(self, joint: str) -> str | None:
+        """Return the kind of value by which a joint is commanded; None if it is only watched.
+
+        It is the joint's own mode where it has one, else what the <ros2_control> block of the
+        robot's description says when joints are commanded by the mode of the body.
+        """
+        if (i := self.index.get(joint)) is None:
+            return None
+        if i in self.own_modes:
+            return self.own_modes[i].value
+        if self._interfaces is None:
+            found = controlled_joints(self._body, CommandInterface(self._settings.mode.value))
+            self._interfaces = {x.link.joint.name: x.command_interface for x in found}
+        found_interface = self._interfaces.get(joint)
+        return None if found_interface is None else found_interface.value
+
+    def set_gains(self, i: int, kp: float | None, kd: float | None) -> None:
+        """Set gains of a joint; None leaves one.
+
+        Raises:
+            ValueError: One is negative, not finite, or absurd; nothing was changed.
+        """
+        for name, gain in (("kp", kp), ("kd", kd)):
+            if gain is not None and not (isfinite(gain) and 0.0 <= gain < LARGEST_DRIVE):
+                joint = self._body.moving_links[i].joint.name
+                message = f"{name} must be from 0 to {LARGEST_DRIVE:g}, not {gain}"
+                raise ValueError(f"body '{self._name}', joint '{joint}': {message}")
+        self.kp[i] = self.kp[i] if kp is None else kp
+        self.kd[i] = self.kd[i] if kd is None else kd
+
+
+def _usable(allowed: Range) -> Range:
+    """Return a range, or no limits: an inverted one says nothing."""
+    return allowed if allowed.lower <= allowed.upper else Range()
+
+
+def _speed_limit(velocity: Range) -> float:
+    limit = min(abs(velocity.lower), abs(velocity.upper))
+    return limit if 0.0 < limit < inf else DEFAULT_SPEED
+
+
+def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> tuple[Array, Array]:
+    kp, kd = servo_gains(body, q, fixed=fixed)
+    for i, link in enumerate(body.moving_links):
+        own = settings.joints.get(link.joint.name, JointControl())
+        kp[i] = _first_given(own.kp, settings.kp, kp[i])
+        kd[i] = _first_given(own.kd, settings.kd, kd[i])
+    return kp, kd
+
+
+def _passive(body: Body, settings: ControlSettings) -> set[int]:
+    """Return the joints that have no motor, as elements of q."""
+    unnumbered = {i for i, x in enumerate(body.moving_links) if x.joint.id is None}
+    if len(unnumbered) < len(body.moving_links):
+        return unnumbered
+    if any(x.parent is not None and x.joint.type is JointType.FREE for x in body.links):
+        return set()  # what moves freely may close a loop without these joints
+    own = {name for name, control in settings.joints.items() if control.mode is not None}
+    driven = [x.name for x in body.moving_links if x.joint.name in own]
+    closures = [LoopClosure(body, group, driven) for group in loop_groups(body)]
+    return {int(i) for closure in closures for i in closure.dependent}
+
+
+def _first_given(*values: float | None) -> float:
+    return next(value for value in values if value is not None)

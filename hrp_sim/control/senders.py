@@ -1,0 +1,61 @@
+"""Commands to joints made of what names no joints: lists of numbers, speeds of a vehicle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hrp_model import Body
+from hrp_model.vehicle import differential_drive, track_drive
+
+from .commands import JointCommand
+from .settings import ControlMode
+
+
+def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> JointCommand:
+    """Return the command that gives one value to each joint, in the order of joint ids.
+
+    Those are the joints with an id; where none has one, all joints in the order of joint states.
+
+    Args:
+        body: The robot.
+        mode: What the values are.
+        values: In [rad] or [m], [rad/s] or [m/s], [N m] or [N]; NaN leaves a joint as it is.
+
+    Raises:
+        ValueError: There are more values than joints, or less; the message names the joints.
+    """
+    numbered = [x.joint.name for x in body.jointed_links if x.joint.id is not None]
+    names = numbered or [x.joint.name for x in body.jointed_links]
+    if len(values) != len(names):
+        raise ValueError(
+            f"{len(values)} values of {mode.value} came for {len(names)} joints: "
+            f"{', '.join(names) or 'none'}"
+        )
+    return JointCommand(names, **{mode.value: values})
+
+
+def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointCommand:
+    """Return the command that drives a vehicle on two tracks, or on wheels on both sides.
+
+    The sides run at different speeds, as if nothing slipped where wheels and tracks stand. Those
+    do slip in a turn unless there is one wheel on each side: then the vehicle turns slower.
+
+    Args:
+        body: The vehicle.
+        linear_x: Speed ahead, in [m/s].
+        angular_z: Turn to the left, in [rad/s].
+
+    Raises:
+        ValueError: It has no two tracks, nor wheels that are certain to drive it.
+    """
+    if (tracks := track_drive(body)) is not None:
+        half, radius = 0.5 * tracks.track_separation, 1.0
+        left, right = tracks.left, tracks.right
+    elif (wheels := differential_drive(body)) is not None:
+        half, radius = 0.5 * wheels.wheel_separation, wheels.wheel_radius
+        left, right = wheels.left, wheels.right
+    else:
+        raise ValueError(f"'{body.name}' has no tracks or wheels on both sides to drive with")
+    sides = ((left, linear_x - half * angular_z), (right, linear_x + half * angular_z))
+    names = [link.joint.name for links, _ in sides for link in links]
+    return JointCommand(names, velocity=[v / radius for links, v in sides for _ in links])

@@ -1,0 +1,191 @@
+"""What drives the bodies of a world: their controllers, and commands on the way to them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from .config import BodyEntry
+from .control import (
+    BodyController,
+    Command,
+    CommandCounts,
+    ControlState,
+    JointCommand,
+    TrajectoryRun,
+    TrajectoryStatus,
+)
+from .engine import AnyArray, PhysicsError, Placement
+from .state import SimulatedBody
+
+# Commands that wait for a step; of a world that stands still only the newest are kept.
+MAX_COMMANDS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A command on its way, and who sent it."""
+
+    source: str
+    body: str
+    command: Command
+
+
+class Drives:
+    """Controllers by body, and a queue to them. ``command`` is for any thread, the rest for one.
+
+    Attributes:
+        counts: What became of commands.
+    """
+
+    def __init__(self) -> None:
+        self.counts = CommandCounts()
+        self._controllers: dict[str, BodyController] = {}
+        self._waiting: deque[_Waiting] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, simulated: SimulatedBody, entry: BodyEntry) -> None:
+        """Drive a body that has just been put into the world, unless it is static.
+
+        Raises:
+            ValueError: Its settings name a joint that it does not have.
+        """
+        placement = entry.placement
+        if not placement.body.is_static:
+            self._controllers[simulated.name] = BodyController(
+                simulated,
+                entry.control,
+                placement.initial_q,
+                fixed=placement.fixed,
+                counts=self.counts,
+            )
+
+    def remove(self, body: str) -> None:
+        """Let go of a body that is taken out of the world."""
+        if (controller := self._controllers.pop(body, None)) is not None:
+            controller.close()
+
+    def move(self, placement: Placement) -> None:
+        """Let a body that was put elsewhere hold the posture that it has there."""
+        if placement.name in self._controllers:
+            self._controllers[placement.name].hold(placement.initial_q)
+
+    def controller(self, body: str) -> BodyController:
+        """Return what drives a body.
+
+        Raises:
+            KeyError: No body of this name can be commanded.
+        """
+        if body not in self._controllers:
+            known = ", ".join(self._controllers) or "none"
+            raise KeyError(f"no body '{body}' that can be commanded; there is {known}")
+        return self._controllers[body]
+
+    def command(self, body: str, command: Command, source: str) -> None:
+        """Let a command wait for the next step.
+
+        Where too many wait, the oldest command to joints is given up for it.
+
+        Raises:
+            KeyError: No body of this name can be commanded.
+        """
+        self.controller(body)
+        with self._lock:
+            self._waiting.append(_Waiting(source, body, command))
+            if len(self._waiting) > MAX_COMMANDS:
+                self._drop(self._first_to_drop(), "too many commands were waiting")
+
+    def take(self, time_ns: int) -> None:
+        """Hand the commands that wait to the controllers, those of one source after the other.
+
+        Sources go in the order of their names: it does not matter whose command came first.
+        """
+        if not self._waiting:
+            return
+        with self._lock:
+            taken = sorted(self._waiting, key=lambda waiting: waiting.source)
+            self._waiting.clear()
+        for waiting in taken:
+            controller = self._controllers.get(waiting.body)
+            if controller is None:
+                self._drop(waiting, "the robot was removed")
+            else:
+                self.counts.taken += 1
+                waiting.command.give(controller, time_ns)
+
+    def update(self, time_ns: int, step_ns: int) -> None:
+        """Write what the joints are asked to do in the step that begins at a time, in [ns]."""
+        for controller in self._controllers.values():
+            controller.update(time_ns, step_ns)
+
+    def judge(self, time_ns: int) -> None:
+        """Look how far trajectories have come after a step, at its end, in [ns]."""
+        for controller in self._controllers.values():
+            controller.judge(time_ns)
+
+    def reset(self) -> None:
+        """Forget all commands, and drive the bodies as at the start."""
+        self._forget("the world was reset")
+        for controller in self._controllers.values():
+            controller.reset()
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return what drives the bodies, as "BODY/...", quoted; nothing may wait any more."""
+        return {
+            f"{_quoted(name)}/{key}": array
+            for name, controller in self._controllers.items()
+            for key, array in controller.save().items()
+        }
+
+    def check(self, arrays: Mapping[str, AnyArray]) -> dict[str, ControlState]:
+        """Return what was saved, for ``restore``; nothing has changed yet.
+
+        Raises:
+            PhysicsError: Something does not fit.
+        """
+        by_body: dict[str, dict[str, AnyArray]] = {_quoted(name): {} for name in self._controllers}
+        for name, array in arrays.items():
+            body, _, key = name.partition("/")
+            if body not in by_body:
+                raise PhysicsError(f"the snapshot has '{name}', which means nothing here")
+            by_body[body][key] = array
+        return {k: c.check(by_body[_quoted(k)]) for k, c in self._controllers.items()}
+
+    def restore(self, states: Mapping[str, ControlState], time_ns: int) -> None:
+        """Go back to a saved state; commands that wait are forgotten."""
+        self._forget("the world went back to a saved state")
+        for name, state in states.items():
+            self._controllers[name].restore(state, time_ns)
+
+    def _forget(self, words: str) -> None:
+        with self._lock:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+        for one in waiting:
+            _abort(one.command, words)
+
+    def _first_to_drop(self) -> _Waiting:
+        """Return the oldest that newer ones are likely to replace, out of the queue."""
+        for one in self._waiting:
+            if isinstance(one.command, JointCommand):
+                self._waiting.remove(one)
+                return one
+        return self._waiting.popleft()
+
+    def _drop(self, waiting: _Waiting, words: str) -> None:
+        self.counts.dropped += 1
+        _abort(waiting.command, words)
+
+
+def _quoted(body: str) -> str:
+    """Return a name without a slash."""
+    return quote(body, safe="")
+
+
+def _abort(command: Command, words: str) -> None:
+    """Tell whoever looks after a trajectory that it will never start."""
+    if isinstance(command, TrajectoryRun):
+        command.end(TrajectoryStatus.ABORTED, words)
