@@ -21,6 +21,7 @@ from .deadlines import Deadlines
 from .joints import ControlledJoints
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .settings import CommandTimeout, ControlMode, ControlSettings, Fallback
+from .spline import EFFORT, POSITION, VELOCITY
 from .trajectories import Trajectories
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
@@ -294,7 +295,7 @@ class BodyController:
     def _stand_at_end(self, following: Following) -> None:
         """Hold the last point; what is still on its way to it goes on as after a command."""
         joints = following.moves
-        end = following.spline.points[-1, 0, following.active]
+        end = following.spline.points[-1, POSITION, following.active]
         self._target[joints] = np.clip(end, self._joints.lower[joints], self._joints.upper[joints])
         self._approaching = True
 
@@ -302,13 +303,14 @@ class BodyController:
         drive, joints, largest = self._drive, self._joints, 0.5 * LARGEST_DRIVE
         for i in self._trajectories.begin_due(time_ns, self._aimed_at).tolist():
             self._set_mode(i, _POSITION)
-        self._trajectories.advance(time_ns + step_ns, reach, drive)
-        moved = self._trajectories.moved()
-        drive.q[moved] = np.clip(drive.q[moved], joints.lower[moved], joints.upper[moved])
-        for array in (drive.q, drive.dq, drive.effort):  # what swings wide ends there
-            array[moved] = np.clip(array[moved], -largest, largest)
-        self._target[moved] = drive.q[moved]
-        self._deadlines.command(moved, time_ns)
+        for moved, asked in self._trajectories.advance(time_ns + step_ns, reach):
+            # What swings wide ends where a drive does.
+            sane = np.minimum(np.maximum(asked, -largest), largest)
+            q = np.minimum(np.maximum(sane[POSITION], joints.lower[moved]), joints.upper[moved])
+            drive.q[moved] = self._target[moved] = q
+            drive.dq[moved] = sane[VELOCITY]
+            drive.effort[moved] = sane[EFFORT]
+            self._deadlines.command(moved, time_ns)
 
     def _aimed_at(self) -> Array:
         """Return position, velocity, acceleration and effort now, shape (4, joints)."""
