@@ -25,9 +25,11 @@ NAMES = ["TRACK_L", "TRACK_R", "MAST"]
 # Fast DDS 3 describes its types in a way that Cyclone DDS 11 takes for invalid; names are enough.
 NO_TYPES = """<?xml version="1.0"?>
 <dds xmlns="http://www.eprosima.com"><profiles>
-  <participant profile_name="no_types" is_default_profile="true"><rtps><propertiesPolicy><properties>
-    <property><name>fastdds.type_propagation</name><value>disabled</value></property>
-  </properties></propertiesPolicy></rtps></participant>
+  <participant profile_name="no_types" is_default_profile="true">
+    <rtps><propertiesPolicy><properties><property>
+      <name>fastdds.type_propagation</name><value>disabled</value>
+    </property></properties></propertiesPolicy></rtps>
+  </participant>
 </profiles></dds>
 """
 LOOPBACK = """<CycloneDDS><Domain>
