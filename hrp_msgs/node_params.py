@@ -120,6 +120,20 @@ SIM_NODE = (
     Param("joint_limits", True, "false leaves out the position limits of all joints."),
     Param("seed", -1, "Of the random order; -1 = what the world file says.", -1, 2**32 - 1),
     Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
+    Param(
+        "lock_step",
+        "",
+        "Command topics, with blanks between them, that the run waits for in each control period; "
+        "empty = waits for none.",
+    ),
+    Param("lock_step_rate", 500.0, "Control periods per simulated second [Hz].", 0.1, 10000.0),
+    Param(
+        "lock_step_timeout",
+        10.0,
+        "Wall time after which a run in lock-step goes on without a command [s]; 0 = never.",
+        0.0,
+        3600.0,
+    ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", "", "Put before every TF frame name."),
     Param("world_frame", "world", "Name of the frame that nothing moves."),

@@ -149,6 +149,10 @@ class Engine(Protocol):
     def state(self) -> WorldState:
         """The world as it is now; its arrays are live."""
 
+    @property
+    def contacts(self) -> int:
+        """At how many points bodies touched in the last step."""
+
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
 

@@ -94,6 +94,12 @@ class LockStep:
         with self._lock:
             return self._missing()
 
+    @property
+    def waits_long(self) -> bool:
+        """Whether the run waits at a boundary for a time that people notice. For any thread."""
+        since = self._since
+        return since is not None and time.monotonic() - since >= TELL_AGAIN
+
     def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         """Take a command; ``act`` hands it to the simulation.
 
@@ -155,7 +161,7 @@ class LockStep:
             missing = self._missing()
             commands = [act for _, act in sorted(self._commands.items())]
             self._commands.clear()
-            self._boundary_ns = None
+            self._boundary_ns = self._since = None
             counts = self._counts
             self._counts = replace(
                 counts,

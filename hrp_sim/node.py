@@ -36,7 +36,7 @@ from .faces.world.node import WorldFace
 from .loading.node import WorldLoader
 from .runner import Runner, StopSignals
 from .sensor_options import COMMON_OPTIONS
-from .services import RunServices
+from .services import RunServices, start_lock_step
 from .simulation import Simulation
 
 PARAMETERS = (
@@ -130,6 +130,7 @@ class SimNode(Node):
         """Let others pause, reset and switch the run that publishes here."""
         self.face.serve(runner)
         self._run_services = RunServices(self, runner, self.after_failure)
+        start_lock_step(self, self.settings, runner, self.face.tell_again)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""

@@ -13,6 +13,7 @@ from .engine import PhysicsError
 from .mailbox import Mailbox, NotRunningError
 from .pace import Pace
 from .schedule import NS_PER_S
+from .state_record import StateRecord
 from .stepping import Stepping
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ class Change(Enum):
 
 
 class Gate(Protocol):
-    """What else a step has to wait for, besides the clock. Asked in the thread that steps."""
+    """What else a step has to wait for, besides the clock. Asked in the thread that steps, but for ``take``."""
+
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command for the right moment; see ``Runner.take``. For any thread."""
 
     def start(self, now_ns: int) -> None:
         """Hear that the run begins or goes on from this time, in [ns]."""
@@ -78,6 +82,7 @@ class Runner:
     Attributes:
         simulation: What is stepped.
         pace: How fast it goes, and what the clock was not kept by.
+        states: What the state was at each whole second, to compare runs by.
         error: Why the physics failed and the world stands still, or None.
         on_change: Called with each ``Change``, in the thread that runs. Append to it before
             ``run``, or through ``call``.
@@ -97,6 +102,7 @@ class Runner:
     ) -> None:
         self.simulation = simulation
         self.pace = Pace(real_time_factor)
+        self.states = StateRecord()
         self.error: PhysicsError | None = None
         self.on_change: list[Callable[[Change], None]] = []
         self.gate: Gate | None = None
@@ -212,6 +218,19 @@ class Runner:
 
         return self.call(act)
 
+    def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
+        """Take a command from outside: at once, or when the gate lets it have its effect.
+
+        Args:
+            source: Where it comes from, such as the full name of a topic.
+            stamp_ns: The simulated time whose readings it answers, in [ns]; 0 for none.
+            act: Hands it to the simulation; raises nothing. Any thread may call it, or none.
+        """
+        if self.gate is None:
+            act()
+        else:
+            self.gate.take(source, stamp_ns, act)
+
     def call(self, action: Callable[[], _T], patience: float = PATIENCE) -> _T:
         """Have something done between two steps by the thread that runs; return its result.
 
@@ -271,6 +290,7 @@ class Runner:
             if self.simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
                 now_ns = self.simulation.state.time_ns
                 self.pace.start(now_ns)
+                self.states.start(now_ns)
                 if self.gate is not None:
                     self.gate.start(now_ns)
             if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
@@ -301,6 +321,7 @@ class Runner:
                 self._on_failure(error)
             return False
         now_ns = self.simulation.state.time_ns
+        self.states.stepped(now_ns, self.simulation.state_hash)
         if self.gate is not None:
             self.gate.stepped(now_ns)
         self._on_step(now_ns, readings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,15 +17,13 @@ from hrp_msgs.diagnostics import PERIOD, diagnostic_array, diagnostic_status
 from hrp_msgs.topic import Topic
 
 from .engine import PhysicsError
+from .health import lock_step_health, run_health, state_health
+from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
 
-
-@dataclass(frozen=True)
-class _Health:
-    level: str
-    message: str
-    values: Mapping[str, object] = field(default_factory=dict)
+# Between two warnings of the same kind, in [s].
+LONG_PERIOD = 5.0
 
 
 class RunServices:
@@ -79,24 +76,62 @@ class RunServices:
         response.success, response.message = _outcome(lambda: runner.call(act), done)
         return response
 
-    def _health(self) -> _Health:
-        runner = self._runner
-        values = {
-            "time [s]": runner.simulation.state.time_ns / NS_PER_S,
-            "real-time factor": runner.measured_factor,
-        }
-        if (error := runner.error) is not None:
-            return _Health("error", self._failure(error), values)
-        if runner.paused:
-            return _Health("warn", "paused", values)
-        return _Health("ok", "running", values)
-
     def _report(self) -> None:
+        runner = self._runner
+        failure = "" if runner.error is None else self._failure(runner.error)
+        parts = [run_health(runner, failure), state_health(runner.states)]
+        if isinstance(runner.gate, LockStep):
+            parts.append(lock_step_health(runner.gate))
         name = self._node.get_fully_qualified_name().lstrip("/")
-        health = self._health()
-        part = (health.level, f"{name}: simulation", health.message, health.values)
-        now = self._node.get_clock().now().nanoseconds
-        self.topic.publish(diagnostic_array(now, [diagnostic_status(*part)]))
+        statuses = [
+            diagnostic_status(p.level, f"{name}: {p.part}", p.message, p.values) for p in parts
+        ]
+        self.topic.publish(diagnostic_array(self._node.get_clock().now().nanoseconds, statuses))
+
+
+def start_lock_step(
+    node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
+) -> None:
+    """Let a run wait for the commands that parameters of the node name, if they do.
+
+    Args:
+        node: Whose log tells whom the run waits for.
+        settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``.
+        runner: The run, before it begins.
+        tell_again: Publishes the last readings once more.
+    """
+    topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
+    if not topics:
+        return
+    logger = node.get_logger()
+
+    def named(missing: list[str]) -> str:
+        heard = ((topic, node.count_publishers(topic)) for topic in missing)
+        return ", ".join(t if count else f"{t} (which nobody publishes)" for t, count in heard)
+
+    def go_on(missing: list[str], now_ns: int) -> None:
+        logger.warning(
+            f"at {now_ns / NS_PER_S:.9g} s the run goes on without a command on {named(missing)}; "
+            "it is no longer the same on every machine",
+            throttle_duration_sec=LONG_PERIOD,
+        )
+
+    def wait() -> None:
+        logger.warning(
+            f"the run waits for a command on {named(lock_step.missing)}",
+            throttle_duration_sec=LONG_PERIOD,
+        )
+        tell_again()
+
+    lock_step = LockStep(
+        topics,
+        settings["lock_step_rate"],
+        settings["lock_step_timeout"],
+        on_timeout=go_on,
+        tell_again=wait,
+        wake=runner.wake,
+    )
+    runner.gate = lock_step
 
 
 class SwitchServices:

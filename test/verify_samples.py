@@ -3,6 +3,7 @@
 from xml.etree import ElementTree
 
 import numpy as np
+from paths import SHARED
 from urdf_tools import random_pose
 
 from hrp_model.body import Body, Joint, JointType, Link, Range
@@ -21,6 +22,14 @@ AXIS = np.array([0.6, 0.0, 0.8])
 
 def silent():
     return Diagnostics(listener=lambda _: None)
+
+
+def main_models():
+    """Return the models that the list beside them names; none where it is absent."""
+    table = SHARED / "models" / "README.md"
+    lines = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
+    cells = [line.strip("| ").partition(" | ")[0] for line in lines if line.startswith("|")]
+    return [cell for cell in cells if cell.endswith((".wrl", ".body")) and "template" not in cell]
 
 
 def crane():

@@ -82,6 +82,10 @@ CODES = {
     "large-face": ("a face has very many corners", "cut it into triangles where the mesh is made"),
     "left-out": ("something has no meaning here and is left out", "nothing needs to be done"),
     "link-cycle": ("a link is its own ancestor", "check the parents: one must lead to the root"),
+    "lopsided-scan": (
+        "the layers of a scan are not as far below its middle as above",
+        "turn the sensor by the difference, and write -angle to angle",
+    ),
     "loose-joint": (
         "a Joint stands outside of a Humanoid",
         "put it into the Humanoid's humanoidBody",

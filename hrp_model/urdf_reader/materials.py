@@ -37,13 +37,13 @@ class MaterialReader:
 
     def _define(self, element: Element, kind: UrdfObject) -> None:
         name = element.attributes.get("name", "")
+        if not name:
+            return  # a link may look like this one, but no other can
         if name in self._by_name:
             message = f"there is a material '{name}' already; this one is not used"
             self._reading.diagnostics.warn("duplicate-material", message, element.span)
             return
-        # A colour is nothing a robot could not do without.
-        with self._reading.diagnostics.forgiving("wrong-type", "wrong-count", "not-finite"):
-            made = self._objects.read(kind, element)
+        made = self._objects.read(kind, element)
         self._by_name[name] = Material(name) if made is None else self._material(made, element)
 
     def material(self, visual: Element, made: UrdfObject | None) -> Material:

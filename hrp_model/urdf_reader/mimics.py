@@ -16,7 +16,7 @@ def resolved(moving: Mapping[str, JointParts], diagnostics: Diagnostics) -> dict
 
     Args:
         moving: The joints that move, by name.
-        diagnostics: Where errors go: of leaders that are none, and of circles.
+        diagnostics: Where warnings go: of leaders that are none, and of circles.
     """
     found: dict[str, Mimic] = {}
     for name, parts in moving.items():
@@ -36,14 +36,14 @@ def _leader(name: str, moving: Mapping[str, JointParts], diagnostics: Diagnostic
         multiplier, offset = multiplier * m, multiplier * o + offset
         if leader not in moving:
             if not passed:  # else it is reported of the joint in between
-                message = f"joint '{name}' follows '{leader}', which is no joint that moves."
+                message = f"joint '{name}' moves by itself: '{leader}' is no joint that moves."
                 message += did_you_mean(leader, moving)
-                diagnostics.error("unknown-joint", message, _place(parts))
+                diagnostics.warn("unknown-joint", message, _place(parts))
             return None
         passed.add(parts.joint.name)
         if leader in passed:
-            message = f"joint '{name}' follows '{leader}', and in the end itself"
-            diagnostics.error("mimic-cycle", message, _place(moving[name]))
+            message = f"joint '{name}' moves by itself: in the end it would follow itself"
+            diagnostics.warn("mimic-cycle", message, _place(moving[name]))
             return None
         parts = moving[leader]
     return Mimic(parts.child, multiplier, offset)

@@ -16,11 +16,12 @@ from urdf_parser_py.xml_reflection import core
 
 from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
 from .markup import Element
-from .schema import EXTENDED, GEOMETRIES, OTHERS, Limit
+from .schema import DISPENSABLE, EXTENDED, GEOMETRIES, OTHERS, Limit
 
 UrdfObject: TypeAlias = Any  # of a library without types
 
 _NAMESPACE = ":"
+_FORGIVEN = ("missing-attribute", "missing-element", "not-finite", "wrong-count", "wrong-type")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
@@ -39,6 +40,12 @@ class ObjectReader:
             kind: Its class, such as ``urdf.Joint``.
             element: The element, whatever it is called.
         """
+        if kind in DISPENSABLE:
+            with self._diagnostics.forgiving(*_FORGIVEN):
+                return self._read(kind, element)
+        return self._read(kind, element)
+
+    def _read(self, kind: UrdfObject, element: Element) -> UrdfObject | None:
         made = kind()
         schema = kind.XML_REFL
         sound = [
@@ -93,7 +100,7 @@ class ObjectReader:
         for child in found:
             value = self._element_value(param.value_type, child)
             if value is None:
-                sound = False
+                sound &= getattr(param.value_type, "type", None) in DISPENSABLE
             elif param.is_aggregate:
                 made.add_aggregate(param.xml_var, value)
             else:

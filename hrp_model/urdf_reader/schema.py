@@ -61,11 +61,17 @@ GEOMETRIES: dict[str, Any] = {
 # Known to one program or another, and nothing that a model here could say: left out silently.
 OTHERS: dict[Any, frozenset[str]] = {
     urdf.Link: frozenset(("type", "verbose", "self_collision_checking", "contact", "sensor")),
-    urdf.Collision: frozenset(("verbose", "contact_coefficients", "group")),
+    urdf.Collision: frozenset(("verbose", "contact_coefficients", "group", "material")),
     urdf.Inertial: frozenset(("name",)),
-    urdf.Joint: frozenset(("hardwareInterface", "compliance", "limits")),
-    urdf.JointDynamics: frozenset(("spring_stiffness", "spring_reference")),
+    urdf.Joint: frozenset(("hardwareInterface", "compliance", "limits", "dont_collapse")),
+    urdf.JointCalibration: frozenset(("reference_position",)),
+    urdf.JointDynamics: frozenset(
+        ("spring_stiffness", "spring_reference", "D", "K", "mu_coulomb", "mu_viscous")
+    ),
+    Limit: frozenset(("command_effort", "current", "gear_velocity")),
     urdf.Mesh: frozenset(("convex",)),
     urdf.LinkMaterial: frozenset(("specular", "emissive", "ambient")),
     urdf.Material: frozenset(("specular", "emissive", "ambient")),
 }
+# A robot can do without: what is wrong with one is a warning, and its default is used.
+DISPENSABLE: frozenset[Any] = frozenset((urdf.LinkMaterial, urdf.Material))

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..body import Body, Joint, JointType, Link, Mimic, link_pair
+from ..devices import Device
 from ..diagnostics import did_you_mean
 from ..reading import Reading
 from ..rigid import Pose
 from ..urdf_facts import WORLD
+from .gazebo import GazeboReader
 from .joints import JointParts, JointReader
 from .links import LinkParts, LinkReader
 from .markup import Element
@@ -96,7 +98,12 @@ class RobotReader:
         mimics = resolved(moving, self._diagnostics)
         motors = read_motors(self._robot, moving, self._diagnostics)
         complete = _with_motors(moving, mimics, motors)
-        names, root_joint, X_WR = self._root(links, above, names)
+        gazebo = GazeboReader(self._robot, links, above, self._diagnostics)
+        devices, frames = gazebo.devices()
+        names = [name for name in names if name not in frames]
+        names, root_joint, X_WR = self._root(links, above, names, devices)
+        if root_joint.type is JointType.FREE and (held := gazebo.holds(names[0])) is not None:
+            root_joint, X_WR = replace(root_joint, type=JointType.FIXED), held
         made = []
         for name in names:
             is_root = name == names[0]
@@ -115,12 +122,17 @@ class RobotReader:
         return Body(
             name=self._robot.attributes.get("name", "") or stem,
             links=tuple(made),
+            devices=tuple(devices),
             self_collision_disabled=_tied(made),
             path=source.path,
         )
 
     def _root(
-        self, links: Mapping[str, LinkParts], above: Mapping[str, JointParts], names: list[str]
+        self,
+        links: Mapping[str, LinkParts],
+        above: Mapping[str, JointParts],
+        names: list[str],
+        devices: Iterable[Device],
     ) -> tuple[list[str], Joint, Pose]:
         """Return the links of the body, the joint between its root and the world, and its pose.
 
@@ -129,7 +141,8 @@ class RobotReader:
         """
         root = names[0]
         held = [name for name in names[1:] if above[name].parent == root]
-        if root == WORLD and links[root].is_empty and len(held) == 1:
+        carries = any(device.link == root for device in devices)
+        if root == WORLD and links[root].is_empty and len(held) == 1 and not carries:
             joint = above[held[0]]
             if not joint.joint.moves:
                 return names[1:], joint.joint, joint.X_PL

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names, qos
@@ -61,6 +62,11 @@ class Commanding:
     def hardware(self) -> bool:
         """Whether ros2_control reads the joints and commands them."""
         return bool(self._settings["hardware_topics"])
+
+    @property
+    def profile(self) -> QoSProfile:
+        """Quality of service of commands."""
+        return qos.COMMAND_IN_STEP if self._settings["lock_step"] else qos.COMMAND
 
     @property
     def velocity_type(self) -> str:
@@ -162,7 +168,7 @@ class CommandPort:
             naming.topic,
             self.commands,
             kinds,
-            profile=qos.COMMAND,
+            profile=commanding.profile,
             velocity_type=commanding.velocity_type,
         )
         self._action = None
@@ -189,7 +195,10 @@ class CommandPort:
             self._commanding.joints.remove(joint)
 
     def _deliver(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
-        act()
+        if self._runner is None:
+            act()
+        else:
+            self._runner.take(source, stamp_ns, act)
 
     def _add_joints(self, simulation: Simulation, body: str) -> None:
         """Declare parameters; where another body has a joint of the name, with the body's name."""

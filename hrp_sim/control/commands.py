@@ -66,7 +66,7 @@ class GainChange:
         try:
             controller.set_gains(self.joint, kp=self.kp, kd=self.kd)
         except ValueError as error:
-            controller.refuse(f"gains {self.joint}", str(error))
+            controller.refuse(f"gains {self.joint}", f"a change of gains is ignored: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class ModeChange:
         try:
             controller.set_mode(self.joint, self.mode)
         except ValueError as error:
-            controller.refuse(f"mode {self.joint}", str(error))
+            controller.refuse(f"mode {self.joint}", f"a change of mode is ignored: {error}")
 
 
 @dataclass(frozen=True, slots=True)

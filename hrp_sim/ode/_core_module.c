@@ -245,6 +245,11 @@ static PyObject *world_complaints(World *world, void *Py_UNUSED(closure))
     return PyLong_FromLong(world->complaints);
 }
 
+static PyObject *world_contacts(World *world, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(world->contacts);
+}
+
 static PyObject *world_broken(World *world, void *Py_UNUSED(closure))
 {
     return PyBool_FromLong(world->broken);
@@ -307,6 +312,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"complaints", (getter)world_complaints, NULL, "Messages of ODE's solver so far.", NULL},
+    {"contacts", (getter)world_contacts, NULL, "How many contacts the last step had.", NULL},
     {"random", (getter)world_random, (setter)world_set_random, "State of the random order.",
      NULL},
     {"habits", (getter)world_habits, (setter)world_set_habits,

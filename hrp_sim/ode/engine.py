@@ -76,6 +76,11 @@ class OdeEngine:
         """The world as it is now; its arrays are live."""
         return WorldState(self._time_ns, self._bodies)
 
+    @property
+    def contacts(self) -> int:
+        """At how many points bodies touched in the last step."""
+        return self._world.contacts
+
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
 

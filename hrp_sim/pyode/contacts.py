@@ -98,6 +98,11 @@ class Contacts:
         self._motion, self._margin, self._age = motion, NEAREST, 0
         self._find_near()
 
+    @property
+    def count(self) -> int:
+        """How many there were in the last step."""
+        return self._count
+
     def make(self) -> None:
         """Make the contact joints of this step."""
         self._sticking.begin_take()

@@ -89,6 +89,11 @@ class World:
         self._materials = friction, restitution
 
     @property
+    def contacts(self) -> int:
+        """How many contacts the last step had."""
+        return self._contacts.count
+
+    @property
     def habits(self) -> bytes:
         """What is remembered of the contacts of the last step, two bytes each."""
         return self._sticking.habits
@@ -209,16 +214,14 @@ class World:
             raise RuntimeError("the world is being used by another thread")
         if self.broken:
             # What an error of ODE left in the middle is not touched again: it is lost.
-            ctypes.pythonapi.Py_IncRef(
-                ctypes.py_object((self._bodies, self._world, self._contacts))
-            )
+            lost = self._bodies, self._world, self._contacts
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(lost))
         self._is_closed = True
         for body in () if self.broken else self._bodies:
             body.destroy()
         self._bodies = []
-        del self._motion, self._coordinates, self._orders, self._drives
-        del self._contacts, self._wrenches
-        del self._world, self._solve, self._rays
+        del self._motion, self._coordinates, self._orders, self._drives, self._wrenches
+        del self._contacts, self._world, self._solve, self._rays
 
     @contextmanager
     def _use(self, *, even_broken: bool = False) -> Iterator[None]:

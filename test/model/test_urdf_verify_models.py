@@ -4,7 +4,7 @@ import random
 
 import pytest
 from paths import SHARED, needs_shared
-from verify_samples import report_of, silent
+from verify_samples import main_models, report_of, silent
 
 from hrp_model import load_body
 from hrp_model.diagnostics import ModelError
@@ -15,14 +15,6 @@ pytest.importorskip("pinocchio", reason="pinocchio reads URDFs independently of 
 MODELS = SHARED / "models"
 # The share of models that are compared with every library and all their meshes.
 SAMPLE = 12
-
-
-def main_models():
-    """Return the models that the list beside them names; none where it is absent."""
-    table = MODELS / "README.md"
-    lines = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
-    cells = [line.strip("| ").partition(" | ")[0] for line in lines if line.startswith("|")]
-    return [cell for cell in cells if cell.endswith((".wrl", ".body")) and "template" not in cell]
 
 
 ALL = main_models()

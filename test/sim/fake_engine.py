@@ -40,6 +40,10 @@ class FakeEngine:
         return self._settings
 
     @property
+    def contacts(self):
+        return 0
+
+    @property
     def state(self):
         return WorldState(self._time_ns, dict(self._bodies))
 

@@ -11,6 +11,7 @@ from rclpy.node import Node
 
 from hrp_model.node import ModelNode
 from hrp_msgs.names import NameCollisionError
+from hrp_msgs.outputs import CameraOutput
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
@@ -53,6 +54,8 @@ class WorldFace:
         self._runner: Runner | None = None
         self._simulation: Simulation | None = None
         self._time_ns = 0
+        self._readings: Mapping[str, Any] = {}  # of the last step
+        self._in_step = bool(settings["lock_step"])
         self._faces: Mapping[str, BodyFace] = {}  # by the body's name
         # By names in the simulation; never changed, but replaced, since two threads use them.
         self._outputs: Mapping[str, Any] = {}
@@ -131,7 +134,7 @@ class WorldFace:
 
         What has no topics yet, as of a body that has just appeared, is left out.
         """
-        self._time_ns = time_ns
+        self._time_ns, self._readings = time_ns, readings
         if self._clock_ticks.is_due(time_ns):
             self._topics.show(time_ns)
         for face in self._faces.values():
@@ -143,6 +146,12 @@ class WorldFace:
             elif name in owners:
                 owners[name].publish(name, reading)
 
+    def tell_again(self) -> None:
+        """Publish once more what was read last, for those who have only just come."""
+        self._topics.show(self._time_ns)
+        again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
+        self.publish(self._time_ns, again)
+
     def close(self) -> None:
         """End the drawing of images, and all topics and services of bodies."""
         self._darkroom.close()
@@ -152,6 +161,8 @@ class WorldFace:
         owner, simulation = self._owners.get(name), self._simulation
         if owner is None or simulation is None:
             return False
+        if self._in_step and not isinstance(self._outputs.get(name), CameraOutput):
+            return True  # who comes late is told what was read before
         return owner.is_wanted(name, simulation.state.time_ns)
 
     def _tell(self, name: str, on: bool) -> None:

@@ -1,0 +1,84 @@
+"""How a run goes, in words and numbers. Knows no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .schedule import NS_PER_S
+
+if TYPE_CHECKING:
+    from .lockstep import LockStep
+    from .runner import Runner
+    from .state_record import StateRecord
+
+
+@dataclass(frozen=True)
+class Health:
+    """How one part of a run goes.
+
+    Attributes:
+        part: What it is about.
+        level: "ok", "warn" or "error".
+        message: One line for people.
+        values: Numbers and texts, by what they are and their unit.
+    """
+
+    part: str
+    level: str
+    message: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+def run_health(runner: Runner, failure: str = "") -> Health:
+    """Return how the run as a whole goes; each step time is told once.
+
+    Args:
+        runner: Of the run.
+        failure: What to say when the physics has failed.
+    """
+    pace, simulation = runner.pace, runner.simulation
+    times = pace.take_step_times()
+    values = {
+        "time [s]": simulation.state.time_ns / NS_PER_S,
+        "real-time factor": pace.measured,
+        "real-time factor aimed at": pace.target if pace.target > 0.0 else "as fast as possible",
+        "lag [s]": pace.lag,
+        "time lost [s]": pace.lost,
+        "steps": times.count,
+        "step, mean [s]": times.mean,
+        "step, longest [s]": times.longest,
+        "contacts": simulation.engine.contacts,
+        "bodies": len(simulation.bodies),
+    }
+    if runner.error is not None:
+        return Health("simulation", "error", failure or str(runner.error), values)
+    if runner.paused:
+        return Health("simulation", "warn", "paused", values)
+    return Health("simulation", "ok", "running", values)
+
+
+def state_health(record: StateRecord) -> Health:
+    """Return the hashes of the states that have not been told, or of the last one."""
+    states = record.take()
+    values = {f"sha256 at {time_ns / NS_PER_S:.9g} s": digest for time_ns, digest in states}
+    message = "no whole second has passed" if not states else f"{states[-1][0] / NS_PER_S:.9g} s"
+    return Health("state", "ok", message, values)
+
+
+def lock_step_health(lock_step: LockStep) -> Health:
+    """Return how the waiting for controllers goes."""
+    counts, missing = lock_step.counts, lock_step.missing
+    values = {
+        "controllers": " ".join(sorted(lock_step.sources)),
+        "waited for": " ".join(missing),
+        "control periods": counts.boundaries,
+        "time-outs": counts.timeouts,
+        "dropped commands": counts.dropped,
+        "waited [s]": counts.waited,
+        "longest wait [s]": counts.longest,
+    }
+    if missing and lock_step.waits_long:
+        return Health("lock-step", "warn", f"waiting for {' '.join(missing)}", values)
+    return Health("lock-step", "ok", "in step", values)

@@ -1,0 +1,138 @@
+"""A run in lock-step with this process: it waits, goes on in the end, and can be led meanwhile."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from ros_peer import RELIABLE, Peer, running, stamp_ns
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+pytestmark = pytest.mark.ros
+
+WORLD = MODELS / "worlds" / "arm.yaml"
+PERIOD_NS = 10_000_000
+
+
+class Controller:
+    """Answers joint_states when it is told to; keeps what was read.
+
+    Attributes:
+        answers: Whether it answers.
+        stamps: Times of the readings so far, in [ns].
+    """
+
+    def __init__(self, peer: Peer) -> None:
+        self.answers = False
+        self.stamps: list[int] = []
+        self._publisher = peer.node.create_publisher(JointState, "joint_commands", RELIABLE)
+        peer.node.create_subscription(JointState, "joint_states", self._hear, RELIABLE)
+        self._lock = threading.Lock()
+        self._last: JointState | None = None
+
+    def _hear(self, reading: JointState) -> None:
+        with self._lock:
+            self.stamps.append(stamp_ns(reading.header.stamp))
+            self._last = reading
+            if self.answers and self.stamps[-1] % PERIOD_NS == 0:
+                self._answer()
+
+    def begin(self) -> None:
+        """Answer from now on, and what was heard last first."""
+        with self._lock:
+            self.answers = True
+            if self._last is not None:
+                self._answer()
+
+    def send(self, **fields) -> None:
+        self._publisher.publish(JointState(**fields))
+
+    def _answer(self) -> None:
+        command = JointState(name=["J1"], position=[0.1])
+        command.header.stamp = self._last.header.stamp
+        self._publisher.publish(command)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """An arm that waits for a command every 10 ms, for half a second at most."""
+    log = tmp_path_factory.mktemp("sim") / "log.txt"
+    parameters = (
+        f"world:={WORLD}",
+        "lock_step:=joint_commands",
+        f"lock_step_rate:={1e9 / PERIOD_NS}",
+        "lock_step_timeout:=0.5",
+        "real_time_factor:=0.0",
+    )
+    given = [word for p in parameters for word in ("-p", p)]
+    with running(["-m", "hrp_sim.node", "--ros-args", *given], log):
+        peer = Peer()
+        peer.follow("/diagnostics", DiagnosticArray)
+        try:
+            yield peer, Controller(peer), log
+        finally:
+            peer.close()
+
+
+def told(peer: Peer, key: str) -> str:
+    """Return what /diagnostics said last of the lock-step."""
+    for message in reversed(list(peer.messages["/diagnostics"])):
+        for status in message.status:
+            if status.name == "sim_node: lock-step":
+                return next(v.value for v in status.values if v.key == key)
+    return "0"
+
+
+def test_a_run_goes_on_without_its_controller_after_the_time_out_and_says_so(run):
+    peer, controller, log = run
+    controller.answers = False
+    before = int(told(peer, "time-outs"))
+    peer.wait_until("time-outs", lambda: int(told(peer, "time-outs")) >= before + 2)
+    peer.wait_until(
+        "a warning",
+        lambda: "goes on without a command on /joint_commands" in log.read_text(encoding="utf-8"),
+    )
+    assert told(peer, "controllers") == "/joint_commands"
+
+
+def test_with_its_controller_it_needs_no_time_out(run):
+    peer, controller, _ = run
+    controller.begin()
+    done = int(told(peer, "control periods"))
+    peer.wait_until("periods", lambda: int(told(peer, "control periods")) >= done + 100)
+    timeouts = told(peer, "time-outs")
+    done = int(told(peer, "control periods"))
+    peer.wait_until("periods", lambda: int(told(peer, "control periods")) >= done + 100)
+    assert told(peer, "time-outs") == timeouts
+
+
+def test_commands_of_another_time_are_dropped_and_counted(run):
+    peer, controller, _ = run
+    controller.begin()
+    dropped = int(told(peer, "dropped commands"))
+    stale = JointState(name=["J1"], position=[1.0])
+    stale.header.stamp.sec = 1_000_000
+    for _ in range(5):
+        controller.send(header=stale.header, name=stale.name, position=stale.position)
+    peer.wait_until("drops", lambda: int(told(peer, "dropped commands")) >= dropped + 5)
+
+
+def test_a_run_that_waits_answers_to_pause_and_reset(run):
+    peer, controller, _ = run
+    controller.answers = False
+    assert peer.call("pause", SetBool, data=True).success
+    heard = len(controller.stamps)
+    answer = peer.call("reset", Trigger)
+    assert answer.success, answer.message
+    assert peer.call("pause", SetBool, data=False).success
+    controller.begin()
+    peer.wait_until(
+        "a new beginning",
+        lambda: any(stamp < 5 * PERIOD_NS for stamp in controller.stamps[heard:]),
+    )

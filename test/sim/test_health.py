@@ -1,0 +1,153 @@
+"""What is told of how a run goes."""
+
+import pytest
+from paths import MODELS
+from runner_tools import Clock, Counter
+
+from hrp_sim import Simulation, load_world
+from hrp_sim.engines import make_engine
+from hrp_sim.health import lock_step_health, run_health, state_health
+from hrp_sim.lockstep import LockStep
+from hrp_sim.runner import Runner
+
+STACK = MODELS / "worlds" / "stack.yaml"
+
+
+def run(simulation, seconds, **options):
+    runner = Runner(simulation, lambda *_: None, duration=seconds, **options)
+    runner.run()
+    return runner
+
+
+@pytest.fixture
+def stack():
+    simulation = Simulation(load_world(STACK))
+    yield simulation
+    simulation.close()
+
+
+def test_states_are_recorded_at_every_whole_second_and_told_once():
+    simulation = Counter(0.001)
+    states = run(simulation, 3.5, real_time_factor=0.0).states
+    expected = [(k * 10**9, f"after {1000 * k} steps") for k in (1, 2, 3)]
+    assert states.take() == expected
+    assert states.take() == expected[-1:]
+
+
+def test_a_state_is_that_of_the_first_step_after_a_second_where_steps_do_not_fit():
+    states = run(Counter(0.3), 2.2, real_time_factor=0.0).states
+    assert [time_ns for time_ns, _ in states.take()] == [1_200_000_000, 2_100_000_000]
+
+
+def test_states_begin_anew_with_time():
+    simulation = Counter(0.1)
+    runner = Runner(simulation, lambda time_ns, _: reset.pop(time_ns, print)(), duration=4.0)
+    runner.real_time_factor = 0.0
+    reset = {1_500_000_000: runner.reset}
+    runner.run()
+    times = [time_ns for time_ns, _ in runner.states.take()]
+    assert times == [k * 10**9 for k in (1, 1, 2)]
+
+
+def test_before_the_first_second_there_is_no_state():
+    health = state_health(run(Counter(), 0.9, real_time_factor=0.0).states)
+    assert (health.level, health.message, health.values) == (
+        "ok",
+        "no whole second has passed",
+        {},
+    )
+
+
+def test_equal_runs_tell_equal_states_and_others_do_not(stack):
+    def told():
+        stack.reset()
+        return dict(state_health(run(stack, 2.0, real_time_factor=0.0).states).values)
+
+    first, second = told(), told()
+    assert list(first) == ["sha256 at 1 s", "sha256 at 2 s"]
+    assert first == second
+    assert len(set(first.values())) == 2
+    assert all(len(digest) == 64 for digest in first.values())
+
+
+def test_a_run_tells_its_pace_its_steps_and_what_is_in_its_world(stack, monkeypatch):
+    clock = Clock(monkeypatch)
+    step = stack.step
+
+    def slow_step():
+        clock.now += 0.002
+        return step()
+
+    monkeypatch.setattr(stack, "step", slow_step)
+    runner = run(stack, 1.0)
+    health = run_health(runner)
+    assert (health.part, health.level, health.message) == ("simulation", "ok", "running")
+    values = health.values
+    assert values["time [s]"] == 1.0
+    assert values["real-time factor"] == pytest.approx(0.5)
+    assert values["real-time factor aimed at"] == 1.0
+    assert 0.0 < values["lag [s]"] <= 0.11
+    assert values["time lost [s]"] + values["lag [s]"] == pytest.approx(1.0, abs=0.01)
+    assert values["steps"] == 1000
+    assert values["step, mean [s]"] == pytest.approx(0.002)
+    assert values["step, longest [s]"] == pytest.approx(0.002)
+    assert values["contacts"] >= 4
+    assert values["bodies"] == len(stack.bodies)
+    assert run_health(runner).values["steps"] == 0
+
+
+def test_a_pause_is_a_warning_and_a_failure_an_error():
+    stack = Simulation(load_world(STACK))
+    runner = run(stack, 0.01)
+    runner.pause()
+    assert (run_health(runner).level, run_health(runner).message) == ("warn", "paused")
+    runner.error = ValueError("it broke")
+    assert (run_health(runner).level, run_health(runner).message) == ("error", "it broke")
+    assert run_health(runner, "reset it").message == "reset it"
+    stack.close()
+
+
+@pytest.mark.parametrize("name", ["ode", "pyode"])
+def test_an_engine_counts_where_bodies_touch(name, tmp_path):
+    if name == "pyode":
+        pytest.importorskip("ode", reason="PyODE is not installed")
+    world = tmp_path / "world.yaml"
+    wood, floor = MODELS / "blocks" / "wood.body", MODELS / "floor.body"
+    text = f"bodies: [{{model: {floor}}}, {{name: box, model: {wood}, position: [0, 0, 1]}}]\n"
+    world.write_text(text, encoding="utf-8")
+    config = load_world(world)
+    simulation = Simulation(config, engine=make_engine(name, config.physics))
+    simulation.step()
+    assert simulation.engine.contacts == 0
+    while simulation.engine.state.time_ns < 2 * 10**9:
+        simulation.step()
+    assert simulation.engine.contacts == 4
+    simulation.close()
+
+
+def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
+    clock = Clock(monkeypatch)
+    quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}
+    lock_step = LockStep(["b", "a"], 100.0, 0.0, **quiet)
+    lock_step.start(0)
+    lock_step.stepped(10_000_000)
+    lock_step.closed(10_000_000)
+    assert lock_step_health(lock_step).level == "ok"
+    clock.now += 2.0
+    health = lock_step_health(lock_step)
+    assert (health.level, health.message) == ("warn", "waiting for a b")
+    for source in "ab":
+        lock_step.take(source, 0, lambda: None)
+    lock_step.take("a", 0, lambda: None)
+    assert lock_step.closed(10_000_000) == 0.0
+    health = lock_step_health(lock_step)
+    assert (health.level, health.message) == ("ok", "in step")
+    assert health.values == {
+        "controllers": "a b",
+        "waited for": "",
+        "control periods": 1,
+        "time-outs": 0,
+        "dropped commands": 1,
+        "waited [s]": 2.0,
+        "longest wait [s]": 2.0,
+    }
