@@ -28,6 +28,12 @@ class BodyNaming:
         """Return one of the body's topics, in its namespace."""
         return f"{self.namespace}/{name}" if self.namespace else name
 
+    def below(self, namespace: str) -> str:
+        """Return the body's own namespace, in that of its node unless it begins with a slash."""
+        if self.namespace.startswith("/"):
+            return self.namespace
+        return f"{namespace.rstrip('/')}/{self.namespace}".rstrip("/") or "/"
+
 
 def namespace_objection(namespace: str) -> str:
     """Return why a body cannot have this namespace, and what it could be, or nothing."""

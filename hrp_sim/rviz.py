@@ -78,7 +78,8 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
     """
     options = RvizOptions() if options is None else options
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-    naming = name_bodies(bodies, options.frame_prefix, names.topic_tokens(bodies))
+    wishes = {name: simulation.namespace(name) for name in bodies}
+    naming = name_bodies(bodies, options.frame_prefix, wishes)
     robots = [name for name, body in bodies.items() if not body.is_static]
     first = next((k for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)), None)
     extents = {name: _extent(simulation.bodies[name]) for name in robots or bodies}

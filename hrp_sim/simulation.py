@@ -161,11 +161,15 @@ class Simulation:
         self._watch.remove(name, self.state.time_ns)
         self._show()
 
-    def move(self, placement: Placement) -> None:
+    def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
 
         Joints that hold a position hold that of the placement from now on. Its sensors remember
         nothing of before, so that encoders and filters do not feel the way.
+
+        Args:
+            placement: Where it shall be.
+            keep_targets: Whether its joints go on to aim at what they aimed at.
 
         Raises:
             KeyError: There is none of this name.
@@ -173,7 +177,8 @@ class Simulation:
         """
         self._known(placement.name)
         self.engine.move_body(placement)
-        self._drives.move(placement)
+        if not keep_targets:
+            self._drives.move(placement)
         self._watch.forget(placement.name)
 
     def push(

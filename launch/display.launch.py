@@ -3,87 +3,104 @@
 ros2 launch hrp_ros display.launch.py model:=/path/to/robot.body
 """
 
-from pathlib import Path
-
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
-from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
-SHARE = Path(get_package_share_directory("hrp_ros"))
+from hrp_model import Body, Diagnostics, ModelError, load_body
+from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_frames
+from hrp_model.urdf.package_files import sliders_config
+from hrp_model.urdf.rviz_config import rviz_config
+from hrp_msgs.launching import COMMON, Argument, Arguments, Scratch, flag, node, rviz, share
+from hrp_msgs.node_params import MODEL_NODE
+
 SLIDERS = "joint_state_publisher_gui"
-# Names, defaults and meanings.
-ARGUMENTS = (
-    (
-        "model",
-        str(SHARE / "models" / "humanoid" / "humanoid.wrl"),
-        "Robot model (.wrl, .body): a path, file:// or package:// URI.",
-    ),
-    ("frame_prefix", "", "Put before every TF frame name; set it in RViz's RobotModel too."),
-    ("watch", "true", "Whether to show the model anew when one of its files changes."),
-    ("publish_frequency", "20.0", "Most /tf messages per second [Hz]; 0 = one per joint_states."),
-    ("link_naming", "joint", "Names of links: 'joint', as in the model, or 'segment'."),
-    ("base", "none", "Links above the root: 'none', 'base_link', or also 'base_footprint'."),
-    (
-        "collision",
-        "as_modelled",
-        "Collision shapes: 'as_modelled', 'convex', 'box' or 'decomposed'.",
-    ),
-    ("glb_up", "z", "If links lie on their sides: 'y', for RViz from ROS 2 Lyrical on."),
-    ("gui", "true", "Whether to open the joint sliders."),
-    ("rviz", "true", "Whether to start RViz."),
-    ("rviz_config", str(SHARE / "config" / "display.rviz"), "RViz configuration file."),
+GUI = Argument(
+    "gui", "true", f"Whether to open the joint sliders, if {SLIDERS} is there.", ("true", "false")
+)
+ARGUMENTS = Arguments(
+    (*COMMON, GUI),
+    MODEL_NODE,
+    defaults={
+        "model": str(share() / "models" / "humanoid" / "humanoid.wrl"),
+        "watch": "true",
+        "world_frame": "world",
+    },
 )
 
 
-def sliders(context: LaunchContext) -> list[Node | LogInfo]:
+def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the nodes that show a model."""
+    values = ARGUMENTS.values(context)
+    # What is read here, too, must be what the node has.
+    read_here = ("model", "frame_prefix", "world_frame", "link_naming", "base")
+    model_node = node(
+        values,
+        package="hrp_ros",
+        executable="model_node",
+        parameters=ARGUMENTS.parameters(values, {name: values[name] for name in read_here}),
+        on_exit=Shutdown(),
+    )
+    shown: list[LaunchDescriptionEntity] = [model_node]
+    scratch = Scratch()
+    try:
+        body, frames = read(values)
+    except (ModelError, OSError):
+        # model_node tells what is wrong, and waits for a better file.
+        body = frames = None
+    if flag("gui", values["gui"]):
+        shown += sliders(values, body, frames, scratch)
+    if flag("rviz", values["rviz"]):
+        shown += viewer(values, body, frames, scratch)
+    return [*shown, scratch.removal()]
+
+
+def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
+    """Return the model and its frames, as model_node will have them."""
+    quiet = Diagnostics(listener=lambda _: None)
+    body = load_body(values["model"], quiet)
+    naming = FrameOptions(
+        LinkNaming(values["link_naming"]), values["frame_prefix"], Base(values["base"])
+    )
+    return body, body_frames(body, quiet, naming)
+
+
+def sliders(
+    values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
+) -> list[LaunchDescriptionEntity]:
     """Return the window with a slider for each joint, or words about why there is none."""
-    if LaunchConfiguration("gui").perform(context).lower() not in ("true", "1"):
-        return []
     try:
         get_package_share_directory(SLIDERS)
     except PackageNotFoundError:
         return [LogInfo(msg=f"no joint sliders: the package {SLIDERS} is not installed")]
-    return [Node(package=SLIDERS, executable=SLIDERS)]
+    posture = None if body is None or frames is None else sliders_config(body, frames)
+    files = [] if posture is None else [scratch.write("joint_state_publisher.yaml", posture)]
+    return [node(values, package=SLIDERS, executable=SLIDERS, parameters=files)]
 
 
-def parameter(argument: str, kind: type) -> ParameterValue:
-    """Return a launch argument as a node parameter of a type."""
-    return ParameterValue(LaunchConfiguration(argument), value_type=kind)
+def viewer(
+    values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
+) -> list[LaunchDescriptionEntity]:
+    """Return RViz with a view of the model."""
+    config = str(share() / "config" / "display.rviz")
+    if body is None or frames is None or values["rviz_config"]:
+        return [rviz(values, config, use_sim_time=False)]
+    told = []
+    try:
+        text = rviz_config(
+            body,
+            frames,
+            namespace=values["namespace"],
+            frame_prefix=values["frame_prefix"],
+            world_frame=values["world_frame"],
+        )
+    except ValueError as error:
+        told.append(LogInfo(msg=f"RViz shows its usual view, as none could be made: {error}"))
+    else:
+        config = scratch.write("display.rviz", text)
+    return [*told, rviz(values, config, use_sim_time=False)]
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the nodes that show a model."""
-    declared = [
-        DeclareLaunchArgument(name, default_value=default, description=meaning)
-        for name, default, meaning in ARGUMENTS
-    ]
-    model_node = Node(
-        package="hrp_ros",
-        executable="model_node",
-        output="screen",
-        parameters=[
-            {
-                "model": parameter("model", str),
-                "frame_prefix": parameter("frame_prefix", str),
-                "watch": parameter("watch", bool),
-                "publish_frequency": parameter("publish_frequency", float),
-                "link_naming": parameter("link_naming", str),
-                "base": parameter("base", str),
-                "collision": parameter("collision", str),
-                "glb_up": parameter("glb_up", str),
-                "world_frame": "world",
-            }
-        ],
-        on_exit=Shutdown(),
-    )
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", LaunchConfiguration("rviz_config")],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
-    return LaunchDescription([*declared, model_node, OpaqueFunction(function=sliders), rviz])
+    """Return the arguments and the nodes."""
+    return LaunchDescription([*ARGUMENTS.declared(), OpaqueFunction(function=nodes)])

@@ -3,79 +3,56 @@
 ros2 launch hrp_ros simulation.launch.py world:=world.yaml
 """
 
-from pathlib import Path
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
-from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
-from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
+from hrp_model import Diagnostics
+from hrp_msgs.launching import CLOCK, COMMON, Arguments, Scratch, flag, node, rviz, share
+from hrp_sim.engine import PhysicsError
+from hrp_sim.node import PARAMETERS
+from hrp_sim.rviz import RvizOptions, world_rviz
+
+ARGUMENTS = Arguments(
+    (*COMMON, CLOCK),
+    [p for p in PARAMETERS if "<" not in p.name],  # those have any sensor's name in them
+    defaults={"world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml")},
+    left_out=["describe"],
+)
 
 
-def parameter(name: str, kind: type) -> ParameterValue:
-    """Return the launch argument of this name as a parameter of this type."""
-    return ParameterValue(LaunchConfiguration(name), value_type=kind)
+def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the nodes of a simulation."""
+    values = ARGUMENTS.values(context)
+    # What is read here, too, must be what the node has.
+    read_here = {name: values[name] for name in ("world", "frame_prefix", "world_frame")}
+    if flag("hardware_topics", values.get("hardware_topics", "false")):
+        read_here["ros2_control"] = "topic"  # the descriptions tell controllers of these topics
+    sim_node = node(
+        values,
+        package="hrp_ros",
+        executable="sim_node",
+        parameters=ARGUMENTS.parameters(values, {"describe": True, **read_here}),
+        on_exit=Shutdown(),
+    )
+    return [sim_node, *(viewer(values) if flag("rviz", values["rviz"]) else [])]
+
+
+def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
+    """Return RViz with a view of the world."""
+    if values["rviz_config"]:
+        return [rviz(values, "", use_sim_time=True)]
+    scratch = Scratch()
+    frames = RvizOptions(values["namespace"], values["frame_prefix"], values["world_frame"])
+    try:
+        # What there is to say about the world, sim_node says.
+        text = world_rviz(values["world"], frames, Diagnostics(listener=lambda _: None))
+    except (ValueError, PhysicsError, OSError) as error:
+        told = LogInfo(msg=f"RViz shows its usual view, as none could be made: {error}")
+        return [told, rviz(values, str(share() / "config" / "simulation.rviz"), use_sim_time=True)]
+    config = scratch.write("simulation.rviz", text)
+    return [scratch.removal(), rviz(values, config, use_sim_time=True)]
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the nodes of a simulation."""
-    share = Path(get_package_share_directory("hrp_ros"))
-    arguments = [
-        DeclareLaunchArgument(
-            "world",
-            default_value=str(share / "models" / "worlds" / "humanoid_in_room.yaml"),
-            description="World file, or a model to put on a floor: path or URI.",
-        ),
-        DeclareLaunchArgument(
-            "real_time_factor",
-            default_value="1.0",
-            description="Simulated seconds per real second; 0 = as fast as possible.",
-        ),
-        DeclareLaunchArgument(
-            "engine",
-            default_value="ode",
-            description="Physics engine: ode, or pyode for worlds of primitives.",
-        ),
-        DeclareLaunchArgument(
-            "solver",
-            default_value="",
-            description="How steps are solved: world or quick; empty = as the world file says.",
-        ),
-        DeclareLaunchArgument(
-            "frame_prefix",
-            default_value="",
-            description="Put before every TF frame name of the robot; set it in RViz too.",
-        ),
-        DeclareLaunchArgument("rviz", default_value="true", description="Whether to start RViz."),
-        DeclareLaunchArgument(
-            "rviz_config",
-            default_value=str(share / "config" / "simulation.rviz"),
-            description="RViz configuration file.",
-        ),
-    ]
-    sim_node = Node(
-        package="hrp_ros",
-        executable="sim_node",
-        output="screen",
-        parameters=[
-            {
-                "world": parameter("world", str),
-                "describe": True,
-                "real_time_factor": parameter("real_time_factor", float),
-                "engine": parameter("engine", str),
-                "solver": parameter("solver", str),
-                "frame_prefix": parameter("frame_prefix", str),
-            }
-        ],
-        on_exit=Shutdown(),
-    )
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", LaunchConfiguration("rviz_config")],
-        parameters=[{"use_sim_time": True}],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
-    return LaunchDescription([*arguments, sim_node, rviz])
+    """Return the arguments and the nodes."""
+    return LaunchDescription([*ARGUMENTS.declared(), OpaqueFunction(function=nodes)])

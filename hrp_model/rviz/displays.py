@@ -30,6 +30,8 @@ def tf_prefix(frame_prefix: str) -> str:
 
 def absolute_topic(namespace: str, topic: str) -> str:
     """Return a topic of a namespace as RViz, which is in none, must call it."""
+    if topic.startswith("/"):
+        return topic
     return "/" + "/".join(level for level in f"{namespace}/{topic}".split("/") if level)
 
 

@@ -65,7 +65,7 @@ class Commanding:
 
     @property
     def profile(self) -> QoSProfile:
-        """Quality of service of commands."""
+        """Quality of service of commands: where a run waits for them, none may get lost."""
         return qos.COMMAND_IN_STEP if self._settings["lock_step"] else qos.COMMAND
 
     @property

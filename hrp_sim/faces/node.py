@@ -131,7 +131,7 @@ class BodyFace:
         """
         prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
         self.model = ModelNode(
-            namespace=self._node.get_namespace().rstrip("/") + "/" + self.naming.namespace,
+            namespace=self.naming.below(self._node.get_namespace()),
             parameter_overrides=[prefix],
             context=self._node.context,
             cli_args=list(arguments),

@@ -1,195 +1,359 @@
-"""Launch files and RViz configurations, checked against the nodes they start.
+"""Launch files, run with a double of ``launch``, and checked against the nodes they start."""
 
-``launch`` is not on PyPI. Where it is missing, stand-ins that only remember what they were
-made from let the files run all the same; where it is there, it reads them too.
-"""
+import os
+from contextlib import closing
+from pathlib import Path
 
-import ast
-import importlib.util
-import sys
-from types import ModuleType
-
+import launch_double
 import pytest
 import yaml
+from launch_double import Launched
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_model import load_body
-from hrp_model.diagnostics import Diagnostics
-from hrp_msgs import names
-from hrp_msgs.node_params import MODEL_NODE, SIM_NODE
+from hrp_msgs.node_params import MODEL_NODE
+from hrp_sim.node import PARAMETERS
 
-FILES = sorted((ROOT / "launch").glob("*.launch.py"))
-CONFIGS = sorted((ROOT / "config").glob("*.rviz"))
-PARAMS = {
-    "model_node": {p.name: p for p in MODEL_NODE},
-    "sim_node": {p.name: p for p in SIM_NODE},
+FOLDER = ROOT / "launch"
+FILES = sorted(path.name for path in FOLDER.glob("*.launch.py"))
+SLIDERS = "joint_state_publisher_gui"
+CONTROL = ("controller_manager", "joint_state_topic_hardware_interface")
+SIM_NODE = [p for p in PARAMETERS if p.name.isidentifier()]
+# The node of ours that each starts, its parameters, and those that are no arguments.
+OURS = {
+    "display.launch.py": ("model_node", MODEL_NODE, set()),
+    "simulation.launch.py": ("sim_node", SIM_NODE, {"describe"}),
+    "ros2_control.launch.py": ("sim_node", SIM_NODE, {"describe"}),
 }
-OF_EVERY_NODE = {"use_sim_time": bool}
-
-
-class Remembers:
-    """Stands in for a class of ``launch``: keeps what it was made from."""
-
-    def __init__(self, *args, **kwargs):
-        self.args, self.kwargs = args, kwargs
-
-    def perform(self, context):
-        """Return the value of the launch argument of this name."""
-        return context[self.args[0]]
-
-
-class PackageNotFoundError(KeyError):
-    pass
-
-
-def no_package(name):
-    if name != "hrp_ros":
-        raise PackageNotFoundError(name)
-    return str(ROOT)
-
-
-STAND_INS = {
-    "launch": ["LaunchDescription", "LaunchContext"],
-    "launch.actions": ["DeclareLaunchArgument", "LogInfo", "OpaqueFunction", "Shutdown"],
-    "launch.conditions": ["IfCondition"],
-    "launch.substitutions": ["LaunchConfiguration"],
-    "launch_ros": [],
-    "launch_ros.actions": ["Node"],
-    "launch_ros.parameter_descriptions": ["ParameterValue"],
-}
+ARM = str(MODELS / "worlds" / "arm.yaml")
+STACK = str(MODELS / "worlds" / "stack.yaml")
 
 
 @pytest.fixture
-def stand_ins(monkeypatch):
-    for module_name, classes in STAND_INS.items():
-        module = ModuleType(module_name)
-        for name in classes:
-            setattr(module, name, type(name, (Remembers,), {}))
-        monkeypatch.setitem(sys.modules, module_name, module)
-    packages = ModuleType("ament_index_python.packages")
-    packages.PackageNotFoundError = PackageNotFoundError
-    packages.get_package_share_directory = no_package
-    monkeypatch.setitem(sys.modules, "ament_index_python.packages", packages)
+def launch():
+    """Return what runs a launch file and ends it."""
+    launched = []
+
+    def run(name, installed=(), **arguments):
+        with launch_double.in_place(installed):
+            launched.append(Launched(FOLDER / name, arguments))
+        return launched[-1]
+
+    yield run
+    for one in launched:
+        one.shut_down()
 
 
-@pytest.fixture
-def described(request, stand_ins):
-    """Return what a launch file describes: (arguments by name, nodes)."""
-    (entities,) = loaded(request.param).generate_launch_description().args
-    kinds = {}
-    for entity in entities:
-        kinds.setdefault(type(entity).__name__, []).append(entity)
-    arguments = {a.args[0]: a.kwargs for a in kinds["DeclareLaunchArgument"]}
-    return arguments, kinds["Node"]
+def installed_for(name):
+    return CONTROL if name.startswith("ros2_control") else ()
 
 
-def loaded(path):
-    spec = importlib.util.spec_from_file_location(path.name.replace(".", "_"), path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+# Arguments
 
 
-each_file = pytest.mark.parametrize("described", FILES, ids=lambda p: p.name, indirect=True)
+@pytest.mark.parametrize("name", FILES)
+def test_every_argument_says_what_it_is_for(name, launch):
+    arguments = launch(name, rviz="false").arguments
+    assert all(a.description.endswith((".", "'.")) for a in arguments.values())
+    assert len({a.description for a in arguments.values()}) == len(arguments)
 
 
-@each_file
-def test_every_argument_says_what_it_is_for(described):
-    arguments, _ = described
-    assert all(a["description"].endswith(".") and "default_value" in a for a in arguments.values())
+@pytest.mark.parametrize("name", FILES)
+def test_every_parameter_of_our_node_is_an_argument(name, launch):
+    executable, params, hidden = OURS[name]
+    found = launch(name, installed_for(name), rviz="false")
+    assert {p.name for p in params} - set(found.arguments) == hidden
+    known = {p.name: p for p in params} | {
+        p.name: p for p in MODEL_NODE if p.name == "ros2_control"
+    }
+    values = found.node(executable).values
+    assert hidden <= set(values)
+    for key, value in values.items():
+        assert known[key].objection(value) == "", key
 
 
-@each_file
-def test_default_files_exist(described):
-    arguments, _ = described
-    paths = [a["default_value"] for a in arguments.values() if "/" in a["default_value"]]
-    assert paths
-    assert all((ROOT / path).is_file() for path in paths)
+def another(param):
+    """Return a legal value that is not the default, and how it is written as an argument."""
+    default = param.default
+    if param.choices:
+        value = next(choice for choice in param.choices if choice != default)
+    elif isinstance(default, bool):
+        value = not default
+    elif isinstance(default, str):
+        value = "007"  # YAML would read a number
+    else:
+        value = type(default)(param.minimum if param.minimum > default else default + 1)
+        value = min(value, type(default)(param.maximum)) if value > param.maximum else value
+    return value, str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@each_file
-def test_our_nodes_get_parameters_that_they_have_in_the_type_they_want(described):
-    _, nodes = described
-    ours = [n for n in nodes if n.kwargs["package"] == "hrp_ros"]
-    assert ours
-    for node in ours:
-        known = PARAMS[node.kwargs["executable"]]
-        for name, value in node.kwargs["parameters"][0].items():
-            kind = value.kwargs["value_type"] if hasattr(value, "kwargs") else type(value)
-            default = known[name].default if name in known else None
-            assert kind is (OF_EVERY_NODE.get(name) or type(default)), name
-
-
-@pytest.mark.parametrize(("gui", "words"), [("true", ["not installed"]), ("false", [])])
-def test_missing_sliders_are_told_to_those_who_asked_for_them(gui, words, stand_ins):
-    found = loaded(ROOT / "launch" / "display.launch.py").sliders({"gui": gui})
-    assert len(found) == len(words)
-    assert all(word in log.kwargs["msg"] for word, log in zip(words, found, strict=True))
+@pytest.mark.parametrize("name", FILES)
+def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, launch):
+    executable, params, hidden = OURS[name]
+    shown = [p for p in params if p.name not in hidden and p.name not in ("world", "model")]
+    wanted = {p.name: another(p) for p in shown}
+    if name.startswith("ros2_control"):
+        wanted = {k: v for k, v in wanted.items() if k not in ("hardware_topics", "clock_rate")}
+    texts = {key: text for key, (_, text) in wanted.items()}
+    found = launch(name, installed_for(name), rviz="false", **texts)
+    values = found.node(executable).values
+    for key, (value, _) in wanted.items():
+        assert (values[key], type(values[key])) == (value, type(value)), key
 
 
 @pytest.mark.parametrize(
-    ("described", "path"), [(path, path) for path in FILES], indirect=["described"]
+    ("argument", "text", "words"),
+    [
+        ("real_time_factor", "fast", "a number, not 'fast'"),
+        ("real_time_factor", "-1", "in the range 0 .. 1000"),
+        ("iterations", "2.5", "a whole number, not '2.5'"),
+        ("joint_limits", "maybe", "true or false, not 'maybe'"),
+        ("engine", "bullet", "'bullet'"),
+        ("rviz", "maybe", "'maybe'"),
+    ],
 )
-def test_every_argument_used_is_declared(described, path):
-    arguments, _ = described
-    calls = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if is_call(n)]
-    by_name = {}
-    for call in calls:
-        by_name.setdefault(call.func.id, set()).add(call.args[0].value)
-    used = by_name.get("LaunchConfiguration", set()) | by_name.get("parameter", set())
-    assert used == set(arguments)
+def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch):
+    with pytest.raises((ValueError, RuntimeError), match=words):
+        launch("simulation.launch.py", **{argument: text})
 
 
-def is_call(node):
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and bool(node.args)
-        and isinstance(node.args[0], ast.Constant)
+def test_arguments_come_before_the_file_and_the_file_before_defaults(tmp_path, launch):
+    file = tmp_path / "mine.yaml"
+    given = {"watch": False, "collision": "box", "publish_frequency": 5.0}
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}), encoding="utf-8")
+    found = launch(
+        "display.launch.py", params_file=str(file), rviz="false", publish_frequency="20.0"
     )
+    values = found.node("model_node").values
+    assert (values["watch"], values["collision"], values["publish_frequency"]) == (
+        False, "box", 20.0,
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_launch_itself_reads_the_file(path):
-    pytest.importorskip("launch_ros", reason="launch_ros is not importable")
-    assert loaded(path).generate_launch_description().entities
+# Names and time
 
 
-# RViz
+@pytest.mark.parametrize("name", FILES)
+def test_a_namespace_holds_for_all(name, launch):
+    found = launch(name, (*installed_for(name), SLIDERS), namespace="lab", frame_prefix="auto")
+    for node in found.nodes:
+        assert node.namespace == ("" if node.executable == "rviz2" else "lab"), node.executable
+    assert found.node(OURS[name][0]).values["frame_prefix"] == "lab/"
+    config = Path(found.node("rviz2").arguments[1]).read_text(encoding="utf-8")
+    shown = yaml.safe_load(config)["Visualization Manager"]["Displays"]
+    models = [d for d in shown if d["Class"].endswith("RobotModel")]
+    assert {"/lab/robot_description"} <= {d["Description Topic"]["Value"] for d in models}
+    assert all(d["TF Prefix"].startswith("lab") for d in models)
 
 
-def displays(path):
-    config = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]
-    return {d["Class"].rpartition("/")[2]: d for d in config["Displays"]}, config
+def test_all_but_the_simulator_follow_its_clock(launch):
+    found = launch("ros2_control.launch.py", CONTROL, clock_topic="/other")
+    told = {n.executable: n.values.get("use_sim_time", False) for n in found.nodes}
+    assert told == {"sim_node": False, "rviz2": True, "ros2_control_node": True, "spawner": False}
+    assert all(("/clock", "/other") in node.remappings for node in found.nodes)
+    assert ("/clock", "/clock") not in launch("simulation.launch.py").node("sim_node").remappings
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
-def test_the_robot_is_drawn_from_its_latched_description(path):
-    found, config = displays(path)
-    topic = found["RobotModel"]["Description Topic"]
-    assert topic["Value"] == f"/{names.ROBOT_DESCRIPTION}"
-    assert topic["Durability Policy"] == "Transient Local"
-    assert topic["Reliability Policy"] == "Reliable"
-    assert config["Global Options"]["Fixed Frame"] == "world"
-    assert "TF" in found
+def test_the_log_level_is_that_of_all(launch):
+    found = launch("simulation.launch.py", log_level="debug")
+    assert all(node.ros_arguments == ["--log-level", "debug"] for node in found.nodes)
 
 
-def test_the_simulation_shows_the_sensors_of_the_default_robot():
-    path = MODELS / "humanoid" / "humanoid.wrl"
-    body = load_body(path, Diagnostics(listener=lambda _: None))
-    sensors = {type(d).__name__: names.topic_token(d.name) for d in body.devices}
-    _, config = displays(ROOT / "config" / "simulation.rviz")
-    topics = {d["Topic"]["Value"]: d for d in config["Displays"] if "Topic" in d}
-    forces = [d.name for d in body.devices if type(d).__name__ == "ForceSensor"]
-    depth, _, points = names.depth_topics(sensors["Camera"])
-    kinds = {
-        f"/{names.scan_topic(sensors['RangeSensor'], only_one=True)}": "LaserScan",
-        f"/{names.image_topics(sensors['Camera'])[0]}": "Image",
-        f"/{depth}": "Image",
-        f"/{points}": "PointCloud2",
-        **{f"/{names.wrench_topic(names.topic_token(name))}": "Wrench" for name in forces},
-    }
-    assert {topic: d["Class"].rpartition("/")[2] for topic, d in topics.items()} == kinds
-    assert all(d["Topic"]["Reliability Policy"] == "Reliable" for d in topics.values())
+def test_images_have_room_unless_the_user_has_made_some(launch, monkeypatch):
+    monkeypatch.delenv("FASTRTPS_DEFAULT_PROFILES_FILE", raising=False)
+    monkeypatch.delenv("FASTDDS_DEFAULT_PROFILES_FILE", raising=False)
+    for node in launch("simulation.launch.py").nodes:
+        assert Path(node.additional_env["FASTDDS_DEFAULT_PROFILES_FILE"]).is_file()
+    monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", "/mine.xml")
+    assert launch("simulation.launch.py").node("sim_node").additional_env == {}
+
+
+# RViz and sliders
+
+
+@pytest.mark.parametrize("name", ["display.launch.py", "simulation.launch.py"])
+def test_rviz_gets_a_view_that_is_gone_afterwards(name, launch):
+    found = launch(name)
+    config = Path(found.node("rviz2").arguments[1])
+    manager = yaml.safe_load(config.read_text(encoding="utf-8"))["Visualization Manager"]
+    assert manager["Global Options"]["Fixed Frame"] == "world"
+    found.shut_down()
+    assert not config.parent.exists()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rviz_shows_what_the_user_wants_or_is_not_there(name, launch):
+    found = launch(name, installed_for(name), rviz_config="/mine.rviz")
+    assert found.node("rviz2").arguments == ["-d", "/mine.rviz"]
+    found = launch(name, installed_for(name), rviz="false")
+    assert not [node for node in found.nodes if node.executable == "rviz2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"),
+    [("display.launch.py", "model"), ("simulation.launch.py", "world")],
+)
+def test_a_file_that_cannot_be_read_is_left_to_the_node_to_tell(name, thing, launch, tmp_path):
+    found = launch(name, **{thing: str(tmp_path / "none.body")})
+    assert found.node(OURS[name][0]).values[thing] == str(tmp_path / "none.body")
+    assert Path(found.node("rviz2").arguments[1]).parent == ROOT / "config"
+
+
+@pytest.mark.parametrize("name", ["display.launch.py", "simulation.launch.py"])
+def test_a_prefix_that_rviz_cannot_have_is_told(name, launch):
+    found = launch(name, frame_prefix="left")
+    assert any("write 'left/' instead" in text for text in found.said)
+    assert found.node(OURS[name][0]).values["frame_prefix"] == "left"
+
+
+def test_sliders_begin_where_the_model_does(launch):
+    found = launch("display.launch.py", (SLIDERS,), model=str(MODELS / "arm" / "arm.body"))
+    posture = found.node(SLIDERS).values["zeros"]
+    assert len(posture) >= 5
+
+
+@pytest.mark.parametrize(("gui", "words"), [("true", ["not installed"]), ("false", [])])
+def test_missing_sliders_are_told_to_those_who_asked_for_them(gui, words, launch):
+    said = launch("display.launch.py", gui=gui).said
+    assert len(said) == len(words)
+    assert all(word in text for word, text in zip(words, said, strict=True))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_end_of_our_node_ends_all(name, launch):
+    found = launch(name, installed_for(name))
+    assert not found.ended
+    found.exit(found.node(OURS[name][0]), 1)
+    assert found.ended
+
+
+# ros2_control
+
+
+def test_controllers_start_one_after_the_other_behind_their_manager(launch):
+    found = launch("ros2_control.launch.py", CONTROL, world=ARM, rviz="false")
+    order = [node.executable for node in found.nodes]
+    assert order == ["sim_node", "ros2_control_node", "spawner"]
+    first = found.node("spawner")
+    assert first.arguments[:2] == ["joint_state_broadcaster", "joint_trajectory_controller"]
+    assert "--inactive" not in first.arguments
+    found.exit(first, 0)
+    second = found.nodes[-1]
+    assert second is not first
+    assert {"forward_position_controller", "--inactive"} <= set(second.arguments)
+    assert not found.ended
+
+
+def test_a_spawner_that_fails_is_told_and_ends_the_chain(launch):
+    found = launch("ros2_control.launch.py", CONTROL, world=ARM, rviz="false")
+    found.exit(found.node("spawner"), 1)
+    assert len(found.nodes) == 3
+    assert any("status 1" in text for text in found.said)
+
+
+def test_the_simulator_and_the_description_speak_by_the_topics_of_the_hardware(launch):
+    found = launch("ros2_control.launch.py", CONTROL, world=ARM, rviz="false")
+    values = found.node("sim_node").values
+    assert values["hardware_topics"] is True
+    assert values["ros2_control"] == "topic"
+    config = found.node("ros2_control_node").values
+    rate = yaml.safe_load(Path(found.node("ros2_control_node").parameters[0]).read_text())
+    rate = rate["/**/controller_manager"]["ros__parameters"]["update_rate"]
+    assert values["clock_rate"] >= rate
+    assert config["use_sim_time"] is True
+
+
+def test_each_robot_has_a_manager_in_its_namespace(launch, tmp_path):
+    arm = MODELS / "arm" / "arm.body"
+    world = tmp_path / "two.yaml"
+    world.write_text(
+        f"bodies: [ {{ name: left-1, model: {arm} }}, {{ name: 2nd, model: {arm} }} ]",
+        encoding="utf-8",
+    )
+    found = launch("ros2_control.launch.py", CONTROL, world=str(world), namespace="lab")
+    managers = [n for n in found.nodes if n.executable == "ros2_control_node"]
+    assert [n.namespace for n in managers] == ["lab/left_1", "lab/n2nd"]
+    for node, prefix in zip(managers, ("lab/left_1/", "lab/n2nd/"), strict=True):
+        config = yaml.safe_load(Path(node.parameters[0]).read_text(encoding="utf-8"))
+        frame = config["/**/joint_state_broadcaster"]["ros__parameters"]["frame_id"]
+        assert frame.startswith(prefix)
+    spawners = [n.namespace for n in found.nodes if n.executable == "spawner"]
+    assert spawners == ["lab/left_1", "lab/n2nd"]
+
+
+def test_a_world_without_joints_has_no_controllers_and_says_so(launch):
+    found = launch("ros2_control.launch.py", CONTROL, world=STACK, rviz="false")
+    assert [node.executable for node in found.nodes] == ["sim_node"]
+    assert any("no joint of this world" in text for text in found.said)
+
+
+def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("/**: {ros__parameters: {update_rate: 100}}", encoding="utf-8")
+    found = launch(
+        "ros2_control.launch.py", CONTROL, world=ARM, controllers_file=str(file), controllers="a b"
+    )
+    assert found.node("ros2_control_node").parameters[0] == str(file)
+    assert found.node("spawner").arguments[:3] == ["a", "b", "--switch-timeout"]
+    found.exit(found.node("spawner"), 0)
+    assert [n.executable for n in found.nodes].count("spawner") == 1
+
+
+def test_without_ros2_control_there_are_words_and_an_end(launch):
+    found = launch("ros2_control.launch.py", CONTROL[:1], rviz="false")
+    assert found.ended
+    assert any(CONTROL[1] in text and CONTROL[0] not in text for text in found.said)
+
+
+# Files of parameters
+
+
+@pytest.mark.parametrize("name", ["simulation.yaml", "display.yaml"])
+def test_files_of_examples_fit_the_launch_files(name, launch):
+    found = launch(name.replace(".yaml", ".launch.py"), params_file=str(ROOT / "config" / name))
+    node = found.nodes[0]
+    assert str(ROOT / "config" / name) in node.parameters
+
+
+def ros_arguments(monkeypatch, name):
+    """Let a node in this process be started with a file of parameters."""
+    from ros_peer import ENVIRONMENT
+
+    monkeypatch.setattr(os, "environ", {**os.environ, **ENVIRONMENT})
+    file = str(ROOT / "config" / name)
+    monkeypatch.setattr("sys.argv", ["node", "--ros-args", "--params-file", file])
+    text = (ROOT / "config" / name).read_text(encoding="utf-8")
+    return yaml.safe_load(text)["/**"]["ros__parameters"]
+
+
+def test_the_simulator_takes_the_file_of_examples(monkeypatch):
+    from hrp_sim.node import RosSession
+
+    given = ros_arguments(monkeypatch, "simulation.yaml")
+    del given["qos_overrides"]
+    world = str(MODELS / "worlds" / "humanoid_in_room.yaml")
+    with closing(RosSession({"world": world})) as session:
+        node = session.node
+        assert node.get_parameter("left_foot_force.rate").value == 250.0
+        assert session.simulation.sensors["left_foot_force"].rate_hz == 250.0
+        del given["left_foot_force"]
+        assert {key: node.get_parameter(key).value for key in given} == given
+        (scan,) = node.get_publishers_info_by_topic("/scan")
+        assert scan.qos_profile.reliability.name == "BEST_EFFORT"
+
+
+def test_the_model_node_takes_the_file_of_examples(monkeypatch):
+    import rclpy
+
+    from hrp_model.node import ModelNode
+    from hrp_msgs.start import init_ros
+
+    given = ros_arguments(monkeypatch, "display.yaml")
+    init_ros()
+    try:
+        node = ModelNode()
+        assert {key: node.get_parameter(key).value for key in given} == given
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()

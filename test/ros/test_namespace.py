@@ -23,7 +23,7 @@ def test_each_body_keeps_its_own_namespace_below(rules, monkeypatch):
     with closing(RosSession({"world": str(WORLD), "describe": True})) as session:
         name = rules[-1].rpartition("=")[2] if len(rules) > 1 else "sim_node"
         assert session.node.get_fully_qualified_name() == f"/lab/{name}"
-        models = {model.get_fully_qualified_name() for model in session.node.models}
+        models = {model.get_fully_qualified_name() for model in session.node.face.models}
         assert models == {"/lab/model_node", "/lab/Floor/model_node"}
         topics = set(session.published())
         assert {"/lab/robot_description", "/lab/Floor/robot_description"} <= topics

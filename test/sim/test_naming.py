@@ -100,3 +100,17 @@ def test_who_comes_later_renames_nobody():
 def test_a_world_without_robots_has_names_too():
     assert names({"floor": FLOOR}) == {"floor": ("floor/scan", "floor/ROOT")}
     assert names({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "of_node", "found"),
+    [
+        ("", "/", "/"),
+        ("", "/lab", "/lab"),
+        ("arm", "/", "/arm"),
+        ("arm", "/lab", "/lab/arm"),
+        ("/cell/arm", "/lab", "/cell/arm"),
+    ],
+)
+def test_the_nodes_of_a_body_live_below_that_of_its_world(own, of_node, found):
+    assert BodyNaming(own, "").below(of_node) == found

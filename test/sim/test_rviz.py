@@ -84,6 +84,19 @@ def test_a_namespace_and_frames_are_those_of_the_node(diagnostics):
     assert models == {"arm": "left", "Floor": "left/Floor"}
 
 
+@pytest.mark.parametrize(
+    ("given", "found"), [("cell/arm", "/lab/cell/arm/"), ("/cell/arm", "/cell/arm/")]
+)
+def test_a_namespace_that_the_world_gives_is_kept(given, found, tmp_path, diagnostics):
+    world = tmp_path / "w.yaml"
+    arm = MODELS / "arm" / "arm.body"
+    world.write_text(f"bodies: [ {{ model: {arm}, namespace: {given} }} ]", encoding="utf-8")
+    text = world_rviz(world, RvizOptions("lab"), diagnostics)
+    assert all(topic.startswith(found) for topic in topics(text))
+    models = [d for kind, d in flat(manager(text)["Displays"]) if kind == "RobotModel"]
+    assert [d["Description Topic"]["Value"] for d in models] == [f"{found}robot_description"]
+
+
 def test_several_robots_have_a_group_each(diagnostics):
     text = world_rviz(MODELS / "worlds" / "stack.yaml", diagnostics=diagnostics)
     groups = [d for d in manager(text)["Displays"] if d["Class"] == "rviz_common/Group"]

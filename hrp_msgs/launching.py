@@ -1,0 +1,248 @@
+"""What the launch files share: arguments of the nodes' parameters, files made at launch."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescriptionEntity
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnShutdown
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from .params import Param
+
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+_KINDS = {int: "a whole number", float: "a number"}
+_CLOCK = "/clock"
+# Under the names of Fast DDS 2 and 3.
+_PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+
+
+def share() -> Path:
+    """Return where the launch files and all that belongs to them is installed."""
+    return Path(get_package_share_directory("hrp_ros"))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a launch file itself.
+
+    Attributes:
+        choices: The words that it may be; empty means any.
+    """
+
+    name: str
+    default: str
+    doc: str
+    choices: tuple[str, ...] = ()
+
+
+# Of every launch file. RViz has one of its own, as what it shows differs.
+COMMON = (
+    Argument("namespace", "", "Put before every topic and service, as 'left'."),
+    Argument(
+        "frame_prefix",
+        "auto",
+        "Put before every TF frame name, as 'left/'; 'auto' = the namespace, so that several "
+        "robots have frames of their own.",
+    ),
+    Argument(
+        "params_file",
+        "",
+        "YAML file with parameters of the nodes. Arguments that are given come before those that "
+        "it has below '/**'.",
+    ),
+    Argument(
+        "log_level", "info", "What is told: 'debug', 'info', 'warn', 'error' or LOGGER:=LEVEL."
+    ),
+    Argument("rviz", "true", "Whether to start RViz.", ("true", "false")),
+    Argument("rviz_config", "", "RViz configuration file; empty = one that fits is made."),
+)
+CLOCK = Argument(
+    "clock_topic", _CLOCK, "Another topic for the clock, where another simulator has /clock."
+)
+
+
+class Arguments:
+    """The arguments of a launch file: its own, and the parameters of a node.
+
+    Args:
+        own: Its own. One that has the name of a parameter takes its place.
+        params: The parameters.
+        defaults: Of parameters, where those of the node do not fit.
+        left_out: Names of the parameters that are no arguments.
+    """
+
+    def __init__(
+        self,
+        own: Iterable[Argument],
+        params: Iterable[Param],
+        *,
+        defaults: Mapping[str, str],
+        left_out: Iterable[str] = (),
+    ) -> None:
+        self._own = tuple(own)
+        self._defaults = dict(defaults)
+        hidden = {argument.name for argument in self._own}.union(left_out)
+        self._params = {p.name: p for p in params if p.name not in hidden}
+        self._given: frozenset[str] = frozenset()
+
+    def declared(self) -> list[LaunchDescriptionEntity]:
+        """Return the actions that declare the arguments; what needs their values comes behind."""
+        made = [_declared(a.name, a.default, a.doc, a.choices) for a in self._own]
+        for p in self._params.values():
+            doc = f"{p.doc} One of {p.alternatives}." if p.choices else p.doc
+            default = self._defaults.get(p.name, _text(p.default))
+            made.append(_declared(p.name, default, doc, p.choices))
+        return [OpaqueFunction(function=self._look), *made]
+
+    def values(self, context: LaunchContext) -> dict[str, str]:
+        """Return what the arguments are, by name; the prefix of frames is no longer 'auto'."""
+        names = (*(argument.name for argument in self._own), *self._params)
+        values = {name: str(context.launch_configurations[name]) for name in names}
+        return {**values, "frame_prefix": prefix_of(values)}
+
+    def parameters(self, values: Mapping[str, str], always: Mapping[str, Any]) -> list[Any]:
+        """Return what a node gets, for ``Node(parameters=...)``: later ones win.
+
+        Args:
+            values: Of the arguments.
+            always: Parameters that this launch file is about.
+
+        Raises:
+            ValueError: An argument is no value of its parameter.
+        """
+        typed = {name: typed_value(p, values[name]) for name, p in self._params.items()}
+        changed = {n: v for n, v in typed.items() if n in self._defaults and n not in self._given}
+        given = {name: value for name, value in typed.items() if name in self._given}
+        file = [values["params_file"]] if values["params_file"] else []
+        return [x for x in (_for_launch(changed), *file, _for_launch({**given, **always})) if x]
+
+    def _look(self, context: LaunchContext) -> None:
+        """Remember which arguments somebody gave: this is before they get their defaults."""
+        self._given = frozenset(context.launch_configurations)
+
+
+def typed_value(param: Param, text: str) -> Any:
+    """Return the value of a parameter that a launch argument says.
+
+    Raises:
+        ValueError: It says none.
+    """
+    kind = type(param.default)
+    if kind is str:
+        value: Any = text
+    elif kind is bool:
+        value = flag(param.name, text)
+    else:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise ValueError(f"{param.name} is {_KINDS[kind]}, not '{text}'") from None
+    if objection := param.objection(value):
+        raise ValueError(objection)
+    return value
+
+
+def flag(name: str, text: str) -> bool:
+    """Return what an argument that is true or false says.
+
+    Raises:
+        ValueError: It says neither.
+    """
+    if text.lower() not in _FLAGS:
+        raise ValueError(f"{name} is true or false, not '{text}'")
+    return _FLAGS[text.lower()]
+
+
+class Scratch:
+    """A folder for files that are made at launch. It goes when the launch ends."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def write(self, name: str, text: str) -> str:
+        """Write a file and return its path."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="hrp_ros_launch_"))
+        path = self._folder / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def removal(self) -> LaunchDescriptionEntity:
+        """Return the action that sees to its end."""
+        return RegisterEventHandler(OnShutdown(on_shutdown=self._remove))
+
+    def _remove(self, *_: object) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def node(values: Mapping[str, str], *, package: str, executable: str, **options: Any) -> Node:
+    """Return a node in the namespace, with the clock and the log level that are asked for."""
+    clock = values.get("clock_topic", _CLOCK)
+    options.setdefault("namespace", values["namespace"])
+    return Node(
+        package=package,
+        executable=executable,
+        output="screen",
+        remappings=[*options.pop("remappings", ()), *([(_CLOCK, clock)] * (clock != _CLOCK))],
+        ros_arguments=["--log-level", values["log_level"]],
+        additional_env=_room_for_images(),
+        **options,
+    )
+
+
+def rviz(values: Mapping[str, str], config: str, *, use_sim_time: bool) -> Node:
+    """Return RViz with the configuration that is asked for, or else with this one."""
+    return node(
+        values,
+        package="rviz2",
+        executable="rviz2",
+        namespace="",
+        arguments=["-d", values["rviz_config"] or config],
+        parameters=[{"use_sim_time": use_sim_time}],
+    )
+
+
+def prefix_of(values: Mapping[str, str]) -> str:
+    """Return the prefix of frames that the arguments ask for."""
+    if values["frame_prefix"] != "auto":
+        return values["frame_prefix"]
+    namespace = values["namespace"].strip("/")
+    return f"{namespace}/" if namespace else ""
+
+
+def _declared(
+    name: str, default: str, doc: str, choices: tuple[str, ...]
+) -> LaunchDescriptionEntity:
+    some = {"choices": list(choices)} if choices else {}
+    return DeclareLaunchArgument(name, default_value=default, description=doc, **some)
+
+
+def _text(value: bool | float | str) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _for_launch(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as launch takes them: it reads a text as YAML unless it is told not to."""
+    return {
+        name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def _room_for_images() -> dict[str, str]:
+    """Return what lets Fast DDS have more shared memory, unless the user has his own profiles."""
+    if any(name in os.environ for name in _PROFILE_VARIABLES):
+        return {}
+    return dict.fromkeys(_PROFILE_VARIABLES, str(share() / "config" / "fastdds.xml"))

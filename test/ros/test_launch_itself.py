@@ -1,0 +1,88 @@
+"""Launch files, run by ``launch`` itself where it is importable."""
+
+import os
+import signal
+import sys
+
+import pytest
+from paths import MODELS, ROOT
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("launch_ros", reason="launch_ros is not importable")
+from ros_peer import LATCHED, Peer, running
+from std_msgs.msg import String
+
+pytestmark = pytest.mark.ros
+
+LAUNCH = """
+import sys
+import launch
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+path, *arguments = sys.argv[1:]
+service = launch.LaunchService()
+pairs = [argument.split(":=", 1) for argument in arguments]
+source = PythonLaunchDescriptionSource(path)
+service.include_launch_description(IncludeLaunchDescription(source, launch_arguments=pairs))
+sys.exit(service.run())
+"""
+NODE = """#!{python}
+import sys
+from {package}.entry import {node}
+sys.exit({node}())
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Have this package in an ament index of its own, with its nodes, and little else."""
+    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+    nodes = tmp_path / "lib" / "hrp_ros"
+    for folder in (index, nodes):
+        folder.mkdir(parents=True)
+    (index / "hrp_ros").touch()
+    (tmp_path / "share" / "hrp_ros").symlink_to(ROOT)
+    for node, package in (("sim_node", "hrp_sim"), ("model_node", "hrp_model")):
+        path = nodes / node
+        text = NODE.format(python=sys.executable, package=package, node=node)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    former = os.environ.get("AMENT_PREFIX_PATH", sys.prefix)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{tmp_path}{os.pathsep}{former}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "log"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"),
+    [
+        ("display.launch.py", f"model:={MODELS / 'arm' / 'arm.body'}"),
+        ("simulation.launch.py", f"world:={MODELS / 'worlds' / 'arm.yaml'}"),
+    ],
+)
+def test_the_robot_is_described_where_it_should_be(name, thing, installed):
+    log = installed / "log.txt"
+    more = ["namespace:=lab", "rviz:=false", "publish_frequency:=5" if "display" in name else ""]
+    arguments = [thing, *filter(None, more)]
+    with running(["-c", LAUNCH, str(ROOT / "launch" / name), *arguments], log) as process:
+        peer = Peer()
+        try:
+            peer.follow("/lab/robot_description", String, LATCHED)
+            peer.wait_for("/lab/robot_description")
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0, log.read_text(encoding="utf-8")
+
+
+def test_what_is_missing_ends_the_launch_with_words(installed):
+    log = installed / "log.txt"
+    path = str(ROOT / "launch" / "ros2_control.launch.py")
+    with running(["-c", LAUNCH, path, "rviz:=false"], log) as process:
+        process.wait(timeout=60)
+    assert "install controller_manager" in log.read_text(encoding="utf-8")
