@@ -292,7 +292,11 @@ def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path)
     file = tmp_path / "mine.yaml"
     file.write_text("/**: {ros__parameters: {update_rate: 100}}", encoding="utf-8")
     found = launch(
-        "ros2_control.launch.py", CONTROL, world=ARM, controllers_file=str(file), controllers="a b"
+        "ros2_control.launch.py",
+        CONTROL,
+        world=ARM,
+        controllers_file=str(file),
+        controller_names="a b",
     )
     assert found.node("ros2_control_node").parameters[0] == str(file)
     assert found.node("spawner").arguments[:3] == ["a", "b", "--switch-timeout"]
