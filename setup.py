@@ -113,6 +113,8 @@ setup(
             "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
             "hypothesis>=6",
             "jsonschema>=4",  # the dump against docs/dump-schema.json
+            "rosbags>=0.10",  # type hashes that do not come from rosidl
+            "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
             "setuptools>=64",  # to build the wheel whose contents are tested
             "wheel",
             "ruff>=0.6",

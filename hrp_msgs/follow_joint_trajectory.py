@@ -107,8 +107,8 @@ class Follower(Protocol):
                 up in ``_REFUSALS``.
         """
 
-    def cancel(self, action: str, run: Run) -> None:
-        """Let a run end before its time."""
+    def cancel(self, action: str, run: Any) -> None:
+        """Let a run that ``follow`` returned end before its time."""
 
 
 # Error codes, as in the action's definition.
@@ -171,6 +171,11 @@ class _ActiveGoal:
         self.told_ns = progress.time_ns
         fill_feedback(self.feedback, progress)
         self.handle.publish_feedback(self.feedback)
+
+
+def is_available() -> bool:
+    """Tell whether there can be such actions: control_msgs is installed."""
+    return FollowJointTrajectory is not None
 
 
 class TrajectoryAction:

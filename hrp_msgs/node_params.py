@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .command_params import COMMANDS
 from .params import Param
 
 MODEL_NODE = (
@@ -137,4 +138,5 @@ SIM_NODE = (
     Param("frame_prefix", "", "Put before every TF frame name."),
     Param("world_frame", "world", "Name of the frame that nothing moves."),
     Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),
+    *COMMANDS,
 )

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model import BodyState, Diagnostics, ModelError, Pose, load_body
-from hrp_model.diagnostics import Span
+from hrp_model.diagnostics import Source, Span
 from hrp_model.measure import bounding_box
 from hrp_model.reading import read_source
 from hrp_model.resources import ResourceError, named_path, share_folder
 from hrp_model.tessellate import shape_mesh
-from hrp_model.yaml_nodes import Mapping
+from hrp_model.yaml_nodes import Mapping, Node
 from hrp_model.yaml_tree import parse
 
 from .config import BodyEntry, WorldConfig
 from .engine import Placement
 from .world_file import WorldReader
 
-_MODEL_SUFFIXES = (".wrl", ".body", ".urdf")
+_MODEL_SUFFIXES = (".wrl", ".body")
 
 
 def load_world(
@@ -55,15 +55,39 @@ def load_world(
         raise ModelError(diagnostics.found) from None
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
-    if isinstance(root, Mapping) and "bodies" in root:
-        config = WorldReader(real_path.parent, diagnostics).read(root)
-        diagnostics.raise_errors()
-        return config
     if isinstance(root, Mapping) and ("modelFile" in root or "model_file" in root):
         return _alone_on_floor(path, diagnostics)
-    place = Span(source, 0, 0) if root is None else root.span
-    diagnostics.error("not-a-world", "a world file needs a list 'bodies'", place)
-    raise ModelError(diagnostics.found)
+    return _world(source, root, real_path.parent, diagnostics)
+
+
+def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldConfig:
+    """Read what would be in a world file; files that it names are relative to the working folder.
+
+    Args:
+        text: YAML with ``bodies``.
+        diagnostics: Where notes and warnings go; by default they are logged.
+
+    Raises:
+        ModelError: The world or a model in it cannot be used. It lists every problem
+            with its place.
+    """
+    diagnostics = Diagnostics() if diagnostics is None else diagnostics
+    source = Source("text", text)
+    root = parse(source, diagnostics)
+    diagnostics.raise_errors()
+    return _world(source, root, Path.cwd(), diagnostics)
+
+
+def _world(
+    source: Source, root: Node | None, folder: Path, diagnostics: Diagnostics
+) -> WorldConfig:
+    if not isinstance(root, Mapping) or "bodies" not in root:
+        place = Span(source, 0, 0) if root is None else root.span
+        diagnostics.error("not-a-world", "a world file needs a list 'bodies'", place)
+        raise ModelError(diagnostics.found)
+    config = WorldReader(folder, diagnostics).read(root)
+    diagnostics.raise_errors()
+    return config
 
 
 def _alone_on_floor(path: Path, diagnostics: Diagnostics) -> WorldConfig:

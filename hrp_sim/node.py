@@ -24,6 +24,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
+from hrp_msgs.command_params import joint_params
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
@@ -42,6 +43,7 @@ PARAMETERS = (
     *SIM_NODE,
     *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
     Param("<sensor>.<option>", "", "The same for one sensor, and its rate in [Hz]."),
+    *joint_params("<joint>"),
 )
 
 
@@ -89,9 +91,11 @@ class SimNode(Node):
         Raises:
             ModelError: Two names would become one topic.
             OSError: The meshes of a description cannot be written.
+            WrongUseError: A parameter about commands makes no sense.
         """
         self._face = WorldFace(self, self.settings, self._shared)
         self.replace(simulation)
+        self._face.commanding.warn_of_strangers(self._loader.given)
 
     def replace(self, simulation: Simulation) -> None:
         """Publish another simulation in place of the one before, which its owner closes.

@@ -25,10 +25,14 @@ class Push:
     Attributes:
         target: The body.
         link: Index of the link.
-        force: In W, in [N], shape (3,).
-        torque: In W, about ``point``, in [N m], shape (3,).
+        force: In [N], shape (3,).
+        torque: About ``point``, in [N m], shape (3,).
         point: Of the link, where the force acts: in the link's frame, in [m], shape (3,).
         left_ns: How long it still lasts, in [ns].
+        local: Whether force and torque are in the link's axes, and turn with them; else they are
+            in W.
+        source: Who pushes; a later push of the same one on the same link replaces this. Empty
+            means that nothing replaces it.
     """
 
     target: SimulatedBody
@@ -37,6 +41,13 @@ class Push:
     torque: Array
     point: Array
     left_ns: int
+    local: bool = False
+    source: str = ""
+
+    def replaces(self, other: Push) -> bool:
+        """Tell whether another push ends when this one comes."""
+        same = self.target is other.target and self.link == other.link
+        return same and self.source == other.source != ""
 
     @property
     def is_sane(self) -> bool:
@@ -73,10 +84,13 @@ class Pushes:
         before = {name: (w.force.copy(), w.torque.copy()) for name, w in wrenches.items()}
         for push in self._lasting:
             share = min(1.0, push.left_ns / step_ns)
-            arm = push.target.motion.R[push.link] @ push.point
+            R_WL = push.target.motion.R[push.link]
+            force, torque = push.force, push.torque
+            if push.local:
+                force, torque = R_WL @ force, R_WL @ torque
             wrench = push.target.wrench
-            wrench.force[push.link] += share * push.force
-            wrench.torque[push.link] += share * (push.torque + np.cross(arm, push.force))
+            wrench.force[push.link] += share * force
+            wrench.torque[push.link] += share * (torque + np.cross(R_WL @ push.point, force))
         try:
             yield
         finally:
@@ -100,6 +114,8 @@ class Pushes:
             "link": np.array([p.link for p in self._lasting], dtype=np.int64),
             "wrench": np.array(rows, dtype=np.float64).reshape(-1, 9),
             "left_ns": np.array([p.left_ns for p in self._lasting], dtype=np.int64),
+            "local": np.array([p.local for p in self._lasting], dtype=np.bool_),
+            "source": np.array([p.source for p in self._lasting], dtype=np.str_),
         }
 
     @classmethod
@@ -117,15 +133,17 @@ class Pushes:
             "link": np.zeros(n, dtype=np.int64),
             "wrench": np.zeros((n, 9)),
             "left_ns": np.zeros(n, dtype=np.int64),
+            "local": np.zeros(n, dtype=np.bool_),
+            "source": np.zeros(n, dtype=np.str_),
         }
         check_arrays(arrays, expected)
         pushes = cls()
-        rows = (arrays[name].tolist() for name in ("body", "link", "left_ns"))
-        for wrench, body, link, left_ns in zip(arrays["wrench"], *rows, strict=True):
+        rows = (arrays[k].tolist() for k in ("body", "link", "left_ns", "local", "source"))
+        for wrench, body, link, *rest in zip(arrays["wrench"], *rows, strict=True):
             if body not in bodies or not 0 <= link < len(bodies[body].body.links):
                 raise PhysicsError("a push of the snapshot acts on a link that is not here")
             force, torque, point = wrench.reshape(3, 3).copy()
-            push = Push(bodies[body], link, force, torque, point, left_ns)
+            push = Push(bodies[body], link, force, torque, point, *rest)
             if not push.is_sane:
                 raise PhysicsError("a push of the snapshot makes no sense")
             pushes.add(push)
@@ -133,4 +151,6 @@ class Pushes:
 
     def _take(self) -> None:
         while self._new:
-            self._lasting.append(self._new.popleft())
+            new = self._new.popleft()
+            self._lasting = [p for p in self._lasting if not new.replaces(p)]
+            self._lasting.append(new)

@@ -46,7 +46,10 @@ class Change(Enum):
 
 
 class Gate(Protocol):
-    """What else a step has to wait for, besides the clock. Asked in the thread that steps, but for ``take``."""
+    """What else a step has to wait for, besides the clock.
+
+    Asked in the thread that steps, but for ``take``.
+    """
 
     def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         """Take a command for the right moment; see ``Runner.take``. For any thread."""

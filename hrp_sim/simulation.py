@@ -161,11 +161,15 @@ class Simulation:
         self._watch.remove(name, self.state.time_ns)
         self._show()
 
-    def move(self, placement: Placement) -> None:
+    def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
 
         Joints that hold a position hold that of the placement from now on. Its sensors remember
         nothing of before, so that encoders and filters do not feel the way.
+
+        Args:
+            placement: Where it shall be.
+            keep_targets: Whether its joints go on to aim at what they aimed at.
 
         Raises:
             KeyError: There is none of this name.
@@ -173,7 +177,8 @@ class Simulation:
         """
         self._known(placement.name)
         self.engine.move_body(placement)
-        self._drives.move(placement)
+        if not keep_targets:
+            self._drives.move(placement)
         self._watch.forget(placement.name)
 
     def push(
@@ -184,17 +189,22 @@ class Simulation:
         torque: Array,
         duration: float,
         point: Array | None = None,
+        *,
+        local: bool = False,
+        source: str = "",
     ) -> None:
         """Push a link from the next step on. Pushes add up. May be called from any thread.
 
         Args:
             body: Name of the body in the world.
             link: Name of the link.
-            force: In W, in [N], shape (3,).
-            torque: In W, about the point, in [N m], shape (3,).
+            force: In [N], shape (3,).
+            torque: About the point, in [N m], shape (3,).
             duration: In simulated time, in [s]; the impulse is exact, whatever the step.
             point: Of the link, where the force acts: in the link's frame, in [m], shape (3,);
                 None means the link's origin.
+            local: Whether force and torque are in the link's axes, and turn with it; else in W.
+            source: Who pushes; its next push of this link replaces this one. Empty means nobody.
 
         Raises:
             KeyError: There is no such body or link.
@@ -205,7 +215,7 @@ class Simulation:
         f, t, p = (np.array(v, dtype=np.float64) for v in vectors)
         lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
         left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
-        push = Push(target, target.body.link_index(link), f, t, p, left_ns)
+        push = Push(target, target.body.link_index(link), f, t, p, left_ns, local, source)
         if not (f.shape == t.shape == p.shape == (3,) and push.is_sane):
             raise ValueError(
                 f"body '{body}', link '{link}': a push needs finite vectors of three numbers and "

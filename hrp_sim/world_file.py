@@ -15,7 +15,15 @@ from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 from .config import BodyEntry, WorldConfig
-from .control import HOLD, LIMP, ControlMode, ControlSettings, JointControl
+from .control import (
+    HOLD,
+    LIMP,
+    CommandTimeout,
+    ControlMode,
+    ControlSettings,
+    Fallback,
+    JointControl,
+)
 from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
 from .materials import MaterialTable
@@ -26,6 +34,7 @@ from .sensors import IDEAL
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
+_FALLBACKS = {fallback.value: fallback for fallback in Fallback}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 
 
@@ -182,9 +191,22 @@ class WorldReader:
             kp=self._common_gain(control, "kp", names, joints),
             kd=self._common_gain(control, "kd", names, joints),
             joints=joints,
+            timeout=self._timeout(control),
         )
         control.finish()
         return settings
+
+    def _timeout(self, control: Mapping) -> CommandTimeout | None:
+        """Read what happens when commands stop coming: 'timeout' in [s] and 'fallback'."""
+        fallback = control.choice("fallback", choices=_FALLBACKS, default=Fallback.HOLD)
+        after_s = control.number("timeout", default=0.0)
+        if after_s == 0.0:  # as if it were not written
+            return None
+        try:
+            return CommandTimeout(after_s=after_s, fallback=fallback)
+        except ValueError as error:
+            self._diagnostics.error("out-of-range", str(error), control.at("timeout"))
+            return None
 
     def _joint_controls(self, control: Mapping, names: list[str]) -> dict[str, JointControl]:
         """Read how single joints differ: 'hold', 'none', or mode and gains."""

@@ -39,7 +39,7 @@ BY_HAND = {"ode"}
 # Import names that differ from those on PyPI.
 TEST_NAMES = {name: distribution for name, (distribution, _) in OPTIONAL.items()}
 # No rosdep key brings these; the tests that use them skip without them.
-PYPI_ONLY = {*OPTIONAL, "coacd", "embreex"}
+PYPI_ONLY = {*OPTIONAL, "coacd", "cyclonedds", "embreex", "rosbags"}
 
 
 class Wheel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urdf_parser_py import urdf
 
-from ..diagnostics import did_you_mean
+from ..diagnostics import Diagnostics, did_you_mean
 from ..geometry import Material, Texture
 from ..reading import Reading
 from .markup import Element
@@ -21,6 +21,7 @@ class MaterialReader:
         self._reading = reading
         self._objects = objects
         self._by_name: dict[str, Material] = {}
+        self._by_element: dict[int, Material] = {}
 
     def collect(self, robot: Element) -> None:
         """Take up the materials at the top of a robot, then those that its links define.
@@ -28,23 +29,21 @@ class MaterialReader:
         A link may use a name that another one defines, above it or below.
         """
         for element in robot.all("material"):
-            self._define(element, urdf.Material)
+            name = element.attributes.get("name", "")
+            made = self._objects.read(urdf.Material, element)
+            if name in self._by_name:
+                message = f"there is a material '{name}' already; this one is not used"
+                self._reading.diagnostics.warn("duplicate-material", message, element.span)
+            elif name:
+                self._by_name[name] = self._defined(made, element)
+        quiet = ObjectReader(Diagnostics(listener=lambda _: None))  # links are read once more
         for link in robot.all("link"):
             for visual in link.all("visual"):
                 for element in visual.all("material"):
-                    if element.children and element.attributes.get("name") not in self._by_name:
-                        self._define(element, urdf.LinkMaterial)
-
-    def _define(self, element: Element, kind: UrdfObject) -> None:
-        name = element.attributes.get("name", "")
-        if not name:
-            return  # a link may look like this one, but no other can
-        if name in self._by_name:
-            message = f"there is a material '{name}' already; this one is not used"
-            self._reading.diagnostics.warn("duplicate-material", message, element.span)
-            return
-        made = self._objects.read(kind, element)
-        self._by_name[name] = Material(name) if made is None else self._material(made, element)
+                    name = element.attributes.get("name", "")
+                    if name and element.children and name not in self._by_name:
+                        made = quiet.read(urdf.LinkMaterial, element)
+                        self._by_name[name] = self._defined(made, element)
 
     def material(self, visual: Element, made: UrdfObject | None) -> Material:
         """Return the looks of a shape.
@@ -58,7 +57,7 @@ class MaterialReader:
         element = visual.first("material")
         assert element is not None
         if made.color is not None or made.texture is not None:
-            return self._material(made, element)
+            return self._defined(made, element)
         known = self._by_name.get(made.name)
         if known is None:
             message = f"there is no material '{made.name}'.{did_you_mean(made.name, self._by_name)}"
@@ -66,14 +65,21 @@ class MaterialReader:
             return Material(made.name)
         return known
 
+    def _defined(self, made: UrdfObject | None, element: Element) -> Material:
+        """Return what an element defines, whose texture is looked for once."""
+        if id(element) not in self._by_element:
+            name = element.attributes.get("name", "")
+            material = Material(name) if made is None else self._material(made, element)
+            self._by_element[id(element)] = material
+        return self._by_element[id(element)]
+
     def _material(self, made: UrdfObject, element: Element) -> Material:
         texture = self._texture(made, element)
         if made.color is None or made.color.rgba is None:
-            # An image shows as it is.
-            return Material(made.name or "", (1.0, 1.0, 1.0) if texture else PLAIN.diffuse,
-                            texture=texture)  # fmt: skip
+            diffuse = (1.0, 1.0, 1.0) if texture else PLAIN.diffuse  # an image shows as it is
+            return Material(made.name, diffuse, texture=texture)
         r, g, b, a = (min(1.0, max(0.0, x)) for x in made.color.rgba)
-        return Material(made.name or "", (r, g, b), transparency=1.0 - a, texture=texture)
+        return Material(made.name, (r, g, b), transparency=1.0 - a, texture=texture)
 
     def _texture(self, made: UrdfObject, element: Element) -> Texture | None:
         if made.texture is None:

@@ -8,6 +8,7 @@ are the same objects, filled from a tree whose elements know where they are.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from math import isfinite, isnan
 from typing import Any, TypeAlias
 
@@ -75,7 +76,7 @@ class ObjectReader:
         written = element.attributes.get(param.xml_var)
         if written is None:
             if param.required:
-                self._miss(element, param.xml_var)
+                self._miss(element, param.xml_var, made.XML_REFL.attribute_map)
                 return False
             value = param.default
         else:
@@ -114,10 +115,10 @@ class ObjectReader:
             return self.read(EXTENDED.get(kind.type, kind.type), element)
         # One attribute stands for the whole, as in <mass value="1"/>.
         if kind.attribute not in element.attributes:
-            self._miss(element, kind.attribute)
+            self._miss(element, kind.attribute, ())
             return None
         value = self._value(kind.value_type, element, kind.attribute)
-        self._report_attributes(element, {kind.attribute})
+        self.report_attributes(element, {kind.attribute})
         return value
 
     def _value(
@@ -142,15 +143,15 @@ class ObjectReader:
             return None
         return numbers if isinstance(kind, core.VectorType) else numbers[0]
 
-    def _miss(self, element: Element, attribute: str) -> None:
-        hint = did_you_mean(attribute, element.attributes)
+    def _miss(self, element: Element, attribute: str, known: Collection[str]) -> None:
+        hint = did_you_mean(attribute, [x for x in element.attributes if x not in known])
         message = f'<{element.tag}> needs {attribute}="..."{hint and "."}{hint}'
         self._diagnostics.error("missing-attribute", message, element.span)
 
     def _report_unknown(self, kind: UrdfObject, element: Element) -> None:
         """Warn about what is none of URDF's words, nor other programs'."""
         schema, others = kind.XML_REFL, OTHERS.get(kind, frozenset())
-        self._report_attributes(element, {*schema.attribute_map, *others})
+        self.report_attributes(element, {*schema.attribute_map, *others})
         known = {*schema.element_map, *others}
         for child in element.children:
             if child.tag in known or _NAMESPACE in child.tag:
@@ -159,7 +160,8 @@ class ObjectReader:
             message = f"<{child.tag}> in <{element.tag}> is unknown and not used.{hint}"
             self._diagnostics.warn("unknown-element", message, child.span)
 
-    def _report_attributes(self, element: Element, known: set[str]) -> None:
+    def report_attributes(self, element: Element, known: Collection[str]) -> None:
+        """Warn about attributes that are not ``known``, nor another program's."""
         for name in element.attributes:
             if name not in known and _NAMESPACE not in name:
                 message = f"{name} of <{element.tag}> is unknown and not used."

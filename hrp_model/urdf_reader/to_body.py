@@ -60,6 +60,10 @@ class RobotReader:
         return self._body(links, joints, above, names)
 
     def _report_unknown(self) -> None:
+        self._objects.report_attributes(self._robot, ("name", "version", "xmlns"))
+        if not self._robot.attributes.get("name"):
+            message = "a <robot> needs a name; this one is called after its file"
+            self._diagnostics.warn("missing-attribute", message, self._robot.span)
         for child in self._robot.children:
             if child.tag not in _KNOWN and ":" not in child.tag:
                 message = f"<{child.tag}> is unknown and not used.{did_you_mean(child.tag, _KNOWN)}"

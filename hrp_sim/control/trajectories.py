@@ -46,7 +46,7 @@ class Trajectories:
         for other in self._all:
             if not other.begun and other.start_ns >= start_ns:  # it would only have come later
                 self._release(other, joints)
-        self._all.append(new)
+        self._all = [*self._still_active(), new]
 
     def begin_due(self, time_ns: int, aimed_at: Callable[[], Array]) -> Indices:
         """Begin what is due; return the joints that it takes, as elements of q.
@@ -66,6 +66,8 @@ class Trajectories:
                     self._release(other, new.moves)
             new.begin(time_ns, before[:, new.joints], self._endless[new.joints])
             taken.append(new.moves)
+        if taken:
+            self._all = self._still_active()
         return np.concatenate([*taken, np.empty(0, dtype=np.intp)])
 
     def release(self, joints: Iterable[int]) -> None:
@@ -73,7 +75,7 @@ class Trajectories:
         wanted = np.fromiter(joints, dtype=np.intp)
         for following in self._all:
             self._release(following, wanted)
-        self._all = [f for f in self._all if f.active.any()]
+        self._all = self._still_active()
 
     def advance(self, time_ns: int, reach: Array, drive: JointDrive) -> None:
         """Write what trajectories ask for at the end of a step, at ``time_ns``, into a drive."""
@@ -152,6 +154,10 @@ class Trajectories:
         """Go on with what was saved; whoever looked after the present ones is told."""
         self.abort("the world went back to a saved state")
         self._all = list(followings)
+
+    def _still_active(self) -> list[Following]:
+        """Return those to which a joint is left."""
+        return [f for f in self._all if f.active.any()]
 
     def _release(self, following: Following, joints: Indices) -> None:
         for joint in joints.tolist():

@@ -7,19 +7,16 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
 
 from hrp_model import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
-from hrp_msgs import names, outputs, qos
-from hrp_msgs.basic import time_ns
-from hrp_msgs.joint_command import joint_command
+from hrp_msgs import names, outputs
 from hrp_msgs.robot import FramePose
 from hrp_msgs.topic import Topic
 
-from ..control import JointCommand
+from ..commanding.node import Commanding, CommandPort
 from ..naming import BodyNaming
 from ..runner import Runner
 from ..sensors import (
@@ -59,7 +56,7 @@ class BodyFace:
         naming: Where its topics and frames live.
         tf: Where it is told how its root moves.
         world: Name of the frame that nothing moves.
-        in_step: Whether no command may get lost.
+        commanding: By which others command it.
 
     Attributes:
         simulated: The body.
@@ -70,6 +67,7 @@ class BodyFace:
     Raises:
         NameCollisionError: Two of its sensors would have one topic.
         OSError: The meshes of its description cannot be written.
+        WrongUseError: A parameter of one of its joints makes no sense.
     """
 
     def __init__(
@@ -80,18 +78,16 @@ class BodyFace:
         naming: BodyNaming,
         tf: Topic,
         world: str,
-        *,
-        in_step: bool = False,
+        commanding: Commanding,
     ) -> None:
         self.simulated = simulation.bodies[name]
         self.naming = naming
         self.outputs: dict[str, Any] = {}
         self.model: ModelNode | None = None
         self._node = node
-        self._in_step = in_step
-        self._runner: Runner | None = None
         self._switches: SwitchServices | None = None
-        self._commands: Any = None
+        self._commanding = commanding
+        self._commands: CommandPort | None = None
         self._devices = device_topics(simulation, name, naming)
         self._world = world
         body = self.simulated.body
@@ -111,7 +107,8 @@ class BodyFace:
                 if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
                     self._remembering |= {key} if sensor.memory else set()
         if not body.is_static:
-            self._listen(simulation, name)
+            links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
+            self._commands = commanding.open(simulation, name, naming, links)
 
     @property
     def topics(self) -> list[Topic]:
@@ -162,7 +159,13 @@ class BodyFace:
         """Let others switch what the body has."""
         places = {key: found.place for key, found in self._devices.items()}
         self._switches = SwitchServices(self._node, runner, places)
-        self._runner = runner
+        if self._commands is not None:
+            self._commands.serve(runner)
+
+    def poll(self) -> None:
+        """Tell how far what others asked for has come; called by the thread that steps."""
+        if self._commands is not None:
+            self._commands.poll()
 
     def tell(self, name: str, on: bool) -> None:
         """Tell that one of its sensors or lights is on or off now."""
@@ -179,7 +182,7 @@ class BodyFace:
         if self._switches is not None:
             self._switches.close()
         if self._commands is not None:
-            self._node.destroy_subscription(self._commands)
+            self._commands.close()
         for output in self.outputs.values():
             for topic in output.topics:
                 topic.close()
@@ -196,24 +199,10 @@ class BodyFace:
             )
         if isinstance(sensor, CameraSensor):
             return outputs.CameraOutput(self._node, frame, topics.data, topics.depth)
-        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topics.data[0], frame)
-
-    def _listen(self, simulation: Simulation, name: str) -> None:
-        def take(msg: JointState) -> None:
-            command = JointCommand(*joint_command(msg))
-
-            def act() -> None:
-                if name in simulation.bodies:
-                    simulation.command(name, command)
-
-            if self._runner is not None:
-                self._runner.take(self._commands.topic_name, time_ns(msg.header.stamp), act)
-            else:
-                act()
-
-        topic = self.naming.topic(names.JOINT_COMMANDS)
-        profile = qos.COMMAND_IN_STEP if self._in_step else qos.COMMAND
-        self._commands = self._node.create_subscription(JointState, topic, take, profile)
+        topic = topics.data[0]
+        if isinstance(sensor, JointSensor) and self._commanding.hardware:
+            topic = self.naming.topic(names.HARDWARE_STATES)
+        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame)
 
 
 def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:

@@ -9,6 +9,7 @@ from rclpy.node import Node
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.node import logged_diagnostics
+from hrp_msgs.command_params import joint_of
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import declare, declare_options, take_overrides
 from hrp_msgs.start import WrongUseError
@@ -29,6 +30,7 @@ class WorldLoader:
         node: Made with ``automatically_declare_parameters_from_overrides``.
 
     Attributes:
+        given: What the node was started with, by name.
         settings: Values of the parameters ``SIM_NODE`` by name.
         after_failure: What to look for if the physics of the world fails.
 
@@ -38,7 +40,7 @@ class WorldLoader:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._given = take_overrides(node)
+        self.given = take_overrides(node)
         self.settings: dict[str, Any] = declare(node, SIM_NODE)
         self.after_failure = ""
 
@@ -80,8 +82,8 @@ class WorldLoader:
         Declared are those of all sensors, and of single ones what is said of them anywhere.
         """
         doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
-        given = [k for k in self._given if "." in k or k in OPTIONS]
-        given = [k for k in given if not k.startswith("qos_overrides.")]
+        given = [k for k in self.given if "." in k or k in OPTIONS]
+        given = [k for k in given if not k.startswith("qos_overrides.") and joint_of(k) is None]
         found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
         config = declare_options(self._node, found, config)
         known = Diagnostics(listener=lambda _: None)
@@ -89,6 +91,6 @@ class WorldLoader:
 
     def _warn_of_typos(self) -> None:
         known = (*self.settings, *OPTIONS)
-        for name in self._given:
+        for name in self.given:
             if "." not in name and name not in known and (hint := did_you_mean(name, known)):
                 self._node.get_logger().warning(f"there is no parameter '{name}'.{hint}")

@@ -58,7 +58,7 @@ _COLLADA = """<?xml version="1.0"?>
 
 def files(suffix: str) -> list[bytes]:
     """Return the seeds of one kind of file."""
-    if suffix in (".wrl", ".body", ".yaml"):
+    if suffix in (".wrl", ".body", ".urdf", ".yaml"):
         folders = ("test/data", "models")
         paths = [p for folder in folders for p in sorted((ROOT / folder).rglob(f"*{suffix}"))]
         return [data for data in (p.read_bytes() for p in paths) if len(data) <= _SMALL]

@@ -20,7 +20,9 @@ from hrp_sim.load import load_world
 _WORD = re.compile(rb"[A-Za-z_][\w.-]*")
 _HOLDER = "format: ChoreonoidBody\nformat_version: 2.0\nname: T\nlinks: [ {{ name: A, elements: [ \
 {{ type: Resource, uri: {0} }}, {{ type: Resource, uri: {0}, node: N }} ] }} ]\n"
-_MESH_WORDS = {
+_WORDS = {
+    ".urdf": b"capsule quat_xyzw planar floating mimic multiplier offset dynamics friction texture "
+    b"gpu_lidar ray rgbd_camera depth_camera vertical resolution relative_to static nan inf CDATA",
     ".stl": b"solid facet normal outer loop vertex endloop endfacet endsolid nan",
     ".obj": b"v vn vt f usemtl mtllib g o s l 1/1/1 -1 1//1 m.obj",
     ".ply": b"ply format ascii binary_little_endian binary_big_endian 1.0 element vertex face list "
@@ -56,7 +58,7 @@ class Target:
 
     def words(self) -> list[bytes]:
         """Return the words of the format, as far as seeds and grammar use them."""
-        texts = [*self.seeds(), _MESH_WORDS.get(self.suffix, b"")]
+        texts = [*self.seeds(), _WORDS.get(self.suffix, b"")]
         if self.generated is not None:
             rng = random.Random(0)
             texts += [text.encode() for _ in range(300) for text in self.generated(rng)]
@@ -119,6 +121,7 @@ TARGETS = {
     for target in (
         Target("vrml", ".wrl", 3.0, read_model, _vrml),
         Target("body", ".body", 3.0, read_model, _body),
+        Target("urdf", ".urdf", 2.0, read_model),
         Target("world", ".yaml", 1.0, read_world, _world),
         Target("dae", ".dae", 1.0, read_mesh),
         Target("stl", ".stl", 0.5, read_mesh),

@@ -1,52 +1,58 @@
 """The interface packages we build are the official ones, and building them is safe."""
 
-import hashlib
 import json
+import subprocess
 import sys
 import sysconfig
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from paths import ROOT
 
 from hrp_msgs.interfaces import build
 
 INTERFACES = Path(build.__file__).parent
-# As every ROS 2 since Iron has them; a message of another type is not heard on /tf.
-OFFICIAL = {
-    "TFMessage": "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087",
-    "TF2Error": "RIHS01_db2485e7d6a0ec75bf087e058ee45df682acc3a621ca7780503d10aac141809a",
-}
+KINDS = ("msg", "srv", "action")
+# What rosidl makes of the official definitions; in control_msgs, Kilted differs from Jazzy.
+OFFICIAL = json.loads((ROOT / "test" / "data" / "type_hashes.json").read_text(encoding="utf-8"))
+JAZZY = {name: OFFICIAL[name] for name in ("control_msgs", "simulation_interfaces", "tf2_msgs")}
+KILTED = {**JAZZY, "control_msgs": JAZZY["control_msgs"] | OFFICIAL["control_msgs of kilted"]}
+SUCCESS = subprocess.CompletedProcess([], 0, "", "")
+TF_MESSAGE = OFFICIAL["tf2_msgs"]["tf2_msgs/msg/TFMessage"]
 
 
-@pytest.fixture
-def share():
-    """The share folder of the tf2_msgs that was built into this Python."""
-    tf2_msgs = pytest.importorskip("tf2_msgs", reason="tf2_msgs is not installed")
-    prefix = Path(sys.prefix)
-    if prefix not in Path(tf2_msgs.__file__).parents:
-        pytest.skip("this tf2_msgs belongs to an installed ROS 2, it was not built here")
-    return prefix / "share" / "tf2_msgs"
+def definitions(package, variant):
+    """Return the files that define a package's types, in a variant of it."""
+    files = [path for path in (INTERFACES / package).glob("*/*.*") if path.parent.name in KINDS]
+    special = {path.name: path for path in (INTERFACES / package / variant).rglob("*.action")}
+    return [special.get(path.name, path) for path in files]
 
 
-@pytest.mark.parametrize("name", OFFICIAL)
-def test_the_type_hashes_are_the_official_ones(share, name):
-    description = json.loads((share / "msg" / f"{name}.json").read_text(encoding="utf-8"))
-    hashes = {h["type_name"]: h["hash_string"] for h in description["type_hashes"]}
-    assert hashes[f"tf2_msgs/msg/{name}"] == OFFICIAL[name]
+@pytest.mark.parametrize("package", JAZZY)
+@pytest.mark.parametrize(("variant", "official"), [("jazzy", JAZZY), ("kilted", KILTED)])
+def test_the_definitions_hash_to_the_official_types(package, variant, official):
+    """As an implementation of the hash that is not rosidl's has it."""
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    from type_hashes import type_hashes
+
+    assert type_hashes(package, definitions(package, variant)) == official[package]
 
 
-@pytest.mark.parametrize("name", OFFICIAL)
-def test_the_type_descriptions_hash_to_that_by_the_rule_of_rihs01(share, name):
-    text = (share / "msg" / f"{name}.json").read_text(encoding="utf-8")
-    description = json.loads(text)["type_description_msg"]
-    parts = [description["type_description"], *description["referenced_type_descriptions"]]
-    for field in (field for part in parts for field in part["fields"]):
-        del field["default_value"]
-    assert (
-        f"RIHS01_{hashlib.sha256(json.dumps(description).encode()).hexdigest()}" == OFFICIAL[name]
-    )
+@pytest.mark.parametrize("package", JAZZY)
+def test_what_was_built_here_has_the_official_types(package):
+    share = Path(sys.prefix) / "share" / package
+    if build.is_missing(package) or not share.is_dir():
+        pytest.skip(f"{package} was not built here")
+    kilted = metadata.version("ros-rclpy").startswith("9.")
+    built = {}
+    for path in share.glob("*/*.json"):
+        for entry in json.loads(path.read_text(encoding="utf-8"))["type_hashes"]:
+            built[entry["type_name"]] = entry["hash_string"]
+    official = (KILTED if kilted else JAZZY)[package]
+    assert {name: built[name] for name in official} == official
 
 
 def test_tf_goes_out_under_the_official_hash(monkeypatch):
@@ -61,7 +67,7 @@ def test_tf_goes_out_under_the_official_hash(monkeypatch):
         (publisher,) = node.get_publishers_info_by_topic("/type_of_tf")
         if not hasattr(publisher, "topic_type_hash"):
             pytest.skip("this ROS 2 is older than type hashes")
-        assert str(publisher.topic_type_hash) == OFFICIAL["TFMessage"]
+        assert str(publisher.topic_type_hash) == TF_MESSAGE
     finally:
         node.destroy_node()
         rclpy.shutdown(context=context)
@@ -72,6 +78,34 @@ def test_the_error_codes_are_the_official_ones():
     codes = ("NO", "LOOKUP", "CONNECTIVITY", "EXTRAPOLATION", "INVALID_ARGUMENT", "TIMEOUT")
     names = [f"{code}_ERROR" for code in (*codes, "TRANSFORM")]
     assert [getattr(messages.TF2Error, name) for name in names] == list(range(7))
+
+
+def test_the_numbers_of_the_simulation_standard_are_the_official_ones():
+    messages = pytest.importorskip("simulation_interfaces.msg", reason="it is not installed")
+    from simulation_interfaces.srv import ResetSimulation, SetSimulationState
+
+    results = ("FEATURE_UNSUPPORTED", "OK", "NOT_FOUND", "INCORRECT_STATE", "OPERATION_FAILED")
+    numbers = [getattr(messages.Result, f"RESULT_{name}") for name in results]
+    assert numbers == list(range(5))
+    states = ("STOPPED", "PLAYING", "PAUSED", "QUITTING", "NO_WORLD", "LOADING_WORLD")
+    numbers = [getattr(messages.SimulationState, f"STATE_{name}") for name in states]
+    assert numbers == list(range(6))
+    scopes = ("DEFAULT", "TIME", "STATE", "SPAWNED", "ALL")
+    numbers = [getattr(ResetSimulation.Request, f"SCOPE_{name}") for name in scopes]
+    assert numbers == [0, 1, 2, 4, 255]
+    codes = ("ALREADY_IN_TARGET_STATE", "STATE_TRANSITION_ERROR", "INCORRECT_TRANSITION")
+    numbers = [getattr(SetSimulationState.Response, name) for name in codes]
+    assert numbers == [101, 102, 103]
+
+
+def test_the_error_codes_of_trajectories_are_the_official_ones():
+    action = pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+    codes = (
+        "SUCCESSFUL", "INVALID_GOAL", "INVALID_JOINTS", "OLD_HEADER_TIMESTAMP",
+        "PATH_TOLERANCE_VIOLATED", "GOAL_TOLERANCE_VIOLATED",
+    )  # fmt: skip
+    numbers = [getattr(action.FollowJointTrajectory.Result, name) for name in codes]
+    assert numbers == [0, -1, -2, -3, -4, -5]
 
 
 def test_a_workspace_with_ros_does_not_see_them():
@@ -88,11 +122,37 @@ def test_a_missing_package_is_told_from_one_that_is_there():
     assert build.is_missing("json")  # there, but without messages
 
 
-def test_what_is_there_is_not_built_again(monkeypatch):
+def test_what_is_there_is_not_built_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(build, "is_missing", lambda package: False)
     monkeypatch.setattr(build, "build", lambda *_: pytest.fail("nothing is missing"))
     monkeypatch.setattr(build, "adapt_cmake_targets", lambda _: pytest.fail("nothing is missing"))
     assert build.main() == 0
+
+
+def test_what_was_built_from_another_definition_is_built_again(tmp_path, monkeypatch):
+    """But not what somebody else installed."""
+    (tmp_path / "some_msgs" / "msg").mkdir(parents=True)
+    (tmp_path / "some_msgs" / "package.xml").touch()
+    share = tmp_path / "share" / "some_msgs"
+    share.mkdir(parents=True)
+    commands = []
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    monkeypatch.setattr(build, "is_missing", lambda package: False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(
+        build.subprocess, "run", lambda command, **_: commands.append(command) or SUCCESS
+    )
+    assert build.main() == 0
+    assert not commands
+    build.build("some_msgs", tmp_path)
+    commands.clear()
+    assert build.main() == 0
+    assert not commands
+    (tmp_path / "some_msgs" / "msg" / "More.msg").write_text("bool more\n")
+    assert build.main() == 0
+    assert [command[0] for command in commands] == ["cmake", "cmake"]
+    assert not build.is_outdated("some_msgs", tmp_path)
 
 
 def test_without_a_compiler_it_says_what_is_needed(tmp_path, monkeypatch, capsys):

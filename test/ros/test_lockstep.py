@@ -126,11 +126,11 @@ def test_commands_of_another_time_are_dropped_and_counted(run):
 def test_a_run_that_waits_answers_to_pause_and_reset(run):
     peer, controller, _ = run
     controller.answers = False
-    assert peer.call("pause", SetBool, data=True).success
+    assert peer.call("sim_node/pause", SetBool, data=True).success
     heard = len(controller.stamps)
-    answer = peer.call("reset", Trigger)
+    answer = peer.call("sim_node/reset", Trigger)
     assert answer.success, answer.message
-    assert peer.call("pause", SetBool, data=False).success
+    assert peer.call("sim_node/pause", SetBool, data=False).success
     controller.begin()
     peer.wait_until(
         "a new beginning",

@@ -30,7 +30,7 @@ Status = Enum(
 )
 
 
-class Refusal(ValueError):
+class RefusalError(ValueError):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
@@ -221,7 +221,7 @@ def test_a_run_that_fails_aborts_its_goal_and_says_why(robot, ending, code):
     ],
 )
 def test_a_goal_that_cannot_be_followed_is_aborted_at_once(robot, kind, code):
-    robot.follower.refusal = Refusal(kind, "no such thing")
+    robot.follower.refusal = RefusalError(kind, "no such thing")
     _, future = robot.send()
     robot.peer.wait_until("a result", future.done)  # nobody steps
     assert future.result().status == GoalStatus.STATUS_ABORTED
@@ -232,7 +232,7 @@ def test_a_goal_that_cannot_be_followed_is_aborted_at_once(robot, kind, code):
 def test_a_tolerance_that_nobody_can_keep_watch_over_is_refused(robot):
     known = len(robot.follower.runs)
     goal = two_joints(path_tolerance=[JointTolerance(name="A", acceleration=1.0)])
-    robot.follower.refusal = Refusal("never asked", "never told")
+    robot.follower.refusal = RefusalError("never asked", "never told")
     _, future = robot.send(goal)
     robot.peer.wait_until("a result", future.done)
     result = future.result().result

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from hrp_model import Diagnostics, ModelError
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_sim.control import HOLD, LIMP, ControlMode, JointControl
+from hrp_sim.control import HOLD, LIMP, CommandTimeout, ControlMode, Fallback, JointControl
 from hrp_sim.engine import PhysicsSettings, Solver
 from hrp_sim.load import load_world
 
@@ -170,7 +170,18 @@ def test_control_may_be_spelled_out(world, mode):
     }
 
 
-@pytest.mark.parametrize("keys", ["control: {}", "control: { kp: {} }", "control: hold"])
+@pytest.mark.parametrize("fallback", Fallback)
+def test_control_may_say_what_happens_when_commands_stop_coming(world, fallback):
+    keys = f"control: {{ timeout: 0.25, fallback: {fallback.value} }}"
+    control = only_body(world(with_body(keys))).control
+    assert control.timeout == CommandTimeout(after_s=0.25, fallback=fallback)
+    control = only_body(world(with_body("control: { timeout: 2 }"))).control
+    assert control.timeout == CommandTimeout(after_s=2.0, fallback=Fallback.HOLD)
+
+
+@pytest.mark.parametrize(
+    "keys", ["control: {}", "control: { kp: {} }", "control: hold", "control: { timeout: 0 }"]
+)
 def test_control_that_says_nothing_holds(world, keys):
     control = only_body(world(with_body(keys))).control
     assert control == HOLD
@@ -226,6 +237,8 @@ MISTAKES = [
     ("control: { kp: -1 }", "out-of-range", "3:20", "a gain must not be negative: -1"),
     ("control: { kd: { J1: -2 } }", "out-of-range", "3:26", "a gain must not be negative: -2"),
     ("control: { kp: { J7: 2 } }", "unknown-joint", "3:22", "no moving joint 'J7'"),
+    ("control: { timeout: -1 }", "out-of-range", "3:25", "must be greater than 0 s: -1"),
+    ("control: { timeout: 1, fallback: fall }", "unknown-word", "3:38", "fallback 'fall'"),
     ("control: { kp: high }", "wrong-type", "3:20", "expected a number, found 'high'"),
     ("control: { joints: { J7: hold } }", "unknown-joint", "3:26", "no moving joint 'J7'"),
     (

@@ -12,9 +12,11 @@ from rclpy.node import Node
 from hrp_model.node import ModelNode
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.outputs import CameraOutput
+from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
 
+from ...commanding.node import Commanding
 from ...config import BodyEntry
 from ...darkroom import Darkroom
 from ...naming import BodyNaming, late_naming, name_bodies
@@ -40,6 +42,9 @@ class WorldFace:
         settings: Values of its parameters by name.
         shared: Of the command line what nodes that describe bodies hear; see
             ``shared_arguments``.
+
+    Raises:
+        WrongUseError: A parameter makes no sense.
     """
 
     def __init__(self, node: Node, settings: Mapping[str, Any], shared: Sequence[str]) -> None:
@@ -56,6 +61,7 @@ class WorldFace:
         self._outputs: Mapping[str, Any] = {}
         self._owners: Mapping[str, BodyFace] = {}
         self._topics = WorldTopics(node)
+        self.commanding = Commanding(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
         self._darkroom = Darkroom(self._publish_image)
 
@@ -75,6 +81,7 @@ class WorldFace:
         Raises:
             NameCollisionError: Two names would become one topic.
             OSError: The meshes of a description cannot be written.
+            WrongUseError: A parameter of a joint makes no sense.
         """
         self._keep({})
         self._simulation = simulation
@@ -101,7 +108,7 @@ class WorldFace:
                 try:
                     naming = self._late_naming(name, self._simulation.namespace(name))
                     faces = {**faces, name: self._face(name, naming)}
-                except (NameCollisionError, OSError) as error:
+                except (NameCollisionError, OSError, WrongUseError) as error:
                     self._node.get_logger().error(f"body '{name}' has no topics: {error}")
         self._keep(faces)
 
@@ -130,6 +137,8 @@ class WorldFace:
         self._time_ns, self._readings = time_ns, readings
         if self._clock_ticks.is_due(time_ns):
             self._topics.show(time_ns)
+        for face in self._faces.values():
+            face.poll()
         owners = self._owners
         for name, reading in readings.items():
             if isinstance(reading, Exposure):
@@ -180,8 +189,9 @@ class WorldFace:
         """Make the topics and services of a body."""
         assert self._simulation is not None
         world = self._settings["world_frame"]
-        told = (self._topics.tf, world)
-        face = BodyFace(self._node, self._simulation, name, naming, *told, in_step=self._in_step)
+        face = BodyFace(
+            self._node, self._simulation, name, naming, self._topics.tf, world, self.commanding
+        )
         if self._settings["describe"]:
             try:
                 model = face.describe(self._shared)
@@ -218,6 +228,8 @@ class WorldFace:
             self._clock_ticks.wait(time_ns)
         self._time_ns = time_ns
         self._topics.show(time_ns)
+        for face in self._faces.values():
+            face.poll()
         if simulation is self._simulation:
             self._topics.fix(fixed_roots(self._faces.values()))
 

@@ -21,7 +21,7 @@ from hrp_model.geometry import Mesh
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.scan_angles import pitch_angles, yaw_angles
-from hrp_model.tessellate import placed_mesh
+from hrp_model.tessellate import shape_mesh
 from hrp_model.urdf import Hardware, UrdfOptions
 from hrp_model.urdf.convert import convert
 from hrp_model.urdf.materials import rgba_of
@@ -80,7 +80,7 @@ def assert_same_shapes(a, b, tolerance):
 
 def box(shapes):
     """Return the box around shapes, shape (2, 3)."""
-    vertices = [placed_mesh(shape, solid=True).vertices for shape in shapes]
+    vertices = [shape_mesh(shape).vertices for shape in shapes]
     vertices = np.concatenate([v for v in vertices if len(v)] or [np.zeros((1, 3))])
     return np.array([vertices.min(axis=0), vertices.max(axis=0)])
 

@@ -1,0 +1,1 @@
+"""simulation_interfaces: its messages from plain numbers and back, and its action."""

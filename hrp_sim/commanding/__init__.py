@@ -1,0 +1,1 @@
+"""Commands from ROS 2 to the bodies of a world."""

@@ -1,0 +1,1 @@
+"""Requests of the standard simulation services, one function for each."""

@@ -1,0 +1,285 @@
+"""What each of the standard services asks of the simulator, and how the answer is filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hrp_model.rigid import matrix_quaternion
+from hrp_msgs.simulation import convert
+
+from ..entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
+from ..keeper import MoveRequest
+from ..resources import Resource, WorldQuery, WorldResource
+from ..results import Code, Feature, RefusedError
+from ..simulator import SPAWN_FORMATS, Simulator
+from ..spawning import SpawnRequest
+from ..worlds import available_worlds, spawnables
+
+# At least one of several entities was not spawned.
+_ENTITIES_SPAWN_FAILED = 150
+
+
+@dataclass(frozen=True)
+class Handler:
+    """How one service is answered.
+
+    Attributes:
+        type_name: Of the service, in simulation_interfaces.
+        handle: Called with the simulator, the request and the response that it fills; raises
+            RefusedError.
+        features: What the simulator cannot do where the type is not there.
+    """
+
+    type_name: str
+    handle: Callable[[Simulator, Any, Any], None]
+    features: tuple[Feature, ...] = ()
+
+
+def _get_simulator_features(simulator: Simulator, _: Any, response: Any) -> None:
+    features = response.features
+    features.features = [int(feature) for feature in simulator.features]
+    features.spawn_formats = list(SPAWN_FORMATS)
+    features.custom_info = (
+        "hrp_ros on ODE. Worlds are YAML files, or models that stand on a floor. Frames: the "
+        "world's, ENTITY for its root, ENTITY/LINK. Accelerations cannot be set."
+    )
+
+
+def _get_simulation_state(simulator: Simulator, _: Any, response: Any) -> None:
+    response.state.state = int(simulator.state)
+    _ok(response)
+
+
+def _set_simulation_state(simulator: Simulator, request: Any, response: Any) -> None:
+    simulator.set_state(request.state.state)
+    _ok(response)
+
+
+def _reset_simulation(simulator: Simulator, request: Any, response: Any) -> None:
+    simulator.reset(request.scope)
+    _ok(response)
+
+
+def _spawn_entity(simulator: Simulator, request: Any, response: Any) -> None:
+    _fill_spawned(response, simulator.entities.spawn_all([_spawn_request(request)])[0])
+
+
+def _spawn_entities(simulator: Simulator, request: Any, response: Any) -> None:
+    from simulation_interfaces.msg import SpawnResult
+
+    results = simulator.entities.spawn_all([_spawn_request(r) for r in request.spawn_requests])
+    response.results = [SpawnResult() for _ in results]
+    for message, result in zip(response.results, results, strict=True):
+        _fill_spawned(message, result)
+    failed = sum(isinstance(result, RefusedError) for result in results)
+    if failed:
+        words = f"{failed} of {len(results)} entities were not spawned; see results"
+        convert.set_result(response.result, _ENTITIES_SPAWN_FAILED, words)
+    else:
+        _ok(response)
+
+
+def _delete_entity(simulator: Simulator, request: Any, response: Any) -> None:
+    simulator.entities.delete(request.entity)
+    _ok(response)
+
+
+def _get_entities(simulator: Simulator, request: Any, response: Any) -> None:
+    response.entities = simulator.entities.names(_filters(request.filters))
+    _ok(response)
+
+
+def _get_entities_states(simulator: Simulator, request: Any, response: Any) -> None:
+    from simulation_interfaces.msg import EntityState as StateMessage
+
+    states = simulator.entities.states(_filters(request.filters))
+    response.entities = list(states)
+    response.states = [StateMessage() for _ in states]
+    for message, state in zip(response.states, states.values(), strict=True):
+        _fill_state(message, state)
+    _ok(response)
+
+
+def _get_entity_state(simulator: Simulator, request: Any, response: Any) -> None:
+    _fill_state(response.state, simulator.entities.state(request.entity))
+    _ok(response)
+
+
+def _set_entity_state(simulator: Simulator, request: Any, response: Any) -> None:
+    state = request.state
+    sets_pose, sets_twist, sets_acceleration = convert.wanted_parts(request)
+    position, quaternion = convert.pose(state.pose)
+    accelerations = convert.xyz(state.acceleration.linear), convert.xyz(state.acceleration.angular)
+    accelerates = sets_acceleration and any(map(any, accelerations))
+    wanted = MoveRequest(
+        frame=state.header.frame_id,
+        position=position if sets_pose else None,
+        quaternion=quaternion,
+        linear=convert.xyz(state.twist.linear) if sets_twist else None,
+        angular=convert.xyz(state.twist.angular),
+        accelerates=accelerates,
+    )
+    simulator.entities.move(request.entity, wanted)
+    words = "the acceleration is ignored: only forces accelerate" if accelerates else ""
+    convert.set_result(response.result, Code.OK, words)
+
+
+def _get_entity_info(simulator: Simulator, request: Any, response: Any) -> None:
+    info = simulator.entities.info(request.entity)
+    response.info.category.category = int(info.category)
+    response.info.description = info.description
+    response.info.tags = list(info.tags)
+    _ok(response)
+
+
+def _set_entity_info(simulator: Simulator, request: Any, response: Any) -> None:
+    info = request.info
+    told = EntityInfo(info.category.category, info.description, tuple(info.tags))
+    simulator.entities.set_info(request.entity, told)
+    _ok(response)
+
+
+def _get_entity_bounds(simulator: Simulator, request: Any, response: Any) -> None:
+    bounds = simulator.entities.bounds(request.entity)
+    convert.set_bounds(response.bounds, bounds.type, bounds.points)
+    _ok(response)
+
+
+def _get_spawnables(_: Simulator, request: Any, response: Any) -> None:
+    from simulation_interfaces.msg import Spawnable as SpawnableMessage
+
+    found, problems = spawnables(list(request.sources))
+    response.spawnables = [SpawnableMessage() for _ in found]
+    for message, spawnable in zip(response.spawnables, found, strict=True):
+        convert.set_resource(message, "entity_resource", spawnable.resource.uri)
+        message.description = spawnable.description
+        convert.set_bounds(message.spawn_bounds, spawnable.bounds.type, spawnable.bounds.points)
+    convert.set_result(response.result, Code.OK, "; ".join(problems))
+
+
+def _load_world(simulator: Simulator, request: Any, response: Any) -> None:
+    world = simulator.load_world(
+        Resource(*convert.resource(request, "world_resource")),
+        strict=request.fail_on_unsupported_element,
+        lenient=request.ignore_missing_or_unsupported_assets,
+    )
+    _fill_world(response.world, world)
+    _ok(response)
+
+
+def _unload_world(simulator: Simulator, _: Any, response: Any) -> None:
+    simulator.unload_world()
+    _ok(response)
+
+
+def _get_current_world(simulator: Simulator, _: Any, response: Any) -> None:
+    _fill_world(response.world, simulator.current_world)
+    _ok(response)
+
+
+def _get_available_worlds(_: Simulator, request: Any, response: Any) -> None:
+    from simulation_interfaces.msg import WorldResource as WorldMessage
+
+    found, problems = available_worlds(
+        WorldQuery(
+            sources=list(request.additional_sources),
+            tags=_tags(request.filter),
+            go_on=request.continue_on_error,
+        )
+    )
+    response.worlds = [WorldMessage() for _ in found]
+    for message, world in zip(response.worlds, found, strict=True):
+        _fill_world(message, world)
+    convert.set_result(response.result, Code.OK, "; ".join(problems))
+
+
+def _ok(response: Any) -> None:
+    convert.set_result(response.result, Code.OK)
+
+
+def _spawn_request(message: Any) -> SpawnRequest:
+    position, quaternion = convert.pose(message.initial_pose.pose)
+    return SpawnRequest(
+        resource=Resource(*convert.resource(message, "entity_resource")),
+        name=message.name,
+        allow_renaming=message.allow_renaming,
+        namespace=message.entity_namespace,
+        position=position,
+        quaternion=quaternion,
+        frame=message.initial_pose.header.frame_id,
+    )
+
+
+def _fill_spawned(message: Any, result: str | RefusedError) -> None:
+    if isinstance(result, RefusedError):
+        convert.set_result(message.result, result.code, str(result))
+        return
+    message.entity_name = result
+    convert.set_result(message.result, Code.OK)
+
+
+def _filters(message: Any) -> EntityFilters:
+    return EntityFilters(
+        name=message.filter,
+        categories=convert.categories(message.categories),
+        tags=_tags(message.tags),
+        bounds=Bounds(message.bounds.type, convert.bounds_points(message.bounds)),
+    )
+
+
+def _tags(message: Any) -> TagsFilter:
+    return TagsFilter(tuple(message.tags), all=message.filter_mode == message.FILTER_MODE_ALL)
+
+
+def _fill_state(message: Any, state: EntityState) -> None:
+    X = state.X_FL
+    motion = (X.p, matrix_quaternion(X.R), state.v, state.w, state.a, state.alpha)
+    convert.set_entity_state(message, state.time_ns, state.frame, convert.Motion(*motion))
+
+
+def _fill_world(message: Any, world: WorldResource) -> None:
+    message.name = world.name
+    convert.set_resource(message, "world_resource", world.resource.uri, world.resource.text)
+    message.description = world.description
+    message.tags = list(world.tags)
+
+
+HANDLERS = {
+    "get_simulator_features": Handler("GetSimulatorFeatures", _get_simulator_features),
+    "get_simulation_state": Handler("GetSimulationState", _get_simulation_state),
+    "set_simulation_state": Handler("SetSimulationState", _set_simulation_state),
+    "reset_simulation": Handler("ResetSimulation", _reset_simulation),
+    "spawn_entity": Handler("SpawnEntity", _spawn_entity, (Feature.SPAWNING,)),
+    "spawn_entities": Handler("SpawnEntities", _spawn_entities, (Feature.SPAWNING_ENTITIES,)),
+    "delete_entity": Handler("DeleteEntity", _delete_entity),
+    "get_entities": Handler("GetEntities", _get_entities),
+    "get_entities_states": Handler("GetEntitiesStates", _get_entities_states),
+    "get_entity_state": Handler("GetEntityState", _get_entity_state),
+    "set_entity_state": Handler("SetEntityState", _set_entity_state),
+    "get_entity_info": Handler("GetEntityInfo", _get_entity_info),
+    "set_entity_info": Handler("SetEntityInfo", _set_entity_info),
+    "get_entity_bounds": Handler("GetEntityBounds", _get_entity_bounds),
+    "get_spawnables": Handler("GetSpawnables", _get_spawnables),
+    "load_world": Handler("LoadWorld", _load_world, (Feature.WORLD_LOADING,)),
+    "unload_world": Handler("UnloadWorld", _unload_world, (Feature.WORLD_UNLOADING,)),
+    "get_current_world": Handler(
+        "GetCurrentWorld", _get_current_world, (Feature.WORLD_INFO_GETTING,)
+    ),
+    "get_available_worlds": Handler(
+        "GetAvailableWorlds", _get_available_worlds, (Feature.AVAILABLE_WORLDS,)
+    ),
+}
+# They read files or make worlds, and so may take seconds.
+SLOW = frozenset(
+    (
+        "reset_simulation",
+        "spawn_entity",
+        "spawn_entities",
+        "get_spawnables",
+        "load_world",
+        "unload_world",
+        "get_available_worlds",
+    )
+)

@@ -1,0 +1,175 @@
+"""What a request names by a URI or holds as text: models and worlds, and where they lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from itertools import islice
+from pathlib import Path
+
+from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model.resources import PACKAGE, ResourceError, named_path, package_folder, share_folder
+
+from .entities import Bounds, TagsFilter
+from .results import RefusedError
+
+# What is longer is a mistake, and would stop everybody else for as long as it is read.
+LONGEST_TEXT = 8 << 20  # characters
+MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
+WORLD_SUFFIXES = (".yaml", ".yml")
+_MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
+_UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
+# Words of a format that mean nothing here.
+_UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
+_MOST_FILES = 2000  # looked at in one folder
+_MOST_READ = 1 << 20  # bytes of a file that is looked into
+_MOST_WORDS = 4000  # characters of an answer
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A file by its URI, or what would be in it; the URI goes first."""
+
+    uri: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class WorldResource:
+    """A world: what it is called, where it comes from, and what is said of it."""
+
+    name: str
+    resource: Resource
+    description: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spawnable:
+    """A model that can be spawned."""
+
+    resource: Resource
+    description: str
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
+class WorldQuery:
+    """Which worlds are asked for.
+
+    Attributes:
+        sources: Where to look besides the usual places.
+        tags: Which tags they must have.
+        go_on: Whether it is no error if some source cannot be used, as long as there are worlds.
+    """
+
+    sources: Sequence[str] = ()
+    tags: TagsFilter = field(default_factory=TagsFilter)
+    go_on: bool = False
+
+
+def path_of(uri: str) -> Path:
+    """Return the path of a URI that names a file; it need not exist.
+
+    Raises:
+        ResourceError: It names no file.
+    """
+    if "\0" in uri:
+        raise ResourceError("a name of a file has no zeros")
+    return named_path(uri)
+
+
+def is_missing(error: ModelError) -> bool:
+    """Tell whether all that is wrong is that other files are not there."""
+    return all(d.code in _MISSING for d in error.diagnostics if d.severity is Severity.ERROR)
+
+
+def check_assets(diagnostics: Diagnostics, missing: IntEnum, unusable: IntEnum) -> None:
+    """Check that nothing was left out since a file is not there, or is of no use.
+
+    Raises:
+        RefusedError: Something was, with one of these codes.
+    """
+    for codes, code in ((_MISSING, missing), (_UNUSABLE, unusable)):
+        if found := [str(d) for d in diagnostics.found if d.code in codes]:
+            raise RefusedError(code, shortened("\n".join(found)))
+
+
+def unsupported(diagnostics: Diagnostics) -> list[str]:
+    """Return what was said of parts of a file that mean nothing here."""
+    return [str(d) for d in diagnostics.found if d.code in _UNSUPPORTED]
+
+
+class Lenient(Diagnostics):
+    """Takes it for a warning that a file is not there: what would be in it is left out."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        super().__init__(listener=diagnostics.add)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Record a diagnostic, one about a missing file as a warning."""
+        if diagnostic.code in _MISSING | _UNUSABLE and diagnostic.severity is Severity.ERROR:
+            message = f"{diagnostic.message}; what needs it is left out"
+            diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
+        super().add(diagnostic)
+
+
+def words_of(error: ModelError) -> str:
+    """Return what is wrong, a line each."""
+    return shortened(str(error))
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text, as much as somebody may read."""
+    return text if len(text) <= _MOST_WORDS else f"{text[:_MOST_WORDS]} ..."
+
+
+def own_source() -> str:
+    """Return the URI of the models that come with this package."""
+    return f"package://{PACKAGE}/models"
+
+
+def files_in(source: str, suffixes: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield URI and path of each file below a folder that has one of these endings.
+
+    Args:
+        source: Path of a folder, or its ``file://`` or ``package://`` URI.
+        suffixes: In lower case.
+
+    Raises:
+        ResourceError: There is no such folder.
+    """
+    folder, prefix = _folder(source)
+    if not folder.is_dir():
+        raise ResourceError(f"no such folder: {folder}")
+    found = (
+        Path(parent) / name
+        for parent, _, names in os.walk(folder)
+        for name in sorted(names)
+        if name.lower().endswith(tuple(suffixes))
+    )
+    for path in sorted(islice(found, _MOST_FILES)):
+        yield f"{prefix}/{path.relative_to(folder).as_posix()}", path
+
+
+def holds(path: Path, word: bytes) -> bool:
+    """Tell whether a word is somewhere in the first megabyte of a file that can be read."""
+    try:
+        with path.open("rb") as file:
+            return word in file.read(_MOST_READ)
+    except OSError:
+        return False
+
+
+def _folder(source: str) -> tuple[Path, str]:
+    """Return a folder, and what the URIs of the files in it begin with."""
+    if source.startswith("package://"):
+        name, _, inside = source.removeprefix("package://").strip("/").partition("/")
+        top = share_folder() if name == PACKAGE else package_folder(name)
+        return top / inside, source.rstrip("/")
+    path = Path(source.removeprefix("file://"))
+    if "\0" in source or not path.is_absolute():
+        raise ResourceError(f"'{source}' is no absolute path and no URI of a folder")
+    return path, f"file://{path}"

@@ -1,0 +1,68 @@
+"""Where the shapes of a body are, as points whose convex hulls they fill."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from hrp_model import Body
+from hrp_model.geometry import Shape
+from hrp_model.rigid import Array
+from hrp_model.tessellate import shape_mesh
+
+from ..state import SimulatedBody
+from .overlap import hull_distance
+from .results import BoundsType
+
+if TYPE_CHECKING:
+    from .entities import Bounds
+
+# Round shapes have this many corners: their hull lacks less than 0.2 % of the radius.
+_DIVISIONS = 64
+_clouds: WeakKeyDictionary[Body, list[tuple[int, Array]]] = WeakKeyDictionary()
+
+
+def link_points(simulated: SimulatedBody) -> list[tuple[int, Array]]:
+    """Return the index of the link and points of each shape, in W, in [m], shape (n, 3).
+
+    These are the shapes that collide, or where no link has any, those that are seen.
+    """
+    if simulated.body not in _clouds:
+        _clouds[simulated.body] = _local_points(simulated.body)
+    R, p = simulated.motion.R, simulated.motion.p
+    return [(k, cloud @ R[k].T + p[k]) for k, cloud in _clouds[simulated.body]]
+
+
+def overlaps(simulated: SimulatedBody, bounds: Bounds) -> bool:
+    """Tell whether the convex hull of any shape of a body touches a part of space."""
+    points = bounds.points
+    margin = 0.0
+    if bounds.type == BoundsType.SPHERE:
+        margin, points = float(points[1, 0]), points[:1]
+    elif bounds.type == BoundsType.BOX:
+        points = np.array(list(product(*points.T)))
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+    return any(
+        bool(np.all(cloud.min(axis=0) <= high) and np.all(cloud.max(axis=0) >= low))
+        and hull_distance(cloud, points) <= margin
+        for _, cloud in link_points(simulated)
+    )
+
+
+def _local_points(body: Body) -> list[tuple[int, Array]]:
+    found = [(k, _points(shape)) for k, link in enumerate(body.links) for shape in link.collision]
+    found = [(k, cloud) for k, cloud in found if len(cloud)]
+    if found:
+        return found
+    seen = [(k, _points(shape)) for k, link in enumerate(body.links) for shape in link.visual]
+    return [(k, cloud) for k, cloud in seen if len(cloud)]
+
+
+def _points(shape: Shape) -> Array:
+    """Return the corners of a shape, in the frame of its link."""
+    mesh = shape_mesh(shape, _DIVISIONS, solid=True)
+    points: Array = mesh.vertices[np.unique(mesh.triangles)]
+    return points[np.all(np.isfinite(points), axis=1)]

@@ -1,0 +1,356 @@
+"""What the standard simulation services do, without ROS: states, steps, resets, worlds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from hrp_model import Diagnostics, ModelError
+from hrp_msgs.names import NameCollisionError
+
+from ..config import BodyEntry, WorldConfig
+from ..engine import PhysicsError
+from ..naming import name_bodies
+from ..runner import Change, Runner
+from ..simulation import Simulation
+from ..snapshot import Snapshot
+from ..stepping import Stepping
+from .asking import refusing
+from .keeper import EntityKeeper
+from .resources import Resource, WorldResource
+from .results import (
+    Code,
+    CurrentWorldCode,
+    Feature,
+    RefusedError,
+    Scope,
+    State,
+    StateCode,
+    WorldCode,
+)
+from .worlds import read_world, world_resource
+
+# A world has no poses with names, and no tags.
+NO_FEATURES = (Feature.NAMED_POSES, Feature.POSE_BOUNDS, Feature.WORLD_TAGS)
+SPAWN_FORMATS = ("wrl", "body", "urdf")
+# After the answer that it will end, the process goes on for as long, so that this arrives. [s]
+GRACE = 0.3
+
+
+class Simulator:
+    """A run that others control by the standard services. For any thread but that which steps.
+
+    Args:
+        runner: The run.
+        make_simulation: Makes a simulation of a world; raises PhysicsError or ModelError.
+        world: What the present simulation was made of.
+        resource: Where that came from.
+        changed: Called in the asking thread after bodies came, went or jumped, or the
+            simulation became another one.
+        object_to: Says why a body cannot be spawned for reasons outside of the simulation, or
+            nothing; called in the thread that steps.
+        world_frame: What the frame of the world is called.
+        diagnostics: Where notes and warnings about models go; by default they are logged.
+
+    Attributes:
+        entities: What can be done with the bodies of the world.
+        features: What it can do.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        make_simulation: Callable[[WorldConfig], Simulation],
+        world: WorldConfig,
+        *,
+        resource: WorldResource,
+        changed: Callable[[], None] = lambda: None,
+        object_to: Callable[[BodyEntry], str] = lambda _: "",
+        world_frame: str = "world",
+        diagnostics: Diagnostics | None = None,
+    ) -> None:
+        self._runner = runner
+        self._make_simulation = make_simulation
+        self._config = world
+        self._world: WorldResource | None = resource
+        self._changed = changed
+        self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
+        self._stepping: Stepping | None = None
+        self._was_stopped = False
+        self._loading = threading.Lock()
+        self._quitting = False
+        self.features = tuple(f for f in Feature if f not in NO_FEATURES)
+        self.entities = EntityKeeper(
+            runner, changed, self._check_world, world_frame, object_to, self._diagnostics
+        )
+
+    def lacks(self, *features: Feature) -> None:
+        """Say that something cannot be asked for, as of a service whose type is not there."""
+        self.features = tuple(f for f in self.features if f not in features)
+
+    @property
+    def state(self) -> State:
+        """How the simulation is. While it takes steps that were asked for, it plays."""
+        if self._quitting or self._runner.stopped:
+            return State.QUITTING
+        if self._loading.locked():
+            return State.LOADING_WORLD
+        if self._world is None:
+            return State.NO_WORLD
+        if self._is_stepping or not (self._runner.paused or self._runner.error is not None):
+            return State.PLAYING
+        is_at_start = self._runner.simulation.state.time_ns == 0
+        return State.STOPPED if self._was_stopped and is_at_start else State.PAUSED
+
+    def set_state(self, target: int) -> None:
+        """Stop, play, pause or quit.
+
+        Raises:
+            RefusedError: It is so already, or cannot be.
+        """
+        present = self.state
+        if target not in list(State):
+            kinds = ", ".join(f"{s.value} {s.name}" for s in State)
+            words = f"there is no state {target}; there is {kinds}"
+            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+        wanted = State(target)
+        if wanted is present:
+            words = f"the simulation is {wanted.name} already"
+            raise RefusedError(StateCode.ALREADY_IN_TARGET_STATE, words)
+        if wanted in (State.NO_WORLD, State.LOADING_WORLD):
+            words = f"{wanted.name} comes by loading and unloading worlds only"
+            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+        if present in (State.NO_WORLD, State.LOADING_WORLD) and wanted is not State.QUITTING:
+            words = f"the simulation is {present.name}; load a world first"
+            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+        with refusing(StateCode.STATE_TRANSITION_ERROR):
+            {
+                State.STOPPED: self._stop,
+                State.PLAYING: self._play,
+                State.PAUSED: self._pause,
+                State.QUITTING: self._quit,
+            }[wanted]()
+
+    def reset(self, scope: int = Scope.DEFAULT) -> None:
+        """Put time, state or both back to the start, or take out what was spawned.
+
+        All of it together is a simulation as it was launched: what was deleted is there again.
+
+        Raises:
+            RefusedError: There is no such scope, or the physics cannot.
+        """
+        self._check_world()
+        scope = scope or Scope.ALL
+        if scope != Scope.ALL and scope & ~(Scope.TIME | Scope.STATE | Scope.SPAWNED):
+            words = f"the scope {scope} is none: add up TIME 1, STATE 2 and SPAWNED 4, or ALL 255"
+            raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
+        with refusing():
+            if scope == Scope.ALL and self._runner.call(self.entities.lacks_some):
+                self._swap(self._made(self._config))
+            else:
+                what = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
+                self._runner.change(lambda: self._reset(scope), what)
+                self._changed()
+        if scope == Scope.ALL and self._runner.paused:
+            self._was_stopped = True
+
+    def step(
+        self,
+        steps: int,
+        on_each: Callable[[int], None] = lambda _: None,
+        on_end: Callable[[Stepping], None] = lambda _: None,
+    ) -> Stepping | None:
+        """Have the paused simulation take steps; return at once, or None for no step at all.
+
+        Args:
+            steps: How many.
+            on_each: Called in the thread that steps after each, with how many there were.
+            on_end: Called there when it is over; see ``check_steps``.
+
+        Raises:
+            RefusedError: It is not paused, or its physics has failed.
+        """
+        state = self.state
+        if state is not State.PAUSED:
+            words = f"the simulation is {state.name}; only a paused one can be stepped"
+            raise RefusedError(Code.OPERATION_FAILED, words)
+        if steps == 0:
+            return None
+        with refusing():
+            self._stepping = self._runner.step(steps, on_each, on_end)
+        return self._stepping
+
+    @property
+    def current_world(self) -> WorldResource:
+        """The world that is loaded.
+
+        Raises:
+            RefusedError: There is none.
+        """
+        if self._world is None:
+            raise RefusedError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
+        return self._world
+
+    def load_world(
+        self, resource: Resource, *, strict: bool = False, lenient: bool = False
+    ) -> WorldResource:
+        """Put another world in place of the one there is, and stop at its start.
+
+        It is made beside the other, which stands still meanwhile and goes on if it fails.
+
+        Args:
+            resource: A world file, a model that will stand on a floor, or a world's text.
+            strict: Whether parts of the file that mean nothing here are an error.
+            lenient: Whether bodies whose files are missing are left out.
+
+        Raises:
+            RefusedError: It cannot be loaded; nothing has changed.
+        """
+        with self._standing():
+            diagnostics = Diagnostics(listener=self._diagnostics.add)
+            config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
+            try:
+                _check_names(config)
+                simulation = self._made(config)
+            except (NameCollisionError, PhysicsError) as error:
+                raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
+            with refusing():
+                self._swap(simulation)
+            self._config, self._world = config, world_resource(resource)
+            self._was_stopped = True
+            return self._world
+
+    def unload_world(self) -> None:
+        """Take everything out of the world.
+
+        Raises:
+            RefusedError: No world is loaded.
+        """
+        if self._world is None:
+            raise RefusedError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
+        with self._standing(), refusing():
+            self._config = WorldConfig(physics=self._config.physics)
+            self._swap(self._made(self._config))
+            self._world = None
+
+    @property
+    def _is_stepping(self) -> bool:
+        return self._stepping is not None and not self._stepping.wait(0.0)
+
+    def _check_world(self) -> None:
+        if (state := self.state) in (State.NO_WORLD, State.LOADING_WORLD, State.QUITTING):
+            words = f"the simulation is {state.name}; it needs a world that is loaded"
+            raise RefusedError(Code.INCORRECT_STATE, words)
+
+    def _stop(self) -> None:
+        self._pause()
+        self.reset(Scope.ALL)
+        self._was_stopped = True
+
+    def _play(self) -> None:
+        self._was_stopped = False
+        self._runner.call(self._runner.resume)
+
+    def _pause(self) -> None:
+        self._was_stopped = False
+        if self._is_stepping and self._stepping is not None:
+            self._stepping.cancel()
+            self._stepping.wait()
+        self._runner.call(self._runner.pause)
+
+    def _quit(self) -> None:
+        self._quitting = True
+        self._runner.pause()
+        timer = threading.Timer(GRACE, self._runner.stop)
+        timer.daemon = True
+        timer.start()
+
+    def _reset(self, scope: int) -> None:
+        """Do a reset, in the thread that steps."""
+        simulation = self._runner.simulation
+        time_ns = simulation.state.time_ns
+        if scope & Scope.STATE:
+            simulation.reset()  # first, for a world that has failed can do nothing else
+            self._runner.error = None
+        if scope & Scope.SPAWNED:
+            for name in self.entities.spawned():
+                simulation.remove(name)
+        wanted_ns = 0 if scope & Scope.TIME else time_ns
+        if simulation.state.time_ns != wanted_ns:
+            _set_time(simulation, wanted_ns)
+
+    def _made(self, config: WorldConfig) -> Simulation:
+        try:
+            return self._make_simulation(config)
+        except ModelError as error:
+            raise RefusedError(Code.OPERATION_FAILED, str(error)) from None
+
+    def _swap(self, simulation: Simulation) -> None:
+        try:
+            before = self._runner.replace(simulation)
+        except BaseException:
+            simulation.close()
+            raise
+        self.entities.begin()
+        self._changed()
+        before.close()
+
+    @contextmanager
+    def _standing(self) -> Iterator[None]:
+        """Let the run stand still for a block, and go on as it was if this fails."""
+        if self._quitting or not self._loading.acquire(blocking=False):
+            words = f"the simulation is {self.state.name}"
+            raise RefusedError(Code.INCORRECT_STATE, words)
+        runner = self._runner
+        was_playing = not runner.paused
+        try:
+            runner.pause()
+            yield
+        except BaseException:
+            if was_playing:
+                runner.paused = False
+                runner.wake()
+            raise
+        finally:
+            self._loading.release()
+
+
+def _check_names(config: WorldConfig) -> None:
+    """Check that each body of a world can have topics of its own.
+
+    Raises:
+        NameCollisionError: Two of them would have the same.
+    """
+    bodies = {entry.placement.name: entry.placement.body for entry in config.bodies}
+    wishes = {entry.placement.name: entry.namespace for entry in config.bodies}
+    name_bodies(bodies, namespaces=wishes)
+
+
+def check_steps(stepping: Stepping) -> None:
+    """Check that all steps were taken that were asked for.
+
+    Raises:
+        RefusedError: They were not; the message says why.
+    """
+    if stepping.done >= stepping.steps:
+        return
+    reason = "it was reset, or goes on"
+    if stepping.error is not None:
+        reason = f"the physics has failed: {stepping.error}"
+    elif stepping.cancelled:
+        reason = "they were cancelled"
+    raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
+
+
+def _set_time(simulation: Simulation, time_ns: int) -> None:
+    """Set the clock of a world in which nothing else changes. In the thread that steps."""
+    shift_ns = time_ns - simulation.state.time_ns
+    arrays = dict(simulation.save().arrays)
+    arrays["physics/time_ns"] = np.array(time_ns, dtype=np.int64)
+    for name, array in arrays.items():
+        if name.endswith("/start_ns"):  # of a trajectory, which goes on where it is
+            arrays[name] = array + shift_ns
+    simulation.restore(Snapshot(arrays))

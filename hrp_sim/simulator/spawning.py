@@ -1,0 +1,196 @@
+"""From a request to spawn something to a body that can be put into the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from hrp_model import Body, Diagnostics, ModelError, Pose
+from hrp_model.load import load_body, load_body_text
+from hrp_model.resources import ResourceError
+from hrp_msgs.names import topic_token
+
+from ..config import BodyEntry
+from ..engine import Placement
+from ..naming import namespace_objection
+from ..simulation import Simulation
+from .frames import frame_motion, pose_from
+from .resources import (
+    LONGEST_TEXT,
+    MODEL_SUFFIXES,
+    Resource,
+    check_assets,
+    is_missing,
+    path_of,
+    words_of,
+)
+from .results import Code, RefusedError, SpawnCode
+
+# More would only fill the memory: a world of so many bodies makes no step in reasonable time.
+MOST_ENTITIES = 1000
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpawnRequest:
+    """What is to be spawned, and where.
+
+    Attributes:
+        resource: The model.
+        name: Of the new entity; empty for that of the model.
+        allow_renaming: Whether it may get another name where its own is taken.
+        namespace: Of its topics; empty for one like its name.
+        position: Of its root link, in [m].
+        quaternion: Its orientation (x, y, z, w).
+        frame: In which the pose is told; empty for the world.
+    """
+
+    resource: Resource
+    name: str = ""
+    allow_renaming: bool = False
+    namespace: str = ""
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    frame: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A request whose model was read, and whatever does not depend on the world checked."""
+
+    request: SpawnRequest
+    body: Body
+    pose: Pose
+
+
+def check(request: SpawnRequest, diagnostics: Diagnostics) -> Checked:
+    """Read the model of a request; this may take long.
+
+    Raises:
+        RefusedError: It cannot be spawned in any world.
+    """
+    _check_name(request)
+    if objection := namespace_objection(request.namespace):
+        raise RefusedError(SpawnCode.NAMESPACE_INVALID, objection)
+    pose = pose_from(request.position, request.quaternion, SpawnCode.INVALID_POSE)
+    return Checked(request, read_model(request.resource, diagnostics), pose)
+
+
+def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
+    """Read a model from a file or a text.
+
+    Raises:
+        RefusedError: It cannot be read, or not all of it.
+    """
+    heard = Diagnostics(listener=diagnostics.add)
+    body = _read(resource, heard)
+    check_assets(heard, SpawnCode.MISSING_ASSETS, SpawnCode.UNSUPPORTED_ASSETS)
+    return body
+
+
+def _read(resource: Resource, diagnostics: Diagnostics) -> Body:
+    if not resource.uri and not resource.text:
+        words = "neither a uri nor a resource_string is given"
+        raise RefusedError(SpawnCode.NO_RESOURCE, words)
+    if not resource.uri:
+        check_text(resource.text, SpawnCode.RESOURCE_PARSE_ERROR)
+        try:
+            return load_body_text(resource.text, diagnostics, name="resource_string")
+        except ModelError as error:
+            raise _refused(error) from None
+    try:
+        path = path_of(resource.uri)
+    except (ResourceError, ValueError) as error:
+        raise _unusable(resource.uri, error, SpawnCode.UNSUPPORTED_FORMAT) from None
+    if path.suffix.lower() not in MODEL_SUFFIXES:
+        words = f"'{resource.uri}' is no model that can be read: {', '.join(MODEL_SUFFIXES)}"
+        raise RefusedError(SpawnCode.UNSUPPORTED_FORMAT, words)
+    if not path.is_file():
+        raise RefusedError(Code.NOT_FOUND, f"there is no file '{resource.uri}'")
+    try:
+        return load_body(path, diagnostics)
+    except ModelError as error:
+        raise _refused(error) from None
+
+
+def check_text(text: str, code: IntEnum) -> None:
+    """Check that a text is not longer than a model or world may be.
+
+    Raises:
+        RefusedError: It is; with this code.
+    """
+    if len(text) > LONGEST_TEXT:
+        words = (
+            f"the resource_string has {len(text) / 1e6:.1f} million characters, more than "
+            f"{LONGEST_TEXT / 1e6:.1f}; write it to a file and give its uri"
+        )
+        raise RefusedError(code, words)
+
+
+def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry:
+    """Return what puts a body into a world, under a name that is free there.
+
+    Args:
+        checked: The request.
+        simulation: The world, which stands still meanwhile.
+        world: Name of its frame.
+
+    Raises:
+        RefusedError: It does not fit into this world.
+    """
+    request, bodies = checked.request, simulation.bodies
+    if len(bodies) >= MOST_ENTITIES:
+        words = f"there are {len(bodies)} entities; no world has more"
+        raise RefusedError(Code.OPERATION_FAILED, words)
+    name = _free_name(request, checked.body.name, bodies)
+    X_WF = frame_motion(simulation, request.frame, world, SpawnCode.INVALID_POSE).X_WF
+    placement = Placement(
+        name=name, body=checked.body, X_WL=X_WF @ checked.pose, fixed=checked.body.is_root_fixed
+    )
+    return BodyEntry(placement=placement, namespace=request.namespace or None)
+
+
+def _check_name(request: SpawnRequest) -> None:
+    name = request.name
+    if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name or name != name.strip():
+        shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+        words = (
+            f"{shown!r} is no name: up to {_LONGEST_NAME} characters that can be printed, "
+            "without '/' and blanks around it"
+        )
+        raise RefusedError(SpawnCode.NAME_INVALID, words)
+
+
+def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object]) -> str:
+    """Return a name that nobody has, and whose topics nobody has either."""
+    tokens = {topic_token(name): name for name in bodies}
+    name = request.name or of_model
+    if not name and not request.allow_renaming:
+        words = "neither the request nor the model gives a name"
+        raise RefusedError(SpawnCode.NAME_INVALID, words)
+    name = name or "entity"
+    other = tokens.get(topic_token(name))
+    if other is None:
+        return name
+    if not request.allow_renaming:
+        words = f"there is an entity '{other}' already"
+        if other != name:
+            words += f", and '{name}' would have the same topics"
+        raise RefusedError(SpawnCode.NAME_NOT_UNIQUE, f"{words}; allow_renaming is false")
+    number = 1
+    while topic_token(f"{name}_{number}") in tokens:
+        number += 1
+    return f"{name}_{number}"
+
+
+def _refused(error: ModelError) -> RefusedError:
+    is_only_missing = is_missing(error)
+    code = SpawnCode.MISSING_ASSETS if is_only_missing else SpawnCode.RESOURCE_PARSE_ERROR
+    return RefusedError(code, words_of(error))
+
+
+def _unusable(uri: str, error: ValueError, code: IntEnum) -> RefusedError:
+    """Return why a URI is refused: it names nothing, or is of a kind that is not understood."""
+    is_known = uri.partition("://")[0] in ("file", "package", "model")
+    return RefusedError(Code.NOT_FOUND if is_known else code, f"'{uri[:200]}': {error}")

@@ -1,0 +1,142 @@
+"""Which worlds and models there are, and how a world is read for whoever asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from hrp_model import Diagnostics, ModelError
+from hrp_model.resources import ResourceError
+
+from ..config import WorldConfig
+from ..load import load_world, load_world_text
+from .entities import Bounds
+from .resources import (
+    MODEL_SUFFIXES,
+    WORLD_SUFFIXES,
+    Lenient,
+    Resource,
+    Spawnable,
+    WorldQuery,
+    WorldResource,
+    check_assets,
+    files_in,
+    holds,
+    is_missing,
+    own_source,
+    path_of,
+    unsupported,
+    words_of,
+)
+from .results import Code, RefusedError, WorldCode, WorldListCode
+from .spawning import check_text
+
+_T = TypeVar("_T")
+# A .wrl may be a robot or a piece of furniture; this word begins a robot.
+_ROBOT_WORD = {".wrl": b"Humanoid", ".urdf": b"<robot", ".body": b"links"}
+
+
+def read_world(
+    resource: Resource, diagnostics: Diagnostics, *, strict: bool, lenient: bool
+) -> WorldConfig:
+    """Read a world from a file or a text.
+
+    Args:
+        resource: A world file, a model that will stand on a floor, or the text of a world file.
+        diagnostics: Where notes and warnings go.
+        strict: Whether parts that mean nothing here are an error.
+        lenient: Whether what needs files that are missing or of no use is left out.
+
+    Raises:
+        RefusedError: It cannot be used.
+    """
+    heard = Lenient(diagnostics) if lenient else Diagnostics(listener=diagnostics.add)
+    try:
+        config = _read(resource, heard)
+    except ModelError as error:
+        code = WorldCode.RESOURCE_PARSE_ERROR
+        if is_missing(error):
+            code = WorldCode.MISSING_ASSETS
+        elif any(d.code == "not-a-world" for d in error.diagnostics):
+            code = WorldCode.UNSUPPORTED_FORMAT
+        raise RefusedError(code, words_of(error)) from None
+    if not lenient:
+        check_assets(heard, WorldCode.MISSING_ASSETS, WorldCode.UNSUPPORTED_ASSETS)
+    if strict and (found := unsupported(heard)):
+        raise RefusedError(WorldCode.UNSUPPORTED_ELEMENTS, "\n".join(found))
+    return config
+
+
+def world_resource(resource: Resource) -> WorldResource:
+    """Return what is told of a world that was loaded from here."""
+    if not resource.uri:
+        return WorldResource("resource_string", resource)
+    return WorldResource(Path(resource.uri).stem, resource)
+
+
+def available_worlds(query: WorldQuery) -> tuple[list[WorldResource], list[str]]:
+    """Return the worlds there are, and those sources that cannot be used, with the reason.
+
+    Raises:
+        RefusedError: Tags are asked for, which worlds do not have; or a source cannot be used,
+            and it was not said to go on.
+    """
+    if query.tags.tags:
+        raise RefusedError(Code.FEATURE_UNSUPPORTED, "worlds have no tags here")
+    found, problems = _collect(query.sources, _worlds_in)
+    if problems and not (query.go_on and found):
+        is_own = problems[0].startswith(f"'{own_source()}'")
+        code = WorldListCode.DEFAULT_SOURCES_FAILED if is_own else Code.OPERATION_FAILED
+        raise RefusedError(code, "; ".join(problems))
+    return found, problems
+
+
+def spawnables(sources: Sequence[str]) -> tuple[list[Spawnable], list[str]]:
+    """Return the models there are, and those sources that cannot be used, with the reason."""
+    return _collect(sources, _models_in)
+
+
+def _read(resource: Resource, diagnostics: Diagnostics) -> WorldConfig:
+    if not resource.uri and not resource.text:
+        words = "neither a uri nor a resource_string is given"
+        raise RefusedError(WorldCode.NO_RESOURCE, words)
+    if not resource.uri:
+        check_text(resource.text, WorldCode.RESOURCE_PARSE_ERROR)
+        return load_world_text(resource.text, diagnostics)
+    try:
+        path = path_of(resource.uri)
+    except (ResourceError, ValueError) as error:
+        raise RefusedError(Code.NOT_FOUND, f"'{resource.uri[:200]}': {error}") from None
+    suffixes = (*WORLD_SUFFIXES, *MODEL_SUFFIXES)
+    if path.suffix.lower() not in suffixes:
+        words = f"'{resource.uri}' is no world that can be read: {', '.join(suffixes)}"
+        raise RefusedError(WorldCode.UNSUPPORTED_FORMAT, words)
+    if not path.is_file():
+        raise RefusedError(Code.NOT_FOUND, f"there is no file '{resource.uri}'")
+    return load_world(path, diagnostics)
+
+
+def _collect(
+    sources: Sequence[str], look: Callable[[str], Iterator[_T]]
+) -> tuple[list[_T], list[str]]:
+    found: list[_T] = []
+    problems: list[str] = []
+    for source in dict.fromkeys((own_source(), *sources)):
+        try:
+            found += look(source)
+        except (ResourceError, OSError) as error:  # noqa: PERF203 - each stands for itself
+            problems.append(f"'{source[:200]}': {error}")
+    return found, problems
+
+
+def _worlds_in(source: str) -> Iterator[WorldResource]:
+    for uri, path in files_in(source, WORLD_SUFFIXES):
+        if holds(path, b"bodies:"):
+            yield WorldResource(path.stem, Resource(uri))
+
+
+def _models_in(source: str) -> Iterator[Spawnable]:
+    for uri, path in files_in(source, MODEL_SUFFIXES):
+        if holds(path, _ROBOT_WORD[path.suffix.lower()]):
+            yield Spawnable(Resource(uri), f"{path.suffix[1:]} model {path.stem}", Bounds())

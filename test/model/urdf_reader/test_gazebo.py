@@ -1,0 +1,174 @@
+"""Sensors of <gazebo> blocks, against what SDF says they are."""
+
+from math import atan, inf, pi, tan
+
+import numpy as np
+import pytest
+from urdf_reader_tools import arm, codes, equal, joint, read, robot
+
+from hrp_model.devices import Camera, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
+from hrp_model.rigid import rpy_matrix
+from hrp_model.scan_angles import pitch_angles, yaw_angles
+
+
+def sensed(sensor, on="arm"):
+    """Return the devices of a robot with this sensor, and what was found, but for masses."""
+    block = f'<gazebo reference="{on}">{sensor}</gazebo></robot>'
+    body, found = read(arm().replace("</robot>", block))
+    return body.devices, [c for c in codes(found) if c != "massless-link"]
+
+
+def lidar(horizontal, vertical="", more=""):
+    rays = f"<scan><horizontal>{horizontal}</horizontal>{vertical}</scan>"
+    reach = "<range><min>0.2</min><max>inf</max></range>"
+    return (
+        '<sensor name="s" type="gpu_lidar"><pose>0 0 1 0 0 0</pose><update_rate>5</update_rate>'
+        f"<lidar>{rays}{reach}{more}</lidar></sensor>"
+    )
+
+
+def angles(low, high, samples, more=""):
+    return (
+        f"<samples>{samples}</samples><min_angle>{low}</min_angle>"
+        f"<max_angle>{high}</max_angle>{more}"
+    )
+
+
+def rays(sensor):
+    """Return the directions of a scan in the frame of the link, shape (n, 3)."""
+    found = []
+    for pitch in pitch_angles(sensor.pitch_range, sensor.pitch_step):
+        for yaw in yaw_angles(sensor.yaw_range, sensor.yaw_step):
+            # Ahead is -Z; pitch about +X before yaw about +Y.
+            ahead = np.array([0.0, np.sin(pitch), -np.cos(pitch)])
+            c, s = np.cos(yaw), np.sin(yaw)
+            turned = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ ahead
+            found.append(sensor.X_LS.R @ turned)
+    return np.array(found)
+
+
+def directions(yaws, pitches=(0.0,)):
+    """Return where Gazebo looks: along +X, yaw about +Z, pitch up."""
+    return np.array(
+        [[np.cos(p) * np.cos(y), np.cos(p) * np.sin(y), np.sin(p)] for p in pitches for y in yaws]
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "samples"),
+    [(-1.0, 1.0, 5), (-0.5, 1.0, 7), (0.25, 1.25, 11), (-pi, pi - pi / 4, 8), (0.5, 0.5, 1)],
+)
+def test_a_scan_looks_where_gazebo_does(low, high, samples):
+    [sensor], found = sensed(lidar(angles(low, high, samples)))
+    assert found == []
+    np.testing.assert_allclose(
+        rays(sensor), directions(np.linspace(low, high, samples)), atol=1e-12
+    )
+    assert (sensor.min_distance, sensor.max_distance, sensor.scan_rate) == (0.2, inf, 5.0)
+
+
+def test_layers_of_a_scan_lie_where_gazebos_do():
+    vertical = f"<vertical>{angles(-0.25, 0.25, 3)}</vertical>"
+    [sensor], found = sensed(lidar(angles(-1.0, 1.0, 5), vertical))
+    assert found == []
+    expected = directions(np.linspace(-1.0, 1.0, 5), (-0.25, 0.0, 0.25))
+    np.testing.assert_allclose(rays(sensor), expected, atol=1e-12)
+
+
+def test_layers_that_are_not_symmetric_are_told():
+    vertical = f"<vertical>{angles(-0.5, 0.25, 4)}</vertical>"
+    [sensor], found = sensed(lidar(angles(-1.0, 1.0, 5), vertical))
+    assert found == ["lopsided-scan"]
+    assert sensor.pitch_range == 1.0
+
+
+def test_an_even_number_of_rays_loses_one():
+    [sensor], _ = sensed(lidar(angles(-1.5, 1.5, 4)))
+    equal(yaw_angles(sensor.yaw_range, sensor.yaw_step), [-1, 0, 1])
+
+
+def test_a_camera_looks_along_x_and_sees_its_whole_width():
+    lens = (
+        "<horizontal_fov>1.2</horizontal_fov><image><width>400</width><height>300</height></image>"
+        "<clip><near>0.05</near><far>20</far></clip>"
+    )
+    text = f'<sensor name="c" type="camera"><pose>1 2 3 0.1 0.2 0.3</pose><camera>{lens}</camera>'
+    [camera], found = sensed(f"{text}</sensor>")
+    assert found == []
+    assert isinstance(camera, Camera)
+    equal(camera.X_LS.p, [1, 2, 3])
+    R = rpy_matrix(0.1, 0.2, 0.3)
+    equal(camera.X_LS.R @ [0, 0, -1], R @ [1, 0, 0])
+    equal(camera.X_LS.R @ [0, 1, 0], R @ [0, 0, 1])
+    # Pixels are square: both angles have one focal length.
+    assert tan(camera.field_of_view / 2) / 300 == pytest.approx(tan(0.6) / 400, rel=1e-14)
+    assert camera.field_of_view == pytest.approx(2 * atan(0.75 * tan(0.6)), rel=1e-14)
+    assert (camera.near_clip, camera.far_clip) == (0.05, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "pixels", "image"),
+    [
+        ("camera", "R8G8B8", ImageType.COLOR),
+        ("camera", "L8", ImageType.MONO),
+        ("depth_camera", "R_FLOAT32", ImageType.DEPTH),
+        ("rgbd_camera", "", ImageType.COLOR_DEPTH),
+    ],
+)
+def test_cameras_of_all_kinds(kind, pixels, image):
+    lens = f"<camera><image><format>{pixels}</format></image></camera>"
+    [camera], _ = sensed(f'<sensor name="c" type="{kind}">{lens}</sensor>')
+    assert camera.image_type is image
+
+
+def test_a_force_sensor_sits_in_the_joint_that_is_named():
+    sensor = '<sensor name="ft" type="force_torque"><pose>0 0 0.1 0 0 0</pose></sensor>'
+    for on in ("elbow", "arm"):
+        [force], found = sensed(sensor, on)
+        assert found == []
+        assert isinstance(force, ForceSensor)
+        assert force.link == "arm"
+        equal(force.X_LS.p, [0, 0, 0.1])
+
+
+def test_other_sensors_are_passed_on_and_bad_ones_told():
+    [device], found = sensed('<sensor name="t" type="contact"><rate>3</rate></sensor>')
+    assert isinstance(device, GenericDevice)
+    assert (device.type_name, device.info, found) == ("contact", {"rate": "3"}, [])
+    assert sensed('<sensor name="t" type="imu"/>', "arn")[1] == ["unknown-link"]
+    [device], found = sensed('<sensor type="imu"><pose>1 2</pose></sensor>')
+    assert (device.name, sorted(found)) == ("arm_imu", ["not-used", "unnamed-device"])
+    [device], found = sensed(
+        '<sensor name="i" type="imu"><pose relative_to="x">0 0 0 0 0 0</pose></sensor>'
+    )
+    assert found == ["not-used"]
+
+
+def test_a_link_that_marks_a_sensor_is_its_frame_unless_it_is_more():
+    mark = '<link name="imu_frame">{}</link>' + joint("m", "arm", "imu_frame")
+    sensor = '<sensor name="imu" type="imu"><gz_frame_id>imu_frame</gz_frame_id></sensor>'
+    block = f'<gazebo reference="arm">{sensor}</gazebo></robot>'
+    plain = arm().replace("</robot>", mark.format("") + block)
+    body, _ = read(plain)
+    assert [link.name for link in body.links] == ["base", "arm"]
+    assert [(d.name, type(d)) for d in body.devices] == [("imu_frame", Imu)]
+    shape = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    body, _ = read(arm().replace("</robot>", mark.format(shape) + block))
+    assert [link.name for link in body.links] == ["base", "arm", "imu_frame"]
+    assert [d.name for d in body.devices] == ["imu"]
+
+
+def test_gazebo_may_hold_the_root():
+    link = '<link name="base"/>'
+    assert not read(robot(link))[0].is_root_fixed
+    static = "<gazebo><static>true</static></gazebo>"
+    assert read(robot(link, static))[0].is_root_fixed
+    held = '<gazebo><joint name="j" type="fixed"><parent>world</parent><child>base</child></joint>'
+    assert read(robot(link, held + "</gazebo>"))[0].is_root_fixed
+
+
+def test_range_sensors_of_classic_gazebo_are_known():
+    text = lidar(angles(-1, 1, 3)).replace("gpu_lidar", "ray").replace("lidar>", "ray>")
+    [sensor], found = sensed(text)
+    assert isinstance(sensor, RangeSensor)
+    assert (sensor.yaw_range, found) == (2.0, [])

@@ -1,0 +1,396 @@
+"""A robot that is commanded from another process, in all the ways that there are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.action import ActionClient
+from ros_peer import Peer, running, stamp_ns
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from hrp_msgs.basic import duration, stamp
+
+pytestmark = pytest.mark.ros
+
+WORLD = MODELS / "worlds" / "arm.yaml"
+MS = 1_000_000
+START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
+Result = FollowJointTrajectory.Result
+
+
+class Robot:
+    """The arm in another process, and what commands it."""
+
+    def __init__(self, peer: Peer, log) -> None:
+        self.peer, self.log = peer, log
+        peer.follow("joint_states", JointState)
+        self.states = peer.messages["joint_states"]
+        self.client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
+        self.feedback: list = []
+        self._publishers: dict = {}
+        peer.wait_for("joint_states")
+        peer.wait_until("an action server", self.client.server_is_ready)
+
+    def reset(self) -> None:
+        assert self.peer.call("/sim_node/reset", Trigger).success
+        self.states.clear()
+        self.feedback.clear()
+        self.peer.wait_for("joint_states")
+
+    @property
+    def now_ns(self) -> int:
+        return stamp_ns(self.states[-1].header.stamp)
+
+    def where(self, joint: str) -> float:
+        state = self.states[-1]
+        return state.position[state.name.index(joint)]
+
+    def speed(self, joint: str) -> float:
+        state = self.states[-1]
+        return state.velocity[state.name.index(joint)]
+
+    def say(self, topic: str, message) -> None:
+        """Publish once, when there is a listener."""
+        if topic not in self._publishers:
+            publisher = self.peer.node.create_publisher(type(message), topic, 1)
+            self.peer.wait_until("a listener", publisher.get_subscription_count)
+            self._publishers[topic] = publisher
+        self._publishers[topic].publish(message)
+
+    def keep_saying(self, topic: str, message, what: str, condition) -> None:
+        """Publish with every state that comes until something holds."""
+
+        def again() -> bool:
+            self.say(topic, message)
+            return condition()
+
+        self.peer.wait_until(what, again)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until so much simulated time has passed."""
+        until = self.now_ns + seconds * 1e9
+        self.peer.wait_until(f"{seconds} s", lambda: self.now_ns >= until)
+
+    def wait_for(self, joint: str, position: float, tolerance: float = 5e-3) -> None:
+        self.peer.wait_until(
+            f"{joint} at {position}", lambda: abs(self.where(joint) - position) < tolerance
+        )
+
+    def set(self, **parameters) -> list:
+        """Set parameters of the node; return the results. '__' stands for a dot."""
+        told = [
+            Parameter(name=name.replace("__", "."), value=parameter_value(value))
+            for name, value in parameters.items()
+        ]
+        return self.peer.call("/sim_node/set_parameters", SetParameters, parameters=told).results
+
+    def get(self, *names: str) -> list[float]:
+        """Return the values of parameters that are numbers."""
+        values = self.peer.call("/sim_node/get_parameters", GetParameters, names=names).values
+        return [value.double_value for value in values]
+
+    def send(self, goal):
+        """Send a goal; return its handle and what becomes its result."""
+        sent = self.client.send_goal_async(goal, self.feedback.append)
+        self.peer.wait_until("an answer to a goal", sent.done)
+        assert sent.result().accepted
+        return sent.result(), sent.result().get_result_async()
+
+    def result(self, future):
+        self.peer.wait_until("a result", future.done)
+        return future.result().status, future.result().result
+
+
+def parameter_value(value: float | str) -> ParameterValue:
+    if isinstance(value, str):
+        return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
+    return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+
+
+@pytest.fixture(scope="module")
+def shared_robot(tmp_path_factory):
+    log = tmp_path_factory.mktemp("arm") / "log.txt"
+    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"]
+    with running(arguments, log):
+        peer = Peer()
+        try:
+            yield Robot(peer, log)
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()
+
+
+@pytest.fixture
+def robot(shared_robot):
+    shared_robot.reset()
+    return shared_robot
+
+
+def trajectory(joints, *points, start_ns=0):
+    """Return a trajectory; each point is (time in [s], positions) or (..., velocities)."""
+    made = JointTrajectory(joint_names=list(joints))
+    made.header.stamp = stamp(start_ns)
+    for seconds, positions, *velocities in points:
+        point = JointTrajectoryPoint(
+            positions=positions, time_from_start=duration(int(seconds * 1e9))
+        )
+        point.velocities = velocities[0] if velocities else []
+        made.points.append(point)
+    return made
+
+
+def goal(*points, joints=("J1",), **fields):
+    return FollowJointTrajectory.Goal(trajectory=trajectory(joints, *points), **fields)
+
+
+def test_a_trajectory_follows_its_spline_and_stops_at_its_end(robot):
+    start_ns = robot.now_ns + 300 * MS
+    ends = [(1.0, [0.5, 0.3], [0.0, 0.0])]
+    sent = trajectory(["J1", "J6"], *ends, start_ns=start_ns)
+    begun = lambda: robot.now_ns > start_ns - 100 * MS  # noqa: E731
+    robot.keep_saying("joint_trajectory", sent, "the start", begun)
+    robot.peer.wait_until("the end", lambda: robot.now_ns > start_ns + 1500 * MS)
+    states = list(robot.states)
+    # With no velocity at either end the cubic spline is 3 s^2 - 2 s^3.
+    times = np.array([stamp_ns(m.header.stamp) - start_ns for m in states]) / 1e9
+    s = np.clip(times, 0.0, 1.0)
+    for joint, end in (("J1", 0.5), ("J6", 0.3)):
+        i = states[0].name.index(joint)
+        told = np.array([m.position[i] for m in states])
+        np.testing.assert_allclose(told, end * (3 * s**2 - 2 * s**3), atol=0.02)
+        assert robot.where(joint) == pytest.approx(end, abs=2e-3)
+        assert abs(robot.speed(joint)) < 1e-3
+    assert robot.where("J2") == pytest.approx(START["J2"], abs=5e-3)
+
+
+def test_a_new_trajectory_takes_over_from_the_last(robot):
+    far = trajectory(["J1"], (5.0, [2.0]), start_ns=robot.now_ns)
+    robot.keep_saying("joint_trajectory", far, "the way", lambda: robot.where("J1") > 0.1)
+    back = trajectory(["J1"], (0.5, [0.05]), start_ns=robot.now_ns)
+    turned = lambda: robot.speed("J1") < -0.01  # noqa: E731
+    robot.keep_saying("joint_trajectory", back, "the way back", turned)
+    robot.wait_for("J1", 0.05)
+    robot.wait(0.3)
+    assert robot.where("J1") == pytest.approx(0.05, abs=2e-3)
+
+
+def test_positions_come_in_the_order_of_the_joints(robot):
+    target = [0.1, 0.4, 0.8, 0.2, 0.5, -0.1]
+    message = Float64MultiArray(data=target)
+    robot.keep_saying(
+        "position_commands",
+        message,
+        "the posture",
+        lambda: np.allclose(robot.states[-1].position, target, atol=0.01),
+    )
+
+
+def test_velocities_and_efforts_come_in_the_order_of_the_joints(robot):
+    velocities = Float64MultiArray(data=[0.4, *[math.nan] * 5])
+    turns = lambda: abs(robot.speed("J1") - 0.4) < 0.01  # noqa: E731
+    robot.keep_saying("velocity_commands", velocities, "a turning joint", turns)
+    assert robot.where("J2") == pytest.approx(START["J2"], abs=0.01)
+    # Nothing but its own effort turns J6 now, and nothing brakes it.
+    efforts = Float64MultiArray(data=[*[math.nan] * 5, 0.2])
+    robot.keep_saying("effort_commands", efforts, "speed", lambda: robot.speed("J6") > 0.5)
+
+
+def test_a_goal_is_followed_with_feedback_and_reached(robot):
+    asked = goal(
+        (0.5, [0.2]),
+        (1.0, [0.4]),
+        goal_tolerance=[JointTolerance(name="J1", position=0.01)],
+        goal_time_tolerance=duration(1000 * MS),
+    )
+    _, future = robot.send(asked)
+    status, result = robot.result(future)
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    assert result.error_code == Result.SUCCESSFUL
+    assert robot.where("J1") == pytest.approx(0.4, abs=0.01)
+    heard = [message.feedback for message in robot.feedback]
+    assert len(heard) >= 10
+    for told in heard:
+        assert told.joint_names == ["J1"]
+        desired, actual, error = (
+            part.positions[0] for part in (told.desired, told.actual, told.error)
+        )
+        assert desired - actual == pytest.approx(error, abs=1e-12)
+    desired = [told.desired.positions[0] for told in heard]
+    assert desired == sorted(desired)
+
+
+def test_a_goal_that_leaves_its_path_is_aborted(robot):
+    tight = [JointTolerance(name="J1", position=1e-3)]
+    # The fastest that this joint may go is far less.
+    _, future = robot.send(goal((0.05, [2.0]), path_tolerance=tight))
+    status, result = robot.result(future)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
+    assert "joint 'J1' is off by" in result.error_string
+
+
+def test_a_goal_that_is_not_reached_in_time_is_aborted(robot):
+    tight = [JointTolerance(name="J2", position=1e-9)]
+    asked = goal((0.1, [0.6]), joints=("J2",), goal_tolerance=tight)
+    asked.goal_time_tolerance = duration(100 * MS)
+    _, future = robot.send(asked)
+    status, result = robot.result(future)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == Result.GOAL_TOLERANCE_VIOLATED
+
+
+def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
+    handle, future = robot.send(goal((4.0, [2.0])))
+    robot.peer.wait_until("the way", lambda: robot.where("J1") > 0.2)
+    handle.cancel_goal_async()
+    status, _ = robot.result(future)
+    assert status == GoalStatus.STATUS_CANCELED
+    robot.wait(0.3)
+    stopped = robot.where("J1")
+    robot.wait(0.3)
+    assert stopped < 1.5
+    assert robot.where("J1") == pytest.approx(stopped, abs=2e-3)
+
+
+def test_goals_give_way_to_new_goals_and_to_commands(robot):
+    _, first = robot.send(goal((4.0, [2.0])))
+    _, second = robot.send(goal((4.0, [-2.0])))
+    status, result = robot.result(first)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert "another command took joint 'J1'" in result.error_string
+    here = JointState(name=["J1"], position=[0.1])
+    robot.keep_saying("joint_commands", here, "a result", second.done)
+    assert robot.result(second)[0] == GoalStatus.STATUS_ABORTED
+    robot.wait_for("J1", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "words"),
+    [
+        (goal((1.0, [0.1]), joints=("J7",)), Result.INVALID_JOINTS, "no moving joint 'J7'"),
+        (goal((1.0, [0.1, 0.2])), Result.INVALID_GOAL, "2 positions, not 1"),
+        (goal((1.0, [math.nan])), Result.INVALID_GOAL, "nan"),
+        (goal((1.0, [0.1]), (0.5, [0.2])), Result.INVALID_GOAL, "is not after"),
+    ],
+)
+def test_a_goal_that_makes_no_sense_is_aborted_in_words(robot, asked, code, words):
+    status, result = robot.result(robot.send(asked)[1])
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == code
+    assert words in result.error_string
+
+
+def test_a_reset_ends_a_goal(robot):
+    _, future = robot.send(goal((4.0, [2.0])))
+    robot.reset()
+    status, result = robot.result(future)
+    assert status == GoalStatus.STATUS_ABORTED
+    assert "reset" in result.error_string
+
+
+def test_a_wrench_pushes_a_link_while_it_is_told(robot):
+    push = WrenchStamped()
+    push.header.frame_id = "J1"
+    push.wrench.torque.z = 40.0
+    kp, _ = robot.get("J1.kp", "wrench_duration")
+    robot.set(J1__kp=200.0, wrench_duration=0.2)
+    pushed = lambda: robot.where("J1") > 0.05  # noqa: E731
+    robot.keep_saying("external_wrench", push, "a turned joint", pushed)
+    robot.set(J1__kp=kp)
+    robot.wait_for("J1", 0.0, 0.02)  # nobody says it any more
+
+
+def test_gains_change_while_it_runs_by_each_of_their_names(robot):
+    names = ["J2.kp", "gains.J2.p", "J2.kd", "gains.J2.d"]
+    kp, p, kd, d = robot.get(*names)
+    assert kp == p > 0.0 < kd == d
+    robot.set(J2__kp=0.0, gains__J2__d=0.5)
+    assert robot.get(*names) == [0.0, 0.0, 0.5, 0.5]
+    robot.peer.wait_until("a fall", lambda: abs(robot.where("J2") - START["J2"]) > 0.2)
+    robot.set(gains__J2__p=kp, J2__kd=kd)
+    assert robot.get(*names) == [kp, kp, kd, kd]
+    robot.wait_for("J2", START["J2"], 0.02)
+
+
+def test_a_joint_can_be_driven_otherwise_while_it_runs(robot):
+    robot.set(J2__mode="effort")
+    robot.peer.wait_until("a fall", lambda: abs(robot.where("J2") - START["J2"]) > 0.2)
+    robot.set(J2__mode="position")
+    robot.wait(0.2)
+    held = robot.where("J2")
+    robot.wait(0.2)
+    assert robot.where("J2") == pytest.approx(held, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("J1__kp", -1.0), ("J1__kd", math.nan), ("J1__mode", "warp"), ("command_fallback", "panic")],
+)
+def test_a_parameter_out_of_range_is_refused_in_words(robot, name, value):
+    (result,) = robot.set(**{name: value})
+    assert not result.successful
+    assert name.replace("__", ".") in result.reason
+
+
+def test_joints_go_limp_when_commands_stop_coming_if_asked_to(robot):
+    robot.set(command_timeout=0.2, command_fallback="limp")
+    here = JointState(name=["J2"], position=[START["J2"]])
+    until_ns = robot.now_ns + 500 * MS
+    robot.keep_saying("joint_commands", here, "a while", lambda: robot.now_ns > until_ns)
+    assert robot.where("J2") == pytest.approx(START["J2"], abs=5e-3)
+    robot.peer.wait_until("a fall", lambda: abs(robot.where("J2") - START["J2"]) > 0.2)
+    robot.set(command_timeout=0.0, command_fallback="")
+
+
+def test_a_command_with_an_old_stamp_is_refused_if_its_age_matters(robot):
+    old = JointState(name=["J1"], position=[1.0])
+    old.header.stamp = stamp(1)
+    robot.set(command_max_age=0.1)
+    robot.wait(0.3)
+    for _ in range(20):
+        robot.say("joint_commands", old)
+        robot.wait(0.01)
+    assert robot.where("J1") == pytest.approx(0.0, abs=5e-3)
+    robot.set(command_max_age=0.0)
+    robot.keep_saying("joint_commands", old, "the way", lambda: robot.where("J1") > 0.1)
+
+
+def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
+    rubbish = [
+        ("effort_commands", Float64MultiArray(data=[1.0])),
+        ("external_wrench", WrenchStamped()),
+        ("joint_trajectory", trajectory(["J9"], (1.0, [0.1]))),
+        ("joint_commands", JointState(name=["J9"], position=[0.1])),
+        ("joint_commands", JointState(name=["J1", "J2", "J3"], velocity=[0.1, 0.2])),
+        ("joint_commands", JointState(name=["J1"], position=[math.inf])),
+    ]
+    before = len(robot.log.read_text(encoding="utf-8").splitlines())
+    for _ in range(30):
+        for topic, message in rubbish:
+            robot.say(topic, message)
+        robot.wait(0.004)
+    good = JointState(name=["J1"], position=[0.1])
+    there = lambda: robot.where("J1") > 0.095  # noqa: E731
+    robot.keep_saying("joint_commands", good, "the way", there)
+    said = robot.log.read_text(encoding="utf-8").splitlines()[before:]
+    assert len(said) <= len(rubbish)
+    for words in ("1 values of effort came for 6 joints", "no moving joint 'J9'", "the frame ''"):
+        assert len([line for line in said if words in line]) == 1, said

@@ -1,0 +1,200 @@
+"""Commands to a body as they arrive from outside: what is taken, and what is refused."""
+
+from math import inf, nan
+
+import pytest
+from paths import MODELS
+
+from hrp_sim import Simulation, load_world
+from hrp_sim.body_commands import BodyCommands, CommandOptions
+from hrp_sim.control import TrajectoryStatus
+
+WORLDS = MODELS / "worlds"
+FRAMES = {"robot/J6": "J6"}
+NS_PER_S = 1_000_000_000
+
+
+@pytest.fixture
+def arm():
+    """The arm, at time 0.1 s, and what takes its commands."""
+    simulation = Simulation(load_world(WORLDS / "arm.yaml"))
+    run(simulation, 100)
+    return simulation, BodyCommands(simulation, "arm", FRAMES)
+
+
+@pytest.fixture(scope="module")
+def rover():
+    simulation = Simulation(load_world(WORLDS / "rover.yaml"))
+    return simulation, BodyCommands(simulation, "rover", {})
+
+
+def run(simulation, steps):
+    for _ in range(steps):
+        simulation.step()
+
+
+def joint(simulation, name):
+    links = simulation.bodies["arm"].body.moving_links
+    i = [link.joint.name for link in links].index(name)
+    return simulation.bodies["arm"].motion.q[i]
+
+
+def to(seconds, *positions):
+    return (round(seconds * NS_PER_S), positions, (), (), ())
+
+
+def test_targets_of_joints_move_them(arm):
+    simulation, commands = arm
+    commands.joints("topic", 0, ["J1"], [0.2], [], [])
+    run(simulation, 800)
+    assert joint(simulation, "J1") == pytest.approx(0.2, abs=2e-3)
+
+
+def test_a_stamped_command_may_be_as_old_as_the_options_say(arm):
+    simulation, commands = arm
+    now_ns = simulation.state.time_ns
+    commands.joints("topic", 1, ["J1"], [0.2], [], [])  # any age
+    commands.options = CommandOptions(max_age=0.05)
+    commands.joints("topic", now_ns - 50_000_000, ["J1"], [0.2], [], [])
+    commands.joints("topic", 0, ["J1"], [0.2], [], [])  # no stamp
+    with pytest.raises(ValueError, match=r"stamped 0\.049 s came 0\.051 s later"):
+        commands.joints("topic", now_ns - 51_000_000, ["J1"], [0.2], [], [])
+    assert simulation.command_counts.stale == 1
+
+
+def test_a_trajectory_arrives_in_time(arm):
+    simulation, commands = arm
+    commands.trajectory("topic", (0, ["J1"], [to(0.2, 0.1), to(0.4, 0.3)]))
+    run(simulation, 500)
+    assert joint(simulation, "J1") == pytest.approx(0.3, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "words"),
+    [
+        ((0, ["J9"], [to(1, 0.1)]), "no moving joint 'J9'"),
+        ((0, ["J1"], [to(1, 0.1, 0.2)]), "2 positions, not 1"),
+        ((0, ["J1"], [to(1, nan)]), "positions of nan for 'J1'"),
+        ((1, ["J1"], [to(0.05, 0.1)]), "ended in the past, at 0.050 s"),
+        ((1_700_000_000 * NS_PER_S, ["J1"], [to(1, 0.1)]), "use_sim_time"),
+    ],
+)
+def test_a_trajectory_that_cannot_be_followed_is_refused_at_once(arm, trajectory, words):
+    simulation, commands = arm
+    with pytest.raises(ValueError, match=words):
+        commands.trajectory("topic", trajectory)
+    assert simulation.command_counts.refused == 1
+
+
+def test_a_run_tells_how_it_ended(arm):
+    simulation, commands = arm
+    tight = {"J1": (1e-6, None)}
+    kept = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {"J1": (0.01, inf)}, None))
+    run(simulation, 400)
+    assert kept.status is TrajectoryStatus.SUCCEEDED
+    missed = commands.follow("action", ((0, ["J1"], [to(0.2, 0.5)]), tight, {}, None))
+    run(simulation, 200)
+    assert missed.status is TrajectoryStatus.PATH_VIOLATED
+    canceled = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {}, None))
+    run(simulation, 100)
+    commands.cancel("action", canceled)
+    run(simulation, 1)
+    assert canceled.status is TrajectoryStatus.CANCELED
+
+
+def test_an_array_of_a_wrong_length_is_refused(arm):
+    simulation, commands = arm
+    with pytest.raises(ValueError, match=r"2 values of effort came for \d joints: J1"):
+        commands.array("topic", "effort", [1.0, 2.0])
+    assert simulation.command_counts.refused == 1
+
+
+def test_a_vehicle_drives_and_an_arm_does_not(arm, rover):
+    simulation, commands = rover
+    assert commands.is_vehicle
+    assert not arm[1].is_vehicle
+    start = simulation.bodies["rover"].motion.p[0].copy()
+    commands.drive("cmd_vel", 0, 0.2, 0.0)
+    run(simulation, 500)
+    moved = simulation.bodies["rover"].motion.p[0] - start
+    assert moved[0] == pytest.approx(0.1, rel=0.05)
+    with pytest.raises(ValueError, match="nan m/s"):
+        commands.drive("cmd_vel", 0, nan, 0.0)
+    with pytest.raises(ValueError, match="no tracks or wheels"):
+        arm[1].drive("cmd_vel", 0, 0.1, 0.0)
+
+
+def test_a_wrench_pushes_the_link_of_its_frame_for_a_while(arm):
+    simulation, commands = arm
+    rest = joint(simulation, "J1")
+    commands.options = CommandOptions(push=0.05)
+    commands.wrench("topic", 0, "robot/J6", (0.0, 200.0, 0.0), (0.0, 0.0, 0.0))
+    run(simulation, 50)
+    pushed = abs(joint(simulation, "J1") - rest)
+    run(simulation, 1000)
+    assert pushed > 1e-3
+    assert joint(simulation, "J1") == pytest.approx(rest, abs=0.1 * pushed)
+
+
+@pytest.mark.parametrize(
+    ("frame", "force", "words"),
+    [
+        ("J6", (1.0, 0.0, 0.0), "frame 'J6'.* It is one of robot/J6"),
+        ("robot/J6", (nan, 0.0, 0.0), "a force of .nan"),
+        ("robot/J6", (1e300, 0.0, 0.0), "a force of .1e"),
+    ],
+)
+def test_a_wrench_that_pushes_nothing_is_refused(arm, frame, force, words):
+    with pytest.raises(ValueError, match=words):
+        arm[1].wrench("topic", 0, frame, force, (0.0, 0.0, 0.0))
+
+
+def test_gains_and_modes_change_while_it_runs(arm):
+    simulation, commands = arm
+    before = joint(simulation, "J2")
+    commands.set_joint("J2", kp=0.0, kd=0.0)
+    run(simulation, 300)
+    assert abs(joint(simulation, "J2") - before) > 0.05  # it has fallen
+    assert simulation.controller("arm").gains("J2") == (0.0, 0.0)
+    commands.set_joint("J2", mode="velocity")
+    simulation.step()
+    assert simulation.controller("arm").mode("J2").value == "velocity"
+
+
+def test_a_timeout_lets_go_and_is_taken_back(arm):
+    simulation, commands = arm
+    commands.set_timeout(0.01, "limp")
+    commands.joints("topic", 0, ["J2"], [0.5], [], [])
+    start = joint(simulation, "J2")
+    run(simulation, 300)
+    assert abs(joint(simulation, "J2") - start) > 0.05
+    assert simulation.command_counts.timed_out == 1
+    commands.set_timeout(0.0, "")
+    simulation.step()
+    assert simulation.controller("arm").timeout is None
+
+
+def test_commands_wait_where_they_are_delivered():
+    simulation = Simulation(load_world(WORLDS / "arm.yaml"))
+    waiting = []
+    commands = BodyCommands(simulation, "arm", FRAMES, lambda *sent: waiting.append(sent))
+    commands.joints("a", 7, ["J1"], [0.2], [], [])
+    commands.array("b", "position", [0.2] * 6)
+    commands.wrench("c", 8, "robot/J6", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    assert [(source, stamp_ns) for source, stamp_ns, _ in waiting] == [("a", 7), ("b", 0), ("c", 8)]
+    simulation.step()
+    assert simulation.command_counts.taken == 0
+    for *_, act in waiting:
+        act()
+    simulation.step()
+    assert simulation.command_counts.taken == 2
+
+
+def test_what_comes_for_a_body_that_is_gone_is_forgotten(arm):
+    simulation, commands = arm
+    simulation.remove("arm")
+    commands.joints("topic", 0, ["J1"], [0.2], [], [])
+    commands.wrench("topic", 0, "robot/J6", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    commands.set_timeout(1.0, "")
+    run(simulation, 2)
+    assert simulation.command_counts.taken == 0

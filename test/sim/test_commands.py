@@ -1,0 +1,179 @@
+"""Commands on their way to the bodies of a simulation, from several threads and sources."""
+
+import threading
+
+import numpy as np
+import pytest
+from paths import MODELS
+
+from hrp_sim import JointCommand, Simulation, load_world
+from hrp_sim.control import CancelTrajectory, GainChange, TrajectoryRun
+from hrp_sim.control import TrajectoryStatus as Status
+from hrp_sim.drives import MAX_COMMANDS
+from hrp_sim.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
+
+NS = 10**9
+WORLD = load_world(MODELS / "worlds" / "arm.yaml")
+
+
+@pytest.fixture
+def simulation():
+    made = Simulation(WORLD, defer_images=True)
+    yield made
+    made.close()
+
+
+def run(simulation, steps):
+    for _ in range(steps):
+        simulation.step()
+
+
+def joints(simulation):
+    return [x.joint.name for x in simulation.bodies["arm"].body.moving_links]
+
+
+def there(name, q=0.5, seconds=1.0, start_ns=None):
+    point = TrajectoryPoint(round(seconds * NS), [q], [0.0], [0.0])
+    return JointTrajectory([name], [point], start_ns)
+
+
+def test_within_a_step_sources_come_in_the_order_of_their_names(simulation):
+    """Whoever came first."""
+    first, *_ = joints(simulation)
+    hashes = set()
+    for order in (("b", "a", "c"), ("c", "b", "a"), ("a", "c", "b")):
+        simulation.reset()
+        for source in order:
+            for part in (1.0, 0.5):  # of one source the last counts
+                value = part * {"a": 0.3, "b": 0.9, "c": 0.6}[source]
+                simulation.command("arm", JointCommand([first], position=[value]), source)
+        run(simulation, 1500)
+        hashes.add(simulation.state_hash())
+        assert simulation.bodies["arm"].motion.q[0] == pytest.approx(0.3, abs=0.01)
+    assert len(hashes) == 1
+
+
+def test_commands_are_counted(simulation):
+    first, *_ = joints(simulation)
+    simulation.command("arm", JointCommand([first], position=[0.1]))
+    simulation.command("arm", JointCommand(["nobody"], position=[0.1]))
+    run(simulation, 1)
+    counts = simulation.command_counts
+    assert (counts.taken, counts.refused, counts.dropped) == (2, 1, 0)
+    simulation.reset()
+    assert simulation.command_counts.taken == 2
+
+
+def test_while_nobody_steps_the_newest_commands_wait_and_what_is_no_stream_stays(simulation):
+    first, *_ = joints(simulation)
+    trajectory = TrajectoryRun(there(first))
+    simulation.command("arm", GainChange(first, kp=123.0))
+    simulation.command("arm", trajectory)
+    for k in range(2 * MAX_COMMANDS):
+        simulation.command("arm", JointCommand([first], position=[k * 1e-4]))
+    assert simulation.command_counts.dropped == MAX_COMMANDS + 2
+    run(simulation, 1500)
+    assert simulation.controller("arm").gains(first)[0] == 123.0
+    assert trajectory.status is Status.PREEMPTED  # taken, and then taken over
+    last = (2 * MAX_COMMANDS - 1) * 1e-4
+    assert simulation.bodies["arm"].drive.q[0] == pytest.approx(last)
+
+
+def test_what_waits_no_longer_is_told_to_who_looks_after_it(simulation):
+    first, *_ = joints(simulation)
+    runs = [TrajectoryRun(there(first)) for _ in range(MAX_COMMANDS + 1)]
+    for one in runs:
+        simulation.command("arm", one)
+    assert (runs[0].status, runs[0].words) == (Status.ABORTED, "too many commands were waiting")
+    assert runs[1].status is Status.WAITING
+    simulation.reset()
+    assert {one.status for one in runs} == {Status.ABORTED}
+    run(simulation, 10)
+    assert simulation.command_counts.taken == 0
+
+
+def test_a_body_that_goes_takes_its_trajectories_with_it(simulation):
+    first, *_ = joints(simulation)
+    running, waiting = TrajectoryRun(there(first)), TrajectoryRun(there(first))
+    simulation.command("arm", running)
+    run(simulation, 2)
+    simulation.command("arm", waiting)
+    simulation.remove("arm")
+    run(simulation, 1)
+    for one in (running, waiting):
+        assert (one.status, one.words) == (Status.ABORTED, "the robot was removed")
+    with pytest.raises(KeyError, match="no body 'arm' that can be commanded"):
+        simulation.command("arm", JointCommand([first]))
+    with pytest.raises(KeyError, match="no body 'arm'"):
+        simulation.controller("arm")
+
+
+def test_commands_from_many_threads_all_come(simulation):
+    first, *_ = joints(simulation)
+    count, each = 8, 100
+
+    def send(k):
+        for _ in range(each):
+            simulation.command("arm", JointCommand([first], position=[0.1 * k]), f"source {k}")
+
+    threads = [threading.Thread(target=send, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        simulation.step()
+    simulation.step()
+    counts = simulation.command_counts
+    assert counts.taken + counts.dropped == count * each
+    assert counts.dropped == 0
+
+
+def test_a_robot_follows_a_trajectory_within_tight_tolerances(simulation):
+    """With physics: servos lag behind by no more than gravity and inertia bend them."""
+    names = joints(simulation)
+    simulated = simulation.bodies["arm"]
+    q = simulated.motion.q.copy()
+    zero = [0.0] * len(names)
+    points = [
+        TrajectoryPoint(NS, (q + 0.3).tolist(), zero, zero),
+        TrajectoryPoint(2 * NS, (q - 0.3).tolist(), zero, zero),
+    ]
+    tolerances = Tolerances(
+        path=dict.fromkeys(names, Tolerance(position=0.05)),
+        goal=dict.fromkeys(names, Tolerance(position=0.02, velocity=0.05)),
+        goal_time_ns=NS // 2,
+    )
+    one = TrajectoryRun(JointTrajectory(names, points), tolerances)
+    simulation.command("arm", one, "goal")
+    ended_ns = None
+    while not one.is_over:
+        simulation.step()
+        ended_ns = simulation.state.time_ns
+        if one.progress is not None:
+            actual = one.progress.actual
+            np.testing.assert_array_equal(actual[0], simulated.motion.q)
+            assert one.progress.time_ns == ended_ns
+    assert one.status is Status.SUCCEEDED, one.words
+    assert 2 * NS <= ended_ns <= 2.1 * NS
+
+
+def test_a_joint_at_its_stop_violates_the_goal(simulation):
+    link = simulation.bodies["arm"].body.moving_links[1]
+    beyond = link.joint.position.upper + 0.5
+    assert np.isfinite(beyond)
+    name = link.joint.name
+    tolerances = Tolerances(goal={name: Tolerance(position=0.1)}, goal_time_ns=NS // 10)
+    one = TrajectoryRun(there(name, beyond), tolerances)
+    simulation.command("arm", one)
+    run(simulation, 1110)
+    assert one.status is Status.GOAL_VIOLATED
+    assert f"joint '{name}' is off by " in one.words
+    assert one.progress.error[0, 0] >= 0.5 - 1e-3
+
+
+def test_cancel_reaches_a_trajectory_of_the_same_step_and_source(simulation):
+    first, *_ = joints(simulation)
+    one = TrajectoryRun(there(first))
+    simulation.command("arm", one, "goal")
+    simulation.command("arm", CancelTrajectory(one), "goal")
+    run(simulation, 10)
+    assert one.status is Status.CANCELED

@@ -1,0 +1,101 @@
+"""A simulator whose world another thread steps."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+from paths import MODELS
+
+from hrp_model import Diagnostics
+from hrp_sim import Simulation, load_world
+from hrp_sim.runner import Runner
+from hrp_sim.simulator import Simulator
+from hrp_sim.simulator.resources import Resource
+from hrp_sim.simulator.results import RefusedError
+from hrp_sim.simulator.worlds import world_resource
+
+ARM_WORLD = str(MODELS / "worlds" / "arm.yaml")
+ARM = str(MODELS / "arm" / "arm.body")
+BOX = """\
+format: ChoreonoidBody
+format_version: 2.0
+name: crate
+links:
+  - name: CRATE
+    joint_type: free
+    mass: 1
+    inertia: [ 0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01 ]
+    elements:
+      - { type: Shape, geometry: { type: Box, size: [ 0.2, 0.4, 0.6 ] } }
+"""
+
+
+class Harness:
+    """A simulator, its runner and what was told to the outside."""
+
+    def __init__(self, world=ARM_WORLD, **runner_options):
+        self.changes = 0
+        self.object_to = lambda _entry: ""
+        self.made = []
+        config = load_world(world, Diagnostics(listener=lambda _: None))
+        self.runner = Runner(self.make(config), lambda _time, _readings: None, **runner_options)
+        self.runner.pause()
+        self.simulator = Simulator(
+            self.runner,
+            self.make,
+            config,
+            resource=world_resource(Resource(world)),
+            changed=self._count,
+            object_to=lambda entry: self.object_to(entry),
+            diagnostics=Diagnostics(listener=lambda _: None),
+        )
+
+    @property
+    def entities(self):
+        return self.simulator.entities
+
+    @property
+    def simulation(self):
+        return self.runner.simulation
+
+    @property
+    def time_ns(self):
+        return self.runner.call(lambda: self.simulation.state.time_ns)
+
+    def hash(self):
+        return self.runner.call(lambda: self.simulation.state_hash())
+
+    def step(self, count):
+        assert self.runner.step(count).wait(30.0)
+
+    def make(self, config):
+        self.made.append(Simulation(config))
+        return self.made[-1]
+
+    def _count(self):
+        self.changes += 1
+
+
+@contextmanager
+def simulating(world=ARM_WORLD, **runner_options):
+    harness = Harness(world, **runner_options)
+    thread = threading.Thread(target=harness.runner.run, name="steps")
+    thread.start()
+    try:
+        yield harness
+    finally:
+        harness.runner.stop()
+        thread.join(30.0)
+        harness.simulation.close()
+        assert not thread.is_alive()
+
+
+@contextmanager
+def refused(code, words=""):
+    """Expect that something is refused with a code, and words about it."""
+    with pytest.raises(RefusedError) as found:
+        yield
+    assert (type(found.value.code), found.value.code) == (type(code), code), found.value
+    assert words in str(found.value)
