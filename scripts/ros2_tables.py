@@ -46,7 +46,8 @@ def parameter_table(params: Iterable[Param]) -> str:
 
 def _row(param: Param) -> tuple[str, str, str, str]:
     name = f"`{param.name}`" if param.read_only else f"**`{param.name}`**"
-    return name, f"`{_word(param.default)}`", _values(param), param.doc.replace("|", "\\|")
+    doc = param.doc.replace("|", "\\|").replace("<", "&lt;")
+    return name, f"`{_word(param.default)}`", _values(param), doc
 
 
 def _values(param: Param) -> str:
