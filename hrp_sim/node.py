@@ -34,10 +34,11 @@ from hrp_msgs.topic import Topic
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
 from .loading.node import WorldLoader
-from .runner import Runner, StopSignals
+from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
 from .services import RunServices, start_lock_step
 from .simulation import Simulation
+from .stop_signals import StopSignals
 
 PARAMETERS = (
     *SIM_NODE,

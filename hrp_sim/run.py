@@ -27,7 +27,7 @@ from .engine import PhysicsError, Solver
 from .engines import make_engine
 from .listener import Listener
 from .load import load_world
-from .runner import OnStep, Runner, StopSignals
+from .runner import OnStep, Runner
 from .rviz import RvizOptions, world_rviz
 from .schedule import NS_PER_S
 from .sensor_list import device_table, option_text
@@ -35,6 +35,7 @@ from .sensor_options import with_options
 from .sensors import Reading, instruments
 from .simulation import Simulation
 from .snapshot import Snapshot
+from .stop_signals import StopSignals
 from .trace import TraceWriter
 
 if TYPE_CHECKING:

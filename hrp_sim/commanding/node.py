@@ -195,7 +195,10 @@ class CommandPort:
             self._commanding.joints.remove(joint)
 
     def _deliver(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
-        act()
+        if self._runner is None:
+            act()
+        else:
+            self._runner.take(source, stamp_ns, act)
 
     def _add_joints(self, simulation: Simulation, body: str) -> None:
         """Declare parameters; where another body has a joint of the name, with the body's name."""

@@ -9,7 +9,8 @@ import pytest
 from runner_tools import Clock, Counter
 
 from hrp_sim.pace import MAX_LAG
-from hrp_sim.runner import Runner, StopSignals
+from hrp_sim.runner import Runner
+from hrp_sim.stop_signals import StopSignals
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 

@@ -11,7 +11,6 @@ from rclpy.node import Node
 
 from hrp_model.node import ModelNode
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.outputs import CameraOutput
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
@@ -147,7 +146,7 @@ class WorldFace:
                 owners[name].publish(name, reading)
 
     def tell_again(self) -> None:
-        """Publish once more what was read last, for those who have only just come."""
+        """Publish once more what the last step told, for those who have only just come."""
         self._topics.show(self._time_ns)
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
@@ -161,8 +160,9 @@ class WorldFace:
         owner, simulation = self._owners.get(name), self._simulation
         if owner is None or simulation is None:
             return False
-        if self._in_step and not isinstance(self._outputs.get(name), CameraOutput):
-            return True  # who comes late is told what was read before
+        # What noise and filters do must not depend on when somebody came to listen.
+        if self._in_step and not isinstance(simulation.sensors.get(name), CameraSensor):
+            return True
         return owner.is_wanted(name, simulation.state.time_ns)
 
     def _tell(self, name: str, on: bool) -> None:
