@@ -1,5 +1,6 @@
 """docs/ros2.md says what the nodes do: its tables are held to nodes that run here."""
 
+import importlib
 import re
 from contextlib import ExitStack, closing
 from functools import cache
@@ -12,9 +13,12 @@ from page_tools import script
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
-from ros_peer import ENVIRONMENT
+from ros_peer import ENVIRONMENT, Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
 
+from hrp_model import load_body
 from hrp_msgs import qos
 from hrp_sim.node import RosSession
 from hrp_sim.runner import Runner
@@ -195,10 +199,77 @@ def test_examples_in_yaml_are_yaml():
     assert all(yaml.safe_load(block) for block in blocks)
 
 
-def test_the_controller_of_the_page_compiles():
+@pytest.mark.ros
+def test_the_controller_of_the_page_leads_a_run_in_lock_step(tmp_path):
     [text] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    compile(text, "ros2.md", "exec")
-    assert "rclpy.spin(node)" in text
+    world = MODELS / "worlds" / "arm.yaml"
+    settings = [
+        "-p",
+        f"world:={world}",
+        "-p",
+        "lock_step:=joint_commands",
+        "-p",
+        "real_time_factor:=0.0",
+    ]
+    logs = tmp_path / "sim.txt", tmp_path / "controller.txt"
+    with (
+        running(["-m", "hrp_sim.node", "--ros-args", *settings], logs[0]),
+        running(["-c", text], logs[1]),
+    ):
+        peer = Peer()
+        try:
+            peer.follow("/clock", Clock)
+            # If nobody answered, each period would take the whole time-out.
+            peer.wait_until(
+                "half a second of simulated time",
+                lambda: any(stamp_ns(m.clock) > 500_000_000 for m in peer.messages["/clock"]),
+            )
+        except AssertionError:
+            print(*(log.read_text(encoding="utf-8") for log in logs))
+            raise
+        finally:
+            peer.close()
+    assert "Traceback" not in logs[1].read_text(encoding="utf-8")
+
+
+def fill(message, values):
+    """Give fields of a message values as ``ros2 topic pub`` does."""
+    for name, value in values.items():
+        kind = message.get_fields_and_field_types()[name]
+        if isinstance(value, dict):
+            fill(getattr(message, name), value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            package, name_of_item = re.search(r"(\w+)/(\w+)>", kind).groups()
+            item = getattr(importlib.import_module(f"{package}.msg"), name_of_item)
+            parts = [item() for _ in value]
+            for part, inner in zip(parts, value, strict=True):
+                fill(part, inner)
+            setattr(message, name, parts)
+        else:
+            setattr(message, name, value)
+
+
+def test_commands_to_type_are_messages_about_joints_that_there_are():
+    found = re.findall(r"topic pub [^/]*(/\w+) (\w+)/msg/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
+    assert len(found) == PAGE.count("topic pub")
+    body = load_body(MODELS / "humanoid" / "humanoid.wrl")
+    joints = {link.joint.name for link in body.moving_links}
+    for topic, package, name, text in found:
+        message = getattr(importlib.import_module(f"{package}.msg"), name)()
+        fill(message, yaml.safe_load(text))
+        assert any(p.fullmatch(topic) for row in rows("Commands") for p in patterns(row[0]))
+        assert joints.issuperset(getattr(message, "name", getattr(message, "joint_names", [])))
+
+
+def test_parameters_of_joints_are_those_of_the_node():
+    named = re.findall(r"param set /sim_node (\S+) (\S+)", PAGE)
+    assert named
+    parameters = {"world": str(MODELS / "worlds" / "humanoid_in_room.yaml")}
+    with closing(RosSession(parameters, [])) as session:
+        for name, value in named:
+            given = Parameter(name, value=yaml.safe_load(value))
+            [result] = session.node.set_parameters([given])
+            assert result.successful, result.reason
 
 
 def test_the_links_lead_somewhere():
