@@ -27,6 +27,8 @@ from .trajectories import Trajectories
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)
 _RUNS = "trajectories/"
+# More names than any robot has joints are no command, and would take their time.
+MOST_NAMES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,10 @@ class BodyController:
 
     def command(self, command: JointCommand, time_ns: int) -> None:
         """Take a command; it holds until the next one for the same joint."""
+        if len(command.names) > MOST_NAMES:
+            message = f"a command names {len(command.names)} joints; it is ignored"
+            self.refuse("too many names", message)
+            return
         by_kind = columns(command, self._joints.interface, self.refuse)
         for k, name in enumerate(command.names):
             values = [self._usable(name, column[k]) if len(column) else None for column in by_kind]

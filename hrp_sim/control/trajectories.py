@@ -41,7 +41,7 @@ class Trajectories:
         trajectory = run.trajectory
         start_ns = trajectory.start_ns or time_ns
         joints = np.array([self._index[name] for name in trajectory.names], dtype=np.intp)
-        spline = Spline.through(trajectory.points, start_ns, len(joints))
+        spline = Spline.through(trajectory.table, start_ns)
         new = Following(run, spline, joints, start_ns)
         for other in self._all:
             if not other.begun and other.start_ns >= start_ns:  # it would only have come later
