@@ -18,6 +18,7 @@ from .columns import columns
 from .commands import CommandCounts, JointCommand
 from .complaints import Complaints
 from .deadlines import Deadlines
+from .followers import Followers
 from .joints import ControlledJoints
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .settings import CommandTimeout, ControlMode, ControlSettings, Fallback
@@ -73,6 +74,7 @@ class BodyController:
         self._joints = ControlledJoints(simulated.name, simulated.body, settings, q, fixed=fixed)
         self._complaints = Complaints(simulated.name, CommandCounts() if counts is None else counts)
         self._trajectories = Trajectories(simulated.body, simulated.motion)
+        self._followers = Followers(simulated.body)
         self._initial = np.array(q, dtype=np.float64)
         self._target = self._initial.copy()
         self._approaching = False
@@ -202,7 +204,13 @@ class BodyController:
         by_kind = columns(command, self._joints.interface, self.refuse)
         for k, name in enumerate(command.names):
             values = [self._usable(name, column[k]) if len(column) else None for column in by_kind]
-            if name in self._joints.index:
+            if name in self._followers.leaders:
+                leader = self._followers.leaders[name]
+                self.refuse(
+                    f"follower {name}",
+                    f"joint '{name}' follows '{leader}'; the command to it is ignored",
+                )
+            elif name in self._joints.index:
                 self._command_joint(self._joints.index[name], values, time_ns)
             elif name in self._joints.tracks:
                 self._command_track(name, values, time_ns)
@@ -248,6 +256,7 @@ class BodyController:
             self._approaching = bool(np.any(np.abs(left) > reach))
         if self._trajectories:
             self._advance_trajectories(time_ns, step_ns, reach)
+        self._followers.aim(self._motion, self._drive)
         if late := self._deadlines.expired(time_ns):
             self._fall_back(late)
 
