@@ -179,12 +179,16 @@ def check_trajectory(
 
 
 def _check_joints(names: Sequence[str], body: Body) -> None:
-    types = {x.joint.name: x.joint.type for x in body.jointed_links}
+    joints = {x.joint.name: x.joint for x in body.jointed_links}
+    leaders = {x.name: x.joint.name for x in body.jointed_links}
     for name in names:
-        if name not in types:
-            hint = did_you_mean(name, types) or f" It has {', '.join(types) or 'none'}."
+        if name not in joints:
+            hint = did_you_mean(name, joints) or f" It has {', '.join(joints) or 'none'}."
             raise BadTrajectoryError("unknown", f"the robot has no moving joint '{name}'.{hint}")
-        if types[name] is JointType.TRACK:
+        if (mimic := joints[name].mimic) is not None and mimic.link in leaders:
+            leader = leaders[mimic.link]
+            raise BadTrajectoryError("follower", f"joint '{name}' follows '{leader}'")
+        if joints[name].type is JointType.TRACK:
             message = f"joint '{name}' is a track, which has no position to go to"
             raise BadTrajectoryError("track", message)
     for name, count in Counter(names).items():

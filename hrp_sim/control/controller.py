@@ -28,8 +28,6 @@ from .trajectories import Trajectories
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)
 _RUNS = "trajectories/"
-# More names than any robot has joints are no command, and would take their time.
-MOST_NAMES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +126,11 @@ class BodyController:
         """Drive a joint otherwise from now on, and after a reset; it stops, or goes limp.
 
         Raises:
-            ValueError: There is none of this name.
+            ValueError: There is none of this name, or it follows another.
         """
         i = self._joints.element(joint)
+        if (leader := self._followers.leaders.get(joint)) is not None:
+            raise ValueError(f"joint '{joint}' follows '{leader}' and has no mode of its own")
         self._joints.set_mode(i, mode)
         self._trajectories.release([i])
         if mode is ControlMode.POSITION:
@@ -197,10 +197,6 @@ class BodyController:
 
     def command(self, command: JointCommand, time_ns: int) -> None:
         """Take a command; it holds until the next one for the same joint."""
-        if len(command.names) > MOST_NAMES:
-            message = f"a command names {len(command.names)} joints; it is ignored"
-            self.refuse("too many names", message)
-            return
         by_kind = columns(command, self._joints.interface, self.refuse)
         for k, name in enumerate(command.names):
             values = [self._usable(name, column[k]) if len(column) else None for column in by_kind]
@@ -349,15 +345,9 @@ class BodyController:
                 self._drive.effort[i] = 0.0
         if timeout.fallback is not Fallback.LAST:
             self._drive.track_speed[tracks] = 0.0
-        self._complaints.counts.timed_out += 1
         names = [self._body.moving_links[i].joint.name for i in joints]
         names += [self._body.links[i].joint.name for i in tracks]
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        self._complaints.warn(
-            "timed out",
-            f"no command came for {timeout.after_s:g} s to {', '.join(names[:3])}{more}; "
-            f"fallback: {timeout.fallback.value}",
-        )
+        self._complaints.timed_out(timeout, names)
 
     def _command_joint(self, i: int, values: Sequence[float | None], time_ns: int) -> None:
         position, velocity, effort = values
