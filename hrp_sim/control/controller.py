@@ -222,15 +222,15 @@ class BodyController:
             return
         try:
             check_trajectory(run.trajectory, self._body, time_ns, run.tolerances)
+            if run.trajectory.points:
+                self._trajectories.add(run, time_ns)
+                return
         except BadTrajectoryError as error:
             run.end(TrajectoryStatus.REFUSED, str(error))
             self.refuse(f"trajectory {error.kind}", f"a trajectory is ignored: {error}")
             return
-        if run.trajectory.points:
-            self._trajectories.add(run, time_ns)
-        else:
-            self._stop(run.trajectory.names)
-            run.end(TrajectoryStatus.SUCCEEDED)
+        self._stop(run.trajectory.names)
+        run.end(TrajectoryStatus.SUCCEEDED)
 
     def cancel(self, run: TrajectoryRun) -> None:
         """End a trajectory; the joints that it moves hold where they are aimed at."""
