@@ -14,6 +14,7 @@ from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, outputs
 from hrp_msgs.robot import FramePose
+from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 
 from ..commanding.node import Commanding, CommandPort
@@ -108,7 +109,11 @@ class BodyFace:
                     self._remembering |= {key} if sensor.memory else set()
         if not body.is_static:
             links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
-            self._commands = commanding.open(simulation, name, naming, links)
+            try:
+                self._commands = commanding.open(simulation, name, naming, links)
+            except WrongUseError:
+                self.close()
+                raise
 
     @property
     def topics(self) -> list[Topic]:
@@ -129,10 +134,12 @@ class BodyFace:
         Args:
             arguments: Of the command line that its node shares; see ``shared_arguments``.
         """
-        prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
+        overrides = [Parameter("frame_prefix", value=self.naming.frame_prefix)]
+        if self._commanding.hardware:  # whose topics the description then tells
+            overrides.append(Parameter("ros2_control", value="topic"))
         self.model = ModelNode(
             namespace=self.naming.below(self._node.get_namespace()),
-            parameter_overrides=[prefix],
+            parameter_overrides=overrides,
             context=self._node.context,
             cli_args=list(arguments),
             use_global_arguments=False,
