@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
@@ -26,7 +27,7 @@ class Topic:
         self._publisher = node.create_publisher(
             message_type,
             topic,
-            qos,
+            copy(qos),  # qos_overrides change it
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
         self.name: str = self._publisher.topic_name
