@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import rclpy
@@ -133,7 +134,7 @@ class ModelNode(Node):
                 JointState,
                 names.JOINT_STATES,
                 self._take,
-                qos.SENSOR_INPUT,
+                copy(qos.SENSOR_INPUT),  # qos_overrides change it
                 qos_overriding_options=QoSOverridingOptions.with_default_policies(),
             )
 

@@ -9,8 +9,8 @@ MODEL_NODE = (
     Param(
         "model",
         "",
-        "Robot model (.wrl, .body): its path, from the folder that the node was started in if it "
-        "is relative, or its file:// or package:// URI.",
+        "Robot model (.wrl, .body, .urdf): its path, from the folder that the node was started in "
+        "if it is relative, or its file:// or package:// URI.",
         read_only=False,
     ),
     Param("watch", False, "Read the model again when one of its files changes.", read_only=False),
@@ -119,7 +119,14 @@ SIM_NODE = (
     Param("iterations", 0, "Of the solver 'quick'; 0 = what the world file says.", 0, 10_000),
     Param("joint_limits", True, "false leaves out the position limits of all joints."),
     Param("seed", -1, "Of the random order; -1 = what the world file says.", -1, 2**32 - 1),
-    Param("real_time_factor", 1.0, "Simulated per real second; 0 = fast as possible.", 0.0, 1e3),
+    Param(
+        "real_time_factor",
+        1.0,
+        "Simulated per real second; 0 = fast as possible.",
+        0.0,
+        1e3,
+        read_only=False,
+    ),
     Param(
         "lock_step",
         "",

@@ -173,6 +173,13 @@ def take_overrides(node: Node) -> dict[str, Any]:
     return given
 
 
+def undeclare(node: Node, names: Iterable[str]) -> None:
+    """Take parameters away again from a node, also those that are read-only to others."""
+    for name in names:
+        node.describe_parameter(name).read_only = False  # that is its own, not a copy
+        node.undeclare_parameter(name)
+
+
 class DerivedParams:
     """Parameters that follow from others: the node sets them, and nobody else.
 

@@ -31,6 +31,7 @@ from hrp_msgs.params import Param, option_param
 from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
+from .config import WorldConfig
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
 from .loading.node import WorldLoader
@@ -69,6 +70,8 @@ class SimNode(Node):
         self._run_services: RunServices | None = None
         self._simulation: Simulation | None = None
         self._face: WorldFace | None = None
+        self._runner: Runner | None = None
+        self.add_post_set_parameters_callback(self._follow_parameters)
 
     @property
     def after_failure(self) -> str:
@@ -85,6 +88,23 @@ class SimNode(Node):
         """
         self._simulation = self._loader.load()
         return self._simulation
+
+    @property
+    def world(self) -> WorldConfig:
+        """What the newest simulation was made of, as the parameters have it."""
+        return self._loader.world
+
+    def make_simulation(self, world: WorldConfig) -> Simulation:
+        """Make a simulation of a further world, to which the parameters apply, too.
+
+        Raises:
+            ModelError: A parameter makes no sense in this world.
+            PhysicsError: The physics cannot take a body.
+        """
+        try:
+            return self._loader.make(world)
+        except WrongUseError as error:
+            raise ModelError([Diagnostic(Severity.ERROR, "out-of-range", str(error))]) from None
 
     def start(self, simulation: Simulation) -> None:
         """Make the topics of a simulation, and publish what does not change.
@@ -115,11 +135,19 @@ class SimNode(Node):
             raise ModelError([problem]) from None
 
     def sync(self) -> None:
-        """Give new bodies their topics, and end those of bodies that have gone.
+        """Show what is there now: other bodies, or another simulation.
 
-        To be called in the thread that serves ROS, whenever bodies came or went.
+        To be called in the thread that serves ROS, whenever bodies came or went, or the run has
+        got another simulation.
         """
-        self.face.sync()
+        runner = self._runner
+        if runner is None or runner.simulation is self._simulation:
+            self.face.sync()
+            return
+        try:
+            self.replace(runner.simulation)
+        except (ModelError, OSError) as error:
+            self.get_logger().error(f"not everything in this world has topics: {error}")
 
     @property
     def face(self) -> WorldFace:
@@ -129,6 +157,10 @@ class SimNode(Node):
 
     def serve(self, runner: Runner) -> None:
         """Let others pause, reset and switch the run that publishes here."""
+        self._runner = runner
+        if runner.real_time_factor != self.settings["real_time_factor"]:  # somebody knew better
+            factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
+            self.set_parameters([factor])
         self.face.serve(runner)
         self._run_services = RunServices(self, runner, self.after_failure)
         start_lock_step(self, self.settings, runner, self.face.tell_again)
@@ -147,6 +179,12 @@ class SimNode(Node):
     def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
         """Publish the readings of one step, and the clock when it is due."""
         self.face.publish(time_ns, readings)
+
+    def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
+        """Do what parameters ask for that were changed while it runs."""
+        self.settings.update((p.name, p.value) for p in changed if p.name in self.settings)
+        if self._runner is not None and any(p.name == "real_time_factor" for p in changed):
+            self._runner.real_time_factor = self.settings["real_time_factor"]
 
     def close(self) -> None:
         """End all that was begun, the simulation too; then the node."""

@@ -18,9 +18,11 @@ from .columns import columns
 from .commands import CommandCounts, JointCommand
 from .complaints import Complaints
 from .deadlines import Deadlines
+from .followers import Followers
 from .joints import ControlledJoints
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .settings import CommandTimeout, ControlMode, ControlSettings, Fallback
+from .spline import EFFORT, POSITION, VELOCITY
 from .trajectories import Trajectories
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
@@ -70,6 +72,7 @@ class BodyController:
         self._joints = ControlledJoints(simulated.name, simulated.body, settings, q, fixed=fixed)
         self._complaints = Complaints(simulated.name, CommandCounts() if counts is None else counts)
         self._trajectories = Trajectories(simulated.body, simulated.motion)
+        self._followers = Followers(simulated.body)
         self._initial = np.array(q, dtype=np.float64)
         self._target = self._initial.copy()
         self._approaching = False
@@ -195,7 +198,13 @@ class BodyController:
         by_kind = columns(command, self._joints.interface, self.refuse)
         for k, name in enumerate(command.names):
             values = [self._usable(name, column[k]) if len(column) else None for column in by_kind]
-            if name in self._joints.index:
+            if name in self._followers.leaders:
+                leader = self._followers.leaders[name]
+                self.refuse(
+                    f"follower {name}",
+                    f"joint '{name}' follows '{leader}'; the command to it is ignored",
+                )
+            elif name in self._joints.index:
                 self._command_joint(self._joints.index[name], values, time_ns)
             elif name in self._joints.tracks:
                 self._command_track(name, values, time_ns)
@@ -241,6 +250,7 @@ class BodyController:
             self._approaching = bool(np.any(np.abs(left) > reach))
         if self._trajectories:
             self._advance_trajectories(time_ns, step_ns, reach)
+        self._followers.aim(self._motion, self._drive)
         if late := self._deadlines.expired(time_ns):
             self._fall_back(late)
 
@@ -294,7 +304,7 @@ class BodyController:
     def _stand_at_end(self, following: Following) -> None:
         """Hold the last point; what is still on its way to it goes on as after a command."""
         joints = following.moves
-        end = following.spline.points[-1, 0, following.active]
+        end = following.spline.points[-1, POSITION, following.active]
         self._target[joints] = np.clip(end, self._joints.lower[joints], self._joints.upper[joints])
         self._approaching = True
 
@@ -302,13 +312,14 @@ class BodyController:
         drive, joints, largest = self._drive, self._joints, 0.5 * LARGEST_DRIVE
         for i in self._trajectories.begin_due(time_ns, self._aimed_at).tolist():
             self._set_mode(i, _POSITION)
-        self._trajectories.advance(time_ns + step_ns, reach, drive)
-        moved = self._trajectories.moved()
-        drive.q[moved] = np.clip(drive.q[moved], joints.lower[moved], joints.upper[moved])
-        for array in (drive.q, drive.dq, drive.effort):  # what swings wide ends there
-            array[moved] = np.clip(array[moved], -largest, largest)
-        self._target[moved] = drive.q[moved]
-        self._deadlines.command(moved, time_ns)
+        for moved, asked in self._trajectories.advance(time_ns + step_ns, reach):
+            # What swings wide ends where a drive does.
+            sane = np.minimum(np.maximum(asked, -largest), largest)
+            q = np.minimum(np.maximum(sane[POSITION], joints.lower[moved]), joints.upper[moved])
+            drive.q[moved] = self._target[moved] = q
+            drive.dq[moved] = sane[VELOCITY]
+            drive.effort[moved] = sane[EFFORT]
+            self._deadlines.command(moved, time_ns)
 
     def _aimed_at(self) -> Array:
         """Return position, velocity, acceleration and effort now, shape (4, joints)."""

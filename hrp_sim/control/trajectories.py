@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from hrp_model import Body
 from hrp_model.rigid import Array
 
 from ..engine import AnyArray
-from ..state import BodyMotion, JointDrive
+from ..state import BodyMotion
 from .runs import Following, Indices, TrajectoryRun, TrajectoryStatus, endless_joints
 from .saved_runs import restored_following, saved_following
-from .spline import ACCELERATION, EFFORT, POSITION, VELOCITY, Spline
+from .spline import ACCELERATION, Spline
 
 _TAKEN = "another command took joint '{}'"
 
@@ -77,16 +77,20 @@ class Trajectories:
             self._release(following, wanted)
         self._all = self._still_active()
 
-    def advance(self, time_ns: int, reach: Array, drive: JointDrive) -> None:
-        """Write what trajectories ask for at the end of a step, at ``time_ns``, into a drive."""
+    def advance(self, time_ns: int, reach: Array) -> Iterator[tuple[Indices, Array]]:
+        """Yield what trajectories ask for at the end of a step, at ``time_ns`` in [ns].
+
+        Args:
+            time_ns: In [ns].
+            reach: How far joints may catch up in a step, shape (joints,).
+
+        Yields:
+            Elements of q, and their positions, velocities, accelerations and efforts, shape
+            (4, elements).
+        """
         for following in self._all:
-            if not following.begun:
-                continue
-            asked = following.advance(time_ns, reach)[:, following.active]
-            joints = following.moves
-            drive.q[joints] = asked[POSITION]
-            drive.dq[joints] = asked[VELOCITY]
-            drive.effort[joints] = asked[EFFORT]
+            if following.begun:
+                yield following.moves, following.advance(time_ns, reach)
 
     def judge(self, time_ns: int) -> list[tuple[Following, TrajectoryStatus]]:
         """Look at all that move after a step; return those that have ended, and forget them."""

@@ -14,6 +14,7 @@ from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, outputs
 from hrp_msgs.robot import FramePose
+from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 
 from ..commanding.node import Commanding, CommandPort
@@ -108,7 +109,11 @@ class BodyFace:
                     self._remembering |= {key} if sensor.memory else set()
         if not body.is_static:
             links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
-            self._commands = commanding.open(simulation, name, naming, links)
+            try:
+                self._commands = commanding.open(simulation, name, naming, links)
+            except WrongUseError:
+                self.close()
+                raise
 
     @property
     def topics(self) -> list[Topic]:

@@ -11,7 +11,7 @@ from hrp_model.diagnostics import did_you_mean
 from hrp_model.node import logged_diagnostics
 from hrp_msgs.command_params import joint_of
 from hrp_msgs.node_params import SIM_NODE
-from hrp_msgs.params import declare, declare_options, take_overrides
+from hrp_msgs.params import declare, declare_options, take_overrides, undeclare
 from hrp_msgs.start import WrongUseError
 
 from ..advice import advise, after_failure
@@ -24,7 +24,7 @@ from ..simulation import Simulation
 
 
 class WorldLoader:
-    """Makes the simulation that the parameters of a node ask for.
+    """Makes simulations as the parameters of a node ask for.
 
     Args:
         node: Made with ``automatically_declare_parameters_from_overrides``.
@@ -32,7 +32,8 @@ class WorldLoader:
     Attributes:
         given: What the node was started with, by name.
         settings: Values of the parameters ``SIM_NODE`` by name.
-        after_failure: What to look for if the physics of the world fails.
+        world: The newest world that a simulation was made of, as the parameters have it.
+        after_failure: What to look for if the physics of the newest world fails.
 
     Raises:
         WrongUseError: A parameter makes no sense.
@@ -41,26 +42,39 @@ class WorldLoader:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.given = take_overrides(node)
+        self._options: list[str] = []  # parameters that are options of sensors in this world
         self.settings: dict[str, Any] = declare(node, SIM_NODE)
+        self.world = WorldConfig()
         self.after_failure = ""
 
     def load(self) -> Simulation:
-        """Make the simulation.
+        """Make the simulation of the world that is named.
 
         Raises:
             ModelError: The world or a model in it cannot be used.
             PhysicsError: The physics cannot take a body.
             WrongUseError: A parameter makes no sense.
         """
-        settings = self.settings
-        if not settings["world"]:
+        if not self.settings["world"]:
             raise WrongUseError("no world is named; start with: --ros-args -p world:=FILE")
+        config = load_world(self.settings["world"], logged_diagnostics(self._node))
+        simulation = self.make(config)
+        self._warn_of_typos()
+        return simulation
+
+    def make(self, config: WorldConfig) -> Simulation:
+        """Make a simulation of a world, which has its physics and options as the parameters say.
+
+        Raises:
+            PhysicsError: The physics cannot take a body.
+            WrongUseError: A parameter makes no sense.
+        """
+        settings = self.settings
         least, most = PHYSICS_RANGES["time_step"]
         if 0.0 < (time_step := settings["time_step"]) < least:
             raise WrongUseError(f"time_step is 0 or from {least:g} to {most:g}, not {time_step:g}")
         diagnostics = logged_diagnostics(self._node)
-        world = load_world(settings["world"], diagnostics)
-        config = self._with_sensor_options(world, diagnostics).with_physics(
+        self.world = config = self._with_sensor_options(config, diagnostics).with_physics(
             solver=Solver(settings["solver"]) if settings["solver"] else None,
             time_step=time_step or None,
             iterations=settings["iterations"] or None,
@@ -69,7 +83,6 @@ class WorldLoader:
         )
         engine = make_engine(settings["engine"], config.physics)
         simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
-        self._warn_of_typos()
         found = advise(config)
         for advice in found:
             diagnostics.add(advice)
@@ -81,13 +94,17 @@ class WorldLoader:
 
         Declared are those of all sensors, and of single ones what is said of them anywhere.
         """
+        undeclare(self._node, self._options)  # those of the world before
+        before = set(self._node.get_parameters_by_prefix(""))
         doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
         given = [k for k in self.given if "." in k or k in OPTIONS]
         given = [k for k in given if not k.startswith("qos_overrides.") and joint_of(k) is None]
         found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
         config = declare_options(self._node, found, config)
         known = Diagnostics(listener=lambda _: None)
-        return declare_options(self._node, targets(config, single_options(config), known), config)
+        config = declare_options(self._node, targets(config, single_options(config), known), config)
+        self._options = sorted(self._node.get_parameters_by_prefix("").keys() - before)
+        return config
 
     def _warn_of_typos(self) -> None:
         known = (*self.settings, *OPTIONS)

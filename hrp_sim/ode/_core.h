@@ -323,6 +323,8 @@ void world_step(World *world, long count, Fault *fault);
 extern _Thread_local jmp_buf *way_out; /* where ODE's errors go, or NULL */
 extern _Thread_local long complaints;
 void guards_install(void);
+void ode_enter(void);
+void ode_leave(void);
 PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments);
 int crowd_check(World *world, Fault *fault);
 

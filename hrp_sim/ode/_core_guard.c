@@ -1,6 +1,12 @@
 /* What keeps ODE from ending the process: its error handlers, and bounds for one step. */
 #include "_core.h"
 
+#include <pthread.h>
+
+/* What the worlds of a process share in ODE: random numbers, the queue of a step's jobs, caches of
+ * triangles. So one thread is in ODE at a time; two at once would crash, and not repeat. */
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+
 /* ODE ends the process when its error handler returns: leave what it was doing instead. */
 _Thread_local jmp_buf *way_out;
 _Thread_local long complaints;
@@ -29,11 +35,27 @@ void guards_install(void)
     dSetMessageHandler(on_message);
 }
 
+/* Have ODE to oneself. Nobody who waits here may hold the GIL: who is in ODE may need it. */
+void ode_enter(void)
+{
+    pthread_mutex_lock(&shared);
+}
+
+void ode_leave(void)
+{
+    pthread_mutex_unlock(&shared);
+}
+
 /* Call what is no step with a way out; an error of ODE leaves the world broken, and is raised. */
 PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments)
 {
     jmp_buf here;
     PyObject *volatile result = NULL;
+    if (pthread_mutex_trylock(&shared)) {
+        Py_BEGIN_ALLOW_THREADS
+        ode_enter();
+        Py_END_ALLOW_THREADS
+    }
     if (setjmp(here) == 0) {
         way_out = &here;
         result = method(world, arguments);
@@ -42,6 +64,7 @@ PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObje
         PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_words);
     }
     way_out = NULL;
+    ode_leave();
     return result;
 }
 

@@ -218,8 +218,10 @@ static PyObject *world_cast_rays(World *world, PyObject *args)
         int good;
         world->busy = 1;
         Py_BEGIN_ALLOW_THREADS
+        ode_enter();
         good = rays_cast(world, views[0].buf, views[1].buf, count, max_distance, &ignored,
                          views[2].buf);
+        ode_leave();
         Py_END_ALLOW_THREADS
         world->busy = 0;
         if (good)

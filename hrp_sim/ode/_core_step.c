@@ -100,7 +100,10 @@ void world_step(World *world, long count, Fault *fault)
         if (done > 0 && done + 1 == count) /* else they are remembered since they were written */
             for (int i = 0; i < world->count; i++)
                 velocities_remember(world->bodies[i]);
-        if (!step_once(world, fault)) {
+        ode_enter();
+        int stepped = step_once(world, fault);
+        ode_leave();
+        if (!stepped) {
             fault->done = done;
             break;
         }

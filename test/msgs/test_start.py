@@ -6,7 +6,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
 
-from hrp_msgs.start import WrongUseError, end_ros, init_ros
+from hrp_msgs.start import WrongUseError, end_ros, init_ros, shared_arguments
 
 
 @pytest.fixture
@@ -32,3 +32,19 @@ def test_the_end_does_not_mind_that_a_signal_handler_was_faster(context, monkeyp
     monkeypatch.setattr(rclpy, "try_shutdown", both)
     end_ros()
     assert not context.ok()
+
+
+@pytest.mark.parametrize(
+    ("given", "shared"),
+    [
+        ("run world.yaml", ""),
+        ("--ros-args", ""),
+        ("x --ros-args -r __ns:=/a -r __node:=b --remap __name:=c", ""),
+        ("x --ros-args -r a:=b -r __ns:=/a -p k:=1 -- y", "--ros-args -r a:=b -p k:=1"),
+        ("--ros-args -r sim_node:__ns:=/a", "--ros-args -r sim_node:__ns:=/a"),
+        ("--ros-args -p k:=1 -- -r x --ros-args -r y:=z", "--ros-args -p k:=1 -r y:=z"),
+        ("--ros-args -p __ns:=1", "--ros-args -p __ns:=1"),
+    ],
+)
+def test_a_further_node_shares_everything_but_what_the_first_is_called(given, shared):
+    assert shared_arguments(given.split()) == shared.split()

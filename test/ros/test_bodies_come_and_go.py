@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.parameter import Parameter, parameter_value_to_python
 from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
 from ros_session import session
 from rosgraph_msgs.msg import Clock
@@ -20,7 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from hrp_model import Pose, load_body
-from hrp_sim import BodyEntry, Placement, Simulation, load_world
+from hrp_sim import BodyEntry, Placement, load_world
 
 pytestmark = pytest.mark.ros
 
@@ -36,7 +37,8 @@ def entry(name, p=(2.0, 0.0, 0.0), **options):
 
 @pytest.fixture(scope="module")
 def world():
-    with session({"world": str(ARM), "describe": True}) as running:
+    parameters = {"world": str(ARM), "describe": True, "force_stdev": 0.25}
+    with session(parameters) as running:
         peer = Peer()
         peer.follow("/clock", Clock)
         peer.follow("/tf_static", TFMessage, LATCHED)
@@ -46,10 +48,6 @@ def world():
             yield running, peer
         finally:
             peer.close()
-
-
-def topics(peer):
-    return {name for name, _ in peer.node.get_topic_names_and_types()}
 
 
 def fixed_roots(peer):
@@ -140,16 +138,44 @@ def test_the_clock_of_a_standing_world_is_shown_and_shown_again(world):
     assert sum(backwards) == 1
 
 
-def test_another_world_in_place_of_this_one(world):
+def parameter(peer, name):
+    [value] = peer.call("sim_node/get_parameters", GetParameters, names=[name]).values
+    return parameter_value_to_python(value)
+
+
+def set_parameter(peer, name, value):
+    message = Parameter(name, value=value).to_parameter_msg()
+    [result] = peer.call("sim_node/set_parameters", SetParameters, parameters=[message]).results
+    return result
+
+
+def test_the_real_time_factor_may_be_changed_at_any_time_within_its_range(world):
     running, peer = world
-    other = Simulation(load_world(MODELS / "worlds" / "humanoid_in_room.yaml"), defer_images=True)
-    other.wanted = lambda _: False
+    assert set_parameter(peer, "real_time_factor", 0.5).successful
+    peer.wait_until("the change", lambda: running.runner.real_time_factor == 0.5)
+    refused = set_parameter(peer, "real_time_factor", -1.0)
+    assert not refused.successful
+    assert "real_time_factor" in refused.reason
+    assert not set_parameter(peer, "time_step", 0.001).successful  # which the world is made of
+    assert running.runner.real_time_factor == 0.5
+
+
+def test_another_world_in_place_of_this_one_hears_the_same_parameters(world):
+    running, peer = world
+    node = running.ros.node
+    config = load_world(MODELS / "worlds" / "humanoid_in_room.yaml")
+    assert parameter(peer, "force_stdev") == 0.25
+    other = node.make_simulation(
+        replace(config, sensors=replace(config.sensors, wrench_cutoff=7.0))
+    )
+    assert parameter(peer, "force_stdev") == 0.25
+    assert parameter(peer, "wrench_cutoff") == 7.0
+    assert node.world.sensors.force_stdev == 0.25
     before = running.runner.replace(other)
-    running.serve(lambda: running.ros.node.replace(other))
+    running.serve(node.sync)
     before.close()
-    peer.follow("left_foot_force/wrench", JointState)
-    peer.wait_until("its feet", lambda: "/left_foot_force/wrench" in topics(peer))
-    states = peer.wait_for("joint_states", 3)
-    assert "LARM_SHOULDER_P" in states[-1].name
-    assert np.isfinite(states[-1].position).all()
+    peer.wait_until("its feet", lambda: peer.node.count_publishers("left_foot_force/wrench"))
+    peer.wait_until(
+        "its joints", lambda: "LARM_SHOULDER_P" in peer.wait_for("joint_states")[-1].name
+    )
     peer.wait_until("no wrist", lambda: not peer.node.count_publishers("wrist_force/wrench"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from runner_tools import Clock, Counter
 
-from hrp_sim.pace import MAX_LAG
+from hrp_sim.pace import CATCH_UP, MAX_LAG
 from hrp_sim.runner import Runner
 from hrp_sim.stop_signals import StopSignals
 
@@ -111,9 +111,10 @@ def test_lag_and_lost_time_are_told(clock):
     runner = Runner(simulation, lambda *_: lags.append(runner.lag), duration=1.0)
     runner.run()
     assert lags[99] == pytest.approx(0.0, abs=1e-9)
-    assert lags[101] == pytest.approx(0.9 * MAX_LAG - 0.001, abs=1e-9)
-    assert lags[101:191] == pytest.approx([0.9 * MAX_LAG - 0.001 * k for k in range(1, 91)])
-    assert lags[300] == pytest.approx(0.0, abs=1e-9)
+    made_up = 0.001 * (1.0 - 1.0 / CATCH_UP)  # by each step
+    expected = [max(0.0, 0.9 * MAX_LAG - 0.001 - made_up * k) for k in range(350)]
+    assert lags[101:451] == pytest.approx(expected, abs=1e-9)
+    assert lags[450] == 0.0
     assert runner.pace.lost == pytest.approx(2.0 - 0.001)
 
 

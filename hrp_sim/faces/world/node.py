@@ -84,6 +84,8 @@ class WorldFace:
         """
         self._keep({})
         self._simulation = simulation
+        simulation.wanted = self._is_wanted
+        simulation.switched = self._tell
         faces: dict[str, BodyFace] = {}
         try:
             bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
@@ -93,8 +95,6 @@ class WorldFace:
                 faces[name] = self._face(name, naming)
         finally:
             self._keep(faces)
-        simulation.wanted = self._is_wanted
-        simulation.switched = self._tell
 
     def sync(self) -> None:
         """Give new bodies their topics, and end those of bodies that have gone."""

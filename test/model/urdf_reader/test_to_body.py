@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, robot
 
-from hrp_model import JointType, load_body, load_body_text
+from hrp_model import Diagnostics, JointType, load_body, load_body_text
 from hrp_model.body import Mimic
+from hrp_model.describing.closed_loops import ClosedLoops
+from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 
@@ -197,3 +199,17 @@ def test_a_text_and_a_file_are_the_same_robot(tmp_path):
     other = load_body_text(arm(), folder=tmp_path)
     assert other.path is None
     assert [link.name for link in body.links] == [link.name for link in other.links]
+
+
+def test_who_follows_is_completed_where_nobody_tells_it():
+    body, _ = read(followers("", '<mimic joint="j0" multiplier="-2" offset="0.5"/>', ""))
+    loops = ClosedLoops(body, body_frames(body, Diagnostics()))
+    completed = loops.complete({"j0": 0.25, "j2": 1.0})
+    assert completed.positions == {"j0": 0.25, "j1": 0.0, "j2": 1.0}
+    assert loops.complete({"j0": 0.25, "j1": 0.75}).positions == {"j0": 0.25, "j1": 0.75}
+    assert loops.complete({"j2": 1.0}).positions == {"j2": 1.0}
+
+
+def test_who_follows_starts_where_its_leader_has_it():
+    body, _ = read(followers("", '<mimic joint="j0" multiplier="-2" offset="0.5"/>'))
+    assert body.link("l2").joint.initial == 0.5

@@ -1,0 +1,127 @@
+"""Simulations side by side and one after the other in a process, and what --ros-args do to them."""
+
+from __future__ import annotations
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from rclpy.qos import ReliabilityPolicy
+from ros_peer import LATCHED, Peer
+from ros_session import session
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from hrp_model import ModelError
+from hrp_msgs.start import WrongUseError
+
+pytestmark = pytest.mark.ros
+
+ARM = MODELS / "arm" / "arm.body"
+ONE = f"bodies: [ {{ model: {ARM}, position: [ 0, 0, 0 ] }} ]"
+TWO = f"""
+bodies:
+  - {{ name: left, model: {ARM}, position: [ 0, 1, 0 ] }}
+  - {{ name: right, model: {ARM}, position: [ 0, -1, 0 ] }}
+"""
+
+
+@pytest.fixture
+def peer():
+    peer = Peer()
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def two(tmp_path):
+    (tmp_path / "two.yaml").write_text(TWO, encoding="utf-8")
+    return {"world": str(tmp_path / "two.yaml"), "describe": True}
+
+
+def nodes(peer):
+    names = peer.node.get_node_names_and_namespaces()
+    return {f"{namespace.rstrip('/')}/{name}" for name, namespace in names} - {"/test_peer"}
+
+
+def test_a_namespace_holds_a_whole_simulation_and_two_of_them_live_side_by_side(peer, two):
+    everything = {"/a/sim", "/a/left/model_node", "/a/right/model_node"}
+    with session(two, ["--ros-args", "-r", "__ns:=/a", "-r", "__node:=sim"]):
+        with session(two, ["--ros-args", "-r", "__ns:=/b"]):
+            for robot in ("a/left", "a/right", "b/left", "b/right"):
+                peer.follow(f"{robot}/joint_states", JointState)
+                peer.follow(f"{robot}/robot_description", String, LATCHED)
+            for robot in ("a/left", "a/right", "b/left", "b/right"):
+                peer.wait_for(f"{robot}/joint_states")
+                said = peer.messages[f"{robot}/robot_description"]
+                peer.wait_until("a URDF", lambda said=said: said)
+            others = {"/b/sim_node", "/b/left/model_node", "/b/right/model_node"}
+            peer.wait_until("all nodes", lambda: nodes(peer) == everything | others)
+        peer.wait_until("the end of one", lambda: nodes(peer) == everything)
+        peer.wait_for("a/left/joint_states", 3)
+        with session(two, ["--ros-args", "-r", "__ns:=/b"]):
+            peer.wait_for("b/right/joint_states", 3)
+            peer.wait_for("a/right/joint_states", 3)
+
+
+def test_frames_of_two_simulations_are_kept_apart_by_prefixes(peer, two):
+    peer.follow("/tf_static", TFMessage, LATCHED)
+    one, other = ({**two, "frame_prefix": prefix} for prefix in ("a/", "b/"))
+    with (
+        session(one, ["--ros-args", "-r", "__ns:=/a"]),
+        session(other, ["--ros-args", "-r", "__ns:=/b"]),
+    ):
+
+        def roots():
+            told = [t for m in list(peer.messages["/tf_static"]) for t in m.transforms]
+            return {t.child_frame_id for t in told if t.header.frame_id == "world"}
+
+        everybody = {f"{sim}/{side}/BASE" for sim in "ab" for side in ("left", "right")}
+        peer.wait_until("all roots", lambda: roots() == everybody)
+
+
+def test_remaps_parameter_files_and_qos_overrides_are_honoured(peer, tmp_path):
+    world, file, topic = tmp_path / "one.yaml", tmp_path / "parameters.yaml", "/deep/down/joints"
+    world.write_text(ONE, encoding="utf-8")
+    file.write_text(
+        f"""
+/**:
+  ros__parameters:
+    world: {world}
+    wrist_force: {{ rate: 50.0 }}
+    qos_overrides: {{ {topic}: {{ publisher: {{ reliability: best_effort }} }} }}
+/**/sim_node:
+  ros__parameters: {{ seed: 7 }}
+""",
+        encoding="utf-8",
+    )
+    arguments = ["--params-file", str(file), "-r", "joint_states:=joints", "-r", "__ns:=/deep/down"]
+    arguments += ["--log-level", "warn"]
+    with session({}, ["--ros-args", *arguments]) as running:
+        node = running.ros.node
+        assert node.get_name() == "sim_node"
+        assert node.settings["seed"] == 7
+        assert node.world.physics.seed == 7
+        assert running.runner.simulation.sensors["wrist_force"].rate_hz == 50.0
+        peer.wait_until("its joints", lambda: peer.node.get_publishers_info_by_topic(topic))
+        [publisher] = peer.node.get_publishers_info_by_topic(topic)
+        assert publisher.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({}, WrongUseError, "no world is named"),
+        ({"world": str(ARM), "real_time_factor": -1.0}, WrongUseError, "0 .. 1000, not -1"),
+        ({"world": str(ARM), "seed": "x"}, WrongUseError, "seed is a whole number, not 'x'"),
+        ({"world": "nowhere.yaml"}, ModelError, "cannot read"),
+    ],
+)
+def test_a_start_that_fails_says_why_and_leaves_nothing_behind(peer, parameters, error, words):
+    with pytest.raises(error, match=words), session(parameters):
+        pass
+    with session({"world": str(ARM)}):
+        peer.wait_until("the next one", lambda: nodes(peer) == {"/sim_node"})
+    peer.wait_until("its end", lambda: nodes(peer) == set())
