@@ -357,8 +357,12 @@ def test_the_simulator_takes_the_file_of_examples(monkeypatch):
         assert session.simulation.sensors["left_foot_force"].rate_hz == 250.0
         del given["left_foot_force"]
         assert {key: node.get_parameter(key).value for key in given} == given
-        (scan,) = node.get_publishers_info_by_topic("/scan")
-        assert scan.qos_profile.reliability.name == "BEST_EFFORT"
+        told = {
+            topic: node.get_publishers_info_by_topic(topic)[0].qos_profile.reliability.name
+            for topic in ("/scan", "/head_camera/image_raw", "/imu/data_raw")
+        }
+        assert told.pop("/scan") == "BEST_EFFORT"
+        assert set(told.values()) == {"RELIABLE"}  # no other topic has changed
 
 
 def test_the_model_node_takes_the_file_of_examples(monkeypatch):

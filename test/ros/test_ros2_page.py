@@ -50,8 +50,8 @@ def patterns(cell):
     """Return the regular expressions of names in code, any body's namespace before them."""
     found = []
     for name in re.findall(r"`([^`]+)`", cell):
-        own = "" if name.startswith("/") else "/(?:[A-Za-z0-9_]+/)?"
-        name = name.replace("~/", "")
+        own = "" if name.startswith("/") else "/(?:[A-Za-z0-9_]+/)?" if name[0] != "~" else "/"
+        name = name.replace("~/", "sim_node/")
         found.append(re.compile(own + re.sub("<[a-z]+>", "[A-Za-z0-9_]+", name)))
     return found
 
@@ -259,6 +259,21 @@ def test_commands_to_type_are_messages_about_joints_that_there_are():
         fill(message, yaml.safe_load(text))
         assert any(p.fullmatch(topic) for row in rows("Commands") for p in patterns(row[0]))
         assert joints.issuperset(getattr(message, "name", getattr(message, "joint_names", [])))
+
+
+def test_service_calls_to_type_are_requests_to_services_of_the_page():
+    found = re.findall(r"service call (/\S+) (\w+)/srv/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
+    assert len(found) == PAGE.count("service call")
+    for service, package, name, text in found:
+        module = pytest.importorskip(f"{package}.srv", reason=f"{package} is not importable")
+        fill(getattr(module, name).Request(), yaml.safe_load(text))
+        fitting = [
+            row
+            for row in rows("Services")
+            if any(p.fullmatch(service) for p in patterns(row[0]))
+            and same_kind(f"{package}/srv/{name}", row[1])
+        ]
+        assert fitting, service
 
 
 def test_parameters_of_joints_are_those_of_the_node():
