@@ -164,7 +164,7 @@ def _with_motors(
     Those with motors get an id, in order: the ones that blocks for controllers command; where
     no block says so, all that follow no other joint.
     """
-    driven: Iterable[str] = motors.commands if motors.are_told else moving
+    driven: Iterable[str] = motors.driven if motors.are_told else moving
     numbered = [name for name in driven if name not in mimics]
     ids = {name: number for number, name in enumerate(numbered)}
     initial = {name: motors.initial.get(name, 0.0) for name in moving}

@@ -126,9 +126,11 @@ class BodyController:
         """Drive a joint otherwise from now on, and after a reset; it stops, or goes limp.
 
         Raises:
-            ValueError: There is none of this name.
+            ValueError: There is none of this name, or it follows another.
         """
         i = self._joints.element(joint)
+        if (leader := self._followers.leaders.get(joint)) is not None:
+            raise ValueError(f"joint '{joint}' follows '{leader}' and has no mode of its own")
         self._joints.set_mode(i, mode)
         self._trajectories.release([i])
         if mode is ControlMode.POSITION:
@@ -220,15 +222,15 @@ class BodyController:
             return
         try:
             check_trajectory(run.trajectory, self._body, time_ns, run.tolerances)
+            if run.trajectory.points:
+                self._trajectories.add(run, time_ns)
+                return
         except BadTrajectoryError as error:
             run.end(TrajectoryStatus.REFUSED, str(error))
             self.refuse(f"trajectory {error.kind}", f"a trajectory is ignored: {error}")
             return
-        if run.trajectory.points:
-            self._trajectories.add(run, time_ns)
-        else:
-            self._stop(run.trajectory.names)
-            run.end(TrajectoryStatus.SUCCEEDED)
+        self._stop(run.trajectory.names)
+        run.end(TrajectoryStatus.SUCCEEDED)
 
     def cancel(self, run: TrajectoryRun) -> None:
         """End a trajectory; the joints that it moves hold where they are aimed at."""
@@ -343,15 +345,9 @@ class BodyController:
                 self._drive.effort[i] = 0.0
         if timeout.fallback is not Fallback.LAST:
             self._drive.track_speed[tracks] = 0.0
-        self._complaints.counts.timed_out += 1
         names = [self._body.moving_links[i].joint.name for i in joints]
         names += [self._body.links[i].joint.name for i in tracks]
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        self._complaints.warn(
-            "timed out",
-            f"no command came for {timeout.after_s:g} s to {', '.join(names[:3])}{more}; "
-            f"fallback: {timeout.fallback.value}",
-        )
+        self._complaints.timed_out(timeout, names)
 
     def _command_joint(self, i: int, values: Sequence[float | None], time_ns: int) -> None:
         position, velocity, effort = values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 from hrp_model.rigid import Array
 
 from ..schedule import NS_PER_S
-from ..trajectory import TrajectoryPoint
+from ..trajectory import PointTable
 
-# Rows of a point, and columns of what it gives besides its positions.
+# Rows of a point.
 POSITION, VELOCITY, ACCELERATION, EFFORT = range(4)
-_GIVEN_KINDS = ("velocities", "accelerations", "effort")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,18 +69,9 @@ class Spline:
     _last: Segment = field(default=_NOWHERE, init=False, repr=False)
 
     @classmethod
-    def through(cls, points: Sequence[TrajectoryPoint], start_ns: int, joints: int) -> Spline:
-        """Return the curve through points that were checked, from a start in [ns]."""
-        times = [start_ns + p.time_from_start_ns for p in points]
-        values = np.zeros((len(points), 4, joints))
-        given = np.zeros((len(points), 3), dtype=np.bool_)
-        for k, point in enumerate(points):
-            values[k, POSITION] = point.positions
-            for column, kind in enumerate(_GIVEN_KINDS):
-                if len(column_values := getattr(point, kind)):
-                    values[k, 1 + column] = column_values
-                    given[k, column] = True
-        return cls(np.array(times, dtype=np.int64), values, given)
+    def through(cls, table: PointTable, start_ns: int) -> Spline:
+        """Return the curve through the points of a trajectory from a start in [ns]."""
+        return cls(start_ns + table.times_ns, table.values, table.given)
 
     @property
     def end_ns(self) -> int:

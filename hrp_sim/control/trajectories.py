@@ -11,10 +11,13 @@ from hrp_model.rigid import Array
 
 from ..engine import AnyArray
 from ..state import BodyMotion
+from ..trajectory import BadTrajectoryError
 from .runs import Following, Indices, TrajectoryRun, TrajectoryStatus, endless_joints
 from .saved_runs import restored_following, saved_following
 from .spline import ACCELERATION, Spline
 
+# Of one body, at once; more come only from a sender who means another clock.
+MOST_TRAJECTORIES = 100
 _TAKEN = "another command took joint '{}'"
 
 
@@ -37,11 +40,18 @@ class Trajectories:
         return bool(self._all)
 
     def add(self, run: TrajectoryRun, time_ns: int) -> None:
-        """Take one that was checked and has points; it takes its joints when it starts."""
+        """Take one that was checked and has points; it takes its joints when it starts.
+
+        Raises:
+            BadTrajectoryError: Too many are waiting.
+        """
+        if len(self._all) >= MOST_TRAJECTORIES:
+            message = f"{len(self._all)} other trajectories run or wait for their start"
+            raise BadTrajectoryError("many", message)
         trajectory = run.trajectory
         start_ns = trajectory.start_ns or time_ns
         joints = np.array([self._index[name] for name in trajectory.names], dtype=np.intp)
-        spline = Spline.through(trajectory.points, start_ns, len(joints))
+        spline = Spline.through(trajectory.table, start_ns)
         new = Following(run, spline, joints, start_ns)
         for other in self._all:
             if not other.begun and other.start_ns >= start_ns:  # it would only have come later

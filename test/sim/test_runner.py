@@ -1,5 +1,6 @@
 """The runner, with a simulation that only counts and a clock that only sleeping moves."""
 
+import os
 import signal
 import threading
 from contextlib import suppress
@@ -217,6 +218,22 @@ def test_signals_stop_the_run_however_often_they_come(number):
         signals.stop(runner)
         runner.run()
     assert simulation.steps == 1
+    assert runner.stopped
+
+
+def test_a_signal_ends_a_run_that_stands_still(number):
+    def interrupt():
+        runner.call(lambda: None)  # it stands, and sleeps for as long as nobody asks
+        os.kill(os.getpid(), number)
+
+    runner = Runner(Counter(), lambda *_: None)
+    runner.pause()
+    thread = threading.Thread(target=interrupt, daemon=True)
+    with StopSignals() as signals:
+        signals.stop(runner)
+        thread.start()
+        runner.run()
+    thread.join(PATIENCE)
     assert runner.stopped
 
 
