@@ -32,12 +32,13 @@ from hrp_msgs.topic import Topic
 
 from .body import Body
 from .cache import mesh_folder
+from .collision.shapes import MissingLibraryError
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
-from .frames import Frame
+from .frames import Frame, FrameOptions
 from .rigid import matrix_quaternion
 
 PARAMETERS = MODEL_NODE
@@ -108,12 +109,23 @@ class ModelNode(Node):
         self.create_timer(_WATCH_PERIOD, self._look_at_files, clock=self._steady)
 
     def start(self, body: Body) -> None:
-        """Publish a body that is there already; parameters about the model play no part.
+        """Publish a body that is there already, with frames of the model's names.
+
+        Parameters about the names of frames and the base play no part: whoever has the body
+        tells where its root is.
 
         Raises:
+            WrongUseError: What the parameters ask for cannot be made.
             OSError: The meshes cannot be written.
         """
-        self._begin(describe(body, Wanted(), mesh_folder(), logged_diagnostics(self)))
+        if objection := Wanted.objection(self.settings):
+            raise WrongUseError(objection)
+        wanted = Wanted.by(self.settings).with_frames(FrameOptions())
+        try:
+            made = describe(body, wanted, mesh_folder(), logged_diagnostics(self))
+        except MissingLibraryError as error:
+            raise WrongUseError(str(error)) from None
+        self._begin(made)
 
     def listen(self) -> None:
         """Follow joint_states from now on, unless TF is left to others."""

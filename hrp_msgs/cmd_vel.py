@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from . import qos
 from .basic import time_ns
 
 # Takes the stamp in [ns], 0 without one, the speed ahead in [m/s] and to the left in [rad/s].
@@ -79,6 +80,7 @@ class VelocityTopic:
             self._take_stamped if message_type == "TwistStamped" else self._take_plain,
             copy(self._profile),  # it is changed by qos_overrides
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            event_callbacks=qos.events(self._profile),
         )
 
     def _unsubscribe(self) -> None:

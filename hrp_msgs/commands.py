@@ -155,6 +155,7 @@ class CommandTopics:
             take,
             copy(profile),  # it is changed by qos_overrides
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            event_callbacks=qos.events(profile),
         )
         full_name = str(subscription.topic_name)
         return subscription

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -21,8 +20,9 @@ try:
 except ImportError:
     FollowJointTrajectory = None
 
-# How long clients have to take the last results of an action that ends, in [s] of wall time.
-_LINGER = 1.0
+# How often the executor looks for work until the last results of an action that ends are sent:
+# it concludes, then it sends. A result that is sent by what was destroyed would end it.
+_PASSES = 4
 FEEDBACK_PERIOD_NS = NS_PER_S // 20  # of simulated time, as joint_trajectory_controller has it
 
 
@@ -222,21 +222,18 @@ class TrajectoryAction:
     def close(self) -> None:
         """End the action and abort what is followed; called by the thread that serves the node."""
         self._is_closed = True
-        words = "the robot is not there any more"
+        words = "the robot was removed"
         for goal in self._active:
             if self._forget(goal):
                 self._server.conclude(goal.handle, partial(_abort, _INVALID_GOAL, words))
-        if not (self._was_used and self._server.is_served):
-            self._server.destroy()
-            return
+        self._end(_PASSES if self._was_used else 0)
 
-        def end() -> None:
-            self._node.destroy_timer(timer)
+    def _end(self, passes: int) -> None:
+        """Destroy the server when the executor has looked for work so many times."""
+        if passes > 0 and self._server.is_served:
+            self._node.executor.create_task(self._end, passes - 1)
+        else:
             self._server.destroy()
-
-        # A result that is sent by what was destroyed would end the executor.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        timer = self._node.create_timer(_LINGER, end, clock=steady)
 
     def _judge(self, _request: Any) -> Any:
         return GoalResponse.REJECT if self._is_closed else GoalResponse.ACCEPT

@@ -9,8 +9,8 @@ MODEL_NODE = (
     Param(
         "model",
         "",
-        "Robot model (.wrl, .body): its path, from the folder that the node was started in if it "
-        "is relative, or its file:// or package:// URI.",
+        "Robot model (.wrl, .body, .urdf): its path, from the folder that the node was started in "
+        "if it is relative, or its file:// or package:// URI.",
         read_only=False,
     ),
     Param("watch", False, "Read the model again when one of its files changes.", read_only=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
@@ -36,3 +37,13 @@ CLOCK = _profile(1)
 DIAGNOSTICS = _profile(10)
 TF = _profile(100)
 TF_STATIC = LATCHED
+
+
+def events(profile: QoSProfile) -> SubscriptionEventCallbacks:
+    """Return whether a subscription tells of publishers that it does not match.
+
+    Best effort matches all. What would tell is looked at whenever the node has something to do,
+    and costs more than the subscription itself.
+    """
+    tells = profile.reliability is not ReliabilityPolicy.BEST_EFFORT
+    return SubscriptionEventCallbacks(use_default_callbacks=tells)

@@ -92,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("world", help="world file (.yaml) or model (.wrl, .body): path or URI")
+    parser.add_argument(
+        "world", help="world file (.yaml) or model (.wrl, .body, .urdf): path or URI"
+    )
 
 
 def _add_rviz(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .schedule import NS_PER_S
 
 if TYPE_CHECKING:
+    from .control import CommandCounts
     from .lockstep import LockStep
     from .runner import Runner
     from .state_record import StateRecord
@@ -57,6 +58,19 @@ def run_health(runner: Runner, failure: str = "") -> Health:
     if runner.paused:
         return Health("simulation", "warn", "paused", values)
     return Health("simulation", "ok", "running", values)
+
+
+def command_health(counts: CommandCounts) -> Health:
+    """Return what became of the commands to all bodies."""
+    values = {
+        "taken": counts.taken,
+        "dropped": counts.dropped,
+        "refused": counts.refused,
+        "stale": counts.stale,
+        "timed out": counts.timed_out,
+    }
+    lost = counts.dropped + counts.refused + counts.stale
+    return Health("commands", "ok", f"{lost} not taken" if lost else "all taken", values)
 
 
 def state_health(record: StateRecord) -> Health:

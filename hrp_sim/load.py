@@ -21,7 +21,7 @@ from .config import BodyEntry, WorldConfig
 from .engine import Placement
 from .world_file import WorldReader
 
-_MODEL_SUFFIXES = (".wrl", ".body")
+_MODEL_SUFFIXES = (".wrl", ".body", ".urdf")
 
 
 def load_world(

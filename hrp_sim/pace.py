@@ -10,6 +10,9 @@ from .schedule import NS_PER_S
 # After falling behind by more than this the clock is set anew: a hitch is not followed by
 # a burst of steps. In [s].
 MAX_LAG = 0.1
+# How much faster than aimed at a smaller lag is made up for: controllers outside, which work in
+# real time, lose sight of a world that rushes on.
+CATCH_UP = 1.5
 # Real-time factor is measured over windows of this length. In [s].
 WINDOW = 0.5
 
@@ -60,12 +63,11 @@ class Pace:
 
     def __post_init__(self) -> None:
         self._step_times = StepTimes()
-        self._began = 0.0
         self.start(0)
 
     def start(self, now_ns: int) -> None:
         """Count from here, where the simulated time is ``now_ns``, in [ns]."""
-        self._origin = self._window = time.monotonic(), now_ns
+        self._origin = self._window = self._began = time.monotonic(), now_ns
         self._origin_target = self.target
 
     def stand_still(self) -> None:
@@ -80,22 +82,21 @@ class Pace:
         wall = time.monotonic()
         if target != self._origin_target:
             self._origin, self._origin_target = (wall, now_ns), target
-        origin, origin_ns = self._origin
-        ahead = origin + (now_ns - origin_ns) / NS_PER_S / target - wall
-        self.lag = max(0.0, -ahead)
-        if ahead < -MAX_LAG:
+        due = _wall_time(self._origin, now_ns, target)
+        self.lag = max(0.0, wall - due)
+        if self.lag > MAX_LAG:
             self._origin = wall, now_ns
-            self.lost -= ahead
-        return ahead
+            self.lost += self.lag
+        return max(due, _wall_time(self._began, now_ns, CATCH_UP * target)) - wall
 
-    def begin_step(self) -> None:
-        """Note that a step begins."""
-        self._began = time.monotonic()
+    def begin_step(self, now_ns: int) -> None:
+        """Note that a step begins from this simulated time, in [ns]."""
+        self._began = time.monotonic(), now_ns
 
     def end_step(self, now_ns: int) -> None:
         """Count a step to this simulated time, in [ns]."""
         wall = time.monotonic()
-        self._step_times.add(wall - self._began)
+        self._step_times.add(wall - self._began[0])
         start, start_ns = self._window
         if wall - start >= WINDOW:
             self.measured = (now_ns - start_ns) / NS_PER_S / (wall - start)
@@ -105,3 +106,8 @@ class Pace:
         """Return how long the steps took since this was called last."""
         taken, self._step_times = self._step_times, StepTimes()
         return taken
+
+
+def _wall_time(origin: tuple[float, int], now_ns: int, factor: float) -> float:
+    """Return when a simulated time is reached at this factor from an origin of both times."""
+    return origin[0] + (now_ns - origin[1]) / NS_PER_S / factor

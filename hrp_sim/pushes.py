@@ -114,7 +114,7 @@ class Pushes:
             "link": np.array([p.link for p in self._lasting], dtype=np.int64),
             "wrench": np.array(rows, dtype=np.float64).reshape(-1, 9),
             "left_ns": np.array([p.left_ns for p in self._lasting], dtype=np.int64),
-            "local": np.array([p.local for p in self._lasting], dtype=np.bool_),
+            "local": np.array([p.local for p in self._lasting], dtype=np.int64),
             "source": np.array([p.source for p in self._lasting], dtype=np.str_),
         }
 
@@ -133,17 +133,17 @@ class Pushes:
             "link": np.zeros(n, dtype=np.int64),
             "wrench": np.zeros((n, 9)),
             "left_ns": np.zeros(n, dtype=np.int64),
-            "local": np.zeros(n, dtype=np.bool_),
+            "local": np.zeros(n, dtype=np.int64),
             "source": np.zeros(n, dtype=np.str_),
         }
         check_arrays(arrays, expected)
         pushes = cls()
         rows = (arrays[k].tolist() for k in ("body", "link", "left_ns", "local", "source"))
-        for wrench, body, link, *rest in zip(arrays["wrench"], *rows, strict=True):
+        for wrench, body, link, left_ns, local, source in zip(arrays["wrench"], *rows, strict=True):
             if body not in bodies or not 0 <= link < len(bodies[body].body.links):
                 raise PhysicsError("a push of the snapshot acts on a link that is not here")
             force, torque, point = wrench.reshape(3, 3).copy()
-            push = Push(bodies[body], link, force, torque, point, *rest)
+            push = Push(bodies[body], link, force, torque, point, left_ns, bool(local), source)
             if not push.is_sane:
                 raise PhysicsError("a push of the snapshot makes no sense")
             pushes.add(push)

@@ -316,7 +316,7 @@ class Runner:
 
     def _step(self) -> bool:
         """Take one step and tell of it; return whether the physics could."""
-        self.pace.begin_step()
+        self.pace.begin_step(self.simulation.state.time_ns)
         try:
             readings = self.simulation.step()
         except PhysicsError as error:

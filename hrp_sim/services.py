@@ -17,7 +17,7 @@ from hrp_msgs.diagnostics import PERIOD, diagnostic_array, diagnostic_status
 from hrp_msgs.topic import Topic
 
 from .engine import PhysicsError
-from .health import lock_step_health, run_health, state_health
+from .health import command_health, lock_step_health, run_health, state_health
 from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
@@ -79,7 +79,11 @@ class RunServices:
     def _report(self) -> None:
         runner = self._runner
         failure = "" if runner.error is None else self._failure(runner.error)
-        parts = [run_health(runner, failure), state_health(runner.states)]
+        parts = [
+            run_health(runner, failure),
+            command_health(runner.simulation.command_counts),
+            state_health(runner.states),
+        ]
         if isinstance(runner.gate, LockStep):
             parts.append(lock_step_health(runner.gate))
         name = self._node.get_fully_qualified_name().lstrip("/")
@@ -106,8 +110,7 @@ def start_lock_step(
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
-        heard = ((topic, node.count_publishers(topic)) for topic in missing)
-        return ", ".join(t if count else f"{t} (which nobody publishes)" for t, count in heard)
+        return ", ".join(topic + _doubt(node, topic) for topic in missing)
 
     def go_on(missing: list[str], now_ns: int) -> None:
         logger.warning(
@@ -132,6 +135,13 @@ def start_lock_step(
         wake=runner.wake,
     )
     runner.gate = lock_step
+
+
+def _doubt(node: Node, topic: str) -> str:
+    """Return why no command can come by a topic, if that is so."""
+    if not node.count_subscribers(topic):
+        return " (by which no body is commanded)"
+    return "" if node.count_publishers(topic) else " (which nobody publishes)"
 
 
 class SwitchServices:

@@ -9,9 +9,11 @@ from math import inf, isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean
+from hrp_model.rigid import Array
 
 from .schedule import NS_PER_S
 from .state import LARGEST_DRIVE
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 # Later than any simulation, in [ns]; thirty years.
 LATEST_NS = 10**18
+# What a trajectory may hold, as points times joints: half an hour of thirty joints at 10 Hz.
+MOST_VALUES = 1_000_000
+_KINDS = ("positions", "velocities", "accelerations", "effort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,22 @@ class TrajectoryPoint:
     velocities: Sequence[float] = ()
     accelerations: Sequence[float] = ()
     effort: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointTable:
+    """The points of a trajectory as arrays.
+
+    Attributes:
+        times_ns: Since the start, in [ns], increasing, shape (points,).
+        values: Position, velocity, acceleration and effort, shape (points, 4, joints); zero
+            where they are not given.
+        given: Whether velocity, acceleration and effort are, shape (points, 3).
+    """
+
+    times_ns: NDArray[np.int64]
+    values: Array
+    given: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +87,19 @@ class JointTrajectory:
     names: Sequence[str]
     points: Sequence[TrajectoryPoint]
     start_ns: int | None = None
+    _table: PointTable | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def table(self) -> PointTable:
+        """The points as arrays; worked out when it is asked for first.
+
+        Raises:
+            BadTrajectoryError: Numbers, lengths or times are wrong.
+        """
+        if self._table is None:
+            object.__setattr__(self, "_table", _tabulated(self.names, self.points))
+        assert self._table is not None, "it was just set"
+        return self._table
 
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller follow it."""
@@ -134,27 +168,27 @@ def check_trajectory(
         raise BadTrajectoryError("no joints", "the trajectory names no joints")
     _check_joints(names, body)
     _check_tolerances(names, tolerances)
-    before_ns = -1
-    for k, point in enumerate(trajectory.points):
-        _check_time(k, point.time_from_start_ns, before_ns)
-        before_ns = point.time_from_start_ns
-        _check_values(k, point, names)
     start_ns = trajectory.start_ns or time_ns
     if not -LATEST_NS <= start_ns <= LATEST_NS:
         raise BadTrajectoryError("start", f"the trajectory starts at {_seconds(start_ns)}: never")
-    if trajectory.points and start_ns + before_ns < time_ns:
-        end = _seconds(start_ns + before_ns)
+    last_ns = int(trajectory.table.times_ns[-1]) if trajectory.points else 0
+    if trajectory.points and start_ns + last_ns < time_ns:
+        end = _seconds(start_ns + last_ns)
         message = f"the trajectory ended in the past, at {end}; it is {_seconds(time_ns)} now"
         raise BadTrajectoryError("past", message)
 
 
 def _check_joints(names: Sequence[str], body: Body) -> None:
-    types = {x.joint.name: x.joint.type for x in body.jointed_links}
+    joints = {x.joint.name: x.joint for x in body.jointed_links}
+    leaders = {x.name: x.joint.name for x in body.jointed_links}
     for name in names:
-        if name not in types:
-            hint = did_you_mean(name, types) or f" It has {', '.join(types) or 'none'}."
+        if name not in joints:
+            hint = did_you_mean(name, joints) or f" It has {', '.join(joints) or 'none'}."
             raise BadTrajectoryError("unknown", f"the robot has no moving joint '{name}'.{hint}")
-        if types[name] is JointType.TRACK:
+        if (mimic := joints[name].mimic) is not None and mimic.link in leaders:
+            leader = leaders[mimic.link]
+            raise BadTrajectoryError("follower", f"joint '{name}' follows '{leader}'")
+        if joints[name].type is JointType.TRACK:
             message = f"joint '{name}' is a track, which has no position to go to"
             raise BadTrajectoryError("track", message)
     for name, count in Counter(names).items():
@@ -177,6 +211,33 @@ def _check_tolerances(names: Sequence[str], tolerances: Tolerances) -> None:
         raise BadTrajectoryError("tolerance", "the goal time tolerance makes no sense")
 
 
+def _tabulated(names: Sequence[str], points: Sequence[TrajectoryPoint]) -> PointTable:
+    if len(points) * len(names) > MOST_VALUES:
+        message = f"{len(points)} points for {len(names)} joints are more than anybody follows"
+        raise BadTrajectoryError("size", message)
+    before_ns = -1
+    for k, point in enumerate(points):
+        _check_time(k, point.time_from_start_ns, before_ns)
+        before_ns = point.time_from_start_ns
+    values = np.zeros((len(points), 4, len(names)))
+    given = np.zeros((len(points), 4), dtype=np.bool_)
+    for row, kind in enumerate(_KINDS):
+        columns = [getattr(point, kind) for point in points]
+        there = [k for k, column in enumerate(columns) if len(column) or row == 0]
+        for k in there:
+            if len(columns[k]) != len(names):
+                message = (
+                    f"point {k} of the trajectory has {len(columns[k])} {kind}, not {len(names)}"
+                )
+                raise BadTrajectoryError("length", message)
+        if there:
+            values[there, row] = [columns[k] for k in there]
+            given[there, row] = True
+    _check_values(values, names)
+    times_ns = np.array([point.time_from_start_ns for point in points], dtype=np.int64)
+    return PointTable(times_ns, values, given[:, 1:])
+
+
 def _check_time(k: int, time_ns: int, before_ns: int) -> None:
     if not 0 <= time_ns <= LATEST_NS:
         message = f"point {k} of the trajectory is at {_seconds(time_ns)} from its start"
@@ -189,19 +250,13 @@ def _check_time(k: int, time_ns: int, before_ns: int) -> None:
         raise BadTrajectoryError("order", message)
 
 
-def _check_values(k: int, point: TrajectoryPoint, names: Sequence[str]) -> None:
-    for kind in ("positions", "velocities", "accelerations", "effort"):
-        values = getattr(point, kind)
-        if len(values) == 0 and kind != "positions":
-            continue
-        if len(values) != len(names):
-            message = f"point {k} of the trajectory has {len(values)} {kind}, not {len(names)}"
-            raise BadTrajectoryError("length", message)
-        sane = np.abs(np.asarray(values, dtype=np.float64)) < LARGEST_DRIVE
-        if not sane.all():
-            i = int(np.argmin(sane))
-            message = f"point {k} of the trajectory has {kind} of {values[i]} for '{names[i]}'"
-            raise BadTrajectoryError("number", message)
+def _check_values(values: Array, names: Sequence[str]) -> None:
+    wrong = np.argwhere(~(np.abs(values) < LARGEST_DRIVE))
+    if len(wrong):
+        k, row, joint = wrong[0].tolist()
+        value = values[k, row, joint]
+        message = f"point {k} of the trajectory has {_KINDS[row]} of {value} for '{names[joint]}'"
+        raise BadTrajectoryError("number", message)
 
 
 def _seconds(time_ns: int) -> str:

@@ -61,7 +61,7 @@ def declared() -> list[LaunchDescriptionEntity]:
     arguments = {
         "controllers_file": "YAML file with parameters of the controller manager and the "
         "controllers; empty = one that fits is made for each robot.",
-        "controllers": "Names of the controllers to start, with blanks between; empty = those "
+        "controller_names": "Names of the controllers to start, with blanks between; empty = those "
         "that fit the robot. To be given with controllers_file.",
     }
     return [
@@ -132,7 +132,7 @@ def managed(
         remappings=[("~/robot_description", "robot_description")],
         on_exit=Shutdown(),
     )
-    chosen = values["controllers"].split()
+    chosen = values["controller_names"].split()
     steps = [spawner(robot, values, chosen or robot.active)]
     if robot.waiting and not chosen and not own:
         steps.append(spawner(robot, values, robot.waiting, "--inactive"))

@@ -25,8 +25,6 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     values = ARGUMENTS.values(context)
     # What is read here, too, must be what the node has.
     read_here = {name: values[name] for name in ("world", "frame_prefix", "world_frame")}
-    if flag("hardware_topics", values.get("hardware_topics", "false")):
-        read_here["ros2_control"] = "topic"  # the descriptions tell controllers of these topics
     sim_node = node(
         values,
         package="hrp_ros",

@@ -25,9 +25,9 @@ from hrp_sim.node import PARAMETERS
 from hrp_sim.sensor_options import COMMON_OPTIONS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ros2.md"
-_SENSORS = {option.name for option in COMMON_OPTIONS}
+SENSORS = {option.name for option in COMMON_OPTIONS}
 # docs/sensors.md has the options of sensors.
-SIM_NODE = [p for p in PARAMETERS if p.name not in _SENSORS and p.name != "<sensor>.<option>"]
+SIM_NODE = [p for p in PARAMETERS if p.name not in SENSORS and p.name != "<sensor>.<option>"]
 TABLES = {"sim_node": SIM_NODE, "model_node": MODEL_NODE}
 
 
@@ -46,7 +46,8 @@ def parameter_table(params: Iterable[Param]) -> str:
 
 def _row(param: Param) -> tuple[str, str, str, str]:
     name = f"`{param.name}`" if param.read_only else f"**`{param.name}`**"
-    return name, f"`{_word(param.default)}`", _values(param), param.doc.replace("|", "\\|")
+    doc = param.doc.replace("|", "\\|").replace("<", "&lt;")
+    return name, f"`{_word(param.default)}`", _values(param), doc
 
 
 def _values(param: Param) -> str:

@@ -22,9 +22,15 @@ POSTURE = {
     for side in "LR"
     for joint, angle in (("HIP_P", -KNEE / 2), ("KNEE", KNEE), ("ANKLE_P", -KNEE / 2))
 }
-# Stiffness in [N m/rad] and damping in [N m s/rad], by a part of the joint's name. The legs and
-# the chest carry; the damping leaves a margin for 10 ms of delay.
-GAINS = {"LEG": (800.0, 16.0), "CHEST": (800.0, 16.0), "ARM": (80.0, 3.0), "": (20.0, 0.8)}
+# Stiffness in [N m/rad] and damping in [N m s/rad], by a part of the joint's name. As soft as the
+# robot can stand on: so they bear 20 ms of delay, and hitches of 100 ms.
+GAINS = {
+    "ANKLE": (400.0, 12.0),
+    "LEG": (300.0, 10.0),
+    "CHEST": (300.0, 8.0),
+    "ARM": (30.0, 1.2),
+    "": (5.0, 0.2),
+}
 
 
 def efforts(names, position, velocity) -> list[float]:
@@ -40,7 +46,7 @@ class Balance:
     """The controller: what has been answered once is not answered again."""
 
     def __init__(self, node: rclpy.node.Node) -> None:
-        profile = QoSProfile(depth=10)
+        profile = QoSProfile(depth=1)
         self._publisher = node.create_publisher(JointState, "joint_commands", profile)
         self._answered = None
         node.create_subscription(JointState, "joint_states", self._answer, profile)

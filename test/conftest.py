@@ -1,15 +1,24 @@
 """Fixtures shared by all tests."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from paths import ROOT
 
 from hrp_model.diagnostics import Diagnostic, Diagnostics
 
 # The same examples on every machine and in every run; how long one takes says nothing.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_sessionstart() -> None:
+    """Compile the extensions into a tree that has none: colcon keeps them beside it."""
+    if not list((ROOT / "hrp_sim" / "ode").glob("_core.*.so")):
+        subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT)
 
 
 class RecordedDiagnostics(Diagnostics):

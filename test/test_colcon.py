@@ -1,12 +1,11 @@
 """Description packages, built and installed with colcon."""
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from colcon_tools import colcon, missing, sourced
 from package_tools import contents, meshes
 from paths import MODELS
 from urdf_tools import with_visuals
@@ -17,32 +16,8 @@ from hrp_model.geometry import Cone, Shape
 from hrp_model.urdf.options import Hardware, UrdfOptions
 from hrp_model.urdf.package import write_package
 
-PREFIX = Path(sys.prefix)
 # Not installed: what builds the package, and what its writer knows of it.
 NOT_INSTALLED = {"CMakeLists.txt", "README.md", ".hrp_model.json"}
-
-
-def missing():
-    """Return what is needed to build and not there, in words."""
-    for program in ("colcon", "cmake"):
-        if shutil.which(program, path=search_path()) is None:
-            return f"{program} is not installed"
-    where = [PREFIX, *map(Path, filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")))]
-    if not any((folder / "share" / "ament_cmake").is_dir() for folder in where):
-        return "ament_cmake is not installed"
-    return None
-
-
-def search_path():
-    return f"{PREFIX / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-
-
-def environment():
-    """Return an environment in which the packages of this Python are ROS's too."""
-    known = {"PATH": search_path()}
-    for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
-        known[name] = os.pathsep.join(filter(None, (os.environ.get(name), str(PREFIX))))
-    return {**os.environ, **known}
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +39,9 @@ def workspace(tmp_path_factory):
 
 
 def build(folder):
-    done = subprocess.run(
-        ["colcon", "build", "--event-handlers", "console_direct+"],
-        cwd=folder, env=environment(), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 packages finished" in done.stdout
-    assert "CMake Warning" not in done.stdout + done.stderr
+    said = colcon("build", folder, "--event-handlers", "console_direct+")
+    assert "2 packages finished" in said
+    assert "CMake Warning" not in said
 
 
 def installed(workspace, package):
@@ -104,12 +75,7 @@ def test_its_meshes_are_found_as_ros_finds_them(workspace):
     assert len(uris) == 2
     ask = "from ament_index_python.packages import get_package_share_directory as share\n"
     ask += "print(share('thing_description'))"
-    script = f'. {workspace}/install/local_setup.sh && {sys.executable} -c "$ASK"'
-    done = subprocess.run(
-        ["sh", "-c", script],
-        env={**environment(), "ASK": ask}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    share = Path(done.stdout.strip() or done.stderr)
+    share = Path(sourced(workspace, sys.executable, "-c", ask))
     for uri in uris:
         assert (share / uri.removeprefix("package://thing_description/")).is_file(), uri
 

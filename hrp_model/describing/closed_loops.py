@@ -1,4 +1,4 @@
-"""Joint positions that nobody tells because closed loops leave no choice. Knows no ROS."""
+"""Joint positions that nobody tells because they follow from others'. Knows no ROS."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ClosedLoops:
     Sliders move independent joints only, and a robot may have no encoder on a passive joint.
     Positions that are told are used as they are; any joints round a loop may be the known
     ones. Loops stay assembled the way they were in the last call. Loops that have impossible
-    numbers are left alone.
+    numbers are left alone. A joint that follows another by the model's word follows it.
 
     Args:
-        body: The robot; without loops there is never anything to add.
+        body: The robot; without loops and followers there is never anything to add.
         frames: What its joints are called.
     """
 
@@ -51,15 +51,24 @@ class ClosedLoops:
         closures, _ = loop_closures(body)
         mimics = mimic_joints(body, closures)
         self._loops = [_Loops(closure, frames, mimics) for closure in closures]
+        told = ((link.name, link.joint.mimic) for link in body.moving_links)
+        self._followers = [
+            (frames.joints[name], frames.joints[mimic.link], mimic)
+            for name, mimic in told
+            if mimic is not None
+        ]
 
     def complete(self, positions: Mapping[str, float]) -> Completed:
-        """Return positions and, where joints round a loop are among them, what follows.
+        """Return positions and, where leaders or joints round a loop are among them, what follows.
 
         Args:
             positions: By joint name, finite, in [rad] or [m]; other joints have not moved
                 since they were last told or followed.
         """
         completed = dict(positions)
+        for follower, leader, mimic in self._followers:
+            if leader in completed and follower not in completed:
+                completed[follower] = mimic.position(completed[leader])
         for loops in self._loops:
             loops.complete(completed)
         return Completed(

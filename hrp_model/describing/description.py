@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ..body import Body
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics, Severity
-from ..frames import Base, BodyFrames, Frame, LinkNaming
+from ..frames import Base, BodyFrames, Frame, FrameOptions, LinkNaming
 from ..urdf.convert import convert
 from ..urdf.glb import UpAxis
 from ..urdf.options import Hardware, UrdfOptions
@@ -60,6 +60,11 @@ class Wanted:
         srdf = settings["description_format"] == "urdf+srdf"
         collision, glb_up = CollisionShapes(settings["collision"]), UpAxis(settings["glb_up"])
         return Wanted(options, collision, srdf, glb_up)
+
+    def with_frames(self, names: FrameOptions) -> Wanted:
+        """Return the same, but for how frames are called and what stands above the root."""
+        own = {item.name: getattr(names, item.name) for item in fields(FrameOptions)}
+        return replace(self, urdf=replace(self.urdf, **own))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,21 +17,24 @@ class Motors:
     """What the blocks of a robot say.
 
     Attributes:
-        commands: Command interfaces by joint, in the order of the file; none for a joint that
-            a transmission drives.
+        driven: The joints that have a motor, as keys in the order of the file.
         initial: Positions at the start by joint, in [rad] or [m].
         gear_ratios: By joint.
         are_told: Whether there is any such block that tells joints.
     """
 
-    commands: dict[str, list[str]] = field(default_factory=dict)
+    driven: dict[str, None] = field(default_factory=dict)
     initial: dict[str, float] = field(default_factory=dict)
     gear_ratios: dict[str, float] = field(default_factory=dict)
     are_told: bool = False
 
+    def drive(self, joint: str) -> None:
+        """Note that a joint has a motor."""
+        self.driven[joint] = None
+
 
 def read_motors(robot: Element, joints: Collection[str], diagnostics: Diagnostics) -> Motors:
-    """Return what the blocks of a robot say of its joints; of others they may say what they like.
+    """Return what the blocks of a robot say of its joints.
 
     Args:
         robot: The outermost element.
@@ -46,9 +49,8 @@ def read_motors(robot: Element, joints: Collection[str], diagnostics: Diagnostic
             if name not in joints:
                 _report(joint, name, joints, diagnostics)
                 continue
-            commands = [x.attributes.get("name", "") for x in joint.all("command_interface")]
-            if commands:
-                found.commands.setdefault(name, []).extend(commands)
+            if joint.first("command_interface") is not None:
+                found.drive(name)
             for state in joint.all("state_interface"):
                 if state.attributes.get("name") == "position":
                     _read_initial(found, name, state, diagnostics)
@@ -79,7 +81,7 @@ def _read_transmission(
             continue
         if not is_control:  # there only a command interface makes a motor
             found.are_told = True
-            found.commands.setdefault(name, [])
+            found.drive(name)
         # ros2_control, Gazebo and the PR2 have it in three places.
         inside = [joint, *transmission.all("actuator"), transmission]
         for place in inside:

@@ -164,15 +164,19 @@ def _with_motors(
     Those with motors get an id, in order: the ones that blocks for controllers command; where
     no block says so, all that follow no other joint.
     """
-    driven: Iterable[str] = motors.commands if motors.are_told else moving
+    driven: Iterable[str] = motors.driven if motors.are_told else moving
     numbered = [name for name in driven if name not in mimics]
     ids = {name: number for number, name in enumerate(numbered)}
+    initial = {name: motors.initial.get(name, 0.0) for name in moving}
+    by_child = {parts.child: name for name, parts in moving.items()}
+    for name, mimic in mimics.items():
+        initial[name] = mimic.position(initial[by_child[mimic.link]])
     return {
         name: replace(
             parts.joint,
             id=ids.get(name),
             mimic=mimics.get(name),
-            initial=motors.initial.get(name, 0.0),
+            initial=initial[name],
             gear_ratio=motors.gear_ratios.get(name, 1.0),
         )
         for name, parts in moving.items()

@@ -75,7 +75,8 @@ def ordered(
         for child in children.get(name, ()):
             heappush(ready, (index[child], child))
     if len(found) < len(links):
-        lost = next(name for name in links if name not in set(found))
+        reached = set(found)
+        lost = next(name for name in links if name not in reached)
         message = f"link '{lost}' is its own ancestor, or hangs on one that is"
         at = above[lost].element.span if lost in above else robot.span
         diagnostics.error("link-cycle", message, at)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .controller import BodyController
     from .runs import TrajectoryRun
 
+# More names than any robot has joints are no command, and would take their time.
+MOST_NAMES = 10_000
+
 
 class Command(Protocol):
     """Something that a body is told to do; ``Simulation.command`` takes it there."""
@@ -44,6 +47,10 @@ class JointCommand:
 
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller take it."""
+        if len(self.names) > MOST_NAMES:
+            message = f"a command names {len(self.names)} joints; it is ignored"
+            controller.refuse("too many names", message)
+            return
         controller.command(self, time_ns)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from .commands import CommandCounts
+from .settings import CommandTimeout
 
 _log = logging.getLogger("hrp_sim")
 
@@ -29,6 +31,16 @@ class Complaints:
         """Count what could not be used; say so if it is the first of its kind."""
         self.counts.refused += 1
         self.warn(kind, message)
+
+    def timed_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
+        """Count that joints were left alone; say so if it is the first time."""
+        self.counts.timed_out += 1
+        more = f" and {len(joints) - 3} more" if len(joints) > 3 else ""
+        self.warn(
+            "timed out",
+            f"no command came for {timeout.after_s:g} s to {', '.join(joints[:3])}{more}; "
+            f"fallback: {timeout.fallback.value}",
+        )
 
     def warn(self, kind: str, message: str) -> None:
         """Say it if it is the first of its kind."""

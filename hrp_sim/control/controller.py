@@ -18,9 +18,11 @@ from .columns import columns
 from .commands import CommandCounts, JointCommand
 from .complaints import Complaints
 from .deadlines import Deadlines
+from .followers import Followers
 from .joints import ControlledJoints
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .settings import CommandTimeout, ControlMode, ControlSettings, Fallback
+from .spline import EFFORT, POSITION, VELOCITY
 from .trajectories import Trajectories
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
@@ -70,6 +72,7 @@ class BodyController:
         self._joints = ControlledJoints(simulated.name, simulated.body, settings, q, fixed=fixed)
         self._complaints = Complaints(simulated.name, CommandCounts() if counts is None else counts)
         self._trajectories = Trajectories(simulated.body, simulated.motion)
+        self._followers = Followers(simulated.body)
         self._initial = np.array(q, dtype=np.float64)
         self._target = self._initial.copy()
         self._approaching = False
@@ -123,9 +126,11 @@ class BodyController:
         """Drive a joint otherwise from now on, and after a reset; it stops, or goes limp.
 
         Raises:
-            ValueError: There is none of this name.
+            ValueError: There is none of this name, or it follows another.
         """
         i = self._joints.element(joint)
+        if (leader := self._followers.leaders.get(joint)) is not None:
+            raise ValueError(f"joint '{joint}' follows '{leader}' and has no mode of its own")
         self._joints.set_mode(i, mode)
         self._trajectories.release([i])
         if mode is ControlMode.POSITION:
@@ -195,7 +200,13 @@ class BodyController:
         by_kind = columns(command, self._joints.interface, self.refuse)
         for k, name in enumerate(command.names):
             values = [self._usable(name, column[k]) if len(column) else None for column in by_kind]
-            if name in self._joints.index:
+            if name in self._followers.leaders:
+                leader = self._followers.leaders[name]
+                self.refuse(
+                    f"follower {name}",
+                    f"joint '{name}' follows '{leader}'; the command to it is ignored",
+                )
+            elif name in self._joints.index:
                 self._command_joint(self._joints.index[name], values, time_ns)
             elif name in self._joints.tracks:
                 self._command_track(name, values, time_ns)
@@ -211,15 +222,15 @@ class BodyController:
             return
         try:
             check_trajectory(run.trajectory, self._body, time_ns, run.tolerances)
+            if run.trajectory.points:
+                self._trajectories.add(run, time_ns)
+                return
         except BadTrajectoryError as error:
             run.end(TrajectoryStatus.REFUSED, str(error))
             self.refuse(f"trajectory {error.kind}", f"a trajectory is ignored: {error}")
             return
-        if run.trajectory.points:
-            self._trajectories.add(run, time_ns)
-        else:
-            self._stop(run.trajectory.names)
-            run.end(TrajectoryStatus.SUCCEEDED)
+        self._stop(run.trajectory.names)
+        run.end(TrajectoryStatus.SUCCEEDED)
 
     def cancel(self, run: TrajectoryRun) -> None:
         """End a trajectory; the joints that it moves hold where they are aimed at."""
@@ -241,6 +252,7 @@ class BodyController:
             self._approaching = bool(np.any(np.abs(left) > reach))
         if self._trajectories:
             self._advance_trajectories(time_ns, step_ns, reach)
+        self._followers.aim(self._motion, self._drive)
         if late := self._deadlines.expired(time_ns):
             self._fall_back(late)
 
@@ -294,7 +306,7 @@ class BodyController:
     def _stand_at_end(self, following: Following) -> None:
         """Hold the last point; what is still on its way to it goes on as after a command."""
         joints = following.moves
-        end = following.spline.points[-1, 0, following.active]
+        end = following.spline.points[-1, POSITION, following.active]
         self._target[joints] = np.clip(end, self._joints.lower[joints], self._joints.upper[joints])
         self._approaching = True
 
@@ -302,13 +314,14 @@ class BodyController:
         drive, joints, largest = self._drive, self._joints, 0.5 * LARGEST_DRIVE
         for i in self._trajectories.begin_due(time_ns, self._aimed_at).tolist():
             self._set_mode(i, _POSITION)
-        self._trajectories.advance(time_ns + step_ns, reach, drive)
-        moved = self._trajectories.moved()
-        drive.q[moved] = np.clip(drive.q[moved], joints.lower[moved], joints.upper[moved])
-        for array in (drive.q, drive.dq, drive.effort):  # what swings wide ends there
-            array[moved] = np.clip(array[moved], -largest, largest)
-        self._target[moved] = drive.q[moved]
-        self._deadlines.command(moved, time_ns)
+        for moved, asked in self._trajectories.advance(time_ns + step_ns, reach):
+            # What swings wide ends where a drive does.
+            sane = np.minimum(np.maximum(asked, -largest), largest)
+            q = np.minimum(np.maximum(sane[POSITION], joints.lower[moved]), joints.upper[moved])
+            drive.q[moved] = self._target[moved] = q
+            drive.dq[moved] = sane[VELOCITY]
+            drive.effort[moved] = sane[EFFORT]
+            self._deadlines.command(moved, time_ns)
 
     def _aimed_at(self) -> Array:
         """Return position, velocity, acceleration and effort now, shape (4, joints)."""
@@ -332,15 +345,9 @@ class BodyController:
                 self._drive.effort[i] = 0.0
         if timeout.fallback is not Fallback.LAST:
             self._drive.track_speed[tracks] = 0.0
-        self._complaints.counts.timed_out += 1
         names = [self._body.moving_links[i].joint.name for i in joints]
         names += [self._body.links[i].joint.name for i in tracks]
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        self._complaints.warn(
-            "timed out",
-            f"no command came for {timeout.after_s:g} s to {', '.join(names[:3])}{more}; "
-            f"fallback: {timeout.fallback.value}",
-        )
+        self._complaints.timed_out(timeout, names)
 
     def _command_joint(self, i: int, values: Sequence[float | None], time_ns: int) -> None:
         position, velocity, effort = values

@@ -78,6 +78,8 @@ class ControlledJoints:
 
     def mode(self, i: int) -> ControlMode:
         """Return how a joint is driven at the start."""
+        if self._body.moving_links[i].joint.mimic is not None:
+            return ControlMode.POSITION  # whatever drives its leader
         usual = ControlMode.EFFORT if i in self._passive else self._settings.mode
         return self.own_modes.get(i, usual)
 

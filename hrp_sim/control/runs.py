@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import pi
@@ -80,7 +80,6 @@ class TrajectoryRun:
     Attributes:
         status: How far it has come.
         words: Why it has ended, for people; empty before, and after a success.
-        progress: After the last step; None before its start, and kept after its end.
     """
 
     def __init__(self, trajectory: JointTrajectory, tolerances: Tolerances = ANYWHERE) -> None:
@@ -88,17 +87,37 @@ class TrajectoryRun:
         self.tolerances = tolerances
         self.status = TrajectoryStatus.WAITING
         self.words = ""
-        self.progress: TrajectoryProgress | None = None
+        self._progress: TrajectoryProgress | Callable[[], TrajectoryProgress] | None = None
+
+    @property
+    def progress(self) -> TrajectoryProgress | None:
+        """Where its joints are after the last step, at its end after that; None before its start.
+
+        To be asked for in the thread that steps. Of one that was aborted there may be none: its
+        world is elsewhere.
+        """
+        if callable(self._progress):  # of every step it is asked for in few
+            self._progress = self._progress()
+        return self._progress
 
     @property
     def is_over(self) -> bool:
         """Whether it has ended, one way or the other."""
         return self.status not in (TrajectoryStatus.WAITING, TrajectoryStatus.RUNNING)
 
+    def look(self, progress: Callable[[], TrajectoryProgress]) -> None:
+        """Let its progress be what this returns if it is called now. For who drives it."""
+        if not self.is_over:
+            self._progress = progress
+
     def end(self, status: TrajectoryStatus, words: str = "") -> None:
         """Let it end, unless it has already. For who drives it."""
         if not self.is_over:
             self.status, self.words = status, words
+            if status is not TrajectoryStatus.ABORTED:
+                _ = self.progress  # as it is now
+            elif callable(self._progress):
+                self._progress = None
 
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller follow it."""
@@ -122,6 +141,7 @@ class Following:
             state stands before it.
         begun: Whether it moves its joints.
         active: Which of its joints are still its own, shape (joints of the trajectory,).
+        moves: Those, as elements of q.
         behind: How far what is asked of the joints is from the curve, where it does not begin at
             their present state; shape (joints of the trajectory,).
         desired: What the curve said last, shape (4, joints of the trajectory).
@@ -136,17 +156,14 @@ class Following:
         self.first = first
         self.begun = False
         self.active = np.ones(len(joints), dtype=np.bool_)
+        self.moves = joints
         self.behind = np.zeros(len(joints))
         self.desired = np.zeros((4, len(joints)))
         self.violation = ""
         names, tolerances = run.trajectory.names, run.tolerances
         self.path = _limits(names, tolerances.path)
         self.goal = _limits(names, tolerances.goal)
-
-    @property
-    def moves(self) -> Indices:
-        """The joints that it drives or will drive, as elements of q."""
-        return self.joints[self.active]
+        self._has_path = bool(np.isfinite(self.path).any())
 
     def begin(self, time_ns: int, state: Array, endless: NDArray[np.bool_]) -> None:
         """Start from a state, shape (4, joints); ``endless`` joints turn without limits."""
@@ -163,48 +180,62 @@ class Following:
     def release(self, joint: int) -> bool:
         """Give a joint away; tell whether it was one of its own."""
         mine = self.active & (self.joints == joint)
-        self.active &= ~mine
+        self.keep(self.active & ~mine)
         return bool(mine.any())
 
+    def keep(self, active: NDArray[np.bool_]) -> None:
+        """Drive only some of its joints, shape (joints of the trajectory,)."""
+        self.active = active
+        self.moves = self.joints[active]
+
     def advance(self, time_ns: int, reach: Array) -> Array:
-        """Return what to ask for at a time: position, velocity, acceleration and effort.
+        """Return what to ask of ``moves``: position, velocity, acceleration and effort.
 
         Args:
             time_ns: The end of the step, in [ns].
             reach: How far what is behind may catch up in a step, shape (joints of the body,).
         """
-        self.desired = self.spline.at(time_ns)
-        if self.behind.any():
+        asked = self.desired = self.spline.at(time_ns)
+        if np.count_nonzero(self.behind):
             most = reach[self.joints]
             self.behind = self.behind - np.clip(self.behind, -most, most)
-        asked = self.desired.copy()
-        asked[POSITION] += self.behind
-        return asked
+            asked = asked.copy()
+            asked[POSITION] += self.behind
+        return asked if len(self.moves) == len(self.joints) else asked[:, self.active]
 
     def judge(self, time_ns: int, motion: BodyMotion) -> TrajectoryStatus:
         """Look where the joints are after a step; return what becomes of it."""
-        actual = np.array([motion.q[self.joints], motion.dq[self.joints]])
-        error = self.desired[: VELOCITY + 1] - actual
-        self.run.progress = TrajectoryProgress(
-            time_ns,
-            time_ns - self.start_ns,
-            max(0, self.spline.index(time_ns) + self.first),
-            self.desired,
-            np.concatenate([actual, motion.effort[None, self.joints]]),
-            error,
-        )
+        self.run.look(lambda: self._progress(time_ns, motion))
         late_ns = time_ns - self.spline.end_ns
-        away = np.abs(error)
         if late_ns < 0:
-            if np.any(away > self.path):
+            if self._has_path and np.any((away := self._away(motion)) > self.path):
                 return self._violated(TrajectoryStatus.PATH_VIOLATED, away, self.path)
             return TrajectoryStatus.RUNNING
-        if not np.any(away > self.goal):
+        if not np.any((away := self._away(motion)) > self.goal):
             return TrajectoryStatus.SUCCEEDED
         patience_ns = self.run.tolerances.goal_time_ns
         if patience_ns is not None and late_ns > patience_ns:
             return self._violated(TrajectoryStatus.GOAL_VIOLATED, away, self.goal)
         return TrajectoryStatus.RUNNING
+
+    def _away(self, motion: BodyMotion) -> Array:
+        """Return how far positions and velocities are off, shape (2, joints)."""
+        return np.abs(self._error(motion))
+
+    def _error(self, motion: BodyMotion) -> Array:
+        actual = np.array([motion.q[self.joints], motion.dq[self.joints]])
+        error: Array = self.desired[: VELOCITY + 1] - actual
+        return error
+
+    def _progress(self, time_ns: int, motion: BodyMotion) -> TrajectoryProgress:
+        return TrajectoryProgress(
+            time_ns,
+            time_ns - self.start_ns,
+            max(0, self.spline.index(time_ns) + self.first),
+            self.desired,
+            np.array([x[self.joints] for x in (motion.q, motion.dq, motion.effort)]),
+            self._error(motion),
+        )
 
     def _violated(self, status: TrajectoryStatus, away: Array, limits: Array) -> TrajectoryStatus:
         kind, i = (int(x[0]) for x in np.nonzero(away > limits))

@@ -74,7 +74,7 @@ def restored_following(arrays: Mapping[str, AnyArray], names: Sequence[str]) -> 
     run = _run(arrays, [names[i] for i in joints.tolist()], spline)
     following = Following(run, spline, joints, int(arrays["start_ns"]), int(arrays["first"]))
     following.begun = bool(arrays["begun"])
-    following.active = arrays["active"].astype(np.bool_)
+    following.keep(arrays["active"].astype(np.bool_))
     following.behind = arrays["behind"].copy()
     following.desired = arrays["desired"].copy()
     return following

@@ -15,6 +15,7 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
     """Return the command that gives one value to each joint, in the order of joint ids.
 
     Those are the joints with an id; where none has one, all joints in the order of joint states.
+    Joints that follow others by the model's word are left out.
 
     Args:
         body: The robot.
@@ -24,8 +25,8 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
     Raises:
         ValueError: There are more values than joints, or less; the message names the joints.
     """
-    numbered = [x.joint.name for x in body.jointed_links if x.joint.id is not None]
-    names = numbered or [x.joint.name for x in body.jointed_links]
+    free = [x.joint for x in body.jointed_links if x.joint.mimic is None]
+    names = [joint.name for joint in free if joint.id is not None] or [j.name for j in free]
     if len(values) != len(names):
         raise ValueError(
             f"{len(values)} values of {mode.value} came for {len(names)} joints: "

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,45 @@ from numpy.typing import NDArray
 from hrp_model.rigid import Array
 
 from ..schedule import NS_PER_S
-from ..trajectory import TrajectoryPoint
+from ..trajectory import PointTable
 
-# Rows of a point, and columns of what it gives besides its positions.
+# Rows of a point.
 POSITION, VELOCITY, ACCELERATION, EFFORT = range(4)
-_GIVEN_KINDS = ("velocities", "accelerations", "effort")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """The polynomials between two points.
+
+    Attributes:
+        begins_ns, ends_ns: In [ns].
+        span: How long it takes, in [s].
+        coefficients: Of position, three times, and effort, by powers of the share of the time;
+            shape (4, 6, joints).
+    """
+
+    begins_ns: int
+    ends_ns: int
+    span: float
+    coefficients: Array
+
+    def at(self, time_ns: int) -> Array:
+        """Return position, velocity, acceleration and effort at a time, shape (4, joints)."""
+        s = (time_ns - self.begins_ns) / (self.ends_ns - self.begins_ns)
+        s2, r = s * s, 1.0 / self.span
+        s3, s4, r2 = s2 * s, s2 * s2, r * r
+        powers = [
+            [1.0, s, s2, s3, s4, s4 * s],
+            [0.0, r, 2.0 * s * r, 3.0 * s2 * r, 4.0 * s3 * r, 5.0 * s4 * r],
+            [0.0, 0.0, 2.0 * r2, 6.0 * s * r2, 12.0 * s2 * r2, 20.0 * s3 * r2],
+            [1.0, s, 0.0, 0.0, 0.0, 0.0],
+        ]
+        # No matrix product: what it rounds to may differ between machines.
+        state: Array = (np.array(powers)[:, :, None] * self.coefficients).sum(axis=1)
+        return state
+
+
+_NOWHERE = Segment(0, 0, 0.0, np.zeros((4, 6, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,20 +65,13 @@ class Spline:
     times_ns: NDArray[np.int64]
     points: Array
     given: NDArray[np.bool_]
+    # Where ``at`` was asked last: steps are much shorter than the way between two points.
+    _last: Segment = field(default=_NOWHERE, init=False, repr=False)
 
     @classmethod
-    def through(cls, points: Sequence[TrajectoryPoint], start_ns: int, joints: int) -> Spline:
-        """Return the curve through points that were checked, from a start in [ns]."""
-        times = [start_ns + p.time_from_start_ns for p in points]
-        values = np.zeros((len(points), 4, joints))
-        given = np.zeros((len(points), 3), dtype=np.bool_)
-        for k, point in enumerate(points):
-            values[k, POSITION] = point.positions
-            for column, kind in enumerate(_GIVEN_KINDS):
-                if len(column_values := getattr(point, kind)):
-                    values[k, 1 + column] = column_values
-                    given[k, column] = True
-        return cls(np.array(times, dtype=np.int64), values, given)
+    def through(cls, table: PointTable, start_ns: int) -> Spline:
+        """Return the curve through the points of a trajectory from a start in [ns]."""
+        return cls(start_ns + table.times_ns, table.values, table.given)
 
     @property
     def end_ns(self) -> int:
@@ -87,49 +113,45 @@ class Spline:
 
         Before the first point it is there; after the last one it stands there.
         """
-        b = int(np.searchsorted(self.times_ns, time_ns, side="right"))
-        if b == 0 or b == len(self.times_ns):
-            end: Array = self.points[min(b, len(self.times_ns) - 1)].copy()
-            end[VELOCITY] = end[ACCELERATION] = 0.0
-            return end
-        a = b - 1
-        from_ns, to_ns = int(self.times_ns[a]), int(self.times_ns[b])
-        span = (to_ns - from_ns) / NS_PER_S
-        share = (time_ns - from_ns) / (to_ns - from_ns)
-        has_velocity, has_acceleration, has_effort = (self.given[a] & self.given[b]).tolist()
-        start, goal = self.points[a], self.points[b]
-        state: Array = np.zeros_like(start)
+        if not self._last.begins_ns <= time_ns < self._last.ends_ns:
+            b = int(np.searchsorted(self.times_ns, time_ns, side="right"))
+            if b == 0 or b == len(self.times_ns):
+                end: Array = self.points[min(b, len(self.times_ns) - 1)].copy()
+                end[VELOCITY] = end[ACCELERATION] = 0.0
+                return end
+            object.__setattr__(self, "_last", self._segment(b - 1))
+        return self._last.at(time_ns)
+
+    def _segment(self, a: int) -> Segment:
+        """Return what is between a point and the next one."""
+        begins_ns, ends_ns = int(self.times_ns[a]), int(self.times_ns[a + 1])
+        span = (ends_ns - begins_ns) / NS_PER_S
+        has_velocity, has_acceleration, has_effort = (self.given[a] & self.given[a + 1]).tolist()
+        start, end = self.points[a], self.points[a + 1]
+        coefficients = np.zeros((4, 6, start.shape[1]))
         if has_velocity:
             # Over the share of the way, so that numbers stay tame in the shortest of spans.
             scale = np.array([1.0, span, span * span])[:, None]
-            ends = scale * start[:EFFORT], scale * goal[:EFFORT]
-            curve = _quintic if has_acceleration else _cubic
-            state[:EFFORT] = curve(*ends, share) / scale
+            ends = scale * start[:EFFORT], scale * end[:EFFORT]
+            coefficients[:EFFORT] = _quintic(*ends) if has_acceleration else _cubic(*ends)
         else:
-            way = goal[POSITION] - start[POSITION]
-            state[POSITION] = start[POSITION] + share * way
-            state[VELOCITY] = way / span
+            coefficients[:EFFORT, 0] = start[POSITION]
+            coefficients[:EFFORT, 1] = end[POSITION] - start[POSITION]
         if has_effort:
-            state[EFFORT] = start[EFFORT] + share * (goal[EFFORT] - start[EFFORT])
-        return state
+            coefficients[EFFORT, 0] = start[EFFORT]
+            coefficients[EFFORT, 1] = end[EFFORT] - start[EFFORT]
+        return Segment(begins_ns, ends_ns, span, coefficients)
 
 
-def _cubic(start: Array, end: Array, s: float) -> Array:
-    """Return the curve of third order between two states and its derivatives at s, from 0 to 1."""
+def _cubic(start: Array, end: Array) -> Array:
+    """Return the polynomial from 0 to 1 between positions and velocities, shape (6, joints)."""
     p0, v0, way = start[0], start[1], end[0] - start[0]
-    c2 = 3.0 * way - 2.0 * v0 - end[1]
-    c3 = v0 + end[1] - 2.0 * way
-    return np.array(
-        [
-            p0 + s * (v0 + s * (c2 + s * c3)),
-            v0 + s * (2.0 * c2 + s * 3.0 * c3),
-            2.0 * c2 + s * 6.0 * c3,
-        ]
-    )
+    rest = np.zeros_like(p0)
+    return np.array([p0, v0, 3.0 * way - 2.0 * v0 - end[1], v0 + end[1] - 2.0 * way, rest, rest])
 
 
-def _quintic(start: Array, end: Array, s: float) -> Array:
-    """Return the curve of fifth order between two states and its derivatives at s, from 0 to 1."""
+def _quintic(start: Array, end: Array) -> Array:
+    """Return the polynomial from 0 to 1 between states of motion, shape (6, joints)."""
     p0, v0, half = start[0], start[1], 0.5 * start[2]
     # What is missing at the end, if the start went on as it is.
     way = end[0] - p0 - v0 - half
@@ -138,10 +160,4 @@ def _quintic(start: Array, end: Array, s: float) -> Array:
     c3 = 10.0 * way - 4.0 * speed + 0.5 * bend
     c4 = -15.0 * way + 7.0 * speed - bend
     c5 = 6.0 * way - 3.0 * speed + 0.5 * bend
-    return np.array(
-        [
-            p0 + s * (v0 + s * (half + s * (c3 + s * (c4 + s * c5)))),
-            v0 + s * (2.0 * half + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5))),
-            2.0 * half + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5)),
-        ]
-    )
+    return np.array([p0, v0, half, c3, c4, c5])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -10,11 +10,14 @@ from hrp_model import Body
 from hrp_model.rigid import Array
 
 from ..engine import AnyArray
-from ..state import BodyMotion, JointDrive
+from ..state import BodyMotion
+from ..trajectory import BadTrajectoryError
 from .runs import Following, Indices, TrajectoryRun, TrajectoryStatus, endless_joints
 from .saved_runs import restored_following, saved_following
-from .spline import ACCELERATION, EFFORT, POSITION, VELOCITY, Spline
+from .spline import ACCELERATION, Spline
 
+# Of one body, at once; more come only from a sender who means another clock.
+MOST_TRAJECTORIES = 100
 _TAKEN = "another command took joint '{}'"
 
 
@@ -37,11 +40,18 @@ class Trajectories:
         return bool(self._all)
 
     def add(self, run: TrajectoryRun, time_ns: int) -> None:
-        """Take one that was checked and has points; it takes its joints when it starts."""
+        """Take one that was checked and has points; it takes its joints when it starts.
+
+        Raises:
+            BadTrajectoryError: Too many are waiting.
+        """
+        if len(self._all) >= MOST_TRAJECTORIES:
+            message = f"{len(self._all)} other trajectories run or wait for their start"
+            raise BadTrajectoryError("many", message)
         trajectory = run.trajectory
         start_ns = trajectory.start_ns or time_ns
         joints = np.array([self._index[name] for name in trajectory.names], dtype=np.intp)
-        spline = Spline.through(trajectory.points, start_ns, len(joints))
+        spline = Spline.through(trajectory.table, start_ns)
         new = Following(run, spline, joints, start_ns)
         for other in self._all:
             if not other.begun and other.start_ns >= start_ns:  # it would only have come later
@@ -77,16 +87,20 @@ class Trajectories:
             self._release(following, wanted)
         self._all = self._still_active()
 
-    def advance(self, time_ns: int, reach: Array, drive: JointDrive) -> None:
-        """Write what trajectories ask for at the end of a step, at ``time_ns``, into a drive."""
+    def advance(self, time_ns: int, reach: Array) -> Iterator[tuple[Indices, Array]]:
+        """Yield what trajectories ask for at the end of a step, at ``time_ns`` in [ns].
+
+        Args:
+            time_ns: In [ns].
+            reach: How far joints may catch up in a step, shape (joints,).
+
+        Yields:
+            Elements of q, and their positions, velocities, accelerations and efforts, shape
+            (4, elements).
+        """
         for following in self._all:
-            if not following.begun:
-                continue
-            asked = following.advance(time_ns, reach)[:, following.active]
-            joints = following.moves
-            drive.q[joints] = asked[POSITION]
-            drive.dq[joints] = asked[VELOCITY]
-            drive.effort[joints] = asked[EFFORT]
+            if following.begun:
+                yield following.moves, following.advance(time_ns, reach)
 
     def judge(self, time_ns: int) -> list[tuple[Following, TrajectoryStatus]]:
         """Look at all that move after a step; return those that have ended, and forget them."""

@@ -134,10 +134,13 @@ class BodyFace:
         Args:
             arguments: Of the command line that its node shares; see ``shared_arguments``.
         """
-        prefix = Parameter("frame_prefix", value=self.naming.frame_prefix)
+        overrides = [Parameter("frame_prefix", value=self.naming.frame_prefix)]
+        if self._commanding.hardware and self.simulated.body.moving_links:
+            # The description tells whose topics these are.
+            overrides.append(Parameter("ros2_control", value="topic"))
         self.model = ModelNode(
             namespace=self.naming.below(self._node.get_namespace()),
-            parameter_overrides=[prefix],
+            parameter_overrides=overrides,
             context=self._node.context,
             cli_args=list(arguments),
             use_global_arguments=False,

@@ -1,8 +1,8 @@
 """Launch files, run with a double of ``launch``, and checked against the nodes they start."""
 
-import os
 from contextlib import closing
 from pathlib import Path
+from xml.etree import ElementTree
 
 import launch_double
 import pytest
@@ -12,8 +12,10 @@ from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+from ros_peer import ENVIRONMENT
+
 from hrp_msgs.node_params import MODEL_NODE
-from hrp_sim.node import PARAMETERS
+from hrp_sim.node import PARAMETERS, RosSession
 
 FOLDER = ROOT / "launch"
 FILES = sorted(path.name for path in FOLDER.glob("*.launch.py"))
@@ -64,9 +66,7 @@ def test_every_parameter_of_our_node_is_an_argument(name, launch):
     executable, params, hidden = OURS[name]
     found = launch(name, installed_for(name), rviz="false")
     assert {p.name for p in params} - set(found.arguments) == hidden
-    known = {p.name: p for p in params} | {
-        p.name: p for p in MODEL_NODE if p.name == "ros2_control"
-    }
+    known = {p.name: p for p in params}
     values = found.node(executable).values
     assert hidden <= set(values)
     for key, value in values.items():
@@ -252,16 +252,29 @@ def test_a_spawner_that_fails_is_told_and_ends_the_chain(launch):
     assert any("status 1" in text for text in found.said)
 
 
-def test_the_simulator_and_the_description_speak_by_the_topics_of_the_hardware(launch):
+def test_the_simulator_speaks_by_the_topics_of_the_hardware_as_fast_as_controllers(launch):
     found = launch("ros2_control.launch.py", CONTROL, world=ARM, rviz="false")
     values = found.node("sim_node").values
     assert values["hardware_topics"] is True
-    assert values["ros2_control"] == "topic"
     config = found.node("ros2_control_node").values
     rate = yaml.safe_load(Path(found.node("ros2_control_node").parameters[0]).read_text())
     rate = rate["/**/controller_manager"]["ros__parameters"]["update_rate"]
     assert values["clock_rate"] >= rate
     assert config["use_sim_time"] is True
+
+
+def test_the_description_tells_the_topics_that_the_simulator_has(monkeypatch):
+    in_a_domain_apart(monkeypatch)
+    settings = {"world": ARM, "describe": True, "hardware_topics": True}
+    with closing(RosSession(settings, [])) as session:
+        (arm,) = (m for m in session.node.face.models if m.get_namespace() == "/")
+        urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
+        hardware = urdf.find("ros2_control/hardware")
+        assert "JointStateTopicSystem" in hardware.findtext("plugin")
+        told = {p.get("name"): p.text for p in hardware.iterfind("param")}
+        assert f"/{told['joint_states_topic']}" in session.published()
+        takes = {s.topic_name for s in session.node.subscriptions}
+        assert f"/{told['joint_commands_topic']}" in takes
 
 
 def test_each_robot_has_a_manager_in_its_namespace(launch, tmp_path):
@@ -292,7 +305,11 @@ def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path)
     file = tmp_path / "mine.yaml"
     file.write_text("/**: {ros__parameters: {update_rate: 100}}", encoding="utf-8")
     found = launch(
-        "ros2_control.launch.py", CONTROL, world=ARM, controllers_file=str(file), controllers="a b"
+        "ros2_control.launch.py",
+        CONTROL,
+        world=ARM,
+        controllers_file=str(file),
+        controller_names="a b",
     )
     assert found.node("ros2_control_node").parameters[0] == str(file)
     assert found.node("spawner").arguments[:3] == ["a", "b", "--switch-timeout"]
@@ -316,11 +333,14 @@ def test_files_of_examples_fit_the_launch_files(name, launch):
     assert str(ROOT / "config" / name) in node.parameters
 
 
+def in_a_domain_apart(monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
 def ros_arguments(monkeypatch, name):
     """Let a node in this process be started with a file of parameters."""
-    from ros_peer import ENVIRONMENT
-
-    monkeypatch.setattr(os, "environ", {**os.environ, **ENVIRONMENT})
+    in_a_domain_apart(monkeypatch)
     file = str(ROOT / "config" / name)
     monkeypatch.setattr("sys.argv", ["node", "--ros-args", "--params-file", file])
     text = (ROOT / "config" / name).read_text(encoding="utf-8")
@@ -328,8 +348,6 @@ def ros_arguments(monkeypatch, name):
 
 
 def test_the_simulator_takes_the_file_of_examples(monkeypatch):
-    from hrp_sim.node import RosSession
-
     given = ros_arguments(monkeypatch, "simulation.yaml")
     del given["qos_overrides"]
     world = str(MODELS / "worlds" / "humanoid_in_room.yaml")
@@ -339,8 +357,12 @@ def test_the_simulator_takes_the_file_of_examples(monkeypatch):
         assert session.simulation.sensors["left_foot_force"].rate_hz == 250.0
         del given["left_foot_force"]
         assert {key: node.get_parameter(key).value for key in given} == given
-        (scan,) = node.get_publishers_info_by_topic("/scan")
-        assert scan.qos_profile.reliability.name == "BEST_EFFORT"
+        told = {
+            topic: node.get_publishers_info_by_topic(topic)[0].qos_profile.reliability.name
+            for topic in ("/scan", "/head_camera/image_raw", "/imu/data_raw")
+        }
+        assert told.pop("/scan") == "BEST_EFFORT"
+        assert set(told.values()) == {"RELIABLE"}  # no other topic has changed
 
 
 def test_the_model_node_takes_the_file_of_examples(monkeypatch):

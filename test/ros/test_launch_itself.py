@@ -1,9 +1,11 @@
 """Launch files, run by ``launch`` itself where it is importable."""
 
+import importlib
 import os
 import signal
 import sys
 
+import launch_double
 import pytest
 from paths import MODELS, ROOT
 
@@ -86,3 +88,11 @@ def test_what_is_missing_ends_the_launch_with_words(installed):
     with running(["-c", LAUNCH, path, "rviz:=false"], log) as process:
         process.wait(timeout=60)
     assert "install controller_manager" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", launch_double.CLASSES)
+def test_the_double_has_classes_that_there_are(module):
+    real = importlib.import_module(module)
+    assert [
+        k.__name__ for k in launch_double.CLASSES[module] if not hasattr(real, k.__name__)
+    ] == []

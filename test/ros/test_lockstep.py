@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from diagnostic_msgs.msg import DiagnosticArray
 from ros_peer import RELIABLE, Peer, running, stamp_ns
+from ros_session import session
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -136,3 +137,13 @@ def test_a_run_that_waits_answers_to_pause_and_reset(run):
         "a new beginning",
         lambda: any(stamp < 5 * PERIOD_NS for stamp in controller.stamps[heard:]),
     )
+
+
+def test_a_topic_by_which_nothing_is_commanded_is_named_as_that(capfd):
+    parameters = {"world": str(WORLD), "lock_step": "joint_comands", "lock_step_timeout": 0.05}
+    with session(parameters) as running:
+        lock_step = running.runner.gate
+        while lock_step.counts.timeouts < 1:
+            running.runner.call(lambda: None)
+    told = capfd.readouterr().err
+    assert "without a command on /joint_comands (by which no body is commanded)" in told

@@ -258,7 +258,7 @@ def test_an_action_that_ends_aborts_what_is_followed():
         robot.server.node.executor.create_task(robot.action.close)
         status, result = robot.result(future)
         assert status == GoalStatus.STATUS_ABORTED
-        assert result.error_string == "the robot is not there any more"
+        assert result.error_string == "the robot was removed"
         robot.peer.wait_until("no server", lambda: not robot.client.server_is_ready())
     finally:
         robot.close()

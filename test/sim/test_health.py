@@ -5,8 +5,9 @@ from paths import MODELS
 from runner_tools import Clock, Counter
 
 from hrp_sim import Simulation, load_world
+from hrp_sim.control import JointCommand
 from hrp_sim.engines import make_engine
-from hrp_sim.health import lock_step_health, run_health, state_health
+from hrp_sim.health import command_health, lock_step_health, run_health, state_health
 from hrp_sim.lockstep import LockStep
 from hrp_sim.runner import Runner
 
@@ -47,6 +48,18 @@ def test_states_begin_anew_with_time():
     runner.run()
     times = [time_ns for time_ns, _ in runner.states.take()]
     assert times == [k * 10**9 for k in (1, 1, 2)]
+
+
+def test_what_becomes_of_commands_is_told():
+    arm = Simulation(load_world(MODELS / "worlds" / "arm.yaml"))
+    assert command_health(arm.command_counts).message == "all taken"
+    arm.command("arm", JointCommand(["J1"], position=[0.1]))
+    arm.command("arm", JointCommand(["no such joint"], position=[0.1]))
+    arm.step()
+    health = command_health(arm.command_counts)
+    assert health.message == "1 not taken"
+    assert health.values == {"taken": 2, "dropped": 0, "refused": 1, "stale": 0, "timed out": 0}
+    arm.close()
 
 
 def test_before_the_first_second_there_is_no_state():

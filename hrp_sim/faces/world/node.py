@@ -195,7 +195,7 @@ class WorldFace:
         if self._settings["describe"]:
             try:
                 model = face.describe(self._shared)
-            except OSError:
+            except (OSError, WrongUseError):
                 face.close()
                 raise
             if self._node.executor is not None:

@@ -4,10 +4,12 @@ from math import inf
 
 import numpy as np
 import pytest
-from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, robot
+from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, refused, robot
 
-from hrp_model import JointType, load_body, load_body_text
+from hrp_model import Diagnostics, JointType, load_body, load_body_text
 from hrp_model.body import Mimic
+from hrp_model.describing.closed_loops import ClosedLoops
+from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 
@@ -197,3 +199,42 @@ def test_a_text_and_a_file_are_the_same_robot(tmp_path):
     other = load_body_text(arm(), folder=tmp_path)
     assert other.path is None
     assert [link.name for link in body.links] == [link.name for link in other.links]
+
+
+def test_who_follows_is_completed_where_nobody_tells_it():
+    body, _ = read(followers("", '<mimic joint="j0" multiplier="-2" offset="0.5"/>', ""))
+    loops = ClosedLoops(body, body_frames(body, Diagnostics()))
+    completed = loops.complete({"j0": 0.25, "j2": 1.0})
+    assert completed.positions == {"j0": 0.25, "j1": 0.0, "j2": 1.0}
+    assert loops.complete({"j0": 0.25, "j1": 0.75}).positions == {"j0": 0.25, "j1": 0.75}
+    assert loops.complete({"j2": 1.0}).positions == {"j2": 1.0}
+
+
+def test_who_follows_starts_where_its_leader_has_it():
+    body, _ = read(followers("", '<mimic joint="j0" multiplier="-2" offset="0.5"/>'))
+    assert body.link("l2").joint.initial == 0.5
+
+
+def test_a_text_in_a_sandbox_reads_nothing_else(tmp_path):
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    (tmp_path / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 2 0\nf 1 2 3\n")
+    shape = '<visual><geometry><mesh filename="../part.obj"/></geometry></visual>'
+    text = robot(f'<link name="a">{shape}</link>')
+    assert len(read(text, folder=folder)[0].root.visual) == 1
+    assert codes(refused(text, folder=folder, sandbox=True))[0] == "outside-sandbox"
+    assert codes(refused(text, sandbox=True))[0] == "outside-sandbox"
+
+
+def test_who_follows_joints_in_a_circle_follows_the_next():
+    third = '<mimic joint="j1" multiplier="2"/>'
+    body, found = read(followers('<mimic joint="j1"/>', '<mimic joint="j0"/>', third))
+    assert codes(found) == ["mimic-cycle", "mimic-cycle"]
+    assert mimic_joints(body) == {"l3": Mimic("l2", 2.0, 0.0)}
+
+
+def test_a_long_row_of_followers_has_one_leader():
+    count = 1500
+    row = [f'<mimic joint="j{i + 1}"/>' for i in range(count)]
+    body, _ = read(followers(*row, ""))
+    assert {link.joint.mimic for link in body.links[1:-1]} == {Mimic(f"l{count + 1}", 1.0, 0.0)}

@@ -329,3 +329,11 @@ def test_joints_without_an_id_are_limp_where_others_have_one(ids):
     names = ["CRANK", "BAR", "ROCKER"]
     numbered = [name for name, number in zip(names, ids, strict=True) if number is not None]
     assert sorted(held(chain)) == sorted(numbered or names)
+
+
+def test_a_command_of_more_names_than_any_robot_has_is_refused_at_once(bench, warnings):
+    names = ["A"] * 10_001
+    bench.command(*names, velocity=[1.0] * len(names))
+    assert not bench.drive.dq.any()
+    assert warnings() == ["body 'r1': a command names 10001 joints; it is ignored"]
+    assert bench.counts.refused == 1

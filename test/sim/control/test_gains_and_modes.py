@@ -9,9 +9,20 @@ from sim.control.bench import BODY, INITIAL, A, B, Bench, C
 from vehicles import vehicle, wheel
 
 from hrp_model import Joint, JointType, Link, Range
+from hrp_model.body import Mimic
 from hrp_model.vehicle import rolling_wheels
-from hrp_sim.control import LIMP, ControlMode, ControlSettings, GainChange, JointControl, ModeChange
+from hrp_sim.control import (
+    LIMP,
+    ControlMode,
+    ControlSettings,
+    GainChange,
+    JointControl,
+    ModeChange,
+    TrajectoryRun,
+    array_command,
+)
 from hrp_sim.state import LARGEST_DRIVE
+from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 
 def numbered(body=BODY):
@@ -173,3 +184,27 @@ def test_whoever_sends_ever_new_nonsense_is_not_answered_for_ever(bench, warning
     assert warnings()[-1].endswith(
         "there is more wrong with the commands to it; it is counted, but not told"
     )
+
+
+def geared():
+    """The robot of the bench, where C follows A at twice the way."""
+    last = BODY.links[-1]
+    mimic = Mimic(link="A_LINK", multiplier=2.0)
+    return replace(
+        BODY, links=(*BODY.links[:-1], replace(last, joint=replace(last.joint, mimic=mimic)))
+    )
+
+
+def test_a_joint_that_follows_another_takes_no_orders_of_its_own():
+    bench = Bench(body=geared())
+    names = list(array_command(bench.simulated.body, ControlMode.POSITION, [0.0] * 3).names)
+    assert names == ["A", "B", "T"]
+    run = TrajectoryRun(JointTrajectory(["A", "C"], [TrajectoryPoint(10**9, [1.0, 1.0])]))
+    bench.give(run)
+    assert run.words == "joint 'C' follows 'A'"
+    with pytest.raises(ValueError, match="joint 'C' follows 'A' and has no mode of its own"):
+        bench.controller.set_mode("C", ControlMode.EFFORT)
+    bench.give(JointTrajectory(["A"], [TrajectoryPoint(10**9, [1.0])]))
+    bench.motion.q[A] = 0.4
+    bench.run(1)
+    assert bench.drive.q[C] == pytest.approx(0.8)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sim.control.bench import NS
 
 from hrp_sim.control.spline import Spline
-from hrp_sim.trajectory import TrajectoryPoint
+from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 interpolate = pytest.importorskip("scipy.interpolate")
 
@@ -19,13 +19,18 @@ def numbers(seed=0):
     return np.random.default_rng(seed).normal(size=(4, len(TIMES), JOINTS))
 
 
+def curve_through(points, start_ns=0):
+    names = [f"J{j}" for j in range(len(points[0].positions))]
+    return Spline.through(JointTrajectory(names, points).table, start_ns)
+
+
 def spline(values, orders, start_ns=0):
     """Return the curve of ``orders`` rows of values; effort is the last of four."""
     points = []
     for k, time in enumerate(TIMES):
         rows = [values[r, k].tolist() if r in orders else () for r in range(4)]
         points.append(TrajectoryPoint(round(time * NS), *rows))
-    return Spline.through(points, start_ns, JOINTS)
+    return curve_through(points, start_ns)
 
 
 def sampled(curve, times, start_ns=0):
@@ -95,7 +100,7 @@ def test_between_unlike_points_the_lesser_of_both_counts():
         TrajectoryPoint(NS, [1.0], [1.0]),
         TrajectoryPoint(2 * NS, [4.0]),
     ]
-    curve = Spline.through(points, 0, 1)
+    curve = curve_through(points)
     assert_allclose(curve.at(NS // 2), [[0.5], [1.0], [0.0], [0.0]], atol=1e-15)
     assert_allclose(curve.at(3 * NS // 2), [[2.5], [3.0], [0.0], [0.0]], atol=1e-15)
 
@@ -103,9 +108,7 @@ def test_between_unlike_points_the_lesser_of_both_counts():
 def test_minimum_jerk_is_the_quintic_between_two_rests():
     """Flash and Hogan: x = 10 s^3 - 15 s^4 + 6 s^5."""
     rest = [[0.0]] * 2
-    curve = Spline.through(
-        [TrajectoryPoint(0, [2.0], *rest), TrajectoryPoint(4 * NS, [5.0], *rest)], 0, 1
-    )
+    curve = curve_through([TrajectoryPoint(0, [2.0], *rest), TrajectoryPoint(4 * NS, [5.0], *rest)])
     s = np.linspace(0.0, 1.0, 41)[:-1]
     expected = 2.0 + 3.0 * (10 * s**3 - 15 * s**4 + 6 * s**5)
     assert_allclose(sampled(curve, 4.0 * s)[:, 0, 0], expected, rtol=1e-14)
@@ -140,6 +143,6 @@ def test_the_shortest_of_spans_and_the_greatest_of_numbers_stay_finite():
         TrajectoryPoint(1, high, high, high, high),
         TrajectoryPoint(10**18, [-1e11], high, high, high),
     ]
-    curve = Spline.through(points, 0, 1)
+    curve = curve_through(points)
     for time_ns in (0, 1, 2, 10**9, 5 * 10**17, 10**18 - 1, 10**18):
         assert np.isfinite(curve.at(time_ns)).all()

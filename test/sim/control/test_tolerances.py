@@ -154,6 +154,7 @@ POINT = TrajectoryPoint(NS, [1.0])
             "point 1 of the trajectory, at 1.000 s, is not after point 0, at 1.000 s",
         ),
         (JointTrajectory(["A"], [POINT], 10**19), "never"),
+        (JointTrajectory(["A"], [POINT] * 1_000_001), "1000001 points for 1 joints are more"),
         (JointTrajectory(["A"], [POINT], 3 * NS), "ended in the past, at 4.000 s; it is 5.000 s"),
     ],
 )

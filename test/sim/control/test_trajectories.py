@@ -352,3 +352,13 @@ def test_it_begins_with_the_first_step_that_is_not_before_its_start(bench):
     # From 0.011 s on, to the point at 0.11 s and a nanosecond.
     assert_allclose(found[:98], 0.1 + np.arange(1, 99) / 99.000001, rtol=1e-9)
     assert run.status is Status.SUCCEEDED
+
+
+def test_no_more_wait_than_anybody_can_mean(bench):
+    runs = [started(bench, ramp("A", start_ns=(k + 10) * NS)) for k in range(110)]
+    assert [one.status for one in runs[:100]] == [Status.WAITING] * 100
+    assert {one.status for one in runs[100:]} == {Status.REFUSED}
+    assert runs[-1].words == "100 other trajectories run or wait for their start"
+    bench.command("A", position=[0.5])
+    assert {one.status for one in runs[:100]} == {Status.PREEMPTED}
+    assert started(bench, ramp("A")).status is Status.WAITING

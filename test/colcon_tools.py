@@ -1,0 +1,53 @@
+"""Building packages with colcon in tests."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PREFIX = Path(sys.prefix)
+
+
+def missing():
+    """Return what is needed to build and not there, in words."""
+    for program in ("colcon", "cmake"):
+        if shutil.which(program, path=search_path()) is None:
+            return f"{program} is not installed"
+    where = [PREFIX, *map(Path, filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(":")))]
+    if not any((folder / "share" / "ament_cmake").is_dir() for folder in where):
+        return "ament_cmake is not installed"
+    return None
+
+
+def search_path():
+    return f"{PREFIX / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
+def environment():
+    """Return an environment in which the packages of this Python are ROS's too."""
+    known = {"PATH": search_path()}
+    for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
+        known[name] = os.pathsep.join(filter(None, (os.environ.get(name), str(PREFIX))))
+    return {**os.environ, **known}
+
+
+def colcon(verb, workspace, *arguments):
+    """Run a verb of colcon in a workspace; return what it wrote."""
+    done = subprocess.run(
+        ["colcon", verb, *arguments],
+        cwd=workspace, env=environment(), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def sourced(workspace, *command):
+    """Run a command in a shell that has sourced a workspace; return what it wrote."""
+    script = f'. {workspace}/install/local_setup.sh && "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *map(str, command)],
+        cwd="/", env=environment(), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()

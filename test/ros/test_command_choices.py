@@ -1,0 +1,70 @@
+"""What a node takes of commands where parts are missing, or not wanted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from ros_peer import ENVIRONMENT, Peer, running
+from sensor_msgs.msg import JointState
+
+pytestmark = pytest.mark.ros
+
+WORLD = f"world:={MODELS / 'worlds' / 'arm.yaml'}"
+# As it is where control_msgs is not installed.
+WITHOUT = "import sys; sys.modules['control_msgs'] = None; from hrp_sim.node import main; main()"
+
+
+def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_so(tmp_path):
+    log = tmp_path / "log.txt"
+    arguments = ["--ros-args", "-p", WORLD, "-p", "J9.kp:=1.0", "-r", "__ns:=/robot"]
+    with running(["-c", WITHOUT, *arguments], log):
+        peer = Peer()
+        try:
+            peer.follow("robot/joint_states", JointState)
+            publisher = peer.node.create_publisher(JointState, "robot/joint_commands", 1)
+            command = JointState(name=["J1"], position=[0.1])
+            heard = peer.messages["robot/joint_states"]
+
+            def moved() -> bool:
+                publisher.publish(command)
+                return bool(heard) and heard[-1].position[0] > 0.09
+
+            peer.wait_until("a joint that moves", moved)
+            told = peer.node.get_topic_names_and_types
+            peer.wait_until("others", lambda: "/robot/joint_trajectory" in dict(told()))
+            topics = dict(told())
+        finally:
+            peer.close()
+    assert not [name for name in topics if "follow_joint_trajectory" in name]
+    said = log.read_text(encoding="utf-8").splitlines()
+    assert len([line for line in said if "control_msgs is not installed" in line]) == 1
+    assert len([line for line in said if "there is no joint 'J9'" in line]) == 1
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("command_topics:=joint_comands", "Did you mean 'joint_commands'?"),
+        ("J1.kp:=-1.0", "J1.kp is in the range"),
+        ("cmd_vel_type:=Tvist", "cmd_vel_type is"),
+    ],
+)
+def test_a_node_that_is_told_nonsense_about_commands_says_so_and_ends(parameter, words):
+    arguments = [sys.executable, "-m", "hrp_sim.node", "--ros-args", "-p", WORLD, "-p", parameter]
+    ended = subprocess.run(
+        arguments,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **ENVIRONMENT},
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert words in ended.stderr

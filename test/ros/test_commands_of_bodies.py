@@ -1,0 +1,111 @@
+"""Commands to robots that come and go in a running world."""
+
+from __future__ import annotations
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from rcl_interfaces.srv import ListParameters
+from rclpy.action import ActionClient
+from ros_peer import Peer
+from ros_session import session
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from hrp_model import Pose, load_body
+from hrp_msgs.basic import duration
+from hrp_sim import BodyEntry, Placement
+
+pytestmark = pytest.mark.ros
+
+ARM = MODELS / "arm" / "arm.body"
+
+
+class World:
+    """A world with an arm, to which others are added."""
+
+    def __init__(self, running, peer: Peer) -> None:
+        self.running, self.peer = running, peer
+        self.client = ActionClient(
+            peer.node, FollowJointTrajectory, "arm_2/follow_joint_trajectory"
+        )
+
+    def add(self) -> None:
+        placement = Placement(name="arm-2", body=load_body(ARM), X_WL=Pose(p=(2, 1, 0)), fixed=True)
+        entry = BodyEntry(placement=placement)
+        self.running.change(lambda: self.running.runner.simulation.spawn(entry))
+        self.peer.wait_until("an action server", self.client.server_is_ready)
+
+    def remove(self) -> None:
+        self.running.change(lambda: self.running.runner.simulation.remove("arm-2"))
+
+    def parameters(self, prefix: str) -> set[str]:
+        listed = self.peer.call("/sim_node/list_parameters", ListParameters).result.names
+        return {name for name in listed if name.startswith(prefix)}
+
+    def send(self, seconds: float, position: float):
+        point = JointTrajectoryPoint(positions=[position])
+        point.time_from_start = duration(int(seconds * 1e9))
+        trajectory = JointTrajectory(joint_names=["J1"], points=[point])
+        sent = self.client.send_goal_async(FollowJointTrajectory.Goal(trajectory=trajectory))
+        self.peer.wait_until("an answer to a goal", sent.done)
+        assert sent.result().accepted
+        return sent.result().get_result_async()
+
+    def status(self, future) -> int:
+        self.peer.wait_until("a result", future.done)
+        return future.result().status
+
+
+@pytest.fixture(scope="module")
+def world():
+    with session({"world": str(ARM)}) as running:
+        peer = Peer()
+        peer.follow("joint_states", JointState)
+        try:
+            peer.wait_for("joint_states")
+            yield World(running, peer)
+        finally:
+            peer.close()
+
+
+def test_a_robot_that_appears_is_commanded_in_its_namespace_and_the_first_one_as_before(world):
+    first = world.parameters("J1.")
+    world.add()
+    assert {"arm-2/J1.kp", "arm-2/J1.kd", "arm-2/J1.mode"} == world.parameters("arm-2/J1.")
+    assert world.parameters("J1.") == first == {"J1.kp", "J1.kd", "J1.mode"}
+    world.peer.follow("arm_2/joint_states", JointState)
+    assert world.status(world.send(0.2, 0.1)) == GoalStatus.STATUS_SUCCEEDED
+    told = world.peer.wait_for("arm_2/joint_states")[-1]
+    assert told.position[0] == pytest.approx(0.1, abs=0.02)
+    assert world.peer.messages["joint_states"][-1].position[0] == pytest.approx(0.0, abs=1e-3)
+    world.remove()
+    assert not world.parameters("arm-2/")
+
+
+def test_a_robot_that_goes_aborts_its_goals_and_may_come_again(world):
+    for _ in range(2):
+        world.add()
+        going = world.send(10.0, 1.0)
+        world.remove()
+        assert world.status(going) == GoalStatus.STATUS_ABORTED
+        assert "the robot was removed" in going.result().result.error_string
+        world.peer.wait_until("no action server", lambda: not world.client.server_is_ready())
+    world.peer.wait_for("joint_states", 3)
+
+
+def test_a_goal_waits_while_the_run_is_paused(world):
+    world.add()
+    runner = world.running.runner
+    runner.call(runner.pause)
+    future = world.send(0.1, 0.2)
+    stood_ns = runner.simulation.state.time_ns
+    runner.call(runner.resume)
+    assert world.status(future) == GoalStatus.STATUS_SUCCEEDED
+    assert runner.simulation.state.time_ns >= stood_ns + 100_000_000
+    world.remove()

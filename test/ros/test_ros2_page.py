@@ -1,0 +1,301 @@
+"""docs/ros2.md says what the nodes do: its tables are held to nodes that run here."""
+
+import importlib
+import re
+from contextlib import ExitStack, closing
+from functools import cache
+
+import launch_double
+import pytest
+import yaml
+from launch_double import Launched
+from page_tools import script
+from paths import MODELS, ROOT
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from ros_peer import ENVIRONMENT, Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
+
+from hrp_model import load_body
+from hrp_msgs import qos
+from hrp_sim.node import RosSession
+from hrp_sim.runner import Runner
+
+TABLES = script("ros2_tables")
+PAGE = TABLES.PAGE.read_text(encoding="utf-8")
+PROFILES = {
+    "sensor": qos.SENSOR,
+    "latched": qos.LATCHED,
+    "tf": qos.TF,
+    "clock": qos.CLOCK,
+    "diagnostics": qos.DIAGNOSTICS,
+}
+ROBOTS = ("humanoid_in_room", "rover", "arm")
+# Of every node, and of no interest to the reader.
+USUAL = re.compile(
+    r"/rosout|/parameter_events|.*/(describe|get|list|set)_parameter.*|.*/get_type_description"
+)
+
+
+def rows(name):
+    """Return the cells of the rows between two marks."""
+    [text] = re.findall(rf"<!-- {name}: .*?-->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
+    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    return [line.strip("| ").split(" | ") for line in lines]
+
+
+def patterns(cell):
+    """Return the regular expressions of names in code, any body's namespace before them."""
+    found = []
+    for name in re.findall(r"`([^`]+)`", cell):
+        own = "" if name.startswith("/") else "/(?:[A-Za-z0-9_]+/)?" if name[0] != "~" else "/"
+        name = name.replace("~/", "sim_node/")
+        found.append(re.compile(own + re.sub("<[a-z]+>", "[A-Za-z0-9_]+", name)))
+    return found
+
+
+@cache
+def surface():
+    """Return what nodes of several worlds publish, take and offer: (name, type) and QoS."""
+    published, taken, offered = {}, set(), set()
+    for world, settings in [*((w, {}) for w in ROBOTS), ("arm", {"hardware_topics": True})]:
+        parameters = {"world": str(MODELS / "worlds" / f"{world}.yaml"), "describe": True}
+        with ExitStack() as stack:
+            session = stack.enter_context(closing(RosSession({**parameters, **settings}, [])))
+            session.serve(Runner(session.simulation, session.publish))
+            for node in (session.node, *session.node.face.models):
+                me = node.get_name(), node.get_namespace()
+                for name, kinds in node.get_publisher_names_and_types_by_node(*me):
+                    for info in node.get_publishers_info_by_topic(name):
+                        published[name, kinds[0]] = info.qos_profile
+                taken |= {(n, k[0]) for n, k in node.get_subscriber_names_and_types_by_node(*me)}
+                offered |= {(n, k[0]) for n, k in node.get_service_names_and_types_by_node(*me)}
+    return published, taken, offered
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch):
+    """Keep the nodes of this file out of others' domains."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+def spelled(kind):
+    """Return a type as the page spells it: without the folder in the middle."""
+    package, _, name = kind.split("/")
+    return f"{package}/{name}"
+
+
+def same_kind(kind, cell):
+    package, *names = re.split(r"/| or ", cell.removesuffix(" (action)"))
+    return spelled(kind) in {f"{package}/{name}" for name in names}
+
+
+def check(found, table, kind_of=1):
+    """Check that each thing has a row with its type, and each row a thing."""
+    unused = {row[0] for row in table}
+    for name, kind in sorted(found):
+        if USUAL.fullmatch(name):
+            continue
+        fitting = [
+            row
+            for row in table
+            if any(p.fullmatch(name) for p in patterns(row[0])) and same_kind(kind, row[kind_of])
+        ]
+        assert fitting, f"docs/ros2.md has no row for {name} ({spelled(kind)})"
+        unused -= {row[0] for row in fitting}
+    assert not unused
+
+
+def test_all_that_is_published_is_told():
+    published, _, _ = surface()
+    check({x for x in published if "/_action/" not in x[0]}, rows("Topics"))
+
+
+def test_the_qos_of_what_is_published_is_told():
+    published, _, _ = surface()
+    for (name, kind), profile in published.items():
+        for row in rows("Topics"):
+            if any(p.fullmatch(name) for p in patterns(row[0])) and same_kind(kind, row[1]):
+                told = PROFILES[row[2]]
+                assert profile.reliability == told.reliability, name
+                assert profile.durability == told.durability, name
+
+
+def test_the_words_for_qos_mean_what_the_page_says():
+    text = PAGE[PAGE.index("| word above |") :].split("\n\n")[0]
+    told = {line.strip("| ").split(" | ")[0]: line for line in text.splitlines()[2:]}
+    assert set(told) == set(PROFILES)
+    for word, profile in PROFILES.items():
+        latched = profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
+        assert profile.reliability is ReliabilityPolicy.RELIABLE
+        assert ("transient local" in told[word]) == latched
+        assert f"the last {profile.depth} |" in told[word]
+
+
+def test_all_that_is_taken_is_told():
+    _, taken, _ = surface()
+    commands = [row for row in rows("Commands") if "(action)" not in row[1]]
+    # What describes a body in the same process takes joint_states from others.
+    check({x for x in taken if not x[0].endswith("joint_states")}, commands)
+
+
+def test_all_services_are_told():
+    _, _, offered = surface()
+    services = {(name, kind) for name, kind in offered if "/_action/" not in name}
+    check(services, [row for row in rows("Services") if "(action)" not in row[1]])
+
+
+def test_the_actions_are_told():
+    _, _, offered = surface()
+    goals = {
+        (name.removesuffix("/_action/send_goal"), kind.removesuffix("_SendGoal"))
+        for name, kind in offered
+        if name.endswith("/_action/send_goal")
+    }
+    actions = [
+        row for part in ("Commands", "Services") for row in rows(part) if "(action)" in row[1]
+    ]
+    check(goals, actions)
+
+
+@pytest.mark.parametrize("node", TABLES.TABLES)
+def test_the_parameters_are_those_of_the_nodes(node):
+    begin, end = TABLES.marks(node)
+    assert PAGE.partition(begin)[2].partition(end)[0].strip() == TABLES.parameter_table(
+        TABLES.TABLES[node]
+    )
+
+
+def test_parameters_that_the_text_names_exist():
+    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", PAGE.partition("### sim_node")[0]))
+    known = {p.name for params in TABLES.TABLES.values() for p in params} | launch_arguments()
+    assert {a or b for a, b in named} <= known | {"world", "model"}
+
+
+@cache
+def launch_arguments():
+    found = set()
+    for path in sorted((ROOT / "launch").glob("*.launch.py")):
+        with launch_double.in_place(["controller_manager", "joint_state_topic_hardware_interface"]):
+            launched = Launched(path, {"rviz": "false"})
+            found |= set(launched.arguments)
+            launched.shut_down()
+    return found
+
+
+def test_the_arguments_of_launch_files_are_told():
+    text = PAGE[PAGE.index("| argument |") :].split("\n\n")[0]
+    told = set(re.findall(r"`(\w+)`", " ".join(x.split("|")[1] for x in text.splitlines()[2:])))
+    parameters = {p.name for params in TABLES.TABLES.values() for p in params}
+    assert told - {"frame_prefix"} == launch_arguments() - parameters - TABLES.SENSORS
+
+
+def test_examples_in_yaml_are_yaml():
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) >= 2
+    assert all(yaml.safe_load(block) for block in blocks)
+
+
+@pytest.mark.ros
+def test_the_controller_of_the_page_leads_a_run_in_lock_step(tmp_path):
+    [text] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    world = MODELS / "worlds" / "arm.yaml"
+    settings = [
+        "-p",
+        f"world:={world}",
+        "-p",
+        "lock_step:=joint_commands",
+        "-p",
+        "real_time_factor:=0.0",
+    ]
+    logs = tmp_path / "sim.txt", tmp_path / "controller.txt"
+    with (
+        running(["-m", "hrp_sim.node", "--ros-args", *settings], logs[0]),
+        running(["-c", text], logs[1]),
+    ):
+        peer = Peer()
+        try:
+            peer.follow("/clock", Clock)
+            # If nobody answered, each period would take the whole time-out.
+            peer.wait_until(
+                "half a second of simulated time",
+                lambda: any(stamp_ns(m.clock) > 500_000_000 for m in peer.messages["/clock"]),
+            )
+        except AssertionError:
+            print(*(log.read_text(encoding="utf-8") for log in logs))
+            raise
+        finally:
+            peer.close()
+    assert "Traceback" not in logs[1].read_text(encoding="utf-8")
+
+
+def fill(message, values):
+    """Give fields of a message values as ``ros2 topic pub`` does."""
+    for name, value in values.items():
+        kind = message.get_fields_and_field_types()[name]
+        if isinstance(value, dict):
+            fill(getattr(message, name), value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            package, name_of_item = re.search(r"(\w+)/(\w+)>", kind).groups()
+            item = getattr(importlib.import_module(f"{package}.msg"), name_of_item)
+            parts = [item() for _ in value]
+            for part, inner in zip(parts, value, strict=True):
+                fill(part, inner)
+            setattr(message, name, parts)
+        else:
+            setattr(message, name, value)
+
+
+def test_commands_to_type_are_messages_about_joints_that_there_are():
+    found = re.findall(r"topic pub [^/]*(/\w+) (\w+)/msg/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
+    assert len(found) == PAGE.count("topic pub")
+    body = load_body(MODELS / "humanoid" / "humanoid.wrl")
+    joints = {link.joint.name for link in body.moving_links}
+    for topic, package, name, text in found:
+        message = getattr(importlib.import_module(f"{package}.msg"), name)()
+        fill(message, yaml.safe_load(text))
+        assert any(p.fullmatch(topic) for row in rows("Commands") for p in patterns(row[0]))
+        assert joints.issuperset(getattr(message, "name", getattr(message, "joint_names", [])))
+
+
+def test_service_calls_to_type_are_requests_to_services_of_the_page():
+    found = re.findall(r"service call (/\S+) (\w+)/srv/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
+    assert len(found) == PAGE.count("service call")
+    for service, package, name, text in found:
+        module = pytest.importorskip(f"{package}.srv", reason=f"{package} is not importable")
+        fill(getattr(module, name).Request(), yaml.safe_load(text))
+        fitting = [
+            row
+            for row in rows("Services")
+            if any(p.fullmatch(service) for p in patterns(row[0]))
+            and same_kind(f"{package}/srv/{name}", row[1])
+        ]
+        assert fitting, service
+
+
+def test_parameters_of_joints_are_those_of_the_node():
+    named = re.findall(r"param set /sim_node (\S+) (\S+)", PAGE)
+    assert named
+    parameters = {"world": str(MODELS / "worlds" / "humanoid_in_room.yaml")}
+    with closing(RosSession(parameters, [])) as session:
+        for name, value in named:
+            given = Parameter(name, value=yaml.safe_load(value))
+            [result] = session.node.set_parameters([given])
+            assert result.successful, result.reason
+
+
+def test_the_links_lead_somewhere():
+    heads = {
+        re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in PAGE.splitlines()
+        if line.startswith("#")
+    }
+    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
+        file, _, head = target.partition("#")
+        if file:
+            assert (ROOT / "docs" / file).is_file(), target
+        else:
+            assert head in heads, target
