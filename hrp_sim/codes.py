@@ -30,7 +30,6 @@ _WORLDS = {
     "not-a-world": ("a file is no world", "write a list 'bodies', or name a model itself"),
     "out-of-range": ("a number makes no sense", "write one within the range that is told"),
     "two-rotations": ("a rotation is given twice", "leave out 'rpy' or 'rotation'"),
-    "unknown-joint": ("a model has no such joint", "check the spelling of the joint's name"),
 }
 _MATERIALS = {
     "missing-name": ("a material has no name", "write the name that links call it by"),

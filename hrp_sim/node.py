@@ -25,6 +25,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
+from hrp_model.node import logged_diagnostics
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
@@ -40,6 +41,9 @@ from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
 from .services import RunServices, start_lock_step
 from .simulation import Simulation
+from .simulator.resources import Resource
+from .simulator.services import SimulationServices
+from .simulator.worlds import world_resource
 from .stop_signals import StopSignals
 
 PARAMETERS = (
@@ -69,6 +73,7 @@ class SimNode(Node):
         self.settings = self._loader.settings
         self._shared = shared_arguments(sys.argv if arguments is None else arguments)
         self._run_services: RunServices | None = None
+        self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
         self._face: WorldFace | None = None
         self._runner: Runner | None = None
@@ -164,6 +169,17 @@ class SimNode(Node):
             self.set_parameters([factor])
         self.face.serve(runner)
         self._run_services = RunServices(self, runner, self.after_failure)
+        self._simulation_services = SimulationServices(
+            self,
+            runner,
+            self.make_simulation,
+            self.world,
+            resource=world_resource(Resource(self.settings["world"])),
+            changed=self.sync,
+            object_to=self.face.objection,
+            world_frame=self.settings["world_frame"],
+            diagnostics=logged_diagnostics(self),
+        )
         start_lock_step(self, self.settings, runner, self.face.tell_again)
 
     def tell_failure(self, error: PhysicsError) -> None:
@@ -189,6 +205,8 @@ class SimNode(Node):
 
     def close(self) -> None:
         """End all that was begun, the simulation too; then the node."""
+        if self._simulation_services is not None:
+            self._simulation_services.close()
         if self._face is not None:
             self._face.close()
         if self._simulation is not None:

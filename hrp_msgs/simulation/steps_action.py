@@ -8,12 +8,15 @@ from typing import Any, Protocol
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 from .convert import set_result
 
 # What is told in the end: a code of Result, and words.
 Outcome = tuple[int, str]
 _OK = 1
+# Steps come faster than a client may listen, which wants to hear of each.
+_FEEDBACK = 1000
 
 
 class Steps(Protocol):
@@ -51,6 +54,7 @@ class StepsAction:
             execute_callback=lambda handle: handle.abort(),
             handle_accepted_callback=self._accept,
             cancel_callback=self._cancel,
+            feedback_pub_qos_profile=QoSProfile(depth=_FEEDBACK),
         )
 
     def close(self) -> None:

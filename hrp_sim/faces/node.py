@@ -135,7 +135,8 @@ class BodyFace:
             arguments: Of the command line that its node shares; see ``shared_arguments``.
         """
         overrides = [Parameter("frame_prefix", value=self.naming.frame_prefix)]
-        if self._commanding.hardware:  # whose topics the description then tells
+        if self._commanding.hardware and self.simulated.body.moving_links:
+            # The description tells whose topics these are.
             overrides.append(Parameter("ros2_control", value="topic"))
         self.model = ModelNode(
             namespace=self.naming.below(self._node.get_namespace()),

@@ -37,15 +37,15 @@ def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_s
                 return bool(heard) and heard[-1].position[0] > 0.09
 
             peer.wait_until("a joint that moves", moved)
-            topics = dict(peer.node.get_topic_names_and_types())
+            told = peer.node.get_topic_names_and_types
+            peer.wait_until("others", lambda: "/robot/joint_trajectory" in dict(told()))
+            topics = dict(told())
         finally:
             peer.close()
-    assert "/robot/joint_trajectory" in topics
     assert not [name for name in topics if "follow_joint_trajectory" in name]
     said = log.read_text(encoding="utf-8").splitlines()
     assert len([line for line in said if "control_msgs is not installed" in line]) == 1
     assert len([line for line in said if "there is no joint 'J9'" in line]) == 1
-    assert len(said) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from runner_tools import Clock, Counter
 
+from hrp_sim.mailbox import Mailbox
 from hrp_sim.pace import CATCH_UP, MAX_LAG
 from hrp_sim.runner import Runner
 from hrp_sim.stop_signals import StopSignals
@@ -235,6 +236,11 @@ def test_a_signal_ends_a_run_that_stands_still(number):
         runner.run()
     thread.join(PATIENCE)
     assert runner.stopped
+
+
+def test_no_sleep_is_endless_since_a_signal_may_have_come_just_before_it():
+    mailbox = Mailbox()
+    mailbox.wait(None)  # hangs, or returns though nothing was asked
 
 
 def test_without_a_signal_everything_is_as_before(number):
