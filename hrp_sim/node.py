@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from typing import Any
@@ -47,6 +49,8 @@ from .simulator.services import SimulationServices
 from .simulator.worlds import world_resource
 from .stop_signals import StopSignals
 
+# Between two tries to serve after a mistake. [s]
+_BREATH = 0.05
 PARAMETERS = (
     *SIM_NODE,
     *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
@@ -285,8 +289,21 @@ class RosSession:
         self._undo.close()
 
     def _serve(self) -> None:
+        """Serve until the end; a mistake of ours costs one request, not the node."""
         with suppress(ExternalShutdownException):
+            while not self._spin():
+                time.sleep(_BREATH)  # what always fails must not be busy
+
+    def _spin(self) -> bool:
+        """Serve; return whether this is the end, and no mistake."""
+        try:
             self._executor.spin()
+        except ExternalShutdownException:
+            raise
+        except Exception:
+            self.node.get_logger().error(traceback.format_exc())
+            return False
+        return True
 
 
 def _run() -> int:

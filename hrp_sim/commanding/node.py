@@ -160,7 +160,11 @@ class CommandPort:
         self.commands = BodyCommands(simulation, body, frames, self._deliver)
         model = simulation.bodies[body].body
         self._joints: list[str] = []
-        self._add_joints(simulation, body)
+        try:
+            self._add_joints(simulation, body)
+        except (KeyError, WrongUseError):
+            self._remove_joints()
+            raise
         kinds = commanding.kinds(self.commands, len(model.jointed_links))
         node = commanding.node
         self._topics = CommandTopics(
@@ -191,8 +195,7 @@ class CommandPort:
         self._topics.close()
         if self._action is not None:
             self._action.close()
-        for joint in self._joints:
-            self._commanding.joints.remove(joint)
+        self._remove_joints()
 
     def _deliver(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         if self._runner is None:
@@ -214,5 +217,9 @@ class CommandPort:
             key = f"{body}/{name}" if name in others or params.has(name) else name
             change = partial(self.commands.set_joint, name)
             values = JointValues(*controller.gains(name), controller.mode(name).value, change)
-            params.add(key, values)
             self._joints.append(key)
+            params.add(key, values)
+
+    def _remove_joints(self) -> None:
+        for joint in self._joints:
+            self._commanding.joints.remove(joint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rclpy.node import Node
@@ -66,8 +66,8 @@ class BodyFace:
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:
+        KeyError: It has gone out of the world meanwhile.
         NameCollisionError: Two of its sensors would have one topic.
-        OSError: The meshes of its description cannot be written.
         WrongUseError: A parameter of one of its joints makes no sense.
     """
 
@@ -95,23 +95,23 @@ class BodyFace:
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
         self._is_fixed = simulation.is_fixed(name)
+        self._sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         self._joints = ""  # the joint sensor
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
-        for key, sensor in simulation.sensors.items():
-            if sensor.body == name:
-                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
-                self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
-                if isinstance(sensor, JointSensor):
-                    self._joints = key
-                if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
-                    self._remembering |= {key} if sensor.memory else set()
+        for key, sensor in self._sensors.items():
+            frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+            self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
+            if isinstance(sensor, JointSensor):
+                self._joints = key
+            if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
+                self._remembering |= {key} if sensor.memory else set()
         if not body.is_static:
             links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
             try:
                 self._commands = commanding.open(simulation, name, naming, links)
-            except WrongUseError:
+            except (KeyError, WrongUseError):
                 self.close()
                 raise
 
@@ -147,6 +147,10 @@ class BodyFace:
         )
         self.model.start(self.simulated.body)
         return self.model
+
+    def shows(self, name: str, sensor: Sensor) -> bool:
+        """Tell whether this is what a sensor of this name reads, and not one of another body."""
+        return self._sensors.get(name) is sensor
 
     def is_wanted(self, sensor: str, time_ns: int) -> bool:
         """Tell whether a sensor of the body should be read at a time in [ns].
@@ -191,9 +195,8 @@ class BodyFace:
             self._switches.close()
         if self._commands is not None:
             self._commands.close()
-        for output in self.outputs.values():
-            for topic in output.topics:
-                topic.close()
+        for topic in self.topics:
+            topic.close()  # those of the model too: the thread that steps may still publish there
         if self.model is not None:
             if self.model.executor is not None:
                 self.model.executor.remove_node(self.model)
@@ -211,8 +214,3 @@ class BodyFace:
         if isinstance(sensor, JointSensor) and self._commanding.hardware:
             topic = self.naming.topic(names.HARDWARE_STATES)
         return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame)
-
-
-def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:
-    """Return where all fixed roots stand."""
-    return [root for face in faces if (root := face.fixed_root()) is not None]
