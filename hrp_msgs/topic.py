@@ -10,6 +10,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from .serializer import Serializer
+
 
 class Topic:
     """One topic that a node publishes.
@@ -30,6 +32,7 @@ class Topic:
             copy(qos),  # qos_overrides change it
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
+        self._serializer = Serializer(message_type)
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
@@ -38,7 +41,7 @@ class Topic:
     def publish(self, message: Any) -> None:
         """Publish a message."""
         try:
-            self._publisher.publish(message)
+            self._publisher.publish(self._serializer.serialize(message))
         except InvalidHandle:
             if not self._closed:  # else another thread has just closed it
                 raise
