@@ -161,6 +161,8 @@ class BodyController:
         self._drive.q[:] = q
         self._target[:] = q
         self._approaching = False
+        held = self._mode == _POSITION  # not on the way anywhere any more
+        self._drive.dq[held] = self._drive.effort[held] = 0.0
 
     def close(self) -> None:
         """Let go of a body that is removed."""
