@@ -18,6 +18,7 @@ from hrp_msgs.world import WorldTopics
 from ...commanding.node import Commanding
 from ...config import BodyEntry
 from ...darkroom import Darkroom
+from ...lockstep import LockStep
 from ...naming import BodyNaming, late_naming, name_bodies
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
@@ -134,7 +135,9 @@ class WorldFace:
         What has no topics yet, as of a body that has just appeared, is left out.
         """
         self._time_ns, self._readings = time_ns, readings
-        if self._clock_ticks.is_due(time_ns):
+        gate = None if self._runner is None else self._runner.gate
+        is_waited_for = isinstance(gate, LockStep) and gate.is_boundary(time_ns)
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for:
             self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
@@ -144,10 +147,13 @@ class WorldFace:
                 self._develop(name, reading)
             elif name in owners:
                 owners[name].publish(name, reading)
+        if is_waited_for:
+            # At any clock_rate, for ros2_control stamps its commands with the time that it sees;
+            # and last, so that whoever works when the clock moves is likely to have the readings.
+            self._topics.show(time_ns)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
-        self._topics.show(self._time_ns)
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
 
