@@ -110,6 +110,11 @@ class WorldFace:
         bodies = self._simulation.bodies
         faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
         self._keep(faces)
+        if self._runner is not None:
+            with suppress(NotRunningError):
+                self._runner.call(self._simulation.settle)  # what parameters were set to counts
+                for face in faces.values():
+                    face.show_joints()
         for name in bodies:
             if name not in faces:
                 try:
