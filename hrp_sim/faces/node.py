@@ -174,6 +174,11 @@ class BodyFace:
         if self._commands is not None:
             self._commands.serve(runner)
 
+    def show_joints(self) -> None:
+        """Let parameters say how its joints are driven now."""
+        if self._commands is not None:
+            self._commands.show_joints()
+
     def poll(self) -> None:
         """Tell how far what others asked for has come; called by the thread that steps."""
         if self._commands is not None:
