@@ -22,6 +22,7 @@ from .control import (
     GainChange,
     JointCommand,
     ModeChange,
+    Setting,
     TrajectoryRun,
     array_command,
     vehicle_command,
@@ -53,7 +54,7 @@ PlainTolerances = Mapping[str, tuple[float | None, float | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class TimeoutChange:
+class TimeoutChange(Setting):
     """Another time-out for commands, from now on and after a reset; None means never."""
 
     timeout: CommandTimeout | None

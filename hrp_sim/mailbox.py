@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 # Waiting with an ear for calls costs 20 us more than a plain sleep: too much before every step,
 # where who calls does not wait for long. In [s].
 NAP = 0.005
-# A signal that another thread of the process has got, or that came when a sleep was just about to
-# begin, ends no sleep: what it calls is called after it. In [s].
-LONGEST_SLEEP = 0.5
+# No sleep is longer: it may have begun just after a signal came, whose handler is run by Python
+# only when it ends. In [s].
+LONGEST = 0.2
 
 _T = TypeVar("_T")
 _Call = tuple[Future[Any], Callable[[], Any]]
@@ -76,15 +76,14 @@ class Mailbox:
     def wait(self, seconds: float | None) -> None:
         """Sleep for so long, in [s], or until there is something to do, which is done.
 
-        It may end before that, too, as after ``LONGEST_SLEEP`` at the latest; None has no end of
-        its own. Less than ``NAP`` is slept in any case.
+        None is for as long as it takes; but ``LONGEST`` is the most. Less than ``NAP`` is slept in
+        any case.
         """
         if seconds is not None and seconds < NAP:
             time.sleep(seconds)
             return
-        timeout = LONGEST_SLEEP if seconds is None else min(seconds, LONGEST_SLEEP)
         with suppress(Empty):
-            _do(self._calls.get(timeout=timeout))
+            _do(self._calls.get(timeout=LONGEST if seconds is None else min(seconds, LONGEST)))
 
 
 def _do(call: _Call | None) -> None:

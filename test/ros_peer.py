@@ -142,14 +142,15 @@ class Peer:
 
 
 @contextmanager
-def running(arguments: Sequence[str], log: Path):
-    """Run a Python module as another process; kill it if it outlives the block."""
+def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
+    """Run Python as another process, in a folder; kill it if it outlives the block."""
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, *arguments],
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **ENVIRONMENT},
+            cwd=folder,
             start_new_session=True,
         )
         try:

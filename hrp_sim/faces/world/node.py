@@ -10,6 +10,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hrp_model.node import ModelNode
+from hrp_model.rigid import Array
+from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
@@ -17,6 +19,8 @@ from hrp_msgs.world import WorldTopics
 
 from ...commanding.node import Commanding
 from ...config import BodyEntry
+from ...contact_points import ContactPoints
+from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
 from ...naming import BodyNaming, late_naming, name_bodies
 from ...render import Parts
@@ -63,11 +67,13 @@ class WorldFace:
         self.commanding = Commanding(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
         self._darkroom = Darkroom(self._publish_image)
+        self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
 
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        return [*self._topics.all, *(t for face in self._faces.values() for t in face.topics)]
+        of_world = [*self._topics.all, *([] if self._contacts is None else [self._contacts.topic])]
+        return [*of_world, *(t for face in self._faces.values() for t in face.topics)]
 
     @property
     def models(self) -> list[ModelNode]:
@@ -90,7 +96,8 @@ class WorldFace:
         try:
             bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
             wishes = {name: simulation.namespace(name) for name in bodies}
-            named = name_bodies(bodies, self._settings["frame_prefix"], wishes)
+            prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+            named = name_bodies(bodies, prefix, wishes, preset)
             for name, naming in named.items():
                 faces[name] = self._face(name, naming)
         finally:
@@ -144,6 +151,9 @@ class WorldFace:
                 self._develop(name, reading)
             elif name in owners:
                 owners[name].publish(name, reading)
+        stepped = self._simulation if self._runner is None else self._runner.simulation
+        if self._contacts is not None and stepped is not None:
+            self._contacts.watch.follow(stepped)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
@@ -183,7 +193,8 @@ class WorldFace:
 
     def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
         taken = {other: face.naming for other, face in self._faces.items() if other != name}
-        return late_naming(name, namespace, taken, self._settings["frame_prefix"])
+        prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+        return late_naming(name, namespace, taken, prefix, preset)
 
     def _face(self, name: str, naming: BodyNaming) -> BodyFace:
         """Make the topics and services of a body."""
@@ -226,6 +237,8 @@ class WorldFace:
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._darkroom.clear()
             self._clock_ticks.wait(time_ns)
+            if self._contacts is not None:
+                self._contacts.watch.restart(time_ns)
         self._time_ns = time_ns
         self._topics.show(time_ns)
         for face in self._faces.values():
@@ -240,3 +253,22 @@ class WorldFace:
         if runner.paused or runner.error is not None:
             with suppress(NotRunningError):  # in its own thread, so that time never goes back
                 runner.call(lambda: self._topics.show(runner.simulation.state.time_ns))
+
+
+class _Contacts:
+    """Shows the contacts of a world.
+
+    Attributes:
+        topic: Where they are shown.
+        watch: To be told of every step.
+    """
+
+    def __init__(self, node: Node, settings: Mapping[str, Any]) -> None:
+        self._settings = settings  # some may change
+        self._markers = ContactTopic(node, settings["world_frame"])
+        self.topic = self._markers.topic
+        self.watch = ContactWatch(settings["contact_rate"], self.topic.has_listener, self._tell)
+
+    def _tell(self, points: ContactPoints, force: Array) -> None:
+        scale = self._settings["contact_scale"]
+        self._markers.publish(points.time_ns, points.position, force, scale)
