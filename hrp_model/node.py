@@ -208,7 +208,14 @@ class ModelNode(Node):
         frames = self._placed(self._description.tree.fixed)
         if world := self.settings["world_frame"]:
             [(_, top, *pose)] = self._placed([self._description.in_world(world)])
-            frames.append((world, top, *pose))  # robots share the world, so it has no prefix
+            if top == world:
+                self.get_logger().warning(
+                    f"the frame above all others is called '{world}' as world_frame is: no "
+                    "transform tells where it is",
+                    once=True,
+                )
+            else:
+                frames.append((world, top, *pose))  # robots share the world: it has no prefix
         self._robot.fix(frames)
 
     def _publish_moved_again(self) -> None:

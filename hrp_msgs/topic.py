@@ -9,6 +9,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from .qos import changeable, forget_overrides
+from .serializer import Serializer
 
 
 class Topic:
@@ -25,6 +26,7 @@ class Topic:
     def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
         self._node = node
         self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
+        self._serializer = Serializer(message_type)
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
@@ -33,7 +35,7 @@ class Topic:
     def publish(self, message: Any) -> None:
         """Publish a message."""
         try:
-            self._publisher.publish(message)
+            self._publisher.publish(self._serializer.serialize(message))
         except InvalidHandle:
             if not self._closed:  # else another thread has just closed it
                 raise

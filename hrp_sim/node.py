@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-import traceback
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from typing import Any
 
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -33,6 +31,7 @@ from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
+from hrp_msgs.serving import serve
 from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
@@ -49,8 +48,6 @@ from .simulator.services import SimulationServices
 from .simulator.worlds import world_resource
 from .stop_signals import StopSignals
 
-# Between two tries to serve after a mistake. [s]
-_BREATH = 0.05
 PARAMETERS = (
     *SIM_NODE,
     *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
@@ -289,21 +286,7 @@ class RosSession:
         self._undo.close()
 
     def _serve(self) -> None:
-        """Serve until the end; a mistake of ours costs one request, not the node."""
-        with suppress(ExternalShutdownException):
-            while not self._spin():
-                time.sleep(_BREATH)  # what always fails must not be busy
-
-    def _spin(self) -> bool:
-        """Serve; return whether this is the end, and no mistake."""
-        try:
-            self._executor.spin()
-        except ExternalShutdownException:
-            raise
-        except Exception:
-            self.node.get_logger().error(traceback.format_exc())
-            return False
-        return True
+        serve(self._executor, self.node.get_logger())
 
 
 def _run() -> int:

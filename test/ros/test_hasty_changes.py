@@ -86,22 +86,6 @@ def test_a_service_of_a_body_that_has_gone_says_so_and_the_node_goes_on(world, s
     assert peer.call("sim_node/reset", Trigger).success
 
 
-def test_a_mistake_in_a_callback_costs_one_request_and_not_the_node(world):
-    running, peer = world
-
-    def fail(_request, _response):
-        raise ZeroDivisionError
-
-    node = running.ros.node
-    service = node.create_service(Trigger, "~/bad", fail)
-    client = peer.node.create_client(Trigger, "sim_node/bad")
-    peer.wait_until("it", client.service_is_ready)
-    client.call_async(Trigger.Request())
-    assert peer.call("sim_node/reset", Trigger).success
-    peer.node.destroy_client(client)
-    running.serve(lambda: node.destroy_service(service))
-
-
 def test_a_body_of_another_kind_may_take_a_name_before_its_topics_are_there(world, simulation):
     running, peer = world
     peer.follow("guest/probe/wrench", WrenchStamped)

@@ -24,6 +24,7 @@ from ...config import BodyEntry
 from ...contact_points import ContactPoints
 from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
+from ...lockstep import LockStep
 from ...naming import BodyNaming, late_naming, name_bodies
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
@@ -111,6 +112,11 @@ class WorldFace:
         bodies = self._simulation.bodies
         faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
         self._keep(faces)
+        if self._runner is not None:
+            with suppress(NotRunningError):
+                self._runner.call(self._simulation.settle)  # what parameters were set to counts
+                for face in faces.values():
+                    face.show_joints()
         for name, body in bodies.items():
             if name not in faces:
                 try:
@@ -147,7 +153,9 @@ class WorldFace:
         What has no topics yet, as of a body that has just appeared, is left out.
         """
         self._time_ns, self._readings = time_ns, readings
-        if self._clock_ticks.is_due(time_ns):
+        gate = None if self._runner is None else self._runner.gate
+        is_waited_for = isinstance(gate, LockStep) and gate.is_boundary(time_ns)
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for:
             self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
@@ -160,10 +168,13 @@ class WorldFace:
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
             self._contacts.watch.follow(stepped)
+        if is_waited_for:
+            # At any clock_rate, for ros2_control stamps its commands with the time that it sees;
+            # and last, so that whoever works when the clock moves is likely to have the readings.
+            self._topics.show(time_ns)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
-        self._topics.show(self._time_ns)
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
 
