@@ -19,6 +19,10 @@ from hrp_msgs.names import (
 _NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 
+class NamespaceError(NameCollisionError):
+    """A body cannot have its namespace; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class BodyNaming:
     """Where a body's topics and frames live.
@@ -113,7 +117,7 @@ def late_naming(
         preset: Whose names its topics have.
 
     Raises:
-        NameCollisionError: It is no namespace, or that of another body.
+        NamespaceError: It is none, or that of another body.
     """
     own = topic_token(name) if namespace is None else namespace
     return _naming(name, own, own, taken, frame_prefix, preset)
@@ -128,12 +132,12 @@ def _naming(
     preset: str,
 ) -> BodyNaming:
     if objection := namespace_objection(namespace):
-        raise NameCollisionError(f"body '{name}': {objection}")
+        raise NamespaceError(f"body '{name}': {objection}")
     relative = frames.lstrip("/")
     prefix = f"{frame_prefix}{relative}/" if relative else frame_prefix
     for other, naming in taken.items():
         if naming.frame_prefix == prefix or naming.namespace == namespace:
             where = f"namespace '{namespace}'" if namespace else "no namespace"
             message = f"'{other}' and '{name}' would both have {where}; give one of them another"
-            raise NameCollisionError(message)
+            raise NamespaceError(message)
     return BodyNaming(namespace, prefix, preset)

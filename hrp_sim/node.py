@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
@@ -48,6 +49,7 @@ from .simulator.services import SimulationServices
 from .simulator.worlds import world_resource
 from .stop_signals import StopSignals
 
+_T = TypeVar("_T")
 PARAMETERS = (
     *SIM_NODE,
     *(option_param(option.name, option.default, option) for option in COMMON_OPTIONS),
@@ -106,14 +108,27 @@ class SimNode(Node):
     def make_simulation(self, world: WorldConfig) -> Simulation:
         """Make a simulation of a further world, to which the parameters apply, too.
 
+        If that fails, the parameters are those of the world before.
+
         Raises:
             ModelError: A parameter makes no sense in this world.
             PhysicsError: The physics cannot take a body.
         """
+        before = self.world
         try:
-            return self._loader.make(world)
+            config = self._in_turn(partial(self._loader.configure, world))
         except WrongUseError as error:
             raise ModelError([Diagnostic(Severity.ERROR, "out-of-range", str(error))]) from None
+        try:
+            return self._loader.build(config)
+        except PhysicsError:
+            self._in_turn(partial(self._loader.configure, before))
+            raise
+
+    def _in_turn(self, action: Callable[[], _T]) -> _T:
+        """Do something in the thread that serves the node, which walks through its parameters."""
+        services = self._simulation_services
+        return action() if services is None else services.in_turn(action)
 
     def start(self, simulation: Simulation) -> None:
         """Make the topics of a simulation, and publish what does not change.
@@ -155,7 +170,7 @@ class SimNode(Node):
             return
         try:
             self.replace(runner.simulation)
-        except (ModelError, OSError) as error:
+        except (ModelError, OSError, WrongUseError) as error:
             self.get_logger().error(f"not everything in this world has topics: {error}")
 
     @property
@@ -171,7 +186,7 @@ class SimNode(Node):
             factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
             self.set_parameters([factor])
         self.face.serve(runner)
-        self._run_services = RunServices(self, runner, self.after_failure)
+        self._run_services = RunServices(self, runner, lambda: self.after_failure)
         self._simulation_services = SimulationServices(
             self,
             runner,
@@ -179,7 +194,7 @@ class SimNode(Node):
             self.world,
             resource=world_resource(Resource(self.settings["world"])),
             changed=self.sync,
-            object_to=self.face.objection,
+            check_names=self.face.check_names,
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
         )

@@ -35,13 +35,13 @@ class RunServices:
     Args:
         node: Whose services they are.
         runner: The run. Calls are answered while it stands still, too.
-        hint: What to look for if the physics fails.
+        hint: Tells what to look for if the physics of the present world fails.
 
     Attributes:
         topic: Of the diagnostics.
     """
 
-    def __init__(self, node: Node, runner: Runner, hint: str) -> None:
+    def __init__(self, node: Node, runner: Runner, hint: Callable[[], str]) -> None:
         self._node = node
         self._runner = runner
         self._hint = hint
@@ -57,7 +57,7 @@ class RunServices:
     def _failure(self, error: PhysicsError) -> str:
         service = self._node.resolve_service_name(names.RESET)
         return (
-            f"the simulation stands still: {error}; {self._hint}; "
+            f"the simulation stands still: {error}; {self._hint()}; "
             "then start again from time zero with: "
             f"ros2 service call {service} std_srvs/srv/Trigger"
         )

@@ -37,7 +37,7 @@ class Harness:
 
     def __init__(self, world=ARM_WORLD, **runner_options):
         self.changes = 0
-        self.object_to = lambda _entry: ""
+        self.check_names = lambda _simulation, _names: None
         self.made = []
         config = load_world(world, Diagnostics(listener=lambda _: None))
         self.runner = Runner(self.make(config), lambda _time, _readings: None, **runner_options)
@@ -48,7 +48,7 @@ class Harness:
             config,
             resource=world_resource(Resource(world)),
             changed=self._count,
-            object_to=lambda entry: self.object_to(entry),
+            check_names=lambda *bodies: self.check_names(*bodies),
             diagnostics=Diagnostics(listener=lambda _: None),
         )
 

@@ -69,19 +69,43 @@ class WorldLoader:
             PhysicsError: The physics cannot take a body.
             WrongUseError: A parameter makes no sense.
         """
+        return self.build(self.configure(config))
+
+    def configure(self, config: WorldConfig) -> WorldConfig:
+        """Declare what of a world is a parameter; return the world as the parameters have it.
+
+        To be called in the thread that serves the node, as long as somebody does.
+
+        Raises:
+            WrongUseError: A parameter makes no sense; all are as before.
+        """
         settings = self.settings
         least, most = PHYSICS_RANGES["time_step"]
         if 0.0 < (time_step := settings["time_step"]) < least:
             raise WrongUseError(f"time_step is 0 or from {least:g} to {most:g}, not {time_step:g}")
         diagnostics = logged_diagnostics(self._node)
-        self.world = config = self._with_sensor_options(config, diagnostics).with_physics(
+        try:
+            config = self._with_sensor_options(config, diagnostics)
+        except WrongUseError:
+            self._with_sensor_options(self.world, Diagnostics(listener=lambda _: None))
+            raise
+        self.world = config.with_physics(
             solver=Solver(settings["solver"]) if settings["solver"] else None,
             time_step=time_step or None,
             iterations=settings["iterations"] or None,
             joint_limits=None if settings["joint_limits"] else False,
             seed=settings["seed"] if settings["seed"] >= 0 else None,
         )
-        engine = make_engine(settings["engine"], config.physics)
+        return self.world
+
+    def build(self, config: WorldConfig) -> Simulation:
+        """Make a simulation of a world that is as the parameters have it. For any thread.
+
+        Raises:
+            PhysicsError: The physics cannot take a body.
+        """
+        diagnostics = logged_diagnostics(self._node)
+        engine = make_engine(self.settings["engine"], config.physics)
         simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
         found = advise(config)
         for advice in found:

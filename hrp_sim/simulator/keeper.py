@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hrp_model import Diagnostics, Pose
+from hrp_msgs.names import NameCollisionError
 
-from ..config import BodyEntry
 from ..engine import Placement
+from ..naming import NamespaceError
 from ..runner import Runner
 from ..simulation import Simulation
 from ..state import SimulatedBody
@@ -29,6 +30,10 @@ from .entities import (
 from .frames import FrameMotion, checked_twist, frame_motion, pose_from
 from .results import Category, Code, MoveCode, RefusedError, SpawnCode
 from .spawning import Checked, SpawnRequest, check, entry_for
+
+# Checks that bodies of these names, which are in a simulation but not shown yet, can be told from
+# all others; raises NameCollisionError.
+CheckNames = Callable[[Simulation, Collection[str]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +65,7 @@ class EntityKeeper:
         changed: Called in the asking thread after entities came, went or jumped.
         check_world: Raises RefusedError unless there is a world to work on.
         world_frame: What the frame of the world is called.
-        object_to: Called in the thread that steps; says why a body cannot come, or nothing.
+        check_names: See ``Simulator``.
         diagnostics: Where notes and warnings about models go; by default they are logged.
     """
 
@@ -70,14 +75,14 @@ class EntityKeeper:
         changed: Callable[[], None],
         check_world: Callable[[], None],
         world_frame: str,
-        object_to: Callable[[BodyEntry], str],
+        check_names: CheckNames,
         diagnostics: Diagnostics | None = None,
     ) -> None:
         self._runner = runner
         self._changed = changed
         self._check_world = check_world
         self._world_frame = world_frame
-        self._object = object_to
+        self._check_names = check_names
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self.begin()
 
@@ -133,11 +138,20 @@ class EntityKeeper:
         self._check_world()
         simulation = self._simulation
         entry = entry_for(checked, simulation, self._world_frame)
-        if objection := self._object(entry):
+        name = simulation.spawn(entry).name
+        code = SpawnCode.RESOURCE_PARSE_ERROR
+        try:
+            self._check_names(simulation, [name])
+        except NamespaceError as error:
             is_named = entry.namespace is None
             code = SpawnCode.NAME_INVALID if is_named else SpawnCode.NAMESPACE_INVALID
-            raise RefusedError(code, objection)
-        return simulation.spawn(entry).name
+            words = str(error)
+        except NameCollisionError as error:
+            words = str(error)
+        else:
+            return name
+        simulation.remove(name)
+        raise RefusedError(code, words)
 
     def delete(self, name: str) -> None:
         """Take an entity out of the world.

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from rclpy.node import Node
 
@@ -20,11 +20,12 @@ from hrp_msgs.simulation.convert import set_result
 from hrp_msgs.simulation.late_service import Answer, LateService
 from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 
-from ..config import BodyEntry, WorldConfig
+from ..config import WorldConfig
 from ..runner import Runner
 from ..simulation import Simulation
 from ..stepping import Stepping
-from .handling.services import HANDLERS, SLOW, Handler
+from .handling.services import HANDLERS, Handler
+from .keeper import CheckNames
 from .resources import WorldResource
 from .results import Code, RefusedError
 from .simulator import Simulator, check_steps
@@ -32,6 +33,7 @@ from .simulator import Simulator, check_steps
 PACKAGE = "simulation_interfaces"
 STEP = "step_simulation"
 STEPS = "simulate_steps"
+_T = TypeVar("_T")
 
 
 class SimulationServices:
@@ -49,7 +51,7 @@ class SimulationServices:
         resource: Where that came from.
         changed: Called in the thread that serves the node after bodies came, went or jumped, or
             the simulation became another one.
-        object_to: Says why a body could not have topics of its own, or nothing.
+        check_names: Whether bodies can have topics of their own; see ``Simulator``.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go.
 
@@ -65,22 +67,21 @@ class SimulationServices:
         world: WorldConfig,
         resource: WorldResource,
         changed: Callable[[], None],
-        object_to: Callable[[BodyEntry], str],
+        check_names: CheckNames,
         world_frame: str,
         diagnostics: Diagnostics,
     ) -> None:
         self._node = node
-        self._changed = changed
         self._serving: int | None = None  # the thread that serves the node
-        self._pending: Future[None] | None = None
+        self._pending: Future[Any] | None = None
         self._closed = False
         self.simulator = Simulator(
             runner,
             make_simulation,
             world,
             resource=resource,
-            changed=self._tell,
-            object_to=object_to,
+            changed=lambda: self.in_turn(changed),
+            check_names=check_names,
             world_frame=world_frame,
             diagnostics=diagnostics,
         )
@@ -109,7 +110,7 @@ class SimulationServices:
                 missing.append(f"srv/{handler.type_name}")
                 self.simulator.lacks(*handler.features)
             else:
-                take = partial(self._take, name, handler)
+                take = partial(self._take, handler)
                 self._services.append(LateService(self._node, kind, f"~/{name}", take))
         if (kind := _type("srv", "StepSimulation")) is not None:
             self._services.append(LateService(self._node, kind, f"~/{STEP}", self._step))
@@ -121,11 +122,9 @@ class SimulationServices:
                 problem = f"{PACKAGE} is too old and lacks {', '.join(missing)}"
             self._node.get_logger().warning(f"{problem}: services of these types are left out")
 
-    def _take(
-        self, name: str, handler: Handler, request: Any, response: Any, answer: Answer
-    ) -> None:
+    def _take(self, handler: Handler, request: Any, response: Any, answer: Answer) -> None:
         self._serving = threading.get_ident()
-        if name in SLOW:
+        if handler.is_slow(request):
             self._worker.submit(self._handle, handler, request, response, answer)
         else:
             self._handle(handler, request, response, answer)
@@ -165,29 +164,32 @@ class SimulationServices:
             end((Code.OK, ""))
         return stepping
 
-    def _tell(self) -> None:
-        """Have the thread that serves the node hear of a change, and wait until it has."""
+    def in_turn(self, action: Callable[[], _T]) -> _T:
+        """Have the thread that serves the node do something; return its result.
+
+        Raises:
+            CancelledError: The node ends.
+        """
         executor = self._node.executor
         if executor is None or threading.get_ident() == self._serving:
-            self._changed()
-            return
-        done: Future[None] = Future()
+            return action()
+        done: Future[_T] = Future()
         self._pending = done
         if self._closed:
             done.cancel()
-        executor.create_task(partial(_fulfil, done, self._changed))
-        done.result()
+        executor.create_task(partial(_fulfil, done, action))
+        return done.result()
 
 
-def _fulfil(done: Future[None], action: Callable[[], None]) -> None:
+def _fulfil(done: Future[_T], action: Callable[[], _T]) -> None:
     if not done.set_running_or_notify_cancel():
         return
     try:
-        action()
+        result = action()
     except Exception as error:  # it belongs to who waits for it
         done.set_exception(error)
     else:
-        done.set_result(None)
+        done.set_result(result)
 
 
 def _outcome(stepping: Stepping) -> Outcome:

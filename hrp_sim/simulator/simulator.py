@@ -11,15 +11,14 @@ import numpy as np
 from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
 
-from ..config import BodyEntry, WorldConfig
+from ..config import WorldConfig
 from ..engine import PhysicsError
-from ..naming import name_bodies
 from ..runner import Change, Runner
 from ..simulation import Simulation
 from ..snapshot import Snapshot
 from ..stepping import Stepping
 from .asking import refusing
-from .keeper import EntityKeeper
+from .keeper import CheckNames, EntityKeeper
 from .resources import Resource, WorldResource
 from .results import (
     Code,
@@ -50,8 +49,9 @@ class Simulator:
         resource: Where that came from.
         changed: Called in the asking thread after bodies came, went or jumped, or the
             simulation became another one.
-        object_to: Says why a body cannot be spawned for reasons outside of the simulation, or
-            nothing; called in the thread that steps.
+        check_names: Called with a simulation and the names of bodies in it that nobody has shown
+            yet, in the thread that steps or before it does; raises NameCollisionError where
+            one of them could not be told from others.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go; by default they are logged.
 
@@ -68,12 +68,13 @@ class Simulator:
         *,
         resource: WorldResource,
         changed: Callable[[], None] = lambda: None,
-        object_to: Callable[[BodyEntry], str] = lambda _: "",
+        check_names: CheckNames = lambda _simulation, _names: None,
         world_frame: str = "world",
         diagnostics: Diagnostics | None = None,
     ) -> None:
         self._runner = runner
         self._make_simulation = make_simulation
+        self._check_names = check_names
         self._config = world
         self._world: WorldResource | None = resource
         self._changed = changed
@@ -84,7 +85,7 @@ class Simulator:
         self._quitting = False
         self.features = tuple(f for f in Feature if f not in NO_FEATURES)
         self.entities = EntityKeeper(
-            runner, changed, self._check_world, world_frame, object_to, self._diagnostics
+            runner, changed, self._check_world, world_frame, check_names, self._diagnostics
         )
 
     def lacks(self, *features: Feature) -> None:
@@ -213,9 +214,13 @@ class Simulator:
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             config = read_world(resource, diagnostics, strict=strict, lenient=lenient)
             try:
-                _check_names(config)
                 simulation = self._made(config)
-            except (NameCollisionError, PhysicsError) as error:
+            except PhysicsError as error:
+                raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
+            try:
+                self._check_names(simulation, list(simulation.bodies))
+            except NameCollisionError as error:
+                simulation.close()
                 raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
             with refusing():
                 self._swap(simulation)
@@ -294,9 +299,11 @@ class Simulator:
         except BaseException:
             simulation.close()
             raise
-        self.entities.begin()
-        self._changed()
-        before.close()
+        try:
+            self.entities.begin()
+            self._changed()
+        finally:
+            before.close()
 
     @contextmanager
     def _standing(self) -> Iterator[None]:
@@ -316,17 +323,6 @@ class Simulator:
             raise
         finally:
             self._loading.release()
-
-
-def _check_names(config: WorldConfig) -> None:
-    """Check that each body of a world can have topics of its own.
-
-    Raises:
-        NameCollisionError: Two of them would have the same.
-    """
-    bodies = {entry.placement.name: entry.placement.body for entry in config.bodies}
-    wishes = {entry.placement.name: entry.namespace for entry in config.bodies}
-    name_bodies(bodies, namespaces=wishes)
 
 
 def check_steps(stepping: Stepping) -> None:

@@ -23,6 +23,7 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_model import Pose, load_body
 from hrp_sim import BodyEntry, Placement, load_world
+from hrp_sim.naming import NamespaceError
 
 pytestmark = pytest.mark.ros
 
@@ -125,12 +126,10 @@ def test_bodies_that_have_gone_leave_nothing(world, model):
 
 def test_a_namespace_that_is_taken_is_refused_with_words_and_the_run_goes_on(world):
     running, peer = world
-    face = running.ros.node.face
-    assert face.objection(entry("new")) == ""
-    assert "'Arm' and 'new' would both have no namespace" in face.objection(
-        entry("new", namespace="")
-    )
-    running.change(lambda: running.runner.simulation.spawn(entry("new", namespace="")))
+    face, simulation = running.ros.node.face, running.runner.simulation
+    running.change(lambda: simulation.spawn(entry("new", namespace="")))
+    with pytest.raises(NamespaceError, match="'Arm' and 'new' would both have no namespace"):
+        face.check_names(simulation, ["new"])
     peer.wait_for("joint_states", 3)
     running.change(lambda: running.runner.simulation.remove("new"))
 

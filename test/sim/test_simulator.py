@@ -8,6 +8,7 @@ import pytest
 from paths import MODELS
 from simulator_tools import ARM_WORLD, BOX, refused, simulating
 
+from hrp_msgs.names import NameCollisionError
 from hrp_sim.simulator import simulator as simulator_module
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.results import (
@@ -303,10 +304,15 @@ def test_parts_that_mean_nothing_are_refused_if_they_are_to_be(run):
 
 
 def test_two_bodies_of_one_topic_are_no_world(run):
-    arm = MODELS / "arm" / "arm.body"
-    text = f"bodies: [ {{ model: {arm}, name: a-1 }}, {{ model: {arm}, name: a_1 }} ]"
-    with refused(WorldCode.RESOURCE_PARSE_ERROR, "a_1"):
-        run.simulator.load_world(Resource(text=text))
+    def check_names(simulation, names):
+        assert list(names) == list(simulation.bodies) == ["Arm", "Floor"]
+        raise NameCollisionError("one topic")
+
+    run.check_names = check_names
+    before = run.simulation
+    with refused(WorldCode.RESOURCE_PARSE_ERROR, "one topic"):
+        run.simulator.load_world(Resource(ARM_WORLD))
+    assert run.simulation is before
 
 
 def test_without_a_world_there_is_nothing_to_do(run):

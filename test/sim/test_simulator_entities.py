@@ -10,6 +10,8 @@ from paths import MODELS
 from simulator_tools import ARM, BOX, refused, simulating
 
 from hrp_model.rigid import Pose, matrix_quaternion, rpy_matrix
+from hrp_msgs.names import NameCollisionError
+from hrp_sim.naming import NamespaceError
 from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.simulator.keeper import MoveRequest
 from hrp_sim.simulator.resources import Resource, WorldQuery
@@ -146,14 +148,22 @@ def test_names_whose_topics_would_be_the_same_are_not_free(run):
 
 
 def test_whoever_gives_out_topics_may_object(run):
-    def object_to(entry):
-        return "taken" if entry.namespace == "left" or entry.placement.name == "b" else ""
+    def check_names(simulation, names):
+        for name in names:
+            if simulation.namespace(name) == "left" or name == "b":
+                raise NamespaceError("taken")
+            if name == "c":
+                raise NameCollisionError("two of its sensors")
 
-    run.object_to = object_to
+    run.check_names = check_names
+    before = run.entities.names()
     with refused(SpawnCode.NAMESPACE_INVALID, "taken"):
         run.entities.spawn(crate(name="a", namespace="left"))
     with refused(SpawnCode.NAME_INVALID, "taken"):
         run.entities.spawn(crate(name="b"))
+    with refused(SpawnCode.RESOURCE_PARSE_ERROR, "two of its sensors"):
+        run.entities.spawn(crate(name="c"))
+    assert run.entities.names() == before
     run.entities.spawn(crate(name="b_too", namespace="right"))
     assert run.runner.call(lambda: run.simulation.namespace("b_too")) == "right"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
@@ -20,7 +21,6 @@ from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
 
 from ...commanding.node import Commanding
-from ...config import BodyEntry
 from ...contact_points import ContactPoints
 from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
@@ -31,6 +31,7 @@ from ...runner import Change, NotRunningError, Runner
 from ...schedule import SampleClock
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
+from ...topics import device_topics
 from ..node import BodyFace
 
 # How often the time of a world that stands still is shown. In [s] of wall time.
@@ -97,11 +98,7 @@ class WorldFace:
         simulation.switched = self._tell
         faces: dict[str, BodyFace] = {}
         try:
-            bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-            wishes = {name: simulation.namespace(name) for name in bodies}
-            prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
-            named = name_bodies(bodies, prefix, wishes, preset)
-            for name, naming in named.items():
+            for name, naming in self._namings(simulation).items():
                 faces[name] = self._face(name, naming)
         finally:
             self._keep(faces)
@@ -130,13 +127,18 @@ class WorldFace:
                     # else it has gone again: whoever took it out has this called once more
         self._keep(faces)
 
-    def objection(self, entry: BodyEntry) -> str:
-        """Return why a further body could not have topics of its own, or nothing."""
-        try:
-            self._late_naming(entry.placement.name, entry.namespace)
-        except NameCollisionError as error:
-            return str(error)
-        return ""
+    def check_names(self, simulation: Simulation, names: Collection[str]) -> None:
+        """Check that bodies which are not shown yet could have topics of their own.
+
+        Raises:
+            NameCollisionError: One could not, or two of what it has would have one topic.
+        """
+        if simulation is self._simulation:
+            namings = {k: self._late_naming(k, simulation.namespace(k)) for k in names}
+        else:
+            namings = self._namings(simulation)
+        for name in names:
+            device_topics(simulation, name, namings[name])
 
     def serve(self, runner: Runner) -> None:
         """Tell of what changes in a run besides its steps, and let others switch sensors."""
@@ -209,9 +211,25 @@ class WorldFace:
         if (output := self._outputs.get(name)) is not None:
             output.publish(image)
 
-    def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
-        taken = {other: face.naming for other, face in self._faces.items() if other != name}
+    def _namings(self, simulation: Simulation) -> dict[str, BodyNaming]:
+        """Return where the bodies of a simulation live that is not shown yet."""
+        bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
+        wishes = {name: simulation.namespace(name) for name in bodies}
         prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+        return name_bodies(bodies, prefix, wishes, preset)
+
+    def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
+        """Return where a body of the shown simulation is to live; others may wait for it, too."""
+        assert self._simulation is not None
+        prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+        bodies = self._simulation.bodies
+        faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
+        taken = {other: face.naming for other, face in faces.items() if other != name}
+        for other in takewhile(lambda k: k != name, bodies):
+            if other not in taken:
+                with suppress(NameCollisionError):  # which will have no topics
+                    wish = self._simulation.namespace(other)
+                    taken[other] = late_naming(other, wish, taken, prefix, preset)
         return late_naming(name, namespace, taken, prefix, preset)
 
     def _face(self, name: str, naming: BodyNaming) -> BodyFace:

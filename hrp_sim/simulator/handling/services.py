@@ -12,7 +12,7 @@ from hrp_msgs.simulation import convert
 from ..entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
 from ..keeper import MoveRequest
 from ..resources import Resource, WorldQuery, WorldResource
-from ..results import Code, Feature, RefusedError
+from ..results import Code, Feature, RefusedError, State
 from ..simulator import SPAWN_FORMATS, Simulator
 from ..spawning import SpawnRequest
 from ..worlds import available_worlds, spawnables
@@ -30,11 +30,22 @@ class Handler:
         handle: Called with the simulator, the request and the response that it fills; raises
             RefusedError.
         features: What the simulator cannot do where the type is not there.
+        is_slow: Tells whether a request has files read or worlds made, which may take seconds.
     """
 
     type_name: str
     handle: Callable[[Simulator, Any, Any], None]
     features: tuple[Feature, ...] = ()
+    is_slow: Callable[[Any], bool] = lambda _: False
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def _stops(request: Any) -> bool:
+    """Tell whether a state is asked for in which the world may have to be made anew."""
+    return bool(request.state.state == State.STOPPED)
 
 
 def _get_simulator_features(simulator: Simulator, _: Any, response: Any) -> None:
@@ -249,10 +260,12 @@ def _fill_world(message: Any, world: WorldResource) -> None:
 HANDLERS = {
     "get_simulator_features": Handler("GetSimulatorFeatures", _get_simulator_features),
     "get_simulation_state": Handler("GetSimulationState", _get_simulation_state),
-    "set_simulation_state": Handler("SetSimulationState", _set_simulation_state),
-    "reset_simulation": Handler("ResetSimulation", _reset_simulation),
-    "spawn_entity": Handler("SpawnEntity", _spawn_entity, (Feature.SPAWNING,)),
-    "spawn_entities": Handler("SpawnEntities", _spawn_entities, (Feature.SPAWNING_ENTITIES,)),
+    "set_simulation_state": Handler("SetSimulationState", _set_simulation_state, is_slow=_stops),
+    "reset_simulation": Handler("ResetSimulation", _reset_simulation, is_slow=_always),
+    "spawn_entity": Handler("SpawnEntity", _spawn_entity, (Feature.SPAWNING,), is_slow=_always),
+    "spawn_entities": Handler(
+        "SpawnEntities", _spawn_entities, (Feature.SPAWNING_ENTITIES,), is_slow=_always
+    ),
     "delete_entity": Handler("DeleteEntity", _delete_entity),
     "get_entities": Handler("GetEntities", _get_entities),
     "get_entities_states": Handler("GetEntitiesStates", _get_entities_states),
@@ -261,25 +274,15 @@ HANDLERS = {
     "get_entity_info": Handler("GetEntityInfo", _get_entity_info),
     "set_entity_info": Handler("SetEntityInfo", _set_entity_info),
     "get_entity_bounds": Handler("GetEntityBounds", _get_entity_bounds),
-    "get_spawnables": Handler("GetSpawnables", _get_spawnables),
-    "load_world": Handler("LoadWorld", _load_world, (Feature.WORLD_LOADING,)),
-    "unload_world": Handler("UnloadWorld", _unload_world, (Feature.WORLD_UNLOADING,)),
+    "get_spawnables": Handler("GetSpawnables", _get_spawnables, is_slow=_always),
+    "load_world": Handler("LoadWorld", _load_world, (Feature.WORLD_LOADING,), is_slow=_always),
+    "unload_world": Handler(
+        "UnloadWorld", _unload_world, (Feature.WORLD_UNLOADING,), is_slow=_always
+    ),
     "get_current_world": Handler(
         "GetCurrentWorld", _get_current_world, (Feature.WORLD_INFO_GETTING,)
     ),
     "get_available_worlds": Handler(
-        "GetAvailableWorlds", _get_available_worlds, (Feature.AVAILABLE_WORLDS,)
+        "GetAvailableWorlds", _get_available_worlds, (Feature.AVAILABLE_WORLDS,), is_slow=_always
     ),
 }
-# They read files or make worlds, and so may take seconds.
-SLOW = frozenset(
-    (
-        "reset_simulation",
-        "spawn_entity",
-        "spawn_entities",
-        "get_spawnables",
-        "load_world",
-        "unload_world",
-        "get_available_worlds",
-    )
-)
