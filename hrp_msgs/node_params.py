@@ -128,6 +128,7 @@ SIM_NODE = (
         1e3,
         read_only=False,
     ),
+    Param("start_paused", False, "Whether the world stands at its start until it is told to play."),
     Param(
         "lock_step",
         "",

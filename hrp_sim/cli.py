@@ -207,6 +207,11 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         help="show what a second process hears of the topics, and fail if it misses any",
     )
     run.add_argument(
+        "--paused",
+        action="store_true",
+        help="with --ros: stand at the start until somebody lets it play",
+    )
+    run.add_argument(
         "--list-codes",
         action=_ListCodes,
         help="explain every code of a warning about a world, and exit; those about models are "
@@ -299,6 +304,8 @@ def _main(argv: Sequence[str] | None) -> int:
     if options.command == "run":
         if options.listen and not options.ros:
             parser.error("--listen needs --ros")
+        if options.paused and not options.ros:
+            parser.error("--paused needs --ros: nobody else can let it play")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
     elif options.command == "bench" and options.original and not options.files:

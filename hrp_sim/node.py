@@ -185,6 +185,8 @@ class SimNode(Node):
         if runner.real_time_factor != self.settings["real_time_factor"]:  # somebody knew better
             factor = Parameter("real_time_factor", value=float(runner.real_time_factor))
             self.set_parameters([factor])
+        if self.settings["start_paused"]:
+            runner.pause()
         self.face.serve(runner)
         self._run_services = RunServices(self, runner, lambda: self.after_failure)
         self._simulation_services = SimulationServices(
@@ -194,6 +196,7 @@ class SimNode(Node):
             self.world,
             resource=world_resource(Resource(self.settings["world"])),
             changed=self.sync,
+            stopped=self.settings["start_paused"],
             check_names=self.face.check_names,
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),

@@ -161,6 +161,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         "world": options.world,
         "engine": options.engine,
         "describe": True,
+        "start_paused": options.paused,
         **dict(options.sensor),
     }
     if options.solver:

@@ -51,6 +51,7 @@ class SimulationServices:
         resource: Where that came from.
         changed: Called in the thread that serves the node after bodies came, went or jumped, or
             the simulation became another one.
+        stopped: Whether the run, which is paused, is as it was launched.
         check_names: Whether bodies can have topics of their own; see ``Simulator``.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go.
@@ -67,6 +68,7 @@ class SimulationServices:
         world: WorldConfig,
         resource: WorldResource,
         changed: Callable[[], None],
+        stopped: bool,
         check_names: CheckNames,
         world_frame: str,
         diagnostics: Diagnostics,
@@ -81,6 +83,7 @@ class SimulationServices:
             world,
             resource=resource,
             changed=lambda: self.in_turn(changed),
+            stopped=stopped,
             check_names=check_names,
             world_frame=world_frame,
             diagnostics=diagnostics,

@@ -43,12 +43,13 @@ class Simulator:
     """A run that others control by the standard services. For any thread but that which steps.
 
     Args:
-        runner: The run.
+        runner: The run, before it begins.
         make_simulation: Makes a simulation of a world; raises PhysicsError or ModelError.
         world: What the present simulation was made of.
         resource: Where that came from.
         changed: Called in the asking thread after bodies came, went or jumped, or the
             simulation became another one.
+        stopped: Whether the run, which is paused, is as it was launched.
         check_names: Called with a simulation and the names of bodies in it that nobody has shown
             yet, in the thread that steps or before it does; raises NameCollisionError where
             one of them could not be told from others.
@@ -68,6 +69,7 @@ class Simulator:
         *,
         resource: WorldResource,
         changed: Callable[[], None] = lambda: None,
+        stopped: bool = False,
         check_names: CheckNames = lambda _simulation, _names: None,
         world_frame: str = "world",
         diagnostics: Diagnostics | None = None,
@@ -80,13 +82,15 @@ class Simulator:
         self._changed = changed
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._stepping: Stepping | None = None
-        self._was_stopped = False
+        self._was_stopped = stopped
         self._loading = threading.Lock()
         self._quitting = False
         self.features = tuple(f for f in Feature if f not in NO_FEATURES)
         self.entities = EntityKeeper(
             runner, changed, self._check_world, world_frame, check_names, self._diagnostics
         )
+
+        runner.on_change.append(self._hear)
 
     def lacks(self, *features: Feature) -> None:
         """Say that something cannot be asked for, as of a service whose type is not there."""
@@ -240,6 +244,11 @@ class Simulator:
             self._config = WorldConfig(physics=self._config.physics)
             self._swap(self._made(self._config))
             self._world = None
+
+    def _hear(self, change: Change) -> None:
+        """Hear that the run has left its start, whoever had it do so; in the thread that steps."""
+        if change in (Change.RESUME, Change.STEPS):
+            self._was_stopped = False
 
     @property
     def _is_stepping(self) -> bool:

@@ -168,6 +168,7 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--every", "1"], 2, "--every needs --trace"),
         (["run", ARM, "--solver", "fast"], 2, "invalid choice: 'fast'"),
         (["run", ARM, "--listen"], 2, "--listen needs --ros"),
+        (["run", ARM, "--paused"], 2, "--paused needs --ros"),
         (["run", ARM, "--restore", "no.npz", "--duration", "1"], 1, "'no.npz': No such file"),
         (["run", ARM, "--restore", ARM, "--duration", "1"], 1, "arm.yaml' is no snapshot"),
         (["run", ARM, "--save", "/nowhere/x"], 1, "error: '/nowhere/x': No such file"),

@@ -62,6 +62,21 @@ def test_it_plays_pauses_and_stops(run):
     assert (simulator.state, run.time_ns) == (State.STOPPED, 0)
 
 
+@pytest.mark.parametrize("leave", ["resume", "step"])
+def test_it_is_stopped_no_more_whoever_lets_it_leave_its_start(run, leave):
+    run.simulator.set_state(State.STOPPED)
+    if leave == "step":
+        run.step(1)
+    else:
+        stepped = threading.Event()
+        run.runner._on_step = lambda _time, _readings: stepped.set()
+        run.runner.resume()
+        assert stepped.wait(30.0)
+        run.runner.call(run.runner.pause)
+    run.simulator.reset(Scope.TIME)
+    assert (run.simulator.state, run.time_ns) == (State.PAUSED, 0)
+
+
 def test_the_state_there_is_already_is_told(run):
     with refused(StateCode.ALREADY_IN_TARGET_STATE, "PAUSED already"):
         run.simulator.set_state(State.PAUSED)
@@ -305,7 +320,7 @@ def test_parts_that_mean_nothing_are_refused_if_they_are_to_be(run):
 
 def test_two_bodies_of_one_topic_are_no_world(run):
     def check_names(simulation, names):
-        assert list(names) == list(simulation.bodies) == ["Arm", "Floor"]
+        assert list(names) == list(simulation.bodies) == ["Floor", "arm"]
         raise NameCollisionError("one topic")
 
     run.check_names = check_names
