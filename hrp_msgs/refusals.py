@@ -6,6 +6,8 @@ import time
 
 from rclpy.node import Node
 
+from .words import one_line
+
 PERIOD = 5.0  # [s] of wall time between two warnings about one topic
 
 
@@ -30,4 +32,4 @@ class Refusals:
         self._told[topic] = now
         more = self._untold.pop(topic, 0)
         since = f" ({more} more were refused since the last warning)" if more else ""
-        self._logger.warning(f"{topic}: {why}{since}")
+        self._logger.warning(f"{topic}: {one_line(why)}{since}")
