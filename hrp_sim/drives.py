@@ -165,7 +165,7 @@ class Drives:
             waiting = list(self._waiting)
             self._waiting.clear()
         for one in waiting:
-            _abort(one.command, words)
+            self._drop(one, words)
 
     def _first_to_drop(self) -> _Waiting:
         """Return the oldest that newer ones are likely to replace, out of the queue."""
