@@ -20,6 +20,7 @@ from .basic import time_ns
 from .cmd_vel import AS_PUBLISHED, VelocityTopic
 from .joint_command import joint_command
 from .refusals import Refusals
+from .start import creating
 from .trajectory import Trajectory, joint_trajectory
 
 
@@ -102,6 +103,9 @@ class CommandTopics:
         kinds: Which topics there are, of ``KINDS``.
         profile: Quality of service of all of them.
         velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.cmd_vel.TYPES``.
+
+    Raises:
+        WrongUseError: ROS does not take a name or a quality of service.
     """
 
     def __init__(
@@ -149,14 +153,15 @@ class CommandTopics:
         def take(msg: Any) -> None:
             self._attempt(full_name, lambda: tell(self._sink, full_name, msg))
 
-        subscription = self._node.create_subscription(
-            message_type,
-            topic,
-            take,
-            copy(profile),  # it is changed by qos_overrides
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-            event_callbacks=qos.events(profile),
-        )
+        with creating(f"topic '{topic}'"):
+            subscription = self._node.create_subscription(
+                message_type,
+                topic,
+                take,
+                copy(profile),  # it is changed by qos_overrides
+                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+                event_callbacks=qos.events(profile),
+            )
         full_name = str(subscription.topic_name)
         return subscription
 

@@ -10,11 +10,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from .start import creating
+
 
 class Topic:
     """One topic that a node publishes.
 
     Its ``qos_overrides`` parameters change history, depth and reliability, as everywhere in ROS 2.
+
+    Raises:
+        WrongUseError: ROS does not take its name or its quality of service.
 
     Attributes:
         name: Full name, namespace included.
@@ -24,12 +29,13 @@ class Topic:
 
     def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
         self._node = node
-        self._publisher = node.create_publisher(
-            message_type,
-            topic,
-            copy(qos),  # qos_overrides change it
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-        )
+        with creating(f"topic '{topic}'"):
+            self._publisher = node.create_publisher(
+                message_type,
+                topic,
+                copy(qos),  # qos_overrides change it
+                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+            )
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
