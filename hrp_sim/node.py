@@ -32,7 +32,7 @@ from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
 from hrp_msgs.serving import serve
-from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
+from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
 from .config import WorldConfig
@@ -250,9 +250,10 @@ class RosSession:
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
         with ExitStack() as undo:
             undo.callback(self._context.try_shutdown)
-            self.node = SimNode(
-                context=self._context, parameter_overrides=overrides, arguments=arguments
-            )
+            with creating("the node"):
+                self.node = SimNode(
+                    context=self._context, parameter_overrides=overrides, arguments=arguments
+                )
             undo.callback(self.node.close)
             self.simulation = self.node.load()
             self.node.start(self.simulation)
