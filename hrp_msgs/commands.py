@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, Protocol
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -20,6 +18,7 @@ from .basic import time_ns
 from .cmd_vel import AS_PUBLISHED, VelocityTopic
 from .joint_command import joint_command
 from .refusals import Refusals
+from .start import creating
 from .trajectory import Trajectory, joint_trajectory
 
 
@@ -102,6 +101,9 @@ class CommandTopics:
         kinds: Which topics there are, of ``KINDS``.
         profile: Quality of service of all of them.
         velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.cmd_vel.TYPES``.
+
+    Raises:
+        WrongUseError: ROS does not take a name or a quality of service.
     """
 
     def __init__(
@@ -135,7 +137,9 @@ class CommandTopics:
     def close(self) -> None:
         """End all subscriptions."""
         for subscription in self._subscriptions:
+            topic = str(subscription.topic_name)
             self._node.destroy_subscription(subscription)
+            qos.forget_overrides(self._node, topic, "subscription")
         if self._velocities is not None:
             self._velocities.close()
 
@@ -149,14 +153,14 @@ class CommandTopics:
         def take(msg: Any) -> None:
             self._attempt(full_name, lambda: tell(self._sink, full_name, msg))
 
-        subscription = self._node.create_subscription(
-            message_type,
-            topic,
-            take,
-            copy(profile),  # it is changed by qos_overrides
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-            event_callbacks=qos.events(profile),
-        )
+        with creating(f"topic '{topic}'"):
+            subscription = self._node.create_subscription(
+                message_type,
+                topic,
+                take,
+                event_callbacks=qos.events(profile),
+                **qos.changeable(profile),
+            )
         full_name = str(subscription.topic_name)
         return subscription
 

@@ -11,6 +11,7 @@ from math import inf, isfinite
 import numpy as np
 
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_msgs.words import shortened
 
 from .control import (
     BodyController,
@@ -40,8 +41,8 @@ from .trajectory import (
     check_trajectory,
 )
 
-# A trajectory that starts later than this was stamped by another clock. In [ns].
-LATEST_START_NS = 24 * 3600 * NS_PER_S
+# What is stamped so much later than now was stamped by another clock. In [ns].
+LATEST_AHEAD_NS = 24 * 3600 * NS_PER_S
 
 # Hands a command on: who sent it, the time in [ns] that it is stamped with, 0 for none, and what
 # takes it to the simulation. As ``LockStep.take``.
@@ -172,7 +173,8 @@ class BodyCommands:
         with self._counting():
             if frame not in self._frames:
                 known = did_you_mean_or_all(frame, self._frames)
-                raise ValueError(f"there is no link with the frame '{frame}' to push.{known}")
+                problem = f"there is no link with the frame '{frame}' to push"
+                raise ValueError(shortened(f"{problem}.{known}"))
             vectors = np.array([force, torque], dtype=np.float64)
             if not np.all(np.abs(vectors) < LARGEST_DRIVE):
                 raise ValueError(f"a force of {force} N and a torque of {torque} N m push nothing")
@@ -235,8 +237,13 @@ class BodyCommands:
 
     def _check_age(self, stamp_ns: int) -> None:
         max_age, now_ns = self.options.max_age, self._simulation.state.time_ns
+        if not stamp_ns or max_age <= 0.0:
+            return
         age = (now_ns - stamp_ns) / NS_PER_S
-        if stamp_ns and max_age > 0.0 and age > max_age:
+        if stamp_ns - now_ns > LATEST_AHEAD_NS:
+            self._simulation.command_counts.stale += 1
+            raise ValueError(f"a command is stamped {_other_clock(stamp_ns, now_ns)}")
+        if age > max_age:
             self._simulation.command_counts.stale += 1
             raise ValueError(
                 f"a command that is stamped {stamp_ns / NS_PER_S:.3f} s came {age:.3f} s later in "
@@ -248,13 +255,9 @@ class BodyCommands:
         now_ns = self._simulation.state.time_ns
         with self._counting():
             made = JointTrajectory(names, [TrajectoryPoint(*p) for p in points], start_ns)
-            if start_ns - now_ns > LATEST_START_NS:
-                start, now = (f"{ns / NS_PER_S:.3f} s" for ns in (start_ns, now_ns))
-                raise BadTrajectoryError(
-                    "start",
-                    f"the trajectory starts at {start}, and the simulation is at {now}: its sender "
-                    "has another clock; set its parameter use_sim_time, or stamp it 0 for now",
-                )
+            if start_ns - now_ns > LATEST_AHEAD_NS:
+                words = f"the trajectory starts at {_other_clock(start_ns, now_ns)}"
+                raise BadTrajectoryError("start", words)
             check_trajectory(made, self._body, now_ns, tolerances)
         return made
 
@@ -279,6 +282,14 @@ class BodyCommands:
     def _unless_gone(self, act: Callable[[], None]) -> None:
         with suppress(KeyError):  # the body was removed
             act()
+
+
+def _other_clock(stamp_ns: int, now_ns: int) -> str:
+    stamp, now = (f"{ns / NS_PER_S:.3f} s" for ns in (stamp_ns, now_ns))
+    return (
+        f"{stamp}, and the simulation is at {now}: its sender has another clock; set its parameter "
+        "use_sim_time, or stamp it 0 for now"
+    )
 
 
 def _tolerances(given: PlainTolerances) -> dict[str, Tolerance]:

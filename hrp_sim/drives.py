@@ -118,6 +118,15 @@ class Drives:
                 self.counts.taken += 1
                 waiting.command.give(controller, time_ns)
 
+    def settle(self, time_ns: int) -> None:
+        """Hand only the settings that wait to the controllers."""
+        with self._lock:
+            settings, self._waiting = self._parted()
+        for waiting in settings:
+            if (controller := self._controllers.get(waiting.body)) is not None:
+                self.counts.taken += 1
+                waiting.command.give(controller, time_ns)
+
     def update(self, time_ns: int, step_ns: int) -> None:
         """Write what the joints are asked to do in the step that begins at a time, in [ns]."""
         for controller in self._controllers.values():
@@ -131,10 +140,8 @@ class Drives:
     def reset(self) -> None:
         """Forget all commands but settings, and drive the bodies as at the start."""
         with self._lock:
-            settings = [w for w in self._waiting if isinstance(w.command, Setting)]
-            forgotten = [w for w in self._waiting if not isinstance(w.command, Setting)]
-            self._waiting = deque(settings)
-        _abort_all(forgotten, "the world was reset")
+            self._waiting, forgotten = self._parted()
+        self._drop_all(forgotten, "the world was reset")
         for controller in self._controllers.values():
             controller.reset()
 
@@ -165,9 +172,14 @@ class Drives:
         with self._lock:
             forgotten = list(self._waiting)
             self._waiting.clear()
-        _abort_all(forgotten, "the world went back to a saved state")
+        self._drop_all(forgotten, "the world went back to a saved state")
         for name, state in states.items():
             self._controllers[name].restore(state, time_ns)
+
+    def _parted(self) -> tuple[deque[_Waiting], deque[_Waiting]]:
+        """Return what waits: settings, and all else."""
+        settings = deque(w for w in self._waiting if isinstance(w.command, Setting))
+        return settings, deque(w for w in self._waiting if not isinstance(w.command, Setting))
 
     def _first_to_drop(self) -> _Waiting:
         """Return the oldest that newer ones are likely to replace, out of the queue."""
@@ -183,6 +195,10 @@ class Drives:
         self._waiting.remove(first)
         return first
 
+    def _drop_all(self, waiting: Iterable[_Waiting], words: str) -> None:
+        for one in waiting:
+            self._drop(one, words)
+
     def _drop(self, waiting: _Waiting, words: str) -> None:
         self.counts.dropped += 1
         _abort(waiting.command, words)
@@ -191,11 +207,6 @@ class Drives:
 def _quoted(body: str) -> str:
     """Return a name without a slash."""
     return quote(body, safe="")
-
-
-def _abort_all(waiting: Iterable[_Waiting], words: str) -> None:
-    for one in waiting:
-        _abort(one.command, words)
 
 
 def _abort(command: Command, words: str) -> None:

@@ -244,6 +244,10 @@ class Simulation:
         """
         self._drives.command(body, command, source)
 
+    def settle(self) -> None:
+        """Let changes of gains, modes and time-outs count now that wait for the next step."""
+        self._drives.settle(self.state.time_ns)
+
     def controller(self, body: str) -> BodyController:
         """Return what drives a body, to ask about its gains and modes, and to set them.
 
@@ -378,8 +382,7 @@ class Simulation:
         self._watch.add(sensors, lights, on, state.time_ns)
 
     def _has_switched(self, name: str, on: bool) -> None:
-        light = self.lights.get(name)
-        if light is not None:
+        if (light := self.lights.get(name)) is not None:
             self._renderer.switch_light(light.body, light.name, on)
         self.switched(name, on)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.rigid import Array
+from hrp_msgs.words import shortened
 
 from .schedule import NS_PER_S
 from .state import LARGEST_DRIVE
@@ -71,8 +72,9 @@ class JointTrajectory:
     straight lines, positions and velocities by cubic splines, accelerations too by quintic ones.
     Effort goes in straight lines. The first spline begins where the joints are aimed at when the
     trajectory starts, or where they are if they are not aimed at a position. At the end they
-    stop and hold. Where a joint turns without limits, all its positions are moved by as many
-    whole turns as bring the first nearest to where the joint is.
+    stop and hold, also where the last point has a velocity: who streams points, as MoveIt Servo
+    does, sends the next one before. Where a joint turns without limits, all its positions are
+    moved by as many whole turns as bring the first nearest to where the joint is.
 
     Of a start in the past the points that are over are left out: the joints get to the next one
     in time. Without points the joints stop and hold now; if none are named, all that trajectories
@@ -145,7 +147,7 @@ class BadTrajectoryError(ValueError):
     """
 
     def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.kind = kind
 
 

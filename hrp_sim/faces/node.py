@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -68,7 +69,8 @@ class BodyFace:
     Raises:
         NameCollisionError: Two of its sensors would have one topic.
         OSError: The meshes of its description cannot be written.
-        WrongUseError: A parameter of one of its joints makes no sense.
+        WrongUseError: A parameter of one of its joints makes no sense, or ROS takes no topic of
+            such a name or quality of service.
     """
 
     def __init__(
@@ -95,25 +97,24 @@ class BodyFace:
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
         self._is_fixed = simulation.is_fixed(name)
+        self._is_world = self._root == world  # by its name: no transform leads from it to itself
+        if self._is_world:
+            self._tell_world()
         self._joints = ""  # the joint sensor
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
-        for key, sensor in simulation.sensors.items():
-            if sensor.body == name:
-                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
-                self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
-                if isinstance(sensor, JointSensor):
-                    self._joints = key
-                if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
-                    self._remembering |= {key} if sensor.memory else set()
-        if not body.is_static:
-            links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
-            try:
+        links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
+        try:
+            for key, sensor in simulation.sensors.items():
+                if sensor.body == name:
+                    frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+                    self._add(key, sensor, frame, tf)
+            if not body.is_static:
                 self._commands = commanding.open(simulation, name, naming, links)
-            except WrongUseError:
-                self.close()
-                raise
+        except WrongUseError:
+            self.close()
+            raise
 
     @property
     def topics(self) -> list[Topic]:
@@ -123,7 +124,7 @@ class BodyFace:
 
     def fixed_root(self) -> FramePose | None:
         """Return where the root stands if it is fixed to the world."""
-        if not self._is_fixed:
+        if not self._is_fixed or self._is_world:
             return None
         p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
         return self._world, self._root, p.tolist(), matrix_quaternion(R)
@@ -170,6 +171,11 @@ class BodyFace:
         if self._commands is not None:
             self._commands.serve(runner)
 
+    def show_joints(self) -> None:
+        """Let parameters say how its joints are driven now."""
+        if self._commands is not None:
+            self._commands.show_joints()
+
     def poll(self) -> None:
         """Tell how far what others asked for has come; called by the thread that steps."""
         if self._commands is not None:
@@ -199,9 +205,30 @@ class BodyFace:
                 self.model.executor.remove_node(self.model)
             self.model.destroy_node()
 
+    def _tell_world(self) -> None:
+        """Say once that no transform tells where the root is, and whether that is wrong."""
+        motion, logger = self.simulated.motion, self._node.get_logger()
+        what = f"the root of body '{self.simulated.name}' is the frame '{self._world}' by its name"
+        stands_there = np.array_equal(motion.R[0], np.eye(3)) and not motion.p[0].any()
+        if self._is_fixed and stands_there:
+            logger.info(f"{what}, and stands there: it has no transform of its own")
+            return
+        logger.warning(
+            f"{what}: no transform tells where it is; set world_frame or frame_prefix, so that "
+            "their names differ"
+        )
+
+    def _add(self, key: str, sensor: Sensor, frame: str, tf: Topic) -> None:
+        """Publish what a sensor reads, told in a frame."""
+        self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
+        if isinstance(sensor, JointSensor):
+            self._joints = key
+        if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
+            self._remembering |= {key} if sensor.memory else set()
+
     def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
         if isinstance(sensor, OdometrySensor):
-            moving = None if self._is_fixed else tf
+            moving = None if self._is_fixed or self._is_world else tf
             return outputs.OdometryOutput(
                 self._node, topics.data[0], self._world, self._root, moving
             )

@@ -96,6 +96,20 @@ def test_settings_that_wait_count_after_a_reset_and_motions_do_not(simulation):
     assert trajectory.status is Status.ABORTED
 
 
+def test_it_does_not_matter_when_a_trajectory_comes_that_starts_later(simulation):
+    first, second, *_ = joints(simulation)
+    hashes = set()
+    for comes_at in (10, 137, 200):
+        simulation.reset()
+        simulation.command("arm", JointTrajectory([first], [TrajectoryPoint(NS, [0.5])]))
+        run(simulation, comes_at)
+        sent = JointTrajectory([first, second], [TrajectoryPoint(NS // 4, [0.1, 0.2])], NS // 5)
+        simulation.command("arm", sent, "late")
+        run(simulation, 600 - comes_at)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+
+
 def test_a_body_that_is_moved_on_its_way_holds_where_it_is_put(simulation):
     first, *_ = joints(simulation)
     points = [TrajectoryPoint(NS, [1.0], [3.0]), TrajectoryPoint(2 * NS, [2.0], [0.0])]

@@ -22,7 +22,8 @@ from ...config import BodyEntry
 from ...contact_points import ContactPoints
 from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
-from ...naming import BodyNaming, late_naming, name_bodies
+from ...lockstep import LockStep
+from ...naming import BodyNaming, device_objection, late_naming, name_bodies
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
 from ...schedule import SampleClock
@@ -109,6 +110,11 @@ class WorldFace:
         bodies = self._simulation.bodies
         faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
         self._keep(faces)
+        if self._runner is not None:
+            with suppress(NotRunningError):
+                self._runner.call(self._simulation.settle)  # what parameters were set to counts
+                for face in faces.values():
+                    face.show_joints()
         for name in bodies:
             if name not in faces:
                 try:
@@ -124,7 +130,7 @@ class WorldFace:
             self._late_naming(entry.placement.name, entry.namespace)
         except NameCollisionError as error:
             return str(error)
-        return ""
+        return device_objection(entry.placement.body)
 
     def serve(self, runner: Runner) -> None:
         """Tell of what changes in a run besides its steps, and let others switch sensors."""
@@ -141,7 +147,9 @@ class WorldFace:
         What has no topics yet, as of a body that has just appeared, is left out.
         """
         self._time_ns, self._readings = time_ns, readings
-        if self._clock_ticks.is_due(time_ns):
+        gate = None if self._runner is None else self._runner.gate
+        is_waited_for = isinstance(gate, LockStep) and gate.is_boundary(time_ns)
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for:
             self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
@@ -154,10 +162,13 @@ class WorldFace:
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
             self._contacts.watch.follow(stepped)
+        if is_waited_for:
+            # At any clock_rate, for ros2_control stamps its commands with the time that it sees;
+            # and last, so that whoever works when the clock moves is likely to have the readings.
+            self._topics.show(time_ns)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
-        self._topics.show(self._time_ns)
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
 
@@ -203,16 +214,16 @@ class WorldFace:
         face = BodyFace(
             self._node, self._simulation, name, naming, self._topics.tf, world, self.commanding
         )
-        if self._settings["describe"]:
-            try:
+        try:
+            if self._settings["describe"]:
                 model = face.describe(self._shared)
-            except (OSError, WrongUseError):
-                face.close()
-                raise
-            if self._node.executor is not None:
-                self._node.executor.add_node(model)
-        if self._runner is not None:
-            face.serve(self._runner)
+                if self._node.executor is not None:
+                    self._node.executor.add_node(model)
+            if self._runner is not None:
+                face.serve(self._runner)
+        except (OSError, WrongUseError):
+            face.close()
+            raise
         return face
 
     def _keep(self, faces: Mapping[str, BodyFace]) -> None:
