@@ -38,6 +38,7 @@ from hrp_msgs.topic import Topic
 from .config import WorldConfig
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
+from .health import announcement
 from .loading.node import WorldLoader
 from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
@@ -183,7 +184,9 @@ class SimNode(Node):
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
         )
-        start_lock_step(self, self.settings, runner, self.face.tell_again)
+        waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
+        words = announcement(runner, waited_for, self.settings["lock_step_rate"])
+        self.get_logger().info(words)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
@@ -280,6 +283,10 @@ class RosSession:
             totals[topic.name] = (topic.type_name, count + topic.count)
         return totals
 
+    def wanted(self) -> set[str]:
+        """Return the names of the topics that somebody has subscribed to."""
+        return {topic.name for topic in self.node.topics if topic.has_listener()}
+
     def close(self) -> None:
         """End the nodes and their thread."""
         self._executor.shutdown()  # first, so that nothing is published after its end
@@ -321,4 +328,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .entry import sim_node
+
+    sys.exit(sim_node())  # which knows --help, too

@@ -179,8 +179,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
 
         def lines() -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
-            totals = sorted(session.published().items())
-            return [Line(name, what, count, heard(name)) for name, (what, count) in totals]
+            totals, wanted = sorted(session.published().items()), session.wanted()
+            return [Line(k, what, n, heard(k), k in wanted) for k, (what, n) in totals]
 
         def missed() -> list[str]:
             if listener is None:

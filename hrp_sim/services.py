@@ -97,8 +97,8 @@ class RunServices:
 
 def start_lock_step(
     node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
-) -> None:
-    """Let a run wait for the commands that parameters of the node name, if they do.
+) -> list[str]:
+    """Let a run wait for the commands that parameters of the node name; return their topics.
 
     Args:
         node: Whose log tells whom the run waits for.
@@ -109,7 +109,7 @@ def start_lock_step(
     with creating("lock_step"):
         topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
     if not topics:
-        return
+        return []
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
@@ -139,6 +139,7 @@ def start_lock_step(
         wake=runner.wake,
     )
     runner.gate = lock_step
+    return topics
 
 
 def _doubt(node: Node, topic: str, stray_ns: int | None) -> str:

@@ -271,7 +271,8 @@ def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "status", "words"),
     [
-        ([], 2, "world:=FILE"),
+        ([], 2, "world:=FILE, or --help"),
+        (["--help"], 0, "usage: sim_node [--ros-args -p NAME:=VALUE ...]"),
         (["-p", "world:=none.yaml"], 1, "cannot read 'none.yaml'"),
         (["-p", "world:=bad.yaml"], 1, "bad.yaml:1:20: error: no such file"),
         (["-p", "world:=x.yaml", "-p", "solver:=fast"], 2, "'world' or 'quick', not 'fast'"),
