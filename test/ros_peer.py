@@ -136,9 +136,10 @@ class Peer:
         return future.result()
 
     def close(self) -> None:
-        self._context.try_shutdown()
+        self._executor.shutdown()  # first, so that nothing waits in a context that has ended
         self._thread.join()
         self.node.destroy_node()
+        self._context.try_shutdown()
 
 
 @contextmanager
