@@ -35,6 +35,7 @@ from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
 from .config import WorldConfig
+from .dds_room import give_dds_room
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
 from .loading.node import WorldLoader
@@ -305,6 +306,7 @@ def _run() -> int:
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
+        give_dds_room()
         return _run()
     except KeyboardInterrupt:
         return 0
