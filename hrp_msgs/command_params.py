@@ -161,6 +161,7 @@ class JointParams:
         self._twins: dict[str, str] = {}
         self._modes: dict[str, Param] = {}
         self._changes: dict[str, tuple[Callable[..., None], str]] = {}
+        self._is_showing = False
         node.add_pre_set_parameters_callback(self._with_twins)
         node.add_on_set_parameters_callback(self._judge)
         node.add_post_set_parameters_callback(self._tell)
@@ -192,6 +193,17 @@ class JointParams:
     def joints(self) -> list[str]:
         """The joints that have parameters here."""
         return [name.removesuffix(".mode") for name in self._modes]
+
+    def show(self, joint: str, kp: float, kd: float, mode: str) -> None:
+        """Let the parameters of a joint say how it is driven, and set nothing by that."""
+        told = {f"{joint}.kp": kp, f"{joint}.kd": kd, f"{joint}.mode": mode}
+        node = self._node
+        new = [Parameter(k, value=v) for k, v in told.items() if node.get_parameter(k).value != v]
+        self._is_showing = True
+        try:
+            node.set_parameters(new)
+        finally:
+            self._is_showing = False
 
     def remove(self, joint: str) -> None:
         """Undeclare the parameters of a joint."""
@@ -232,7 +244,7 @@ class JointParams:
 
     def _tell(self, given: Sequence[Parameter]) -> None:
         for parameter in given:
-            if parameter.name in self._changes:
+            if parameter.name in self._changes and not self._is_showing:
                 change, field = self._changes[parameter.name]
                 change(**{field: parameter.value})
 

@@ -95,4 +95,7 @@ def lock_step_health(lock_step: LockStep) -> Health:
     }
     if missing and lock_step.waits_long:
         return Health("lock-step", "warn", f"waiting for {' '.join(missing)}", values)
+    if counts.timeouts:  # a run that others repeat will not be the same
+        message = f"{counts.timeouts} of {counts.boundaries} control periods lacked a command"
+        return Health("lock-step", "warn", message, values)
     return Health("lock-step", "ok", "in step", values)

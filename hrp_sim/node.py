@@ -27,6 +27,7 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.node import logged_diagnostics
 from hrp_msgs.command_params import joint_params
+from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
@@ -79,6 +80,7 @@ class SimNode(Node):
         self._simulation: Simulation | None = None
         self._face: WorldFace | None = None
         self._runner: Runner | None = None
+        self._log = NodeLog(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
 
     @property
@@ -213,6 +215,7 @@ class SimNode(Node):
             self._face.close()
         if self._simulation is not None:
             self._simulation.close()
+        self._log.close()
         self.destroy_node()
 
 

@@ -72,7 +72,7 @@ def list_sensors(options: argparse.Namespace) -> int:
             print("this world has no sensors")
             return GOOD
         try:
-            devices = device_table(config, simulation)
+            devices = device_table(config, simulation, options.naming)
         except NameCollisionError as error:
             diagnostics.error("name-collision", str(error))
             diagnostics.raise_errors()
@@ -90,7 +90,13 @@ def print_rviz(options: argparse.Namespace) -> int:
         ModelError, PhysicsError: The world cannot be used.
         OSError: The file cannot be written.
     """
-    names = RvizOptions(options.namespace, options.frame_prefix, options.world_frame)
+    names = RvizOptions(
+        options.namespace,
+        options.frame_prefix,
+        options.world_frame,
+        options.naming,
+        options.contacts,
+    )
     try:
         text = world_rviz(options.world, names, Diagnostics(listener=_print_warning))
     except ModelError:

@@ -110,7 +110,8 @@ def start_lock_step(
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
-        return ", ".join(topic + _doubt(node, topic) for topic in missing)
+        strays = lock_step.strays
+        return ", ".join(topic + _doubt(node, topic, strays.get(topic)) for topic in missing)
 
     def go_on(missing: list[str], now_ns: int) -> None:
         logger.warning(
@@ -137,8 +138,16 @@ def start_lock_step(
     runner.gate = lock_step
 
 
-def _doubt(node: Node, topic: str) -> str:
-    """Return why no command can come by a topic, if that is so."""
+def _doubt(node: Node, topic: str, stray_ns: int | None) -> str:
+    """Return why no command comes by a topic, if that is known.
+
+    Args:
+        node: Knows who publishes it.
+        topic: Its full name.
+        stray_ns: What the last one was stamped with that came for another time, in [ns].
+    """
+    if stray_ns is not None:
+        return f" (the last one was stamped {stray_ns / NS_PER_S:.9g} s)"
     if not node.count_subscribers(topic):
         return " (by which no body is commanded)"
     return "" if node.count_publishers(topic) else " (which nobody publishes)"

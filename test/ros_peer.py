@@ -74,13 +74,17 @@ class Peer:
     """A node that keeps every message of the topics it was asked to follow.
 
     It listens in a thread of its own, so that what it keeps is never an old backlog.
+
+    Args:
+        name: Of the node.
+        options: What rclpy's Node takes, such as ``parameter_overrides``.
     """
 
-    def __init__(self, name: str = "test_peer") -> None:
+    def __init__(self, name: str = "test_peer", **options) -> None:
         os.environ.update(ENVIRONMENT)
         self._context = rclpy.Context()
         rclpy.init(context=self._context)
-        self.node = rclpy.create_node(name, context=self._context)
+        self.node = rclpy.create_node(name, context=self._context, **options)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._arrived = threading.Condition()
@@ -144,14 +148,15 @@ class Peer:
 
 
 @contextmanager
-def running(arguments: Sequence[str], log: Path):
-    """Run a Python module as another process; kill it if it outlives the block."""
+def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
+    """Run Python as another process, in a folder; kill it if it outlives the block."""
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, *arguments],
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **ENVIRONMENT},
+            cwd=folder,
             start_new_session=True,
         )
         try:

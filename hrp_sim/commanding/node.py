@@ -159,7 +159,8 @@ class CommandPort:
         self._runner: Runner | None = None
         self.commands = BodyCommands(simulation, body, frames, self._deliver)
         model = simulation.bodies[body].body
-        self._joints: list[str] = []
+        self._controller = simulation.controller(body)
+        self._joints: dict[str, str] = {}  # names by those that they have in parameters
         self._add_joints(simulation, body)
         kinds = commanding.kinds(self.commands, len(model.jointed_links))
         node = commanding.node
@@ -179,6 +180,12 @@ class CommandPort:
     def serve(self, runner: Runner) -> None:
         """Let a run decide when commands have their effect."""
         self._runner = runner
+
+    def show_joints(self) -> None:
+        """Let parameters say how joints are driven, for a saved state may have brought it back."""
+        for key, joint in self._joints.items():
+            gains, mode = self._controller.gains(joint), self._controller.mode(joint)
+            self._commanding.joints.show(key, *gains, mode.value)
 
     def poll(self) -> None:
         """Tell clients how far their goals have come; called by the thread that steps."""
@@ -208,11 +215,11 @@ class CommandPort:
             for link in simulated.body.moving_links
             if name != body
         }
-        controller, params = simulation.controller(body), self._commanding.joints
+        controller, params = self._controller, self._commanding.joints
         for link in simulation.bodies[body].body.moving_links:
             name = link.joint.name
             key = f"{body}/{name}" if name in others or params.has(name) else name
             change = partial(self.commands.set_joint, name)
             values = JointValues(*controller.gains(name), controller.mode(name).value, change)
             params.add(key, values)
-            self._joints.append(key)
+            self._joints[key] = name

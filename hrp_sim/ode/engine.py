@@ -12,6 +12,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
+from ..contact_points import ContactPoints
 from ..engine import (
     LARGEST_GRAVITY,
     PHYSICS_RANGES,
@@ -65,6 +66,7 @@ class OdeEngine:
         self._bodies = MappingProxyType(self._simulated)
         self._time_ns = 0
         self._has_complained = False
+        self._is_told = False  # whether the world's contacts are those of the state
 
     @property
     def settings(self) -> PhysicsSettings:
@@ -80,6 +82,30 @@ class OdeEngine:
     def contacts(self) -> int:
         """At how many points bodies touched in the last step."""
         return self._world.contacts
+
+    @property
+    def tells_contacts(self) -> bool:
+        """Whether steps keep for ``contact_points`` what they know; it changes no state."""
+        return self._world.tells
+
+    @tells_contacts.setter
+    def tells_contacts(self, on: bool) -> None:
+        self._world.tells = on
+        self._is_told = False
+
+    def contact_points(self) -> ContactPoints:
+        """Return where bodies touched in the last step, and with what forces.
+
+        There are none where no step led, nor where the last step was not to tell them.
+        """
+        if not self._is_told or not self._world.told:
+            return ContactPoints.none(self._time_ns)
+        count = self._world.told
+        who, what = np.empty((count, 4), dtype=np.int32), np.empty((count, 10))
+        self._world.read_contacts(who, what)
+        names = {entry.number: name for name, entry in self._entries.items()}
+        bodies = tuple((names[a], names[b]) for a, b in who[:, ::2].tolist())
+        return ContactPoints.of(self._time_ns, bodies, who, what)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
@@ -118,6 +144,7 @@ class OdeEngine:
             PhysicsError: ODE has failed; the world can only be reset.
         """
         self._check_whole()
+        self._is_told = False
         self._world.remove_body(self._entries[name].number)
         del self._entries[name], self._simulated[name]
 
@@ -137,6 +164,7 @@ class OdeEngine:
         self._check_whole()
         entry = self._entries[placement.name]
         there = jumped(entry.first, placement)
+        self._is_told = False
         self._stand(entry, placement.X_WL)
         self._world.move_body(entry.number, there)
 
@@ -185,6 +213,7 @@ class OdeEngine:
         parts = {name: _part(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
+        self._is_told = False
         if self._world.broken or order != list(self._entries):
             self._rebuild(order)
         for name, entry in self._entries.items():
@@ -200,6 +229,7 @@ class OdeEngine:
 
         Nothing pushes any more; the drives stay.
         """
+        self._is_told = False
         if self._world.broken:
             self._rebuild(list(self._entries))
         for entry in self._entries.values():
@@ -221,12 +251,14 @@ class OdeEngine:
             self._check_whole()
         if count < 0:
             raise ValueError(f"no world goes back by {-count} steps")
+        self._is_told = count > 0
         fault = world.step(count)
         if fault is None:
             self._time_ns += count * self._step_ns
             if world.complaints >= MANY_COMPLAINTS and not self._has_complained:
                 self._report_complaints()
             return
+        self._is_told = False
         kind, done, number, index = fault
         self._time_ns += done * self._settings.step_ns
         raise self._failure(kind, number, index)
@@ -296,8 +328,10 @@ class OdeEngine:
 
     def _rebuild(self, order: list[str]) -> None:
         """Make the world anew: ODE was left in the middle of a step, or in another order."""
+        tells = self._world.tells
         self._world.close()
         self._world = _make_world(self._world_type, self._settings)
+        self._world.tells = tells
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
         self._simulated.clear()

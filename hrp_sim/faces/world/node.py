@@ -10,6 +10,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hrp_model.node import ModelNode
+from hrp_model.rigid import Array
+from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
@@ -17,7 +19,10 @@ from hrp_msgs.world import WorldTopics
 
 from ...commanding.node import Commanding
 from ...config import BodyEntry
+from ...contact_points import ContactPoints
+from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
+from ...lockstep import LockStep
 from ...naming import BodyNaming, late_naming, name_bodies
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
@@ -63,11 +68,13 @@ class WorldFace:
         self.commanding = Commanding(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
         self._darkroom = Darkroom(self._publish_image)
+        self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
 
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        return [*self._topics.all, *(t for face in self._faces.values() for t in face.topics)]
+        of_world = [*self._topics.all, *([] if self._contacts is None else [self._contacts.topic])]
+        return [*of_world, *(t for face in self._faces.values() for t in face.topics)]
 
     @property
     def models(self) -> list[ModelNode]:
@@ -90,7 +97,8 @@ class WorldFace:
         try:
             bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
             wishes = {name: simulation.namespace(name) for name in bodies}
-            named = name_bodies(bodies, self._settings["frame_prefix"], wishes)
+            prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+            named = name_bodies(bodies, prefix, wishes, preset)
             for name, naming in named.items():
                 faces[name] = self._face(name, naming)
         finally:
@@ -102,6 +110,11 @@ class WorldFace:
         bodies = self._simulation.bodies
         faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
         self._keep(faces)
+        if self._runner is not None:
+            with suppress(NotRunningError):
+                self._runner.call(self._simulation.settle)  # what parameters were set to counts
+                for face in faces.values():
+                    face.show_joints()
         for name in bodies:
             if name not in faces:
                 try:
@@ -134,7 +147,9 @@ class WorldFace:
         What has no topics yet, as of a body that has just appeared, is left out.
         """
         self._time_ns, self._readings = time_ns, readings
-        if self._clock_ticks.is_due(time_ns):
+        gate = None if self._runner is None else self._runner.gate
+        is_waited_for = isinstance(gate, LockStep) and gate.is_boundary(time_ns)
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for:
             self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
@@ -144,10 +159,16 @@ class WorldFace:
                 self._develop(name, reading)
             elif name in owners:
                 owners[name].publish(name, reading)
+        stepped = self._simulation if self._runner is None else self._runner.simulation
+        if self._contacts is not None and stepped is not None:
+            self._contacts.watch.follow(stepped)
+        if is_waited_for:
+            # At any clock_rate, for ros2_control stamps its commands with the time that it sees;
+            # and last, so that whoever works when the clock moves is likely to have the readings.
+            self._topics.show(time_ns)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
-        self._topics.show(self._time_ns)
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
 
@@ -183,7 +204,8 @@ class WorldFace:
 
     def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
         taken = {other: face.naming for other, face in self._faces.items() if other != name}
-        return late_naming(name, namespace, taken, self._settings["frame_prefix"])
+        prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+        return late_naming(name, namespace, taken, prefix, preset)
 
     def _face(self, name: str, naming: BodyNaming) -> BodyFace:
         """Make the topics and services of a body."""
@@ -226,6 +248,8 @@ class WorldFace:
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._darkroom.clear()
             self._clock_ticks.wait(time_ns)
+            if self._contacts is not None:
+                self._contacts.watch.restart(time_ns)
         self._time_ns = time_ns
         self._topics.show(time_ns)
         for face in self._faces.values():
@@ -240,3 +264,22 @@ class WorldFace:
         if runner.paused or runner.error is not None:
             with suppress(NotRunningError):  # in its own thread, so that time never goes back
                 runner.call(lambda: self._topics.show(runner.simulation.state.time_ns))
+
+
+class _Contacts:
+    """Shows the contacts of a world.
+
+    Attributes:
+        topic: Where they are shown.
+        watch: To be told of every step.
+    """
+
+    def __init__(self, node: Node, settings: Mapping[str, Any]) -> None:
+        self._settings = settings  # some may change
+        self._markers = ContactTopic(node, settings["world_frame"])
+        self.topic = self._markers.topic
+        self.watch = ContactWatch(settings["contact_rate"], self.topic.has_listener, self._tell)
+
+    def _tell(self, points: ContactPoints, force: Array) -> None:
+        scale = self._settings["contact_scale"]
+        self._markers.publish(points.time_ns, points.position, force, scale)
