@@ -137,7 +137,7 @@ def _fields(message_type: Any, path: str) -> Iterator[_Values]:
     """Yield the fields of a message, those of its parts among them, in the order of the wire."""
     # Slots are fetched without the Python functions that the fields themselves are.
     kinds = message_type.get_fields_and_field_types().values()
-    for slot, kind in zip(message_type.__slots__, kinds, strict=False):  # more slots than fields
+    for slot, kind in zip(message_type.__slots__, kinds, strict=False):  # slots of its own follow
         place = f"{path}{slot}"
         element, _, length = kind.removesuffix("]").partition("[")
         if kind in _NUMBERS:
