@@ -66,7 +66,10 @@ class Mailbox:
         except (CancelledError, OutOfTime):
             if not future.cancel():  # it has just begun, or raised this itself
                 return future.result()
-            raise NotRunningError("the simulation does not run") from None
+            if self._closed:
+                raise NotRunningError("the simulation does not run any more") from None
+            words = f"the simulation does not run, or a step takes more than {patience:g} s"
+            raise NotRunningError(words) from None
 
     def do_all(self) -> None:
         """Do what was asked for by now."""

@@ -178,3 +178,12 @@ def test_the_end_of_the_run_lets_go_of_those_who_wait():
     runner = Runner(Counter(), on_step)
     runner.run()
     assert refused.wait(PATIENCE)
+
+
+def test_a_call_that_gets_no_turn_is_told_why():
+    runner = Runner(Counter(), lambda *_: None, duration=0.001, real_time_factor=0.0)
+    with pytest.raises(NotRunningError, match=r"or a step takes more than 0\.01 s"):
+        runner.call(lambda: None, patience=0.01)
+    runner.run()
+    with pytest.raises(NotRunningError, match="does not run any more"):
+        runner.call(lambda: None)
