@@ -7,7 +7,6 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 import rclpy
@@ -18,7 +17,6 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names, qos
@@ -134,8 +132,7 @@ class ModelNode(Node):
                 JointState,
                 names.JOINT_STATES,
                 self._take,
-                copy(qos.SENSOR_INPUT),  # qos_overrides change it
-                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+                **qos.changeable(qos.SENSOR_INPUT),
             )
 
     def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
@@ -209,7 +206,14 @@ class ModelNode(Node):
         frames = self._placed(self._description.tree.fixed)
         if world := self.settings["world_frame"]:
             [(_, top, *pose)] = self._placed([self._description.in_world(world)])
-            frames.append((world, top, *pose))  # robots share the world, so it has no prefix
+            if top == world:
+                self.get_logger().warning(
+                    f"the frame above all others is called '{world}' as world_frame is: no "
+                    "transform tells where it is",
+                    once=True,
+                )
+            else:
+                frames.append((world, top, *pose))  # robots share the world: it has no prefix
         self._robot.fix(frames)
 
     def _publish_moved_again(self) -> None:

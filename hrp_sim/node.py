@@ -14,12 +14,12 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from typing import Any
 
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -31,6 +31,7 @@ from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
+from hrp_msgs.serving import serve
 from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
@@ -285,8 +286,7 @@ class RosSession:
         self._undo.close()
 
     def _serve(self) -> None:
-        with suppress(ExternalShutdownException):
-            self._executor.spin()
+        serve(self._executor, self.node.get_logger())
 
 
 def _run() -> int:

@@ -73,13 +73,16 @@ class Peer:
     """A node that keeps every message of the topics it was asked to follow.
 
     It listens in a thread of its own, so that what it keeps is never an old backlog.
+
+    Args:
+        options: What rclpy's Node takes, such as ``parameter_overrides``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, **options) -> None:
         os.environ.update(ENVIRONMENT)
         self._context = rclpy.Context()
         rclpy.init(context=self._context)
-        self.node = rclpy.create_node("test_peer", context=self._context)
+        self.node = rclpy.create_node("test_peer", context=self._context, **options)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._arrived = threading.Condition()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -95,6 +96,9 @@ class BodyFace:
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
         self._is_fixed = simulation.is_fixed(name)
+        self._is_world = self._root == world  # by its name: no transform leads from it to itself
+        if self._is_world:
+            self._tell_world()
         self._joints = ""  # the joint sensor
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
@@ -123,7 +127,7 @@ class BodyFace:
 
     def fixed_root(self) -> FramePose | None:
         """Return where the root stands if it is fixed to the world."""
-        if not self._is_fixed:
+        if not self._is_fixed or self._is_world:
             return None
         p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
         return self._world, self._root, p.tolist(), matrix_quaternion(R)
@@ -204,9 +208,22 @@ class BodyFace:
                 self.model.executor.remove_node(self.model)
             self.model.destroy_node()
 
+    def _tell_world(self) -> None:
+        """Say once that no transform tells where the root is, and whether that is wrong."""
+        motion, logger = self.simulated.motion, self._node.get_logger()
+        what = f"the root of body '{self.simulated.name}' is the frame '{self._world}' by its name"
+        stands_there = np.array_equal(motion.R[0], np.eye(3)) and not motion.p[0].any()
+        if self._is_fixed and stands_there:
+            logger.info(f"{what}, and stands there: it has no transform of its own")
+            return
+        logger.warning(
+            f"{what}: no transform tells where it is; set world_frame or frame_prefix, so that "
+            "their names differ"
+        )
+
     def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
         if isinstance(sensor, OdometrySensor):
-            moving = None if self._is_fixed else tf
+            moving = None if self._is_fixed or self._is_world else tf
             return outputs.OdometryOutput(
                 self._node, topics.data[0], self._world, self._root, moving
             )

@@ -1,4 +1,7 @@
-"""docs/ros2.md says what the nodes do: its tables are held to nodes that run here."""
+"""docs/ros2.md says what the nodes do: its tables are held to nodes that run here.
+
+What README.md says of ROS is held to the same.
+"""
 
 import importlib
 import math
@@ -28,6 +31,8 @@ from hrp_sim.runner import Runner
 
 TABLES = script("ros2_tables")
 PAGE = TABLES.PAGE.read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXTS = README + PAGE
 EXAMPLE = ROOT / "docs" / "examples" / "pd_controller.py"
 PROFILES = {
     "sensor": qos.SENSOR,
@@ -174,7 +179,7 @@ def test_the_parameters_are_those_of_the_nodes(node):
 
 
 def test_parameters_that_the_text_names_exist():
-    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", PAGE.partition("### sim_node")[0]))
+    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", TEXTS.partition("### sim_node")[0]))
     known = {p.name for params in TABLES.TABLES.values() for p in params} | launch_arguments()
     assert {a or b for a, b in named} <= known | {"world", "model"}
 
@@ -258,8 +263,8 @@ def fill(message, values):
 
 
 def test_commands_to_type_are_messages_about_joints_that_there_are():
-    found = re.findall(r"topic pub [^/]*(/\w+) (\w+)/msg/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
-    assert len(found) == PAGE.count("topic pub")
+    found = re.findall(r"topic pub [^/]*(/\w+) (\w+)/msg/(\w+) (?:\\\n\s*)?'(.*)'", TEXTS)
+    assert len(found) == TEXTS.count("topic pub")
     body = load_body(MODELS / "humanoid" / "humanoid.wrl")
     joints = {link.joint.name for link in body.moving_links}
     for topic, package, name, text in found:
@@ -270,8 +275,8 @@ def test_commands_to_type_are_messages_about_joints_that_there_are():
 
 
 def test_service_calls_to_type_are_requests_to_services_of_the_page():
-    found = re.findall(r"service call (/\S+) (\w+)/srv/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
-    assert len(found) == PAGE.count("service call")
+    found = re.findall(r"service call (/\S+) (\w+)/srv/(\w+) (?:\\\n\s*)?'(.*)'", TEXTS)
+    assert len(found) == TEXTS.count("service call")
     for service, package, name, text in found:
         module = pytest.importorskip(f"{package}.srv", reason=f"{package} is not importable")
         fill(getattr(module, name).Request(), yaml.safe_load(text))
@@ -285,7 +290,7 @@ def test_service_calls_to_type_are_requests_to_services_of_the_page():
 
 
 def test_parameters_of_joints_are_those_of_the_node():
-    named = re.findall(r"param set /sim_node (\S+) (\S+)", PAGE)
+    named = re.findall(r"param set /sim_node (\S+) (\S+)", TEXTS)
     assert named
     parameters = {"world": str(MODELS / "worlds" / "humanoid_in_room.yaml")}
     with closing(RosSession(parameters, [])) as session:
