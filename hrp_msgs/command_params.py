@@ -212,12 +212,13 @@ class JointParams:
             self._is_showing = False
 
     def remove(self, joint: str) -> None:
-        """Undeclare the parameters of a joint."""
+        """Undeclare the parameters of a joint, as far as they were declared."""
         for param in joint_params(joint):
             self._twins.pop(param.name, None)
             self._modes.pop(param.name, None)
             self._changes.pop(param.name, None)
-            self._node.undeclare_parameter(param.name)
+            if self._node.has_parameter(param.name):
+                self._node.undeclare_parameter(param.name)
 
     def _begin(self, param: Param, value: Any, change: Callable[..., None]) -> None:
         field = param.name.rpartition(".")[2]

@@ -162,7 +162,11 @@ class CommandPort:
         model = simulation.bodies[body].body
         self._controller = simulation.controller(body)
         self._joints: dict[str, str] = {}  # names by those that they have in parameters
-        self._add_joints(simulation, body)
+        try:
+            self._add_joints(simulation, body)
+        except (KeyError, WrongUseError):
+            self._remove_joints()
+            raise
         kinds = commanding.kinds(self.commands, len(model.jointed_links))
         node = commanding.node
         self._topics = CommandTopics(
@@ -199,8 +203,7 @@ class CommandPort:
         self._topics.close()
         if self._action is not None:
             self._action.close()
-        for joint in self._joints:
-            self._commanding.joints.remove(joint)
+        self._remove_joints()
 
     def _deliver(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         if self._runner is None:
@@ -225,5 +228,9 @@ class CommandPort:
             values = JointValues(*controller.gains(name), mode, change)
             if link.joint.mimic is not None:  # it goes where another takes it
                 values = replace(values, modes=[mode])
-            params.add(key, values)
             self._joints[key] = name
+            params.add(key, values)
+
+    def _remove_joints(self) -> None:
+        for joint in self._joints:
+            self._commanding.joints.remove(joint)
