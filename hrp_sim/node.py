@@ -36,6 +36,7 @@ from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
 from .config import WorldConfig
+from .dds_room import give_dds_room
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
 from .health import announcement
@@ -316,6 +317,7 @@ def _run() -> int:
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
+        give_dds_room()
         return _run()
     except KeyboardInterrupt:
         return 0
