@@ -141,6 +141,11 @@ class Peer:
         self.wait_until(f"an answer of {service}", future.done)
         return future.result()
 
+    def end(self, publisher) -> None:
+        """End a publisher in the thread that listens, which may just be about to wait for it."""
+        task = self._executor.create_task(self.node.destroy_publisher, publisher)
+        self.wait_until("the end of a publisher", task.done)
+
     def close(self) -> None:
         self._executor.shutdown()  # first, so that nothing waits in a context that has ended
         self._thread.join()

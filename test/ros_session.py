@@ -48,12 +48,10 @@ class Session:
                 action()
             except Exception as error:
                 failure.append(error)
-            timer.cancel()
             done.set()
 
-        timer = self.ros.node.create_timer(0.0, act)
+        self.ros.node.executor.create_task(act)
         assert done.wait(60.0)
-        self.ros.node.destroy_timer(timer)
         if failure:
             raise failure[0]
 
