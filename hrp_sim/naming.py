@@ -16,6 +16,9 @@ from hrp_msgs.names import (
     topic_tokens,
 )
 
+# ROS takes topics of 247 characters; what is left is for the node's namespace and the device.
+LONGEST_NAMESPACE = 100
+_LONGEST_DEVICE = 80
 _NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -59,6 +62,8 @@ class BodyNaming:
 
 def namespace_objection(namespace: str) -> str:
     """Return why a body cannot have this namespace, and what it could be, or nothing."""
+    if len(namespace) > LONGEST_NAMESPACE:
+        return f"a namespace of {len(namespace)} characters has more than {LONGEST_NAMESPACE}"
     if not namespace or _NAMESPACE.fullmatch(namespace):
         return ""
     return (

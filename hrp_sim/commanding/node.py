@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -223,7 +224,10 @@ class CommandPort:
             name = link.joint.name
             key = f"{body}/{name}" if name in others or params.has(name) else name
             change = partial(self.commands.set_joint, name)
-            values = JointValues(*controller.gains(name), controller.mode(name).value, change)
+            mode = controller.mode(name).value
+            values = JointValues(*controller.gains(name), mode, change)
+            if link.joint.mimic is not None:  # it goes where another takes it
+                values = replace(values, modes=[mode])
             self._joints[key] = name
             params.add(key, values)
 
