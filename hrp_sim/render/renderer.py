@@ -33,19 +33,22 @@ class Renderer:
     def __init__(self, bodies: Mapping[str, Body]) -> None:
         self._bodies = dict(bodies)
         self.switches: Switches = {}
-        self._scene: Scene | None = None
+        self._scene: Scene | None = None  # of the bodies; None until somebody draws them
+        self._diagnostics = Diagnostics()
+        self._building = threading.Lock()
+        self._is_prepared = False
         self._local = threading.local()
 
     def show(self, bodies: Mapping[str, Body], diagnostics: Diagnostics) -> None:
         """Draw these bodies from now on; a texture that cannot be read is a warning.
 
+        What is needed for that is read when the next picture is drawn, by the thread that draws.
         The lights of those that were not there before are as their models say.
         """
         stay = {name for name, body in bodies.items() if self._bodies.get(name) is body}
         self.switches = {light: on for light, on in self.switches.items() if light[0] in stay}
-        self._bodies = dict(bodies)
-        if self._scene is not None:
-            self._scene = build_scene(self._bodies, diagnostics)
+        with self._building:
+            self._bodies, self._diagnostics, self._scene = dict(bodies), diagnostics, None
 
     def switch_light(self, body: str, light: str, on: bool) -> None:
         """Switch the light of this name on a body, in pictures that are exposed from now on."""
@@ -54,12 +57,15 @@ class Renderer:
     def prepare(self, diagnostics: Diagnostics) -> None:
         """Read what is needed to draw; a texture that cannot be read is a warning.
 
+        Once: what is shown later is read by the thread that draws.
+
         Raises:
             RendererUnavailable: This machine cannot draw.
         """
         thread_context()
-        if self._scene is None:
-            self._scene = build_scene(self._bodies, diagnostics)
+        if not self._is_prepared:
+            self._is_prepared, self._diagnostics = True, diagnostics
+            self._present_scene()
 
     def render(
         self,
@@ -85,14 +91,24 @@ class Renderer:
             RendererUnavailable: This machine cannot draw.
             RuntimeError: It cannot draw this, for want of memory or with so many links.
         """
-        if self._scene is None:
-            self.prepare(Diagnostics())
-            assert self._scene is not None
-        scene = self._scene  # once: another thread may show other bodies meanwhile
         context = thread_context()
+        scene = self._present_scene()
         uploaded: GpuScene | None = getattr(self._local, "scene", None)
         if uploaded is None or uploaded.scene is not scene:
             from .gpu import GpuScene  # needs moderngl, which thread_context has found
 
             uploaded = self._local.scene = GpuScene(context, scene)
         return uploaded.draw(lens, X_WC, poses, parts, surroundings, switches)
+
+    def _present_scene(self) -> Scene:
+        """Return the scene of the bodies that are shown now, which another thread may change."""
+        while True:
+            with self._building:
+                bodies, scene, diagnostics = self._bodies, self._scene, self._diagnostics
+            if scene is not None:
+                return scene
+            scene = build_scene(bodies, diagnostics)
+            with self._building:
+                if self._bodies is bodies:
+                    self._scene = scene
+                    return scene

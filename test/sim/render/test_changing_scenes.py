@@ -1,5 +1,7 @@
 """Bodies that come and go in pictures."""
 
+import threading
+
 import numpy as np
 import pytest
 from sim.render.scenes import (
@@ -16,6 +18,7 @@ from hrp_model import Pose
 from hrp_model.geometry import Material, Texture
 from hrp_sim.render import Pinhole, Renderer
 from hrp_sim.render.context import thread_context
+from hrp_sim.render.scene import build_scene
 
 pytestmark = needs_opengl
 LENS = Pinhole(32, 32, 1.0, 0.01, 50.0)
@@ -60,6 +63,25 @@ def test_cameras_of_different_sizes_take_turns():
         np.testing.assert_array_equal(color, alone.color)
         np.testing.assert_array_equal(depth, alone.depth)
         np.testing.assert_allclose([depth.min(), depth.max()], [1.75, 3.95], rtol=1e-6)
+
+
+def test_who_shows_other_bodies_does_not_wait_until_they_are_read(diagnostics, monkeypatch):
+    renderer, readers = Renderer({}), []
+
+    def spy(bodies, found):
+        readers.append((threading.current_thread().name, *bodies))
+        return build_scene(bodies, found)
+
+    monkeypatch.setattr("hrp_sim.render.renderer.build_scene", spy)
+    renderer.prepare(diagnostics)
+    renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
+    renderer.prepare(diagnostics)  # as for a camera of the new body
+    assert readers == [("MainThread",)]
+    in_thread(lambda: renderer.render(LENS, LOOKING_ALONG_X, {}))
+    assert readers[1][0] != "MainThread"
+    assert readers[1][1:] == ("far",)
+    renderer.render(LENS, LOOKING_ALONG_X, {})
+    assert len(readers) == 2
 
 
 def test_nothing_is_read_before_the_first_picture(diagnostics):
