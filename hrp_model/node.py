@@ -333,4 +333,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .entry import model_node
+
+    sys.exit(model_node())  # which knows --help, too

@@ -7,12 +7,14 @@ from contextlib import suppress
 from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from . import qos
 from .basic import time_ns
+from .start import creating
 
 # Takes the stamp in [ns], 0 without one, the speed ahead in [m/s] and to the left in [rad/s].
 Take = Callable[[int, float, float], None]
@@ -101,5 +103,5 @@ class VelocityTopic:
             return
         self._unsubscribe()
         # An RCLError comes while this process still has the topic with the other type.
-        with suppress(RuntimeError):
+        with creating(f"topic '{self._topic}'"), suppress(RCLError):
             self._subscribe(wanted)

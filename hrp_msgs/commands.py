@@ -18,6 +18,7 @@ from .basic import time_ns
 from .cmd_vel import AS_PUBLISHED, VelocityTopic
 from .joint_command import joint_command
 from .refusals import Refusals
+from .start import creating
 from .trajectory import Trajectory, joint_trajectory
 
 
@@ -100,6 +101,9 @@ class CommandTopics:
         kinds: Which topics there are, of ``KINDS``.
         profile: Quality of service of all of them.
         velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.cmd_vel.TYPES``.
+
+    Raises:
+        WrongUseError: ROS does not take a name or a quality of service.
     """
 
     def __init__(
@@ -149,13 +153,14 @@ class CommandTopics:
         def take(msg: Any) -> None:
             self._attempt(full_name, lambda: tell(self._sink, full_name, msg))
 
-        subscription = self._node.create_subscription(
-            message_type,
-            topic,
-            take,
-            event_callbacks=qos.events(profile),
-            **qos.changeable(profile),
-        )
+        with creating(f"topic '{topic}'"):
+            subscription = self._node.create_subscription(
+                message_type,
+                topic,
+                take,
+                event_callbacks=qos.events(profile),
+                **qos.changeable(profile),
+            )
         full_name = str(subscription.topic_name)
         return subscription
 

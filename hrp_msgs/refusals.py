@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 
+from .words import one_line
+
 PERIOD = 5.0  # [s] of wall time between two warnings of one kind about one topic
 # Whoever sends ever new nonsense on a topic gets no more warnings in a period than this.
 MOST_KINDS = 10
@@ -50,7 +52,7 @@ class Refusals:
         more = 0 if known is None else known.untold
         since = f" ({more} more like it since the last warning)" if more else ""
         kinds[words] = _Kind(now)
-        self._logger.warning(f"{topic}: {why}{since}")
+        self._logger.warning(f"{topic}: {one_line(why)}{since}")
 
 
 def _has_room(kinds: dict[str, _Kind], now: float) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import rclpy
+from rclpy.exceptions import NameValidationException
+
+from .words import one_line
 
 
 class WrongUseError(ValueError):
@@ -24,6 +27,21 @@ def init_ros(args: Sequence[str] | None = None, **options: Any) -> None:
         rclpy.init(args=args, **options)
     except RuntimeError as error:  # what all errors of rclpy's C++ part are
         raise WrongUseError(f"ROS cannot start with these arguments: {error}") from None
+
+
+@contextmanager
+def creating(what: str) -> Iterator[None]:
+    """Make something of ROS in a block, whose name or quality somebody else has chosen.
+
+    Raises:
+        WrongUseError: rclpy does not take the name, or what ``qos_overrides`` asks for.
+    """
+    try:
+        yield
+    # Of a depth beyond all bounds rclpy itself says that there is no such constructor.
+    except (NameValidationException, RuntimeError, TypeError) as error:
+        advice = "look at names, remappings and qos_overrides"
+        raise WrongUseError(f"{what} cannot be made: {one_line(str(error))}; {advice}") from None
 
 
 def end_ros() -> None:

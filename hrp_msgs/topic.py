@@ -9,13 +9,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from .qos import changeable, forget_overrides
-from .serializer import Serializer
+from .start import creating
 
 
 class Topic:
     """One topic that a node publishes.
 
     Its ``qos_overrides`` parameters change history, depth and reliability, as everywhere in ROS 2.
+
+    Raises:
+        WrongUseError: ROS does not take its name or its quality of service.
 
     Attributes:
         name: Full name, namespace included.
@@ -25,8 +28,8 @@ class Topic:
 
     def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
         self._node = node
-        self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
-        self._serializer = Serializer(message_type)
+        with creating(f"topic '{topic}'"):
+            self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
@@ -35,7 +38,7 @@ class Topic:
     def publish(self, message: Any) -> None:
         """Publish a message."""
         try:
-            self._publisher.publish(self._serializer.serialize(message))
+            self._publisher.publish(message)
         except InvalidHandle:
             if not self._closed:  # else another thread has just closed it
                 raise

@@ -11,6 +11,7 @@ from math import inf, isfinite
 import numpy as np
 
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_msgs.words import shortened
 
 from .control import (
     BodyController,
@@ -172,7 +173,8 @@ class BodyCommands:
         with self._counting():
             if frame not in self._frames:
                 known = did_you_mean_or_all(frame, self._frames)
-                raise ValueError(f"there is no link with the frame '{frame}' to push.{known}")
+                problem = f"there is no link with the frame '{frame}' to push"
+                raise ValueError(shortened(f"{problem}.{known}"))
             vectors = np.array([force, torque], dtype=np.float64)
             if not np.all(np.abs(vectors) < LARGEST_DRIVE):
                 raise ValueError(f"a force of {force} N and a torque of {torque} N m push nothing")

@@ -141,7 +141,7 @@ class Drives:
         """Forget all commands but settings, and drive the bodies as at the start."""
         with self._lock:
             self._waiting, forgotten = self._parted()
-        _abort_all(forgotten, "the world was reset")
+        self._drop_all(forgotten, "the world was reset")
         for controller in self._controllers.values():
             controller.reset()
 
@@ -172,7 +172,7 @@ class Drives:
         with self._lock:
             forgotten = list(self._waiting)
             self._waiting.clear()
-        _abort_all(forgotten, "the world went back to a saved state")
+        self._drop_all(forgotten, "the world went back to a saved state")
         for name, state in states.items():
             self._controllers[name].restore(state, time_ns)
 
@@ -195,6 +195,10 @@ class Drives:
         self._waiting.remove(first)
         return first
 
+    def _drop_all(self, waiting: Iterable[_Waiting], words: str) -> None:
+        for one in waiting:
+            self._drop(one, words)
+
     def _drop(self, waiting: _Waiting, words: str) -> None:
         self.counts.dropped += 1
         _abort(waiting.command, words)
@@ -203,11 +207,6 @@ class Drives:
 def _quoted(body: str) -> str:
     """Return a name without a slash."""
     return quote(body, safe="")
-
-
-def _abort_all(waiting: Iterable[_Waiting], words: str) -> None:
-    for one in waiting:
-        _abort(one.command, words)
 
 
 def _abort(command: Command, words: str) -> None:

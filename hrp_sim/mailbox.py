@@ -63,13 +63,16 @@ class Mailbox:
             future.cancel()
         try:
             return future.result(patience)
-        except (CancelledError, OutOfTime):
+        except (CancelledError, OutOfTime) as error:
             if not future.cancel():  # it has just begun, or raised this itself
                 return future.result()
-            if self._closed:
-                raise NotRunningError("the simulation does not run any more") from None
-            words = f"the simulation does not run, or a step takes more than {patience:g} s"
-            raise NotRunningError(words) from None
+            why = "the simulation does not run"
+            if isinstance(error, OutOfTime):
+                why = (
+                    f"the simulation took no call for {patience:g} s, so nothing was done: it does "
+                    "not run, or a step takes longer than that"
+                )
+            raise NotRunningError(why) from None
 
     def do_all(self) -> None:
         """Do what was asked for by now."""

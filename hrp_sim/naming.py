@@ -16,6 +16,9 @@ from hrp_msgs.names import (
     topic_tokens,
 )
 
+# ROS takes topics of 247 characters; what is left is for the node's namespace and the device.
+LONGEST_NAMESPACE = 100
+_LONGEST_DEVICE = 80
 _NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -55,12 +58,30 @@ class BodyNaming:
 
 def namespace_objection(namespace: str) -> str:
     """Return why a body cannot have this namespace, and what it could be, or nothing."""
+    if len(namespace) > LONGEST_NAMESPACE:
+        return f"a namespace of {len(namespace)} characters has more than {LONGEST_NAMESPACE}"
     if not namespace or _NAMESPACE.fullmatch(namespace):
         return ""
     return (
         f"'{namespace}' is no namespace: it has letters, digits and '_' between its slashes, and "
         "no digit first"
     )
+
+
+def device_objection(body: Body) -> str:
+    """Return why a body's devices cannot have topics, or nothing."""
+    try:
+        topic_tokens(device.name for device in body.devices)
+    except NameCollisionError as error:
+        return str(error)
+    for device in body.devices:
+        if len(device.name) > _LONGEST_DEVICE:
+            begin = device.name[:_LONGEST_DEVICE]
+            return (
+                f"device '{begin}...' has a name of {len(device.name)} characters, of which topics "
+                f"can be made up to {_LONGEST_DEVICE}"
+            )
+    return ""
 
 
 def name_bodies(

@@ -32,12 +32,14 @@ from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
 from hrp_msgs.serving import serve
-from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
+from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
 from .config import WorldConfig
+from .dds_room import give_dds_room
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
+from .health import announcement
 from .loading.node import WorldLoader
 from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
@@ -183,7 +185,9 @@ class SimNode(Node):
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
         )
-        start_lock_step(self, self.settings, runner, self.face.tell_again)
+        waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
+        words = announcement(runner, waited_for, self.settings["lock_step_rate"])
+        self.get_logger().info(words)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
@@ -250,9 +254,10 @@ class RosSession:
         overrides = [Parameter(name, value=value) for name, value in parameters.items()]
         with ExitStack() as undo:
             undo.callback(self._context.try_shutdown)
-            self.node = SimNode(
-                context=self._context, parameter_overrides=overrides, arguments=arguments
-            )
+            with creating("the node"):
+                self.node = SimNode(
+                    context=self._context, parameter_overrides=overrides, arguments=arguments
+                )
             undo.callback(self.node.close)
             self.simulation = self.node.load()
             self.node.start(self.simulation)
@@ -278,6 +283,10 @@ class RosSession:
             count = totals.get(topic.name, ("", 0))[1]
             totals[topic.name] = (topic.type_name, count + topic.count)
         return totals
+
+    def wanted(self) -> set[str]:
+        """Return the names of the topics that somebody has subscribed to."""
+        return {topic.name for topic in self.node.topics if topic.has_listener()}
 
     def close(self) -> None:
         """End the nodes and their thread."""
@@ -308,6 +317,7 @@ def _run() -> int:
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
+        give_dds_room()
         return _run()
     except KeyboardInterrupt:
         return 0
@@ -320,4 +330,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .entry import sim_node
+
+    sys.exit(sim_node())  # which knows --help, too

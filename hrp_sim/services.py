@@ -14,6 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names, qos
 from hrp_msgs.diagnostics import PERIOD, diagnostic_array, diagnostic_status
+from hrp_msgs.start import creating
 from hrp_msgs.topic import Topic
 
 from .engine import PhysicsError
@@ -45,8 +46,9 @@ class RunServices:
         self._node = node
         self._runner = runner
         self._hint = hint
-        node.create_service(Trigger, names.RESET, self._reset)
-        node.create_service(SetBool, names.PAUSE, self._pause)
+        with creating("services"):
+            node.create_service(Trigger, names.RESET, self._reset)
+            node.create_service(SetBool, names.PAUSE, self._pause)
         self.topic = Topic(node, DiagnosticArray, names.DIAGNOSTICS, qos.DIAGNOSTICS)
         node.create_timer(PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -95,8 +97,8 @@ class RunServices:
 
 def start_lock_step(
     node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
-) -> None:
-    """Let a run wait for the commands that parameters of the node name, if they do.
+) -> list[str]:
+    """Let a run wait for the commands that parameters of the node name; return their topics.
 
     Args:
         node: Whose log tells whom the run waits for.
@@ -104,9 +106,10 @@ def start_lock_step(
         runner: The run, before it begins.
         tell_again: Publishes the last readings once more.
     """
-    topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
+    with creating("lock_step"):
+        topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
     if not topics:
-        return
+        return []
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
@@ -136,6 +139,7 @@ def start_lock_step(
         wake=runner.wake,
     )
     runner.gate = lock_step
+    return topics
 
 
 def _doubt(node: Node, topic: str, stray_ns: int | None) -> str:
@@ -173,8 +177,9 @@ class SwitchServices:
         self._entities: list[tuple[Any, Any]] = []
         for name, place in places.items():
             topic = names.set_enabled(place)
-            service = node.create_service(SetBool, topic, partial(self._answer, name))
-            heard = node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
+            with creating(f"service '{topic}'"):
+                service = node.create_service(SetBool, topic, partial(self._answer, name))
+                heard = node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
             self._entities.append((service, heard))
             self._states[name] = Topic(node, Bool, names.enabled_topic(place), qos.LATCHED)
             self.tell(name, runner.simulation.is_enabled(name))
@@ -215,4 +220,6 @@ def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
         act()
     except (NotRunningError, PhysicsError) as error:
         return False, str(error)
+    except KeyError as error:  # a body was just removed, and its services not yet
+        return False, str(error.args[0])
     return True, done

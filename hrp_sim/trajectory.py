@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.rigid import Array
+from hrp_msgs.words import shortened
 
 from .schedule import NS_PER_S
 from .state import LARGEST_DRIVE
@@ -146,7 +147,7 @@ class BadTrajectoryError(ValueError):
     """
 
     def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.kind = kind
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.node import Node
 
+from ..start import creating
+
 Answer = Callable[[], None]
 
 
@@ -24,13 +26,17 @@ class LateService:
         kind: Its type.
         name: Of the service.
         take: Called with a request, a response to be filled, and what sends the response.
+
+    Raises:
+        WrongUseError: ROS does not take its name.
     """
 
     def __init__(
         self, node: Node, kind: Any, name: str, take: Callable[[Any, Any, Answer], None]
     ) -> None:
         self._node = node
-        self._service = node.create_service(kind, name, lambda *exchange: exchange)
+        with creating(f"service '{name}'"):
+            self._service = node.create_service(kind, name, lambda *exchange: exchange)
         self._send_now = self._service.send_response
         self._take = take
         self._service.send_response = self._send

@@ -114,7 +114,8 @@ class CommandCounts:
 
     Attributes:
         taken: Commands handed to the controllers.
-        dropped: Given up because too many waited, or because their body was gone.
+        dropped: Given up because too many waited, because their body was gone, or because the
+            world went elsewhere while they waited, by a reset or the like.
         refused: Commands of which something could not be used.
         stale: Too old when they arrived; counted by who receives them.
         timed_out: How often joints of a body were left alone; see ``CommandTimeout``.

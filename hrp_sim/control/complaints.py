@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from hrp_model.diagnostics import did_you_mean
+from hrp_msgs.words import one_line, shortened
 
 from .commands import CommandCounts
 from .settings import CommandTimeout
@@ -14,6 +15,7 @@ _log = logging.getLogger("hrp_sim")
 
 # Whoever sends ever new nonsense gets no more warnings than this; all of it is counted.
 MOST_WARNINGS = 100
+_LONGEST_KIND = 200
 
 
 class Complaints:
@@ -53,9 +55,10 @@ class Complaints:
 
     def warn(self, kind: str, message: str) -> None:
         """Say it if it is the first of its kind."""
+        kind = shortened(kind, _LONGEST_KIND)  # it may hold a name that somebody sent
         if kind in self._told or len(self._told) > MOST_WARNINGS:
             return
         self._told.add(kind)
         if len(self._told) > MOST_WARNINGS:
             message = "there is more wrong with the commands to it; it is counted, but not told"
-        _log.warning("body '%s': %s", self._body, message)
+        _log.warning("body '%s': %s", self._body, one_line(message))

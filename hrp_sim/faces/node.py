@@ -69,7 +69,8 @@ class BodyFace:
     Raises:
         NameCollisionError: Two of its sensors would have one topic.
         OSError: The meshes of its description cannot be written.
-        WrongUseError: A parameter of one of its joints makes no sense.
+        WrongUseError: A parameter of one of its joints makes no sense, or ROS takes no topic of
+            such a name or quality of service.
     """
 
     def __init__(
@@ -103,21 +104,17 @@ class BodyFace:
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
-        for key, sensor in simulation.sensors.items():
-            if sensor.body == name:
-                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
-                self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
-                if isinstance(sensor, JointSensor):
-                    self._joints = key
-                if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
-                    self._remembering |= {key} if sensor.memory else set()
-        if not body.is_static:
-            links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
-            try:
+        links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
+        try:
+            for key, sensor in simulation.sensors.items():
+                if sensor.body == name:
+                    frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+                    self._add(key, sensor, frame, tf)
+            if not body.is_static:
                 self._commands = commanding.open(simulation, name, naming, links)
-            except WrongUseError:
-                self.close()
-                raise
+        except WrongUseError:
+            self.close()
+            raise
 
     @property
     def topics(self) -> list[Topic]:
@@ -220,6 +217,14 @@ class BodyFace:
             f"{what}: no transform tells where it is; set world_frame or frame_prefix, so that "
             "their names differ"
         )
+
+    def _add(self, key: str, sensor: Sensor, frame: str, tf: Topic) -> None:
+        """Publish what a sensor reads, told in a frame."""
+        self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
+        if isinstance(sensor, JointSensor):
+            self._joints = key
+        if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
+            self._remembering |= {key} if sensor.memory else set()
 
     def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
         if isinstance(sensor, OdometrySensor):

@@ -184,6 +184,7 @@ def select(
     ]
 
 
+_FARTHEST = 1e12  # [m] that bounds may reach; of more the squares have no end
 _POINTS: Mapping[int, tuple[int, int]] = {
     BoundsType.EMPTY: (0, 0),
     BoundsType.BOX: (2, 2),
@@ -207,8 +208,9 @@ def check_bounds(bounds: Bounds, code: IntEnum = Code.OPERATION_FAILED) -> None:
         count = str(least) if least == most else f"{least} to {most}"
         words = f"bounds of type {kind} have {count} points, not {len(bounds.points)}"
         raise RefusedError(code, words)
-    if not np.all(np.isfinite(bounds.points)):
-        raise RefusedError(code, "a point of the bounds is not finite")
+    if not np.all(np.abs(bounds.points) < _FARTHEST):
+        words = f"a point of the bounds is not within {_FARTHEST:g} m of the origin"
+        raise RefusedError(code, words)
     if bounds.type == BoundsType.SPHERE and bounds.points[1, 0] < 0.0:
         raise RefusedError(code, "the radius of the bounds is negative")
     if bounds.type == BoundsType.BOX and np.any(bounds.points[0] < bounds.points[1]):

@@ -25,7 +25,6 @@ _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported
 _UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
 _MOST_FILES = 2000  # looked at in one folder
 _MOST_READ = 1 << 20  # bytes of a file that is looked into
-_MOST_WORDS = 4000  # characters of an answer
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def check_assets(diagnostics: Diagnostics, missing: IntEnum, unusable: IntEnum) 
     """
     for codes, code in ((_MISSING, missing), (_UNUSABLE, unusable)):
         if found := [str(d) for d in diagnostics.found if d.code in codes]:
-            raise RefusedError(code, shortened("\n".join(found)))
+            raise RefusedError(code, "\n".join(found))
 
 
 def unsupported(diagnostics: Diagnostics) -> list[str]:
@@ -114,16 +113,6 @@ class Lenient(Diagnostics):
             message = f"{diagnostic.message}; what needs it is left out"
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         super().add(diagnostic)
-
-
-def words_of(error: ModelError) -> str:
-    """Return what is wrong, a line each."""
-    return shortened(str(error))
-
-
-def shortened(text: str) -> str:
-    """Return the beginning of a text, as much as somebody may read."""
-    return text if len(text) <= _MOST_WORDS else f"{text[:_MOST_WORDS]} ..."
 
 
 def own_source() -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from hrp_msgs.words import shortened
+
 
 class Code(IntEnum):
     """Results that every service may have."""
@@ -78,7 +80,7 @@ class RefusedError(Exception):
     """
 
     def __init__(self, code: IntEnum, message: str) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.code = code
 
 

@@ -14,7 +14,7 @@ from hrp_msgs.names import topic_token
 
 from ..config import BodyEntry
 from ..engine import Placement
-from ..naming import namespace_objection
+from ..naming import LONGEST_NAMESPACE, namespace_objection
 from ..simulation import Simulation
 from .frames import frame_motion, pose_from
 from .resources import (
@@ -24,13 +24,11 @@ from .resources import (
     check_assets,
     is_missing,
     path_of,
-    words_of,
 )
 from .results import Code, RefusedError, SpawnCode
 
 # More would only fill the memory: a world of so many bodies makes no step in reasonable time.
 MOST_ENTITIES = 1000
-_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +69,7 @@ def check(request: SpawnRequest, diagnostics: Diagnostics) -> Checked:
     Raises:
         RefusedError: It cannot be spawned in any world.
     """
-    _check_name(request)
+    _check_name(request.name)
     if objection := namespace_objection(request.namespace):
         raise RefusedError(SpawnCode.NAMESPACE_INVALID, objection)
     pose = pose_from(request.position, request.quaternion, SpawnCode.INVALID_POSE)
@@ -152,12 +150,17 @@ def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry
     return BodyEntry(placement=placement, namespace=request.namespace or None)
 
 
-def _check_name(request: SpawnRequest) -> None:
-    name = request.name
-    if len(name) > _LONGEST_NAME or not name.isprintable() or "/" in name or name != name.strip():
-        shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+def _check_name(name: str) -> None:
+    """Check that an entity can have a name, of which its topics get theirs.
+
+    Raises:
+        RefusedError: It cannot.
+    """
+    longest = LONGEST_NAMESPACE - len("_1000") - 1  # a number, and what stands before a digit
+    if len(name) > longest or not name.isprintable() or "/" in name or name != name.strip():
+        shown = name if len(name) <= longest else f"{name[:longest]}..."
         words = (
-            f"{shown!r} is no name: up to {_LONGEST_NAME} characters that can be printed, "
+            f"{shown!r} is no name: up to {longest} characters that can be printed, "
             "without '/' and blanks around it"
         )
         raise RefusedError(SpawnCode.NAME_INVALID, words)
@@ -171,6 +174,7 @@ def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object
         words = "neither the request nor the model gives a name"
         raise RefusedError(SpawnCode.NAME_INVALID, words)
     name = name or "entity"
+    _check_name(name)  # that of a model may be anything
     other = tokens.get(topic_token(name))
     if other is None:
         return name
@@ -188,7 +192,7 @@ def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object
 def _refused(error: ModelError) -> RefusedError:
     is_only_missing = is_missing(error)
     code = SpawnCode.MISSING_ASSETS if is_only_missing else SpawnCode.RESOURCE_PARSE_ERROR
-    return RefusedError(code, words_of(error))
+    return RefusedError(code, str(error))
 
 
 def _unusable(uri: str, error: ValueError, code: IntEnum) -> RefusedError:

@@ -27,7 +27,6 @@ from .resources import (
     own_source,
     path_of,
     unsupported,
-    words_of,
 )
 from .results import Code, RefusedError, WorldCode, WorldListCode
 from .spawning import check_text
@@ -60,7 +59,7 @@ def read_world(
             code = WorldCode.MISSING_ASSETS
         elif any(d.code == "not-a-world" for d in error.diagnostics):
             code = WorldCode.UNSUPPORTED_FORMAT
-        raise RefusedError(code, words_of(error)) from None
+        raise RefusedError(code, str(error)) from None
     if not lenient:
         check_assets(heard, WorldCode.MISSING_ASSETS, WorldCode.UNSUPPORTED_ASSETS)
     if strict and (found := unsupported(heard)):

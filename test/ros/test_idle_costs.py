@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,8 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.action import ActionClient
-from ros_peer import LATCHED, Peer, running, stamp_ns
+from ros_peer import Peer, running, stamp_ns
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -35,47 +36,48 @@ def processor_time(process):
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-def cost_of_a_second(peer, process, topic="/diagnostics"):
-    """Return the processor time between two messages that are a second of wall time apart."""
-    peer.wait_for(topic)
-    before = processor_time(process)
-    peer.wait_for(topic)
-    return processor_time(process) - before
+def costs(peer, *processes):
+    """Return the share of a processor that each process takes for about a second."""
+    peer.wait_for("/diagnostics")
+    start, before = time.monotonic(), [processor_time(process) for process in processes]
+    # Each publishes once a second of wall time.
+    peer.wait_for("/diagnostics", len(processes))
+    passed = time.monotonic() - start
+    return [(processor_time(p) - b) / passed for p, b in zip(processes, before, strict=True)]
 
 
 def cost_of_simulating(peer, process):
-    """Return the processor time of a second of simulated time."""
+    """Return the processor time of half a second of simulated time, in [s]."""
     clocks = peer.messages["/clock"]
     begin_ns, before = stamp_ns(peer.wait_for("/clock")[-1].clock), processor_time(process)
-    peer.wait_until("a second", lambda: stamp_ns(clocks[-1].clock) - begin_ns >= 1_000_000_000)
-    passed = (stamp_ns(clocks[-1].clock) - begin_ns) / 1e9
-    return (processor_time(process) - before) / passed
+    peer.wait_until("half a second", lambda: stamp_ns(clocks[-1].clock) - begin_ns >= 500_000_000)
+    return processor_time(process) - before
+
+
+@pytest.fixture
+def peer():
+    peer = Peer()
+    peer.follow("/diagnostics", DiagnosticArray)
+    yield peer
+    peer.close()
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function that runs a node; it returns the process and a peer."""
-    peers, open_runs = [], []
+    """Return a function that runs a node, and returns its process."""
+    with ExitStack() as stack:
 
-    def run(module, *parameters):
-        words = [word for p in parameters for word in ("-p", p)]
-        context = running(["-m", module, "--ros-args", *words], tmp_path / "log.txt")
-        process = context.__enter__()
-        open_runs.append(context)
-        peers.append(Peer())
-        peers[-1].follow("/diagnostics", DiagnosticArray)
-        return process, peers[-1]
+        def run(module, *parameters):
+            words = [word for p in parameters for word in ("-p", p)]
+            arguments = ["-m", module, "--ros-args", *words]
+            return stack.enter_context(running(arguments, tmp_path / f"{module}.txt"))
 
-    yield run
-    for context in open_runs:
-        context.__exit__(None, None, None)
-    for peer in peers:
-        peer.close()
+        yield run
 
 
-def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_still(run):
+def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_still(run, peer):
     # The clock of the system would be that of the simulation, and stand still with it.
-    process, peer = run("hrp_sim.node", f"world:={WORLD}", "use_sim_time:=true")
+    process = run("hrp_sim.node", f"world:={WORLD}", "use_sim_time:=true")
     peer.follow("/clock", Clock)
     client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
     peer.wait_until("an action server", client.server_is_ready)
@@ -91,19 +93,22 @@ def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_st
     peer.wait_until("feedback", lambda: told)
     assert cost_of_simulating(peer, process) < without + LITTLE
     assert peer.call("sim_node/pause", SetBool, data=True).success
-    assert cost_of_a_second(peer, process) < LITTLE
-    assert cost_of_a_second(peer, process, "/clock") < LITTLE
+    assert costs(peer, process)[0] < LITTLE
+    peer.wait_for("/clock")  # of wall time, too
 
 
-def test_waiting_for_a_controller_costs_nothing(run):
-    process, peer = run(
+def test_what_waits_for_a_controller_or_for_joint_states_costs_nothing(run, peer):
+    waiting = run(
         "hrp_sim.node", f"world:={WORLD}", "lock_step:=joint_commands", "lock_step_timeout:=0.0"
     )
-    assert cost_of_a_second(peer, process) < LITTLE
-
-
-def test_a_model_whose_joints_do_not_move_costs_nothing(run):
-    process, peer = run("hrp_model.node", f"model:={MODELS / 'arm' / 'arm.body'}", "watch:=true")
-    peer.follow("robot_description", String, LATCHED)
-    peer.wait_until("a description", lambda: peer.messages["robot_description"])
-    assert cost_of_a_second(peer, process) < LITTLE
+    model = run("hrp_model.node", f"model:={MODELS / 'arm' / 'arm.body'}", "watch:=true")
+    for node in ("sim_node", "model_node"):
+        peer.wait_until(
+            f"the health of {node}",
+            lambda node=node: any(
+                status.name.startswith(node)
+                for message in list(peer.messages["/diagnostics"])
+                for status in message.status
+            ),
+        )
+    assert max(costs(peer, waiting, model)) < LITTLE

@@ -7,7 +7,13 @@ from runner_tools import Clock, Counter
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
 from hrp_sim.engines import make_engine
-from hrp_sim.health import command_health, lock_step_health, run_health, state_health
+from hrp_sim.health import (
+    announcement,
+    command_health,
+    lock_step_health,
+    run_health,
+    state_health,
+)
 from hrp_sim.lockstep import LockStep
 from hrp_sim.runner import Runner
 
@@ -180,6 +186,23 @@ def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
         "waited [s]": 2.0,
         "longest wait [s]": 2.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("factor", "lock_step", "words"),
+    [
+        (1.0, (), "simulates 11 bodies, in real time"),
+        (0.0, (), "simulates 11 bodies, as fast as possible"),
+        (
+            2.5,
+            ("/b", "/a"),
+            "simulates 11 bodies, at 2.5 times real time, in lock-step with /a, /b at 200 Hz",
+        ),
+    ],
+)
+def test_a_run_is_announced_in_a_line(stack, factor, lock_step, words):
+    runner = Runner(stack, lambda *_: None, real_time_factor=factor)
+    assert announcement(runner, lock_step, 200.0) == words
 
 
 def test_a_lock_step_that_has_gone_on_without_a_command_is_not_well(monkeypatch):

@@ -314,7 +314,8 @@ def test_entities_are_found_by_where_they_are(run, bounds, touches):
     [
         (Bounds(9), Code.FEATURE_UNSUPPORTED, "type 9"),
         (Bounds(BoundsType.BOX, np.zeros((3, 3))), Code.OPERATION_FAILED, "have 2 points, not 3"),
-        (sphere((NAN, 0, 0), 1.0), Code.OPERATION_FAILED, "not finite"),
+        (sphere((NAN, 0, 0), 1.0), Code.OPERATION_FAILED, "is not within 1e+12 m"),
+        (sphere((0, 0, 0), 1e300), Code.OPERATION_FAILED, "is not within 1e+12 m"),
         (sphere((0, 0, 0), -1.0), Code.OPERATION_FAILED, "negative"),
         (Bounds(BoundsType.BOX, BOX_AROUND.points[::-1]), Code.OPERATION_FAILED, "greatest"),
     ],

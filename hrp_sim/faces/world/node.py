@@ -23,7 +23,7 @@ from ...contact_points import ContactPoints
 from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
 from ...lockstep import LockStep
-from ...naming import BodyNaming, late_naming, name_bodies
+from ...naming import BodyNaming, device_objection, late_naming, name_bodies
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
 from ...schedule import SampleClock
@@ -130,7 +130,7 @@ class WorldFace:
             self._late_naming(entry.placement.name, entry.namespace)
         except NameCollisionError as error:
             return str(error)
-        return ""
+        return device_objection(entry.placement.body)
 
     def serve(self, runner: Runner) -> None:
         """Tell of what changes in a run besides its steps, and let others switch sensors."""
@@ -214,16 +214,16 @@ class WorldFace:
         face = BodyFace(
             self._node, self._simulation, name, naming, self._topics.tf, world, self.commanding
         )
-        if self._settings["describe"]:
-            try:
+        try:
+            if self._settings["describe"]:
                 model = face.describe(self._shared)
-            except (OSError, WrongUseError):
-                face.close()
-                raise
-            if self._node.executor is not None:
-                self._node.executor.add_node(model)
-        if self._runner is not None:
-            face.serve(self._runner)
+                if self._node.executor is not None:
+                    self._node.executor.add_node(model)
+            if self._runner is not None:
+                face.serve(self._runner)
+        except (OSError, WrongUseError):
+            face.close()
+            raise
         return face
 
     def _keep(self, faces: Mapping[str, BodyFace]) -> None:
