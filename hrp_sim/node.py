@@ -32,6 +32,7 @@ from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
 from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
+from hrp_msgs.words import one_line
 
 from .config import WorldConfig
 from .engine import PhysicsError
@@ -39,7 +40,7 @@ from .faces.world.node import WorldFace
 from .loading.node import WorldLoader
 from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
-from .services import RunServices, start_lock_step
+from .services import LONG_PERIOD, RunServices, start_lock_step
 from .simulation import Simulation
 from .simulator.resources import Resource
 from .simulator.services import SimulationServices
@@ -284,7 +285,17 @@ class RosSession:
 
     def _serve(self) -> None:
         with suppress(ExternalShutdownException):
-            self._executor.spin()
+            while self._context.ok():
+                try:
+                    self._executor.spin()
+                    return
+                except ExternalShutdownException:  # noqa: PERF203 - a loop of failures only
+                    raise
+                except Exception as error:
+                    # rclpy raises here what it cannot read of a request, such as a parameter of
+                    # an unknown type: that costs the request, not the node.
+                    words = f"a request has failed: {one_line(repr(error))}"
+                    self.node.get_logger().error(words, throttle_duration_sec=LONG_PERIOD)
 
 
 def _run() -> int:
