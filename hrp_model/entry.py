@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
+from .cli_tools import discard_output
+
 _NO_ROS = (
     "source a ROS 2 installation (its setup.bash), or let scripts/bootstrap.sh of hrp_ros install "
     "what is needed without one"
@@ -30,7 +32,10 @@ def run_node(module: str, program: str) -> int:
         print(f"error: ROS 2 cannot be imported ({error}): {_NO_ROS}", file=sys.stderr)
         return 2
     if {"-h", "--help"}.intersection(sys.argv[1:]):
-        print(params.usage(program, node.PARAMETERS))
+        try:
+            print(params.usage(program, node.PARAMETERS), flush=True)
+        except BrokenPipeError:
+            discard_output()  # whose reader has seen enough
         return 0
     status: int = node.main()
     return status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -187,16 +187,36 @@ def body_frames(
     """
     options = FrameOptions() if options is None else options
     frames = _Names("frame", diagnostics, _legal_prefix(options.frame_prefix, diagnostics))
-    joints = _Names("joint", diagnostics)
     wanted = _link_names(body, diagnostics, options.link_naming)
     above = [frames.take(name, body.root.at) for name in _base_names(body, wanted, options.base)]
     links = {link.name: frames.take(wanted[link.name], link.at) for link in body.links}
     return BodyFrames(
         links,
-        {link.name: joints.take(link.joint.name, link.at) for link in body.links[1:]},
+        _joint_names(body, diagnostics),
         *_device_frames(body, links, frames),
         _base_frames(body, above, links[body.root.name], options.base),
     )
+
+
+def with_joint_names(body: Body) -> Body:
+    """Return the body with its joints called as ``body_frames`` calls them.
+
+    So who tells of joints and who describes them use the same names. It is the body itself where
+    these are legal and unique, as they nearly always are. The root's joint, which no URDF has,
+    makes way for the others.
+    """
+    quiet = Diagnostics(listener=lambda _: None)
+    found = _joint_names(body, quiet)
+    found[body.root.name] = unique_name(legal_name(body.root.joint.name), {*found.values()})
+    if all(link.joint.name == found[link.name] for link in body.links):
+        return body
+    links = (replace(x, joint=replace(x.joint, name=found[x.name])) for x in body.links)
+    return replace(body, links=tuple(links))
+
+
+def _joint_names(body: Body, diagnostics: Diagnostics) -> dict[str, str]:
+    joints = _Names("joint", diagnostics)
+    return {link.name: joints.take(link.joint.name, link.at) for link in body.links[1:]}
 
 
 def _legal_prefix(prefix: str, diagnostics: Diagnostics) -> str:

@@ -7,7 +7,6 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 import rclpy
@@ -18,7 +17,6 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names, qos
@@ -88,6 +86,7 @@ class ModelNode(Node):
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", {names.ROBOT_DESCRIPTION: ""})
         self._file: ModelFile | None = None
+        self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
         self._reminder = Reminder(_SELDOM)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -134,8 +133,7 @@ class ModelNode(Node):
                 JointState,
                 names.JOINT_STATES,
                 self._take,
-                copy(qos.SENSOR_INPUT),  # qos_overrides change it
-                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+                **qos.changeable(qos.SENSOR_INPUT),
             )
 
     def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
@@ -163,7 +161,7 @@ class ModelNode(Node):
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        return self._robot.all
+        return self._topics
 
     def _take(self, msg: JointState) -> None:
         if len(msg.position) != len(msg.name):
@@ -181,6 +179,7 @@ class ModelNode(Node):
     def _begin(self, description: Description) -> None:
         tf = self.settings["publish_tf"]
         self._robot = RobotTopics(self, semantics=bool(description.srdf), tf=tf)
+        self._topics = self._robot.all
         self._publish(description)
         self.add_on_set_parameters_callback(self._on_set)
         self.create_timer(PERIOD, self._report, clock=self._steady)
@@ -209,7 +208,14 @@ class ModelNode(Node):
         frames = self._placed(self._description.tree.fixed)
         if world := self.settings["world_frame"]:
             [(_, top, *pose)] = self._placed([self._description.in_world(world)])
-            frames.append((world, top, *pose))  # robots share the world, so it has no prefix
+            if top == world:
+                self.get_logger().warning(
+                    f"the frame above all others is called '{world}' as world_frame is: no "
+                    "transform tells where it is",
+                    once=True,
+                )
+            else:
+                frames.append((world, top, *pose))  # robots share the world: it has no prefix
         self._robot.fix(frames)
 
     def _publish_moved_again(self) -> None:
@@ -329,4 +335,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .entry import model_node
+
+    sys.exit(model_node())  # which knows --help, too

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
@@ -12,7 +11,6 @@ from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from . import qos
 from .basic import time_ns
@@ -80,15 +78,15 @@ class VelocityTopic:
             _TYPES[message_type],
             self._topic,
             self._take_stamped if message_type == "TwistStamped" else self._take_plain,
-            copy(self._profile),  # it is changed by qos_overrides
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
             event_callbacks=qos.events(self._profile),
+            **qos.changeable(self._profile),
         )
 
     def _unsubscribe(self) -> None:
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
+            qos.forget_overrides(self._node, self.name, "subscription")
 
     def _take_plain(self, msg: Twist) -> None:
         self._take(0, msg.linear.x, msg.angular.z)

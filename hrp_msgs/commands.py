@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from copy import copy
 from functools import partial
 from typing import Any, Protocol
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -139,7 +137,9 @@ class CommandTopics:
     def close(self) -> None:
         """End all subscriptions."""
         for subscription in self._subscriptions:
+            topic = str(subscription.topic_name)
             self._node.destroy_subscription(subscription)
+            qos.forget_overrides(self._node, topic, "subscription")
         if self._velocities is not None:
             self._velocities.close()
 
@@ -158,9 +158,8 @@ class CommandTopics:
                 message_type,
                 topic,
                 take,
-                copy(profile),  # it is changed by qos_overrides
-                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
                 event_callbacks=qos.events(profile),
+                **qos.changeable(profile),
             )
         full_name = str(subscription.topic_name)
         return subscription

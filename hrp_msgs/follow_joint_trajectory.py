@@ -124,6 +124,7 @@ _REFUSALS = {
     "no joints": _INVALID_JOINTS,
     "unknown": _INVALID_JOINTS,
     "track": _INVALID_JOINTS,
+    "follower": _INVALID_JOINTS,
     "twice": _INVALID_JOINTS,
     "past": _OLD_HEADER_TIMESTAMP,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 ROBOT_DESCRIPTION = "robot_description"
 ROBOT_DESCRIPTION_SEMANTIC = "robot_description_semantic"
@@ -22,12 +22,70 @@ TF_STATIC = "/tf_static"
 CLOCK = "/clock"
 DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
+# Of a whole world.
+CONTACT_MARKERS = "contacts/markers"
 # Services, under the name of the node.
 RESET = "~/reset"
 PAUSE = "~/pause"
 # What ros2_control's hardware of topics reads and says; the broadcaster has joint_states then.
 HARDWARE_STATES = "robot_joint_states"
 HARDWARE_COMMANDS = "robot_joint_command"
+
+# Of devices: "{}" is the topic token of the device. The only IMU and scanner have shorter ones.
+IMU, ONLY_IMU = "{}/data_raw", "imu/data_raw"
+WRENCH = "{}/wrench"
+SCAN, ONLY_SCAN = "{}/scan", "scan"
+POINTS = "{}/points"
+IMAGE, CAMERA_INFO = "{}/image_raw", "{}/camera_info"
+DEPTH_IMAGE, DEPTH_INFO = "{}/depth/image_rect_raw", "{}/depth/camera_info"
+DEPTH_POINTS = "{}/depth/points"
+
+STANDARD, CHOREONOID, HRPSYS = "standard", "choreonoid", "hrpsys"
+# What other simulators and bridges call topics of the same meaning; units, frames and quality of
+# service stay those of this package. Topics that they do not have keep their names.
+NAMINGS: Mapping[str, Mapping[str, str]] = {
+    STANDARD: {},
+    # choreonoid_ros: BodyROS2Item, whose topics lie below the name of the body.
+    CHOREONOID: {
+        IMU: "{}",
+        ONLY_IMU: "{}",
+        WRENCH: "{}",
+        ONLY_SCAN: "{}/scan",
+        POINTS: "{}/point_cloud",
+        IMAGE: "{}",
+        DEPTH_POINTS: "{}/point_cloud",
+    },
+    # rtmros_common: hrpsys_ros_bridge, with its bridges of cameras and scanners in a namespace of
+    # each device.
+    HRPSYS: {
+        ODOMETRY: "odom",
+        ONLY_IMU: "imu",
+        WRENCH: "{}",
+        SCAN: "{}/range",
+        ONLY_SCAN: "range",
+        DEPTH_IMAGE: "{}/depth",
+        DEPTH_POINTS: "{}/points",
+        JOINT_TRAJECTORY: "fullbody_controller/command",
+        FOLLOW_JOINT_TRAJECTORY: "fullbody_controller/follow_joint_trajectory_action",
+    },
+}
+# Where the only robot of a world has a namespace of its own, too.
+NAMESPACED = (CHOREONOID,)
+# What each body has, or may have, besides what its sensors read.
+OF_BODY = (
+    ROBOT_DESCRIPTION,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    JOINT_COMMANDS,
+    JOINT_TRAJECTORY,
+    POSITION_COMMANDS,
+    VELOCITY_COMMANDS,
+    EFFORT_COMMANDS,
+    CMD_VEL,
+    EXTERNAL_WRENCH,
+    FOLLOW_JOINT_TRAJECTORY,
+    HARDWARE_STATES,
+    HARDWARE_COMMANDS,
+)
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
@@ -69,19 +127,30 @@ def frame(name: str, prefix: str = "") -> str:
     return prefix + name
 
 
+def renamed(name: str, naming: str, token: str = "") -> str:
+    """Return what one of the topics above is called by a naming of ``NAMINGS``.
+
+    Args:
+        name: Of the topic; that of a device with its "{}".
+        naming: Name of the naming.
+        token: Topic token of the device.
+    """
+    return NAMINGS[naming].get(name, name).format(token)
+
+
 def imu_topic(token: str, *, only_one: bool) -> str:
     """Return the topic of an IMU."""
-    return "imu/data_raw" if only_one else f"{token}/data_raw"
+    return (ONLY_IMU if only_one else IMU).format(token)
 
 
 def wrench_topic(token: str) -> str:
     """Return the topic of a force sensor."""
-    return f"{token}/wrench"
+    return WRENCH.format(token)
 
 
 def scan_topic(token: str, *, only_one: bool) -> str:
     """Return the topic of a planar range sensor."""
-    return "scan" if only_one else f"{token}/scan"
+    return (ONLY_SCAN if only_one else SCAN).format(token)
 
 
 def set_enabled(token: str) -> str:
@@ -96,14 +165,15 @@ def enabled_topic(token: str) -> str:
 
 def points_topic(token: str) -> str:
     """Return the topic of a range sensor with layers."""
-    return f"{token}/points"
+    return POINTS.format(token)
 
 
 def image_topics(token: str) -> tuple[str, str]:
     """Return the topics of a colour camera: (image, camera_info)."""
-    return f"{token}/image_raw", f"{token}/camera_info"
+    return IMAGE.format(token), CAMERA_INFO.format(token)
 
 
 def depth_topics(token: str) -> tuple[str, str, str]:
     """Return the topics of a depth camera: (image, camera_info, points)."""
-    return f"{token}/depth/image_rect_raw", f"{token}/depth/camera_info", f"{token}/depth/points"
+    image, info, points = (x.format(token) for x in (DEPTH_IMAGE, DEPTH_INFO, DEPTH_POINTS))
+    return image, info, points

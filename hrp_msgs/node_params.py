@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .command_params import COMMANDS
+from .names import NAMINGS, STANDARD
 from .params import Param
 
 MODEL_NODE = (
@@ -143,7 +144,29 @@ SIM_NODE = (
     ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", "", "Put before every TF frame name."),
+    Param(
+        "naming",
+        STANDARD,
+        "Whose names topics of devices and commands have: those of this package, of Choreonoid's "
+        "ROS 2 plugin, or of hrpsys_ros_bridge.",
+        choices=tuple(NAMINGS),
+    ),
     Param("world_frame", "world", "Name of the frame that nothing moves."),
     Param("clock_rate", 250.0, "Most /clock messages per simulated second [Hz].", 1.0, 10000.0),
+    Param(
+        "contact_rate",
+        0.0,
+        "Most contacts/markers messages per simulated second [Hz]; 0 = there are none.",
+        0.0,
+        10000.0,
+    ),
+    Param(
+        "contact_scale",
+        0.001,
+        "Length of the arrow of one newton in contacts/markers [m/N].",
+        1e-9,
+        1e6,
+        read_only=False,
+    ),
     *COMMANDS,
 )

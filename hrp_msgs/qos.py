@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Any
+
 from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
@@ -10,6 +14,9 @@ from rclpy.qos import (
     ReliabilityPolicy,
     qos_profile_sensor_data,
 )
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+from .params import undeclare
 
 
 def _profile(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
@@ -47,3 +54,24 @@ def events(profile: QoSProfile) -> SubscriptionEventCallbacks:
     """
     tells = profile.reliability is not ReliabilityPolicy.BEST_EFFORT
     return SubscriptionEventCallbacks(use_default_callbacks=tells)
+
+
+def changeable(profile: QoSProfile) -> dict[str, Any]:
+    """Return how a publisher or subscription has a profile that ``qos_overrides`` may change."""
+    return {
+        "qos_profile": copy(profile),  # it is this one that is changed
+        "qos_overriding_options": QoSOverridingOptions.with_default_policies(),
+    }
+
+
+def forget_overrides(node: Node, topic: str, kind: str) -> None:
+    """Take the ``qos_overrides`` of a topic away again, which rclpy declares and leaves there.
+
+    Args:
+        node: Whose publisher or subscription has ended.
+        topic: Full name.
+        kind: "publisher" or "subscription".
+    """
+    policies = QoSOverridingOptions.with_default_policies().policy_kinds
+    names = (f"qos_overrides.{topic}.{kind}.{policy.name.lower()}" for policy in policies)
+    undeclare(node, [name for name in names if node.has_parameter(name)])

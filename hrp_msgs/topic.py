@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.qos_overriding_options import QoSOverridingOptions
 
+from .qos import changeable, forget_overrides
 from .start import creating
 
 
@@ -30,12 +29,7 @@ class Topic:
     def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
         self._node = node
         with creating(f"topic '{topic}'"):
-            self._publisher = node.create_publisher(
-                message_type,
-                topic,
-                copy(qos),  # qos_overrides change it
-                qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-            )
+            self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
@@ -64,3 +58,4 @@ class Topic:
         """End it; what other threads still publish goes nowhere."""
         self._closed = True
         self._node.destroy_publisher(self._publisher)
+        forget_overrides(self._node, self.name, "publisher")

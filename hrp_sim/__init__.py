@@ -9,6 +9,7 @@ Example::
 """
 
 from .config import BodyEntry, WorldConfig
+from .contact_points import ContactPoints
 from .control import CommandTimeout, ControlMode, ControlSettings, JointCommand, TrajectoryRun
 from .engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .load import load_world
@@ -19,6 +20,7 @@ from .trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 __all__ = [
     "BodyEntry",
     "CommandTimeout",
+    "ContactPoints",
     "ControlMode",
     "ControlSettings",
     "JointCommand",

@@ -25,12 +25,14 @@ class Line:
         what: Its type.
         count: Messages or readings so far.
         heard: Share of them that a listener heard, None if there is none or nothing yet.
+        wanted: False if nobody has subscribed to the topic.
     """
 
     name: str
     what: str
     count: int
     heard: float | None = None
+    wanted: bool = True
 
 
 class Board:
@@ -73,6 +75,8 @@ class Board:
             table.add_column("heard", justify="right", style="green", no_wrap=True)
         for line in lines:
             rate = f"{self._rates.get(line.name, 0.0):.1f}" if line.count else "-"
+            if not line.wanted and rate in ("-", "0.0"):
+                rate = "[dim]nobody listens[/dim]"
             heard = "-" if line.heard is None else f"{line.heard:.0%}"
             table.add_row(line.name, line.what, rate, *([heard] if self._listening else []))
         clock = f"time {now_ns / NS_PER_S:9.3f} s"

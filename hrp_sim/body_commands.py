@@ -23,6 +23,7 @@ from .control import (
     GainChange,
     JointCommand,
     ModeChange,
+    Setting,
     TrajectoryRun,
     array_command,
     vehicle_command,
@@ -40,8 +41,8 @@ from .trajectory import (
     check_trajectory,
 )
 
-# A trajectory that starts later than this was stamped by another clock. In [ns].
-LATEST_START_NS = 24 * 3600 * NS_PER_S
+# What is stamped so much later than now was stamped by another clock. In [ns].
+LATEST_AHEAD_NS = 24 * 3600 * NS_PER_S
 
 # Hands a command on: who sent it, the time in [ns] that it is stamped with, 0 for none, and what
 # takes it to the simulation. As ``LockStep.take``.
@@ -54,7 +55,7 @@ PlainTolerances = Mapping[str, tuple[float | None, float | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class TimeoutChange:
+class TimeoutChange(Setting):
     """Another time-out for commands, from now on and after a reset; None means never."""
 
     timeout: CommandTimeout | None
@@ -236,8 +237,13 @@ class BodyCommands:
 
     def _check_age(self, stamp_ns: int) -> None:
         max_age, now_ns = self.options.max_age, self._simulation.state.time_ns
+        if not stamp_ns or max_age <= 0.0:
+            return
         age = (now_ns - stamp_ns) / NS_PER_S
-        if stamp_ns and max_age > 0.0 and age > max_age:
+        if stamp_ns - now_ns > LATEST_AHEAD_NS:
+            self._simulation.command_counts.stale += 1
+            raise ValueError(f"a command is stamped {_other_clock(stamp_ns, now_ns)}")
+        if age > max_age:
             self._simulation.command_counts.stale += 1
             raise ValueError(
                 f"a command that is stamped {stamp_ns / NS_PER_S:.3f} s came {age:.3f} s later in "
@@ -249,13 +255,9 @@ class BodyCommands:
         now_ns = self._simulation.state.time_ns
         with self._counting():
             made = JointTrajectory(names, [TrajectoryPoint(*p) for p in points], start_ns)
-            if start_ns - now_ns > LATEST_START_NS:
-                start, now = (f"{ns / NS_PER_S:.3f} s" for ns in (start_ns, now_ns))
-                raise BadTrajectoryError(
-                    "start",
-                    f"the trajectory starts at {start}, and the simulation is at {now}: its sender "
-                    "has another clock; set its parameter use_sim_time, or stamp it 0 for now",
-                )
+            if start_ns - now_ns > LATEST_AHEAD_NS:
+                words = f"the trajectory starts at {_other_clock(start_ns, now_ns)}"
+                raise BadTrajectoryError("start", words)
             check_trajectory(made, self._body, now_ns, tolerances)
         return made
 
@@ -280,6 +282,14 @@ class BodyCommands:
     def _unless_gone(self, act: Callable[[], None]) -> None:
         with suppress(KeyError):  # the body was removed
             act()
+
+
+def _other_clock(stamp_ns: int, now_ns: int) -> str:
+    stamp, now = (f"{ns / NS_PER_S:.3f} s" for ns in (stamp_ns, now_ns))
+    return (
+        f"{stamp}, and the simulation is at {now}: its sender has another clock; set its parameter "
+        "use_sim_time, or stamp it 0 for now"
+    )
 
 
 def _tolerances(given: PlainTolerances) -> dict[str, Tolerance]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from hrp_model import ModelError
 from hrp_model.cli_tools import discard_output
+from hrp_msgs.names import NAMINGS, STANDARD
 
 from .benchmark.names import ALL, SCENE_NAMES
 from .engine import PHYSICS_RANGES, PhysicsError, Solver
@@ -86,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     _add_world(sensors)
+    _add_naming(sensors)
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration that shows a world"))
     _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
     return parser
@@ -94,6 +96,15 @@ def _parser() -> argparse.ArgumentParser:
 def _add_world(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "world", help="world file (.yaml) or model (.wrl, .body, .urdf): path or URI"
+    )
+
+
+def _add_naming(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--naming",
+        choices=NAMINGS,
+        default=STANDARD,
+        help="whose names topics have, as with the parameter of sim_node (default: %(default)s)",
     )
 
 
@@ -107,6 +118,12 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
             default=default,
             help="as sim_node is started with (default: '%(default)s')",
         )
+    _add_naming(parser)
+    parser.add_argument(
+        "--contacts",
+        action="store_true",
+        help="show contacts/markers, too, which there are with the parameter contact_rate",
+    )
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:

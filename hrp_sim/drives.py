@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from .control import (
     CommandCounts,
     ControlState,
     JointCommand,
+    Setting,
     TrajectoryRun,
     TrajectoryStatus,
 )
@@ -87,7 +88,8 @@ class Drives:
     def command(self, body: str, command: Command, source: str) -> None:
         """Let a command wait for the next step.
 
-        Where too many wait, the oldest command to joints is given up for it.
+        Where too many wait, the oldest command to joints is given up for it: one of the same
+        source if there is one, so that who says much does not silence who says little.
 
         Raises:
             KeyError: No body of this name can be commanded.
@@ -116,6 +118,15 @@ class Drives:
                 self.counts.taken += 1
                 waiting.command.give(controller, time_ns)
 
+    def settle(self, time_ns: int) -> None:
+        """Hand only the settings that wait to the controllers."""
+        with self._lock:
+            settings, self._waiting = self._parted()
+        for waiting in settings:
+            if (controller := self._controllers.get(waiting.body)) is not None:
+                self.counts.taken += 1
+                waiting.command.give(controller, time_ns)
+
     def update(self, time_ns: int, step_ns: int) -> None:
         """Write what the joints are asked to do in the step that begins at a time, in [ns]."""
         for controller in self._controllers.values():
@@ -127,8 +138,10 @@ class Drives:
             controller.judge(time_ns)
 
     def reset(self) -> None:
-        """Forget all commands, and drive the bodies as at the start."""
-        self._forget("the world was reset")
+        """Forget all commands but settings, and drive the bodies as at the start."""
+        with self._lock:
+            self._waiting, forgotten = self._parted()
+        self._drop_all(forgotten, "the world was reset")
         for controller in self._controllers.values():
             controller.reset()
 
@@ -156,24 +169,35 @@ class Drives:
 
     def restore(self, states: Mapping[str, ControlState], time_ns: int) -> None:
         """Go back to a saved state; commands that wait are forgotten."""
-        self._forget("the world went back to a saved state")
+        with self._lock:
+            forgotten = list(self._waiting)
+            self._waiting.clear()
+        self._drop_all(forgotten, "the world went back to a saved state")
         for name, state in states.items():
             self._controllers[name].restore(state, time_ns)
 
-    def _forget(self, words: str) -> None:
-        with self._lock:
-            waiting = list(self._waiting)
-            self._waiting.clear()
-        for one in waiting:
-            self._drop(one, words)
+    def _parted(self) -> tuple[deque[_Waiting], deque[_Waiting]]:
+        """Return what waits: settings, and all else."""
+        settings = deque(w for w in self._waiting if isinstance(w.command, Setting))
+        return settings, deque(w for w in self._waiting if not isinstance(w.command, Setting))
 
     def _first_to_drop(self) -> _Waiting:
         """Return the oldest that newer ones are likely to replace, out of the queue."""
-        for one in self._waiting:
-            if isinstance(one.command, JointCommand):
-                self._waiting.remove(one)
-                return one
-        return self._waiting.popleft()
+        new = self._waiting[-1]
+        to_joints = (w for w in self._waiting if isinstance(w.command, JointCommand))
+        own = (
+            w for w in to_joints if w is not new and (w.source, w.body) == (new.source, new.body)
+        )
+        first = next(own, None)
+        if first is None:
+            to_joints = (w for w in self._waiting if isinstance(w.command, JointCommand))
+            first = next(to_joints, self._waiting[0])
+        self._waiting.remove(first)
+        return first
+
+    def _drop_all(self, waiting: Iterable[_Waiting], words: str) -> None:
+        for one in waiting:
+            self._drop(one, words)
 
     def _drop(self, waiting: _Waiting, words: str) -> None:
         self.counts.dropped += 1

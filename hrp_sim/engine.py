@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, BodyState, Pose
 from hrp_model.rigid import Array
 
+from .contact_points import ContactPoints
 from .materials import MaterialTable
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
@@ -152,6 +153,17 @@ class Engine(Protocol):
     @property
     def contacts(self) -> int:
         """At how many points bodies touched in the last step."""
+
+    tells_contacts: bool
+    """Whether steps keep for ``contact_points`` what they know: not at first, since it takes
+    time. It changes no state, to the last bit."""
+
+    def contact_points(self) -> ContactPoints:
+        """Return where bodies touched in the last step, and with what forces.
+
+        There are none where no step led: after a reset, when a body was moved or removed, or a
+        state restored; nor where the last step was not to tell them. No snapshot keeps them.
+        """
 
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,25 @@ class Health:
     level: str
     message: str
     values: Mapping[str, object] = field(default_factory=dict)
+
+
+def announcement(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
+    """Return what begins with a run, in a line.
+
+    Args:
+        runner: Of the run.
+        lock_step: For whom it waits.
+        rate: How often, in [Hz].
+    """
+    count, factor = len(runner.simulation.bodies), runner.pace.target
+    pace = "in real time" if factor == 1.0 else f"at {factor:g} times real time"
+    words = [
+        f"simulates {count} {'body' if count == 1 else 'bodies'}",
+        pace if factor > 0.0 else "as fast as possible",
+    ]
+    if lock_step:
+        words.append(f"in lock-step with {', '.join(sorted(lock_step))} at {rate:g} Hz")
+    return ", ".join(words)
 
 
 def run_health(runner: Runner, failure: str = "") -> Health:
@@ -95,4 +114,7 @@ def lock_step_health(lock_step: LockStep) -> Health:
     }
     if missing and lock_step.waits_long:
         return Health("lock-step", "warn", f"waiting for {' '.join(missing)}", values)
+    if counts.timeouts:  # a run that others repeat will not be the same
+        message = f"{counts.timeouts} of {counts.boundaries} control periods lacked a command"
+        return Health("lock-step", "warn", message, values)
     return Health("lock-step", "ok", "in step", values)

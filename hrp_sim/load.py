@@ -10,6 +10,7 @@ import numpy as np
 
 from hrp_model import BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import Source, Span
+from hrp_model.frames import with_joint_names
 from hrp_model.measure import bounding_box
 from hrp_model.reading import read_source
 from hrp_model.resources import ResourceError, named_path, share_folder
@@ -96,7 +97,7 @@ def _alone_on_floor(path: Path, diagnostics: Diagnostics) -> WorldConfig:
     What is free is lifted if it would stick in it. What is fixed stays where its model puts it,
     and where links that move would lie in the floor, this lies below all of it instead.
     """
-    body = load_body(path, diagnostics)
+    body = with_joint_names(load_body(path, diagnostics))
     floor = load_body(share_folder() / "models" / "floor.body", diagnostics)
     placement = Placement(name=body.name, body=body, X_WL=body.root.X_PL, fixed=body.is_root_fixed)
     lowest = _lowest_points(placement)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -41,7 +41,9 @@ class LockStep:
     are told, then each source has to give one command, stamped with the time of the boundary or
     with none; all commands take effect together, in the order of the names of their sources.
     What comes twice, stamped otherwise or while none is waited for is dropped and counted: a
-    command never has its effect at another time than on a faster or slower machine.
+    command never has its effect at another time than on a faster or slower machine. Where a world
+    is put to a boundary, by a reset or from a saved state, nobody has readings of it to answer:
+    the first commands that are waited for are those for the next one.
 
     It is the ``gate`` of a ``Runner``. ``take`` is for any thread, all else for the one that runs.
 
@@ -82,6 +84,7 @@ class LockStep:
         self._boundary_ns: int | None = None
         self._since: float | None = None  # when the run came to the boundary
         self._told = 0.0
+        self._strays: dict[str, int] = {}
 
     @property
     def counts(self) -> LockStepCounts:
@@ -93,6 +96,19 @@ class LockStep:
         """The sources whose commands are waited for now. For any thread."""
         with self._lock:
             return self._missing()
+
+    @property
+    def strays(self) -> Mapping[str, int]:
+        """By source: the stamp in [ns] of its last command, if it came for another time.
+
+        Only of those whose last command was not taken while it was waited for. For any thread.
+        """
+        with self._lock:
+            return dict(self._strays)
+
+    def is_boundary(self, time_ns: int) -> bool:
+        """Tell whether commands for this time, in [ns], are waited for, or are about to be."""
+        return time_ns == self._boundary_ns
 
     @property
     def waits_long(self) -> bool:
@@ -112,22 +128,26 @@ class LockStep:
             act()
             return
         with self._lock:
-            is_expected = stamp_ns in (0, self._boundary_ns) and source in self._missing()
-            if not is_expected:
+            is_missing, is_in_time = source in self._missing(), stamp_ns in (0, self._boundary_ns)
+            if not (is_missing and is_in_time):
                 self._counts = replace(self._counts, dropped=self._counts.dropped + 1)
+                if is_missing:
+                    self._strays[source] = stamp_ns
                 return
+            self._strays.pop(source, None)
             self._commands[source] = act
             is_complete = not self._missing()
         if is_complete:
             self._wake()
 
-    def start(self, now_ns: int) -> None:
+    def start(self, now_ns: int, *, anew: bool = False) -> None:
         """Go on from this time, after a pause or a jump in time, in [ns].
 
-        A boundary that was waited for is waited for again if it is this one.
+        A boundary that was waited for is waited for again if it is this one, unless the world
+        begins ``anew``: then what came for it answers another world.
         """
         with self._lock:
-            if now_ns != self._boundary_ns:
+            if anew or now_ns != self._boundary_ns:
                 self._boundary_ns = None
                 self._commands.clear()
                 self._clock.wait(now_ns)

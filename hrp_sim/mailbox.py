@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 # Waiting with an ear for calls costs 20 us more than a plain sleep: too much before every step,
 # where who calls does not wait for long. In [s].
 NAP = 0.005
+# No sleep is longer: it may have begun just after a signal came, whose handler is run by Python
+# only when it ends. In [s].
+LONGEST = 0.2
 
 _T = TypeVar("_T")
 _Call = tuple[Future[Any], Callable[[], Any]]
@@ -60,10 +63,16 @@ class Mailbox:
             future.cancel()
         try:
             return future.result(patience)
-        except (CancelledError, OutOfTime):
+        except (CancelledError, OutOfTime) as error:
             if not future.cancel():  # it has just begun, or raised this itself
                 return future.result()
-            raise NotRunningError("the simulation does not run") from None
+            why = "the simulation does not run any more"
+            if isinstance(error, OutOfTime):
+                why = (
+                    f"the simulation took no call for {patience:g} s, so nothing was done: it does "
+                    "not run, or a step takes longer than that"
+                )
+            raise NotRunningError(why) from None
 
     def do_all(self) -> None:
         """Do what was asked for by now."""
@@ -73,13 +82,14 @@ class Mailbox:
     def wait(self, seconds: float | None) -> None:
         """Sleep for so long, in [s], or until there is something to do, which is done.
 
-        None sleeps until then however long it takes. Less than ``NAP`` is slept in any case.
+        None is for as long as it takes; but ``LONGEST`` is the most. Less than ``NAP`` is slept in
+        any case.
         """
         if seconds is not None and seconds < NAP:
             time.sleep(seconds)
             return
         with suppress(Empty):
-            _do(self._calls.get(timeout=seconds))
+            _do(self._calls.get(timeout=LONGEST if seconds is None else min(seconds, LONGEST)))
 
 
 def _do(call: _Call | None) -> None:

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body
-from hrp_msgs.names import NameCollisionError, topic_token, topic_tokens
+from hrp_msgs.names import (
+    NAMESPACED,
+    STANDARD,
+    NameCollisionError,
+    renamed,
+    topic_token,
+    topic_tokens,
+)
 
 # ROS takes topics of 247 characters; what is left is for the node's namespace and the device.
 LONGEST_NAMESPACE = 100
@@ -22,13 +29,24 @@ class BodyNaming:
     Attributes:
         namespace: Put before its topics; empty for the only robot of a world.
         frame_prefix: Put before its frames; empty for the only robot of a world.
+        preset: Whose names its topics have, of ``hrp_msgs.names.NAMINGS``.
     """
 
     namespace: str
     frame_prefix: str
+    preset: str = STANDARD
 
-    def topic(self, name: str) -> str:
-        """Return one of the body's topics, in its namespace."""
+    def topic(self, name: str, token: str = "") -> str:
+        """Return one of the body's topics, in its namespace.
+
+        Args:
+            name: Of ``hrp_msgs.names``; that of a device with its "{}".
+            token: Topic token of the device.
+        """
+        return self.place(renamed(name, self.preset, token))
+
+    def place(self, name: str) -> str:
+        """Return a name in the body's namespace."""
         return f"{self.namespace}/{name}" if self.namespace else name
 
     def below(self, namespace: str) -> str:
@@ -70,6 +88,7 @@ def name_bodies(
     bodies: Mapping[str, Body],
     frame_prefix: str = "",
     namespaces: Mapping[str, str | None] | None = None,
+    preset: str = STANDARD,
 ) -> dict[str, BodyNaming]:
     """Give the only robot of a world the plain names, and every other body its own.
 
@@ -79,6 +98,8 @@ def name_bodies(
         bodies: By name.
         frame_prefix: Put before all frames.
         namespaces: What is wished for; what is None or not there follows the rule.
+        preset: Whose names topics have. With some the only robot has its namespace, too; frames
+            are the same with all.
 
     Raises:
         NameCollisionError: Two bodies would have the same namespace.
@@ -88,9 +109,11 @@ def name_bodies(
     tokens = topic_tokens(bodies)
     found: dict[str, BodyNaming] = {}
     for name in bodies:
-        wish = wishes.get(name)
         own = "" if robots == [name] else tokens[name]
-        found[name] = _naming(name, own if wish is None else wish, found, frame_prefix)
+        wish = wishes.get(name)
+        space = tokens[name] if preset in NAMESPACED else own
+        spaces = (space, own) if wish is None else (wish, wish)
+        found[name] = _naming(name, *spaces, found, frame_prefix, preset)
     return found
 
 
@@ -99,6 +122,7 @@ def late_naming(
     namespace: str | None,
     taken: Mapping[str, BodyNaming],
     frame_prefix: str = "",
+    preset: str = STANDARD,
 ) -> BodyNaming:
     """Give a body that comes later a namespace of its own, so that no other is renamed.
 
@@ -107,24 +131,30 @@ def late_naming(
         namespace: What is wished for; None means its name.
         taken: Of the other bodies, by their names.
         frame_prefix: Put before all frames.
+        preset: Whose names its topics have.
 
     Raises:
         NameCollisionError: It is no namespace, or that of another body.
     """
     own = topic_token(name) if namespace is None else namespace
-    return _naming(name, own, taken, frame_prefix)
+    return _naming(name, own, own, taken, frame_prefix, preset)
 
 
 def _naming(
-    name: str, namespace: str, taken: Mapping[str, BodyNaming], frame_prefix: str
+    name: str,
+    namespace: str,
+    frames: str,
+    taken: Mapping[str, BodyNaming],
+    frame_prefix: str,
+    preset: str,
 ) -> BodyNaming:
     if objection := namespace_objection(namespace):
         raise NameCollisionError(f"body '{name}': {objection}")
-    relative = namespace.lstrip("/")
+    relative = frames.lstrip("/")
     prefix = f"{frame_prefix}{relative}/" if relative else frame_prefix
     for other, naming in taken.items():
-        if naming.frame_prefix == prefix:
+        if naming.frame_prefix == prefix or naming.namespace == namespace:
             where = f"namespace '{namespace}'" if namespace else "no namespace"
             message = f"'{other}' and '{name}' would both have {where}; give one of them another"
             raise NameCollisionError(message)
-    return BodyNaming(namespace, prefix)
+    return BodyNaming(namespace, prefix, preset)

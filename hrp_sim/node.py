@@ -14,12 +14,12 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from typing import Any
 
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -27,20 +27,23 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.node import logged_diagnostics
 from hrp_msgs.command_params import joint_params
+from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
+from hrp_msgs.serving import serve
 from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
-from hrp_msgs.words import one_line
 
 from .config import WorldConfig
+from .dds_room import give_dds_room
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
+from .health import announcement
 from .loading.node import WorldLoader
 from .runner import Runner
 from .sensor_options import COMMON_OPTIONS
-from .services import LONG_PERIOD, RunServices, start_lock_step
+from .services import RunServices, start_lock_step
 from .simulation import Simulation
 from .simulator.resources import Resource
 from .simulator.services import SimulationServices
@@ -78,6 +81,7 @@ class SimNode(Node):
         self._simulation: Simulation | None = None
         self._face: WorldFace | None = None
         self._runner: Runner | None = None
+        self._log = NodeLog(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
 
     @property
@@ -181,7 +185,9 @@ class SimNode(Node):
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
         )
-        start_lock_step(self, self.settings, runner, self.face.tell_again)
+        waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
+        words = announcement(runner, waited_for, self.settings["lock_step_rate"])
+        self.get_logger().info(words)
 
     def tell_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
@@ -212,6 +218,7 @@ class SimNode(Node):
             self._face.close()
         if self._simulation is not None:
             self._simulation.close()
+        self._log.close()
         self.destroy_node()
 
 
@@ -277,6 +284,10 @@ class RosSession:
             totals[topic.name] = (topic.type_name, count + topic.count)
         return totals
 
+    def wanted(self) -> set[str]:
+        """Return the names of the topics that somebody has subscribed to."""
+        return {topic.name for topic in self.node.topics if topic.has_listener()}
+
     def close(self) -> None:
         """End the nodes and their thread."""
         self._executor.shutdown()  # first, so that nothing is published after its end
@@ -284,18 +295,7 @@ class RosSession:
         self._undo.close()
 
     def _serve(self) -> None:
-        with suppress(ExternalShutdownException):
-            while self._context.ok():
-                try:
-                    self._executor.spin()
-                    return
-                except ExternalShutdownException:  # noqa: PERF203 - a loop of failures only
-                    raise
-                except Exception as error:
-                    # rclpy raises here what it cannot read of a request, such as a parameter of
-                    # an unknown type: that costs the request, not the node.
-                    words = f"a request has failed: {one_line(repr(error))}"
-                    self.node.get_logger().error(words, throttle_duration_sec=LONG_PERIOD)
+        serve(self._executor, self.node.get_logger())
 
 
 def _run() -> int:
@@ -317,6 +317,7 @@ def _run() -> int:
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
+        give_dds_room()
         return _run()
     except KeyboardInterrupt:
         return 0
@@ -329,4 +330,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from .entry import sim_node
+
+    sys.exit(sim_node())  # which knows --help, too

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,12 +60,19 @@ class Pushes:
     """The pushes that still last. They add up, with each other and with a body's own wrench."""
 
     def __init__(self) -> None:
-        self._new: deque[Push] = deque()
+        self._new: list[Push] = []
+        self._lock = threading.Lock()  # of the new ones
         self._lasting: list[Push] = []
 
     def add(self, push: Push) -> None:
-        """Let a push act from the next step on. May be called from any thread."""
-        self._new.append(push)
+        """Let a push act from the next step on. May be called from any thread.
+
+        What it replaces is forgotten at once: a world that stands still gathers no more pushes
+        than there are sources and links.
+        """
+        with self._lock:
+            self._new = [p for p in self._new if not push.replaces(p)]
+            self._new.append(push)
 
     def __bool__(self) -> bool:
         return bool(self._new or self._lasting)
@@ -102,7 +109,8 @@ class Pushes:
 
     def clear(self) -> None:
         """Forget all."""
-        self._new.clear()
+        with self._lock:
+            self._new = []
         self._lasting.clear()
 
     def save(self) -> dict[str, AnyArray]:
@@ -150,7 +158,10 @@ class Pushes:
         return pushes
 
     def _take(self) -> None:
-        while self._new:
-            new = self._new.popleft()
+        with self._lock:
+            taken, self._new = self._new, []
+        for new in taken:
             self._lasting = [p for p in self._lasting if not new.replaces(p)]
             self._lasting.append(new)
+        if taken:  # sums do not depend on who was heard first
+            self._lasting.sort(key=lambda push: push.source)

@@ -18,11 +18,11 @@ from rich.live import Live
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.files import write_all
-from hrp_model.resources import share_folder
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
 from .board import Board, Line
+from .dds_room import give_dds_room
 from .engine import PhysicsError, Solver
 from .engines import make_engine
 from .listener import Listener
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 GOOD, PROBLEM = 0, 1
 REFRESH_HZ = 4
-# Its name in Fast DDS 2 and 3.
-_PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,7 +72,7 @@ def list_sensors(options: argparse.Namespace) -> int:
             print("this world has no sensors")
             return GOOD
         try:
-            devices = device_table(config, simulation)
+            devices = device_table(config, simulation, options.naming)
         except NameCollisionError as error:
             diagnostics.error("name-collision", str(error))
             diagnostics.raise_errors()
@@ -92,7 +90,13 @@ def print_rviz(options: argparse.Namespace) -> int:
         ModelError, PhysicsError: The world cannot be used.
         OSError: The file cannot be written.
     """
-    names = RvizOptions(options.namespace, options.frame_prefix, options.world_frame)
+    names = RvizOptions(
+        options.namespace,
+        options.frame_prefix,
+        options.world_frame,
+        options.naming,
+        options.contacts,
+    )
     try:
         text = world_rviz(options.world, names, Diagnostics(listener=_print_warning))
     except ModelError:
@@ -150,7 +154,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         print(f"error: ROS 2 cannot be imported: {error}", file=sys.stderr)
         print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
         return PROBLEM
-    _give_dds_room()
+    give_dds_room()
     parameters: dict[str, Any] = {
         "world": options.world,
         "engine": options.engine,
@@ -173,8 +177,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
 
         def lines() -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
-            totals = sorted(session.published().items())
-            return [Line(name, what, count, heard(name)) for name, (what, count) in totals]
+            totals, wanted = sorted(session.published().items()), session.wanted()
+            return [Line(k, what, n, heard(k), k in wanted) for k, (what, n) in totals]
 
         def missed() -> list[str]:
             if listener is None:
@@ -184,20 +188,6 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
 
         ran = (session.simulation, session.publish, lines, signals, session.node.after_failure)
         return _step(options, *ran, default_factor=1.0, missed=missed, session=session)
-
-
-def _give_dds_room() -> None:
-    """Let Fast DDS have more shared memory, unless the user has profiles of his own.
-
-    Its default segment holds two small images; what comes meanwhile at 500 Hz is lost.
-    """
-    own_files = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
-    if any(name in os.environ for name in _PROFILE_VARIABLES) or any(
-        map(os.path.exists, own_files)
-    ):
-        return
-    profiles = str(share_folder() / "config" / "fastdds.xml")
-    os.environ.update(dict.fromkeys(_PROFILE_VARIABLES, profiles))
 
 
 def _step(

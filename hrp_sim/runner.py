@@ -56,8 +56,8 @@ class Gate(Protocol):
     def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         """Take a command for the right moment; see ``Runner.take``. For any thread."""
 
-    def start(self, now_ns: int) -> None:
-        """Hear that the run begins or goes on from this time, in [ns]."""
+    def start(self, now_ns: int, *, anew: bool) -> None:
+        """Hear that the run begins or goes on from this time, in [ns]; ``anew`` after a reset."""
 
     def stepped(self, now_ns: int) -> None:
         """Hear that a step has led to this time, in [ns], before its readings are told."""
@@ -120,6 +120,7 @@ class Runner:
         self._stepping: Stepping | None = None
         self._thread: int | None = None
         self._was_standing = False
+        self._is_anew = True  # the world began, and the run has not gone on since
 
     @property
     def real_time_factor(self) -> float:
@@ -258,6 +259,7 @@ class Runner:
         def act() -> _T:
             result = action()
             if what in (Change.RESET, Change.REPLACE):
+                self._is_anew = True
                 self._end_stepping()
             self._tell(what)
             return result
@@ -292,12 +294,13 @@ class Runner:
                 self.pace.stand_still()
                 self._mailbox.wait(None)
                 continue
-            if self.simulation.state.time_ns != now_ns:  # at the start, after a pause or a reset
+            if self._is_anew or self.simulation.state.time_ns != now_ns:  # or after a pause
                 now_ns = self.simulation.state.time_ns
                 self.pace.start(now_ns)
                 self.states.start(now_ns)
                 if self.gate is not None:
-                    self.gate.start(now_ns)
+                    self.gate.start(now_ns, anew=self._is_anew)
+                self._is_anew = False
             if self._stepping is None and (ahead := self.pace.ahead(now_ns)) > 0.0:
                 self._mailbox.wait(ahead)
                 continue
@@ -338,11 +341,11 @@ class Runner:
     def _notice_standing(self) -> None:
         """Tell of a pause, of going on and of failures when they have come about."""
         is_standing = self.paused or self.error is not None
+        if not is_standing:  # maybe since before anybody noticed that it stood
+            self._end_stepping()
         if is_standing is self._was_standing:
             return
         self._was_standing = is_standing
-        if not is_standing:
-            self._end_stepping()
         self._tell(Change.PAUSE if is_standing else Change.RESUME)
 
     def _end_stepping(self) -> None:

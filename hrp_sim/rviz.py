@@ -41,12 +41,15 @@ class RvizOptions:
 
     Attributes:
         namespace: Of the node.
-        frame_prefix, world_frame: Its parameters.
+        frame_prefix, world_frame, naming: Its parameters.
+        contacts: Whether it publishes contacts, as with its parameter ``contact_rate``.
     """
 
     namespace: str = ""
     frame_prefix: str = ""
     world_frame: str = "world"
+    naming: str = names.STANDARD
+    contacts: bool = False
 
 
 def world_rviz(
@@ -79,7 +82,7 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
     options = RvizOptions() if options is None else options
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
     wishes = {name: simulation.namespace(name) for name in bodies}
-    naming = name_bodies(bodies, options.frame_prefix, wishes)
+    naming = name_bodies(bodies, options.frame_prefix, wishes, options.naming)
     robots = [name for name, body in bodies.items() if not body.is_static]
     first = next((k for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)), None)
     extents = {name: _extent(simulation.bodies[name]) for name in robots or bodies}
@@ -90,6 +93,9 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
         view = _SensorView(simulation, name, naming[name], options.namespace, size, first)
         shown = [model, *view.displays()]
         displays += [rviz.group(name, shown)] if len(robots) > 1 and len(shown) > 1 else shown
+    if options.contacts:
+        topic = rviz.absolute_topic(options.namespace, names.CONTACT_MARKERS)
+        displays.append(rviz.markers("Contacts", topic))
     return rviz.document(
         displays,
         options.world_frame,

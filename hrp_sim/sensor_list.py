@@ -8,7 +8,7 @@ from collections.abc import Collection
 from rich.table import Table
 from rich.text import Text
 
-from hrp_msgs.names import set_enabled
+from hrp_msgs.names import STANDARD, set_enabled
 
 from .config import WorldConfig
 from .naming import name_bodies
@@ -19,14 +19,20 @@ from .simulation import Simulation
 from .topics import device_topics
 
 
-def device_table(config: WorldConfig, simulation: Simulation) -> Table:
+def device_table(config: WorldConfig, simulation: Simulation, preset: str = STANDARD) -> Table:
     """Return all sensors and lights: their names, kinds, rates, topics, and options of their own.
+
+    Args:
+        config: The world.
+        simulation: Made of it.
+        preset: Whose names the topics have, of ``hrp_msgs.names.NAMINGS``.
 
     Raises:
         NameCollisionError: Two of them would have the same topic.
     """
     bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
-    naming = name_bodies(bodies, namespaces={name: simulation.namespace(name) for name in bodies})
+    wishes = {name: simulation.namespace(name) for name in bodies}
+    naming = name_bodies(bodies, namespaces=wishes, preset=preset)
     own = {entry.placement.name: entry.sensors for entry in config.bodies}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in (

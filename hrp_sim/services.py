@@ -97,8 +97,8 @@ class RunServices:
 
 def start_lock_step(
     node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
-) -> None:
-    """Let a run wait for the commands that parameters of the node name, if they do.
+) -> list[str]:
+    """Let a run wait for the commands that parameters of the node name; return their topics.
 
     Args:
         node: Whose log tells whom the run waits for.
@@ -109,11 +109,12 @@ def start_lock_step(
     with creating("lock_step"):
         topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
     if not topics:
-        return
+        return []
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
-        return ", ".join(topic + _doubt(node, topic) for topic in missing)
+        strays = lock_step.strays
+        return ", ".join(topic + _doubt(node, topic, strays.get(topic)) for topic in missing)
 
     def go_on(missing: list[str], now_ns: int) -> None:
         logger.warning(
@@ -138,10 +139,19 @@ def start_lock_step(
         wake=runner.wake,
     )
     runner.gate = lock_step
+    return topics
 
 
-def _doubt(node: Node, topic: str) -> str:
-    """Return why no command can come by a topic, if that is so."""
+def _doubt(node: Node, topic: str, stray_ns: int | None) -> str:
+    """Return why no command comes by a topic, if that is known.
+
+    Args:
+        node: Knows who publishes it.
+        topic: Its full name.
+        stray_ns: What the last one was stamped with that came for another time, in [ns].
+    """
+    if stray_ns is not None:
+        return f" (the last one was stamped {stray_ns / NS_PER_S:.9g} s)"
     if not node.count_subscribers(topic):
         return " (by which no body is commanded)"
     return "" if node.count_publishers(topic) else " (which nobody publishes)"
@@ -210,6 +220,6 @@ def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
         act()
     except (NotRunningError, PhysicsError) as error:
         return False, str(error)
-    except KeyError as error:  # a body was just removed, and its services not yet
+    except KeyError as error:  # its body has just gone
         return False, str(error.args[0])
     return True, done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Mapping
 from math import isfinite
 
@@ -12,6 +11,7 @@ from hrp_model import Diagnostics
 from hrp_model.rigid import Array
 
 from .config import BodyEntry, WorldConfig
+from .contact_points import ContactPoints
 from .control import BodyController, Command, CommandCounts
 from .drives import Drives
 from .engine import Engine, Placement
@@ -223,6 +223,13 @@ class Simulation:
             )
         self._pushes.add(push)
 
+    def contacts(self) -> ContactPoints:
+        """Return where bodies touched in the last step, and with what forces.
+
+        There are none unless ``engine.tells_contacts`` was set before it.
+        """
+        return self.engine.contact_points()
+
     def command(self, body: str, command: Command, source: str = "") -> None:
         """Hand a command to a body before its next step. May be called from any thread.
 
@@ -236,6 +243,10 @@ class Simulation:
             KeyError: No body of this name can be commanded.
         """
         self._drives.command(body, command, source)
+
+    def settle(self) -> None:
+        """Let changes of gains, modes and time-outs count now that wait for the next step."""
+        self._drives.settle(self.state.time_ns)
 
     def controller(self, body: str) -> BodyController:
         """Return what drives a body, to ask about its gains and modes, and to set them.
@@ -304,13 +315,7 @@ class Simulation:
 
     def state_hash(self) -> str:
         """Return the SHA-256 of time and every body's motion: equal for equal runs."""
-        digest = hashlib.sha256(str(self.state.time_ns).encode())
-        for name, simulated in sorted(self.state.bodies.items()):
-            digest.update(name.encode())
-            motion = simulated.motion
-            for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
-                digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return self.state.digest()
 
     def close(self) -> None:
         """Free the engine. Nothing else may be called afterwards."""
@@ -377,8 +382,7 @@ class Simulation:
         self._watch.add(sensors, lights, on, state.time_ns)
 
     def _has_switched(self, name: str, on: bool) -> None:
-        light = self.lights.get(name)
-        if light is not None:
+        if (light := self.lights.get(name)) is not None:
             self._renderer.switch_light(light.body, light.name, on)
         self.switched(name, on)
 

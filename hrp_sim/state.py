@@ -6,6 +6,7 @@ All quantities are in the world frame W and SI units unless said otherwise.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -159,8 +160,18 @@ class WorldState:
 
     Attributes:
         time_ns: Simulation time, in [ns].
-        bodies: By name.
+        bodies: By name; never changed, but replaced, so that any thread may walk through it.
     """
 
     time_ns: int
     bodies: Mapping[str, SimulatedBody]
+
+    def digest(self) -> str:
+        """Return the SHA-256 of time and every body's motion: equal for equal runs."""
+        sha = hashlib.sha256(str(self.time_ns).encode())
+        for name, simulated in sorted(self.bodies.items()):
+            sha.update(name.encode())
+            motion = simulated.motion
+            for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
+                sha.update(np.ascontiguousarray(array).tobytes())
+        return sha.hexdigest()

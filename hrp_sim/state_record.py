@@ -24,8 +24,10 @@ class StateRecord:
         self._new: deque[tuple[int, str]] = deque(maxlen=MOST_STATES)
 
     def start(self, now_ns: int) -> None:
-        """Go on from this time, in [ns]."""
+        """Go on from this time, in [ns]; what is later has not been yet."""
         self._clock.wait(now_ns)
+        if self._latest and self._latest[0][0] > now_ns:
+            self._latest = []
 
     def stepped(self, now_ns: int, state_hash: Callable[[], str]) -> None:
         """Record the hash of the state at this time, in [ns], if it is one to record."""

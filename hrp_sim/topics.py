@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body
@@ -42,7 +43,7 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
     """Return the topics of one body's sensors and lights, by their names in the simulation.
 
     Raises:
-        NameCollisionError: Two of them would have the same.
+        NameCollisionError: Two of them would have the same, or one that the body itself has.
     """
     sensors = {k: s for k, s in simulation.sensors.items() if s.body == body}
     lights = {k: s for k, s in simulation.lights.items() if s.body == body}
@@ -53,11 +54,26 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
     for key, sensor in sensors.items():
         alike = [s.name for s in sensors.values() if type(s) is type(sensor)]
         only_one = _alone(alike, model) == [sensor.name]
-        data, depth = _topics(sensor, tokens[sensor.name], only_one=only_one)
-        place, *topics = map(naming.topic, (tokens[sensor.name], *data, *depth))
-        found[key] = DeviceTopics(place, tuple(topics[: len(data)]), tuple(topics[len(data) :]))
-    found |= {k: DeviceTopics(naming.topic(tokens[s.name])) for k, s in lights.items()}
+        token = tokens[sensor.name]
+        data, depth = (
+            tuple(naming.topic(topic, token) for topic in topics)
+            for topics in _topics(sensor, only_one=only_one)
+        )
+        found[key] = DeviceTopics(naming.place(token), data, depth)
+    found |= {k: DeviceTopics(naming.place(tokens[s.name])) for k, s in lights.items()}
+    _check(found, naming)
     return found
+
+
+def _check(found: Mapping[str, DeviceTopics], naming: BodyNaming) -> None:
+    """Check that no topic has two meanings."""
+    taken = {naming.topic(name): f"'{name}' of its body" for name in names.OF_BODY}
+    for key, topics in found.items():
+        for topic in (*topics.data, *topics.depth):
+            if topic in taken:
+                message = f"'{key}' and {taken[topic]} would both be topic '{topic}'"
+                raise names.NameCollisionError(f"{message}; rename it, or take another naming")
+            taken[topic] = f"'{key}'"
 
 
 def _alone(alike: list[str], body: Body) -> list[str]:
@@ -66,24 +82,23 @@ def _alone(alike: list[str], body: Body) -> list[str]:
     return [name for name in alike if known[name].on] or alike
 
 
-def _topics(
-    sensor: Sensor, token: str, *, only_one: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the topics of what a sensor reads, then those of depths."""
+def _topics(sensor: Sensor, *, only_one: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the topics of what a sensor reads, then those of depths."""
     match sensor:
         case JointSensor():
             return (names.JOINT_STATES,), ()
         case OdometrySensor():
             return (names.ODOMETRY,), ()
         case ImuSensor():
-            return (names.imu_topic(token, only_one=only_one),), ()
+            return (names.ONLY_IMU if only_one else names.IMU,), ()
         case ForceSensor():
-            return (names.wrench_topic(token),), ()
+            return (names.WRENCH,), ()
         case RangeSensor():
-            return (names.scan_topic(token, only_one=only_one),), ()
+            return (names.ONLY_SCAN if only_one else names.SCAN,), ()
         case RangeSensor3D():
-            return (names.points_topic(token),), ()
+            return (names.POINTS,), ()
         case CameraSensor(image_type=kind):
-            images = names.image_topics(token) if kind.has_color or kind.has_mono else ()
-            return images, names.depth_topics(token) if kind.has_depth else ()
+            images = (names.IMAGE, names.CAMERA_INFO) if kind.has_color or kind.has_mono else ()
+            depths = (names.DEPTH_IMAGE, names.DEPTH_INFO, names.DEPTH_POINTS)
+            return images, depths if kind.has_depth else ()
     raise TypeError(f"{type(sensor).__name__} has no topics")

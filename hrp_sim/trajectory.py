@@ -72,8 +72,9 @@ class JointTrajectory:
     straight lines, positions and velocities by cubic splines, accelerations too by quintic ones.
     Effort goes in straight lines. The first spline begins where the joints are aimed at when the
     trajectory starts, or where they are if they are not aimed at a position. At the end they
-    stop and hold. Where a joint turns without limits, all its positions are moved by as many
-    whole turns as bring the first nearest to where the joint is.
+    stop and hold, also where the last point has a velocity: who streams points, as MoveIt Servo
+    does, sends the next one before. Where a joint turns without limits, all its positions are
+    moved by as many whole turns as bring the first nearest to where the joint is.
 
     Of a start in the past the points that are over are left out: the joints get to the next one
     in time. Without points the joints stop and hold now; if none are named, all that trajectories

@@ -10,6 +10,7 @@ import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import did_you_mean
+from hrp_model.frames import with_joint_names
 from hrp_model.resources import ResourceError, resolve
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
@@ -108,7 +109,7 @@ class WorldReader:
             # Of its own, so that a problem elsewhere does not look like one of this model.
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             try:
-                self._models[path] = load_body(path, diagnostics)
+                self._models[path] = with_joint_names(load_body(path, diagnostics))
             except ModelError:  # what is wrong was reported already
                 self._models[path] = None
         return self._models[path]

@@ -75,7 +75,7 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     entries = load_world(values["world"], QUIET).bodies
     bodies = {entry.placement.name: entry.placement.body for entry in entries}
     wishes = {entry.placement.name: entry.namespace for entry in entries}
-    naming = name_bodies(bodies, prefix_of(values), wishes)
+    naming = name_bodies(bodies, prefix_of(values), wishes, values["naming"])
     found = []
     for name, body in bodies.items():
         options = UrdfOptions(frame_prefix=naming[name].frame_prefix, ros2_control=Hardware.TOPIC)

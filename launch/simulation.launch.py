@@ -24,7 +24,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes of a simulation."""
     values = ARGUMENTS.values(context)
     # What is read here, too, must be what the node has.
-    read_here = {name: values[name] for name in ("world", "frame_prefix", "world_frame")}
+    read_here = {name: values[name] for name in ("world", "frame_prefix", "world_frame", "naming")}
     sim_node = node(
         values,
         package="hrp_ros",
@@ -40,10 +40,16 @@ def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
     if values["rviz_config"]:
         return [rviz(values, "", use_sim_time=True)]
     scratch = Scratch()
-    frames = RvizOptions(values["namespace"], values["frame_prefix"], values["world_frame"])
+    shown = RvizOptions(
+        values["namespace"],
+        values["frame_prefix"],
+        values["world_frame"],
+        values["naming"],
+        contacts=float(values["contact_rate"]) > 0.0,
+    )
     try:
         # What there is to say about the world, sim_node says.
-        text = world_rviz(values["world"], frames, Diagnostics(listener=lambda _: None))
+        text = world_rviz(values["world"], shown, Diagnostics(listener=lambda _: None))
     except (ValueError, PhysicsError, OSError) as error:
         told = LogInfo(msg=f"RViz shows its usual view, as none could be made: {error}")
         return [told, rviz(values, str(share() / "config" / "simulation.rviz"), use_sim_time=True)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 
+from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
@@ -69,13 +70,17 @@ class TopicHardware:
                     if values := getattr(latest, column):
                         self.states[column][name] = values[i]
 
-    def write(self) -> None:
-        """Send the commands: all names, and of each column the joints that have it."""
+    def write(self, stamp: Time | None = None) -> None:
+        """Send the commands: all names, and of each column the joints that have it.
+
+        Args:
+            stamp: What the clock of the node shows; that of the states by default.
+        """
         told, asked = self.states["position"], self.commands["position"]
         if sum(abs(told[name] - asked[name]) for name in told) <= self._threshold:
             return
         message = JointState(name=list(self._interfaces))
-        message.header.stamp = self.stamp
+        message.header.stamp = self.stamp if stamp is None else stamp
         for column in _COLUMNS:
             joints = [name for name, own in self._interfaces.items() if column in own]
             setattr(message, column, [self.commands[column][name] for name in joints])

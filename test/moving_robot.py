@@ -166,7 +166,7 @@ class Recorder:
 
 
 @contextmanager
-def published(simulation, monkeypatch, frame_prefix="", **node_options):
+def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_options):
     """Yield a Recorder, the simulation's node, and a function that steps and publishes."""
     recorder = Recorder()
     monkeypatch.setattr(Topic, "publish", lambda topic, message: recorder.publish(topic, message))
@@ -176,7 +176,7 @@ def published(simulation, monkeypatch, frame_prefix="", **node_options):
     rclpy.init(context=context, domain_id=78)
     prefix = [Parameter("frame_prefix", value=frame_prefix)]
     every = Parameter("publish_frequency", value=0.0)
-    node = SimNode(context=context, parameter_overrides=prefix, **node_options)
+    node = SimNode(context=context, parameter_overrides=[*prefix, *parameters], **node_options)
     model = ModelNode(context=context, parameter_overrides=[*prefix, every])
     node.start(simulation)
     model.start(simulation.bodies["robot"].body)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 
@@ -73,13 +74,17 @@ class Peer:
     """A node that keeps every message of the topics it was asked to follow.
 
     It listens in a thread of its own, so that what it keeps is never an old backlog.
+
+    Args:
+        name: Of the node.
+        options: What rclpy's Node takes, such as ``parameter_overrides``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "test_peer", **options) -> None:
         os.environ.update(ENVIRONMENT)
         self._context = rclpy.Context()
         rclpy.init(context=self._context)
-        self.node = rclpy.create_node("test_peer", context=self._context)
+        self.node = rclpy.create_node(name, context=self._context, **options)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._arrived = threading.Condition()
@@ -98,6 +103,10 @@ class Peer:
                 self._arrived.notify_all()
 
         self.node.create_subscription(message_type, topic, keep, qos)
+
+    def serve(self, node: Node) -> None:
+        """Serve another node of this context, too, until the end of all."""
+        self._executor.add_node(node)
 
     def wait_until(self, what: str, condition: Callable[[], object]) -> None:
         """Return when a condition holds; it is looked at again when a message arrives."""
@@ -132,21 +141,28 @@ class Peer:
         self.wait_until(f"an answer of {service}", future.done)
         return future.result()
 
+    def end(self, publisher) -> None:
+        """End a publisher in the thread that listens, which may just be about to wait for it."""
+        task = self._executor.create_task(self.node.destroy_publisher, publisher)
+        self.wait_until("the end of a publisher", task.done)
+
     def close(self) -> None:
-        self._context.try_shutdown()
+        self._executor.shutdown()  # first, so that nothing waits in a context that has ended
         self._thread.join()
         self.node.destroy_node()
+        self._context.try_shutdown()
 
 
 @contextmanager
-def running(arguments: Sequence[str], log: Path):
-    """Run a Python module as another process; kill it if it outlives the block."""
+def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
+    """Run Python as another process, in a folder; kill it if it outlives the block."""
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, *arguments],
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **ENVIRONMENT},
+            cwd=folder,
             start_new_session=True,
         )
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import contextmanager
 
 from ros_peer import DOMAIN_ID, ENVIRONMENT
 
-from hrp_sim.node import RosSession
+from hrp_sim.node import RosSession, main
 from hrp_sim.runner import Runner
 
 
@@ -47,12 +48,10 @@ class Session:
                 action()
             except Exception as error:
                 failure.append(error)
-            timer.cancel()
             done.set()
 
-        timer = self.ros.node.create_timer(0.0, act)
+        self.ros.node.executor.create_task(act)
         assert done.wait(60.0)
-        self.ros.node.destroy_timer(timer)
         if failure:
             raise failure[0]
 
@@ -70,3 +69,12 @@ def session(parameters, arguments=()):
         yield running
     finally:
         running.close()
+
+
+def ended(arguments, monkeypatch, capfd):
+    """Start sim_node in this process, where it cannot run; return its status and what it says."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["sim_node", *arguments])
+    status = main()
+    return status, "".join(capfd.readouterr())

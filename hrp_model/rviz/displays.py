@@ -145,6 +145,11 @@ def odometry(name: str, topic: str, length: float) -> Display:
     return _display("Odometry", name, shown, on=False)
 
 
+def markers(name: str, topic: str) -> Display:
+    """Return a MarkerArray, whatever it shows."""
+    return _display("MarkerArray", name, {"Topic": _topic(topic), "Namespaces": {}})
+
+
 def group(name: str, displays: Sequence[Display]) -> Display:
     """Return displays under one name."""
     made = _display("Group", name, {"Displays": list(displays)})

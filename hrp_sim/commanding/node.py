@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -159,8 +160,13 @@ class CommandPort:
         self._runner: Runner | None = None
         self.commands = BodyCommands(simulation, body, frames, self._deliver)
         model = simulation.bodies[body].body
-        self._joints: list[str] = []
-        self._add_joints(simulation, body)
+        self._controller = simulation.controller(body)
+        self._joints: dict[str, str] = {}  # names by those that they have in parameters
+        try:
+            self._add_joints(simulation, body)
+        except (KeyError, WrongUseError):
+            self._remove_joints()
+            raise
         kinds = commanding.kinds(self.commands, len(model.jointed_links))
         node = commanding.node
         self._topics = CommandTopics(
@@ -180,6 +186,12 @@ class CommandPort:
         """Let a run decide when commands have their effect."""
         self._runner = runner
 
+    def show_joints(self) -> None:
+        """Let parameters say how joints are driven, for a saved state may have brought it back."""
+        for key, joint in self._joints.items():
+            gains, mode = self._controller.gains(joint), self._controller.mode(joint)
+            self._commanding.joints.show(key, *gains, mode.value)
+
     def poll(self) -> None:
         """Tell clients how far their goals have come; called by the thread that steps."""
         if self._action is not None:
@@ -191,8 +203,7 @@ class CommandPort:
         self._topics.close()
         if self._action is not None:
             self._action.close()
-        for joint in self._joints:
-            self._commanding.joints.remove(joint)
+        self._remove_joints()
 
     def _deliver(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         if self._runner is None:
@@ -208,11 +219,18 @@ class CommandPort:
             for link in simulated.body.moving_links
             if name != body
         }
-        controller, params = simulation.controller(body), self._commanding.joints
+        controller, params = self._controller, self._commanding.joints
         for link in simulation.bodies[body].body.moving_links:
             name = link.joint.name
             key = f"{body}/{name}" if name in others or params.has(name) else name
             change = partial(self.commands.set_joint, name)
-            values = JointValues(*controller.gains(name), controller.mode(name).value, change)
+            mode = controller.mode(name).value
+            values = JointValues(*controller.gains(name), mode, change)
+            if link.joint.mimic is not None:  # it goes where another takes it
+                values = replace(values, modes=[mode])
+            self._joints[key] = name
             params.add(key, values)
-            self._joints.append(key)
+
+    def _remove_joints(self) -> None:
+        for joint in self._joints:
+            self._commanding.joints.remove(joint)

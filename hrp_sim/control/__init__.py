@@ -7,6 +7,7 @@ from .commands import (
     GainChange,
     JointCommand,
     ModeChange,
+    Setting,
 )
 from .controller import BodyController, ControlState
 from .joints import DEFAULT_SPEED
@@ -39,6 +40,7 @@ __all__ = [
     "JointCommand",
     "JointControl",
     "ModeChange",
+    "Setting",
     "TrajectoryProgress",
     "TrajectoryRun",
     "TrajectoryStatus",

@@ -54,8 +54,14 @@ class JointCommand:
         controller.command(self, time_ns)
 
 
+class Setting:
+    """A command that counts from now on and after a reset, and so is not forgotten by one."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class GainChange:
+class GainChange(Setting):
     """Other gains for a joint, from now on and after a reset.
 
     Attributes:
@@ -77,7 +83,7 @@ class GainChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ModeChange:
+class ModeChange(Setting):
     """Another way to drive a joint, from now on and after a reset."""
 
     joint: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from hrp_model.diagnostics import did_you_mean
 from hrp_msgs.words import one_line, shortened
 
 from .commands import CommandCounts
@@ -34,6 +35,13 @@ class Complaints:
         """Count what could not be used; say so if it is the first of its kind."""
         self.counts.refused += 1
         self.warn(kind, message)
+
+    def refuse_unknown(self, joint: str, known: Iterable[str]) -> None:
+        """Refuse a command to a joint that there is not, among those that there are."""
+        kind = f"unknown {joint}"
+        hint = "" if kind in self._told else did_you_mean(joint, known)  # it takes its time
+        end = f".{hint}" if hint else ""
+        self.refuse(kind, f"it has no joint '{joint}'; the command to it is ignored{end}")
 
     def timed_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
         """Count that joints were left alone; say so if it is the first time."""

@@ -161,6 +161,8 @@ class BodyController:
         self._drive.q[:] = q
         self._target[:] = q
         self._approaching = False
+        held = self._mode == _POSITION  # not on the way anywhere any more
+        self._drive.dq[held] = self._drive.effort[held] = 0.0
 
     def close(self) -> None:
         """Let go of a body that is removed."""
@@ -211,9 +213,8 @@ class BodyController:
             elif name in self._joints.tracks:
                 self._command_track(name, values, time_ns)
             else:
-                self.refuse(
-                    f"unknown {name}", f"it has no joint '{name}'; the command to it is ignored"
-                )
+                known = [*self._joints.index, *self._joints.tracks]
+                self._complaints.refuse_unknown(name, known)
 
     def follow(self, sent: JointTrajectory | TrajectoryRun, time_ns: int) -> None:
         """Follow a trajectory from its start on; see ``JointTrajectory``."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -66,6 +67,7 @@ class BodyFace:
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:
+        KeyError: It has gone out of the world meanwhile.
         NameCollisionError: Two of its sensors would have one topic.
         OSError: The meshes of its description cannot be written.
         WrongUseError: A parameter of one of its joints makes no sense, or ROS takes no topic of
@@ -96,19 +98,22 @@ class BodyFace:
         frames = body_frames(body, Diagnostics(listener=lambda _: None))
         self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
         self._is_fixed = simulation.is_fixed(name)
+        self._is_world = self._root == world  # by its name: no transform leads from it to itself
+        if self._is_world:
+            self._tell_world()
+        self._sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         self._joints = ""  # the joint sensor
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
         links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
         try:
-            for key, sensor in simulation.sensors.items():
-                if sensor.body == name:
-                    frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
-                    self._add(key, sensor, frame, tf)
+            for key, sensor in self._sensors.items():
+                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+                self._add(key, sensor, frame, tf)
             if not body.is_static:
                 self._commands = commanding.open(simulation, name, naming, links)
-        except WrongUseError:
+        except (KeyError, WrongUseError):
             self.close()
             raise
 
@@ -120,7 +125,7 @@ class BodyFace:
 
     def fixed_root(self) -> FramePose | None:
         """Return where the root stands if it is fixed to the world."""
-        if not self._is_fixed:
+        if not self._is_fixed or self._is_world:
             return None
         p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
         return self._world, self._root, p.tolist(), matrix_quaternion(R)
@@ -145,6 +150,10 @@ class BodyFace:
         self.model.start(self.simulated.body)
         return self.model
 
+    def shows(self, name: str, sensor: Sensor) -> bool:
+        """Tell whether this is what a sensor of this name reads, and not one of another body."""
+        return self._sensors.get(name) is sensor
+
     def is_wanted(self, sensor: str, time_ns: int) -> bool:
         """Tell whether a sensor of the body should be read at a time in [ns].
 
@@ -167,6 +176,11 @@ class BodyFace:
         if self._commands is not None:
             self._commands.serve(runner)
 
+    def show_joints(self) -> None:
+        """Let parameters say how its joints are driven now."""
+        if self._commands is not None:
+            self._commands.show_joints()
+
     def poll(self) -> None:
         """Tell how far what others asked for has come; called by the thread that steps."""
         if self._commands is not None:
@@ -188,13 +202,25 @@ class BodyFace:
             self._switches.close()
         if self._commands is not None:
             self._commands.close()
-        for output in self.outputs.values():
-            for topic in output.topics:
-                topic.close()
+        for topic in self.topics:
+            topic.close()  # those of the model too: the thread that steps may still publish there
         if self.model is not None:
             if self.model.executor is not None:
                 self.model.executor.remove_node(self.model)
             self.model.destroy_node()
+
+    def _tell_world(self) -> None:
+        """Say once that no transform tells where the root is, and whether that is wrong."""
+        motion, logger = self.simulated.motion, self._node.get_logger()
+        what = f"the root of body '{self.simulated.name}' is the frame '{self._world}' by its name"
+        stands_there = np.array_equal(motion.R[0], np.eye(3)) and not motion.p[0].any()
+        if self._is_fixed and stands_there:
+            logger.info(f"{what}, and stands there: it has no transform of its own")
+            return
+        logger.warning(
+            f"{what}: no transform tells where it is; set world_frame or frame_prefix, so that "
+            "their names differ"
+        )
 
     def _add(self, key: str, sensor: Sensor, frame: str, tf: Topic) -> None:
         """Publish what a sensor reads, told in a frame."""
@@ -206,7 +232,7 @@ class BodyFace:
 
     def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
         if isinstance(sensor, OdometrySensor):
-            moving = None if self._is_fixed else tf
+            moving = None if self._is_fixed or self._is_world else tf
             return outputs.OdometryOutput(
                 self._node, topics.data[0], self._world, self._root, moving
             )
@@ -216,8 +242,3 @@ class BodyFace:
         if isinstance(sensor, JointSensor) and self._commanding.hardware:
             topic = self.naming.topic(names.HARDWARE_STATES)
         return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame)
-
-
-def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:
-    """Return where all fixed roots stand."""
-    return [root for face in faces if (root := face.fixed_root()) is not None]

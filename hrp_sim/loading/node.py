@@ -56,7 +56,8 @@ class WorldLoader:
             WrongUseError: A parameter makes no sense.
         """
         if not self.settings["world"]:
-            raise WrongUseError("no world is named; start with: --ros-args -p world:=FILE")
+            start = "--ros-args -p world:=FILE, or --help"
+            raise WrongUseError(f"no world is named; start with: {start}")
         config = load_world(self.settings["world"], logged_diagnostics(self._node))
         simulation = self.make(config)
         self._warn_of_typos()

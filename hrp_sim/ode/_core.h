@@ -18,6 +18,8 @@
 #error "the arrays are float64: ODE must be built with double precision"
 #endif
 
+#include "_core_vectors.h"
+
 enum { JOINT_FIXED, JOINT_HINGE, JOINT_SLIDER };
 enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { GEOM_BOX, GEOM_SPHERE, GEOM_CYLINDER, GEOM_CAPSULE, GEOM_MESH };
@@ -180,6 +182,15 @@ typedef struct {
     unsigned char patience; /* how long it waited last */
 } Habit;
 
+/* A contact of which somebody wants to know; forces act on its first shape, normals point into it. */
+typedef struct {
+    long body[2];
+    int link[2], is_first; /* whether the joint's first body is that of the first shape */
+    dReal p[3], normal[3], depth, force[3];
+    dJointID joint;
+    dJointFeedback feedback;
+} Told;
+
 typedef struct {
     PyObject_HEAD
     dWorldID world;
@@ -201,6 +212,9 @@ typedef struct {
     int touch_room, touch_capacity;
     long contacts, crowded_body; /* made for the step; who made the last of too many */
     int crowded_link;
+    int tells;                   /* whether anybody wants to know of contacts */
+    Told *told;                  /* of the take of a step that was begun last */
+    int told_count, told_room, told_lost;
 } World;
 
 /* _core_buffers.c */
@@ -272,13 +286,24 @@ PyObject *world_habits(World *world, void *closure);
 int world_set_habits(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void sticking_free(World *world);
-void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
+dJointID contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
 void contacts_create(World *world);
 void boxes_update(Body *body);
 int own_pairs_list(const World *world, Body *body);
 PyObject *overlaps_forbid(World *world, Body *body);
+
+/* _core_told.c */
+void told_begin(World *world);
+void told_add(World *world, const Told *contact);
+void told_ask(World *world);
+void told_take(World *world);
+void told_free(World *world);
+PyObject *world_tells(World *world, void *closure);
+int world_set_tells(World *world, PyObject *value, void *closure);
+PyObject *world_told(World *world, void *closure);
+PyObject *world_read_contacts(World *world, PyObject *args);
 
 /* _core_boxes.c */
 int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found);
@@ -339,54 +364,5 @@ typedef struct {
 } Ignored;
 int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
               double max_distance, const Ignored *ignored, double *distances);
-
-/* Small vectors; matrices are rows of 3 (arrays) or of 4 (ODE's). */
-static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = R9[3 * i] * v[0] + R9[3 * i + 1] * v[1] + R9[3 * i + 2] * v[2];
-}
-static inline void rotate4(dReal out[3], const dReal *R12, const dReal v[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = R12[4 * i] * v[0] + R12[4 * i + 1] * v[1] + R12[4 * i + 2] * v[2];
-}
-static inline void unrotate4(dReal out[3], const dReal *R12, const dReal v[3])
-{
-    for (int i = 0; i < 3; i++)
-        out[i] = R12[i] * v[0] + R12[4 + i] * v[1] + R12[8 + i] * v[2];
-}
-static inline void cross3(dReal out[3], const dReal a[3], const dReal b[3])
-{
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-static inline dReal dot3(const dReal a[3], const dReal b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-/* Comparisons; fmin and fmax are calls. */
-static inline dReal lesser(dReal a, dReal b)
-{
-    return b < a ? b : a;
-}
-static inline dReal greater(dReal a, dReal b)
-{
-    return b > a ? b : a;
-}
-static inline dReal clipped(dReal value, dReal lower, dReal upper)
-{
-    return value < lower ? lower : value > upper ? upper : value;
-}
-static inline void to_matrix12(dReal *R12, const dReal *R9)
-{
-    for (int i = 0; i < 3; i++) {
-        R12[4 * i] = R9[3 * i];
-        R12[4 * i + 1] = R9[3 * i + 1];
-        R12[4 * i + 2] = R9[3 * i + 2];
-        R12[4 * i + 3] = 0.0;
-    }
-}
 
 #endif

@@ -117,6 +117,20 @@ static dBodyID group_of(const Body *body, const Geom *geom)
     return group < 0 ? NULL : body->group[group];
 }
 
+/* Keep a contact for who wants to know of it. */
+static void tell(const Pair *pair, const dContactGeom *contact, dJointID joint)
+{
+    Told told = {.joint = joint, .depth = contact->depth};
+    for (int side = 0; side < 2; side++) {
+        told.body[side] = pair->bodies[side]->id;
+        told.link[side] = pair->geoms[side]->link;
+    }
+    told.is_first = group_of(pair->bodies[0], pair->geoms[0]) != NULL;
+    memcpy(told.p, contact->pos, sizeof told.p);
+    memcpy(told.normal, contact->normal, sizeof told.normal);
+    told_add(pair->world, &told);
+}
+
 static void touch(const Pair *pair)
 {
     dContactGeom found[FOUND];
@@ -136,8 +150,10 @@ static void touch(const Pair *pair)
         contact_surface(pair->world, a, b, &contact);
         if (!track_surface(pair, 0, &contact))
             track_surface(pair, 1, &contact);
-        contact_add(pair->world, &contact, group_of(pair->bodies[0], a),
-                    group_of(pair->bodies[1], b));
+        dJointID joint = contact_add(pair->world, &contact, group_of(pair->bodies[0], a),
+                                     group_of(pair->bodies[1], b));
+        if (pair->world->tells)
+            tell(pair, &found[i], joint);
     }
 }
 
@@ -161,6 +177,7 @@ void contacts_create(World *world)
 {
     world->touches = 0;
     world->contacts = 0;
+    told_begin(world);
     for (int i = 0; i < world->count; i++)
         set_update(&world->bodies[i]->moving, world->bodies[i]->moving.touching);
     for (int i = 0; i < world->count; i++) {
@@ -175,6 +192,7 @@ void contacts_create(World *world)
             sets_touch(world, a, &a->standing, b, &b->moving);
         }
     }
+    told_ask(world);
 }
 
 /* Count the pairs of a body's own shapes that may touch, and list them where there is a list. */

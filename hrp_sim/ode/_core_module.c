@@ -37,6 +37,7 @@ static void world_close(World *world)
                 PyBuffer_Release(&body->live[--body->held]);
     }
     sticking_free(world);
+    told_free(world);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -308,6 +309,8 @@ static PyMethodDef methods[] = {
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
     {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
      "cast_rays(origins, directions, max_distance, ignored id, its link or -1, distances)."},
+    {"read_contacts", (PyCFunction)world_read_contacts, METH_VARARGS,
+     "read_contacts(who, what): write the contacts of the last step, if it was to tell them."},
     {"close", (PyCFunction)world_close_method, METH_NOARGS, "Free everything."},
     {NULL, NULL, 0, NULL},
 };
@@ -315,6 +318,9 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"complaints", (getter)world_complaints, NULL, "Messages of ODE's solver so far.", NULL},
     {"contacts", (getter)world_contacts, NULL, "How many contacts the last step had.", NULL},
+    {"tells", (getter)world_tells, (setter)world_set_tells,
+     "Whether the next steps tell their contacts.", NULL},
+    {"told", (getter)world_told, NULL, "How many contacts the last step tells.", NULL},
     {"random", (getter)world_random, (setter)world_set_random, "State of the random order.",
      NULL},
     {"habits", (getter)world_habits, (setter)world_set_habits,

@@ -13,6 +13,7 @@ static int solve(World *world, Fault *fault)
         if (crowd_check(world, fault))
             solved = world->quick ? dWorldQuickStep(world->world, world->step)
                                   : dWorldStep(world->world, world->step);
+        told_take(world);
         dJointGroupEmpty(world->contact_group);
     } else {
         world->broken = 1; /* ODE was left in the middle: its memory is not to be trusted */

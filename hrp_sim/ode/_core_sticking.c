@@ -186,8 +186,8 @@ static dJointID stick(World *world, const dContactGeom *contact, const dReal nor
     return joint;
 }
 
-/* Make the joint of a contact; the normal points into a. */
-void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
+/* Make the joint of a contact and return it; the normal points into a. */
+dJointID contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
 {
     int number = world->touches++;
     Touch *touch = number < world->touch_room ? &world->touch[number] : NULL;
@@ -205,12 +205,13 @@ void contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
     if (touch && touch->sticks) {
         dJointID joint = stick(world, &contact->geom, touch->normal, a ? a : b, a ? b : NULL);
         dJointSetFeedback(joint, &touch->feedback);
-    } else {
-        if (!(contact->surface.mode & dContactFDir1))
-            slip_direct(world, a, b, contact);
-        dJointID joint = dJointCreateContact(world->world, world->contact_group, contact);
-        dJointAttach(joint, a, b);
+        return joint;
     }
+    if (!(contact->surface.mode & dContactFDir1))
+        slip_direct(world, a, b, contact);
+    dJointID joint = dJointCreateContact(world->world, world->contact_group, contact);
+    dJointAttach(joint, a, b);
+    return joint;
 }
 
 /* Whether a contact can exert the force that made it stick: within the cone of friction. */

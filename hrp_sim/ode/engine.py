@@ -12,6 +12,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
+from ..contact_points import ContactPoints
 from ..engine import (
     LARGEST_GRAVITY,
     PHYSICS_RANGES,
@@ -61,10 +62,11 @@ class OdeEngine:
         self._step_ns = settings.step_ns
         self._world = _make_world(self._world_type, settings)
         self._entries: dict[str, Entry] = {}
-        self._simulated: dict[str, SimulatedBody] = {}
-        self._bodies = MappingProxyType(self._simulated)
+        # Never changed, but replaced, so that any thread may walk through it.
+        self._simulated: Mapping[str, SimulatedBody] = MappingProxyType({})
         self._time_ns = 0
         self._has_complained = False
+        self._is_told = False  # whether the world's contacts are those of the state
 
     @property
     def settings(self) -> PhysicsSettings:
@@ -74,12 +76,36 @@ class OdeEngine:
     @property
     def state(self) -> WorldState:
         """The world as it is now; its arrays are live."""
-        return WorldState(self._time_ns, self._bodies)
+        return WorldState(self._time_ns, self._simulated)
 
     @property
     def contacts(self) -> int:
         """At how many points bodies touched in the last step."""
         return self._world.contacts
+
+    @property
+    def tells_contacts(self) -> bool:
+        """Whether steps keep for ``contact_points`` what they know; it changes no state."""
+        return self._world.tells
+
+    @tells_contacts.setter
+    def tells_contacts(self, on: bool) -> None:
+        self._world.tells = on
+        self._is_told = False
+
+    def contact_points(self) -> ContactPoints:
+        """Return where bodies touched in the last step, and with what forces.
+
+        There are none where no step led, nor where the last step was not to tell them.
+        """
+        if not self._is_told or not self._world.told:
+            return ContactPoints.none(self._time_ns)
+        count = self._world.told
+        who, what = np.empty((count, 4), dtype=np.int32), np.empty((count, 10))
+        self._world.read_contacts(who, what)
+        names = {entry.number: name for name, entry in self._entries.items()}
+        bodies = tuple((names[a], names[b]) for a, b in who[:, ::2].tolist())
+        return ContactPoints.of(self._time_ns, bodies, who, what)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
@@ -104,7 +130,7 @@ class OdeEngine:
         except (ValueError, RuntimeError) as error:  # what flatten let through
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._entries[name] = Entry(number, articulation, simulated)
-        self._simulated[name] = simulated
+        self._show_bodies()
         if overlapping:
             pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
             _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)
@@ -118,8 +144,10 @@ class OdeEngine:
             PhysicsError: ODE has failed; the world can only be reset.
         """
         self._check_whole()
+        self._is_told = False
         self._world.remove_body(self._entries[name].number)
-        del self._entries[name], self._simulated[name]
+        del self._entries[name]
+        self._show_bodies()
 
     def move_body(self, placement: Placement) -> None:
         """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
@@ -137,6 +165,7 @@ class OdeEngine:
         self._check_whole()
         entry = self._entries[placement.name]
         there = jumped(entry.first, placement)
+        self._is_told = False
         self._stand(entry, placement.X_WL)
         self._world.move_body(entry.number, there)
 
@@ -185,6 +214,7 @@ class OdeEngine:
         parts = {name: _part(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
+        self._is_told = False
         if self._world.broken or order != list(self._entries):
             self._rebuild(order)
         for name, entry in self._entries.items():
@@ -200,6 +230,7 @@ class OdeEngine:
 
         Nothing pushes any more; the drives stay.
         """
+        self._is_told = False
         if self._world.broken:
             self._rebuild(list(self._entries))
         for entry in self._entries.values():
@@ -221,12 +252,14 @@ class OdeEngine:
             self._check_whole()
         if count < 0:
             raise ValueError(f"no world goes back by {-count} steps")
+        self._is_told = count > 0
         fault = world.step(count)
         if fault is None:
             self._time_ns += count * self._step_ns
             if world.complaints >= MANY_COMPLAINTS and not self._has_complained:
                 self._report_complaints()
             return
+        self._is_told = False
         kind, done, number, index = fault
         self._time_ns += done * self._settings.step_ns
         raise self._failure(kind, number, index)
@@ -296,17 +329,21 @@ class OdeEngine:
 
     def _rebuild(self, order: list[str]) -> None:
         """Make the world anew: ODE was left in the middle of a step, or in another order."""
+        tells = self._world.tells
         self._world.close()
         self._world = _make_world(self._world_type, self._settings)
+        self._world.tells = tells
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
-        self._simulated.clear()
         for name, entry in entries.items():
             simulated = entry.simulated
             arrays = simulated.motion, simulated.drive, simulated.wrench
             number, _ = self._world.add_body(entry.first, *arrays)
             self._entries[name] = Entry(number, entry.first, simulated)
-            self._simulated[name] = simulated
+        self._show_bodies()
+
+    def _show_bodies(self) -> None:
+        self._simulated = MappingProxyType({k: e.simulated for k, e in self._entries.items()})
 
 
 def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:

@@ -20,6 +20,7 @@ from .crowds import CONTACT_ROWS, JOINT_ROWS, Ends, Fault, find_crowd
 from .motion import Motion
 from .sticking import Sticking
 from .surfaces import Mover, Surfaces, movers
+from .telling import Told
 from .vectors import Vector, cross, rotate
 
 SAME_PLACE = 1e-6  # contacts nearer than this are one, in [m]
@@ -63,6 +64,7 @@ class Contacts:
         materials: Friction and restitution of each pair of materials.
         surfaces: Finds contacts, and says how they bounce and rub.
         sticking: Makes joints of the contacts that stick.
+        told: Keeps the contacts for who wants to know of them.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class Contacts:
         materials: tuple[Array, Array],
         surfaces: Surfaces,
         sticking: Sticking,
+        told: Told,
     ) -> None:
         self._world, self._group = world, ode.JointGroup()
         self._max_contacts = max_contacts
         self._surfaces, self._sticking = surfaces, sticking
         self._count = 0
         self._crowded: Pair | None = None
+        self.told = told
         self.ends: list[tuple[Ends, int]] = []
         geoms = [g for b in bodies for g in _touching([*b.moving, *b.standing])]
         number = {id(g): i for i, g in enumerate(geoms)}
@@ -107,6 +111,7 @@ class Contacts:
         """Make the contact joints of this step."""
         self._sticking.begin_take()
         self._count, self._crowded = 0, None
+        self.told.begin()
         self.ends.clear()
         self._age += 1
         if not self._motion.strayed(self._reach) < self._margin:
@@ -129,6 +134,7 @@ class Contacts:
     def clear(self) -> None:
         """Remove the contact joints, after the step."""
         self._sticking.end_take()
+        self.told.take()
         self._group.empty()
 
     def _find_near(self) -> None:
@@ -161,19 +167,25 @@ class Contacts:
         self._crowded = pair
         bodies, mu, is_special = pair.bodies, pair.mu, pair.has_track or pair.restitution > 0.0
         add, sticks, set_slip = self._sticking.add, self._sticking.is_on, self._surfaces.set_slip
+        keeps = self.told
         ways, mode, proper = self._surfaces.ways(pair.movers), APPROX1, 0
         for i in kept:
             contact, (p, normal, depth, _, _) = found[i], told[i]
             if is_special:
                 mode = self._set_special(pair, contact, normal)
             if sticks and add(p, normal, depth, bodies, mu, may_stick=mode == APPROX1):
+                if keeps.is_on:
+                    keeps.add(pair.owners, pair.geoms, told[i], self._sticking.newest)
                 continue
             if not mode & FDIR1 and set_slip(contact, p, normal, ways, mu):
                 contact.setMode(mode | FDIR1 | MU2)
             else:
                 contact.setMode(mode)
             contact.setMu(mu)
-            ode.ContactJoint(self._world, self._group, contact).attach(*bodies)
+            joint = ode.ContactJoint(self._world, self._group, contact)
+            joint.attach(*bodies)
+            if keeps.is_on:
+                keeps.add(pair.owners, pair.geoms, told[i], joint)
             proper += 1
         if not sticks:
             self._sticking.skip(len(kept))

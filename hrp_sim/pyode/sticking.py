@@ -75,6 +75,11 @@ class Sticking:
         """Begin to make the contacts of a step, maybe once more."""
         self._touches = 0
 
+    @property
+    def newest(self) -> Any:
+        """The joint of the contact that was last made to stick."""
+        return self._joints[-1][1]
+
     def skip(self, count: int) -> None:
         """Count contacts of which none may stick."""
         self._touches += count

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import ode
+from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
@@ -29,8 +30,10 @@ from .orders import Orders
 from .rays import Rays
 from .refusal import refuse_unknown
 from .saved import read_state, write_state
+from .starts import to_start_of, to_starts
 from .sticking import Sticking
 from .surfaces import Surfaces
+from .telling import Told
 from .wrench import Wrenches
 
 Fault = tuple[int, int, int, int]
@@ -73,6 +76,7 @@ class World:
         self._is_quick = quick
         self._surfaces = Surfaces(world, step)
         self._sticking = Sticking(world, step, is_on=predict_sticking and not quick)
+        self._told = Told()
         self._materials = np.ones((1, 1)), np.zeros((1, 1))
         self._seed = self.random = seed
         self._bodies: list[Assembly] = []
@@ -92,6 +96,21 @@ class World:
     def contacts(self) -> int:
         """How many contacts the last step had."""
         return self._contacts.count
+
+    @property
+    def tells(self) -> bool:
+        """Whether the next steps tell their contacts."""
+        return self._told.is_on
+
+    @tells.setter
+    def tells(self, on: bool) -> None:
+        self._told.is_on = on
+        self._told.begin()
+
+    @property
+    def told(self) -> int:
+        """How many contacts the last step tells."""
+        return len(self._told)
 
     @property
     def habits(self) -> bytes:
@@ -121,7 +140,7 @@ class World:
             number, self._next_number = self._next_number, self._next_number + 1
             body = assemble(self._world, number, articulation, arrays, self._rules)
             body.first = Motion([body]).read_groups()
-            _reset([body], Motion([body]), Coordinates([body]))
+            to_starts([body], Motion([body]), Coordinates([body]))
             overlapping = forbid_overlaps(body, self._surfaces) if self._self_collision else []
             self._bodies.append(body)
             self._disarrange()
@@ -141,14 +160,14 @@ class World:
             body = self._find(number)
             self._disarrange()
             body.rebase(self._world, articulation)
-            _move(body, articulation)
+            to_start_of(body, articulation)
 
     def move_body(self, number: int, articulation: Articulation, /) -> None:
         """Put what moves of a body to where the articulation starts."""
         with self._use():
             body = self._find(number)
             self._disarrange()
-            _move(body, articulation)
+            to_start_of(body, articulation)
 
     def read_state(self, number: int, arrays: SavedBody, /) -> None:
         """Write the moving state of a body into arrays."""
@@ -168,8 +187,12 @@ class World:
             self._arrange()
             self.random = self._seed
             self._sticking.reset()
-            _reset(self._bodies, self._motion, self._coordinates)
+            to_starts(self._bodies, self._motion, self._coordinates)
             self._drives.forget()
+
+    def read_contacts(self, who: NDArray[np.int32], what: Array, /) -> None:
+        """Write the contacts of the last step, if it was to tell them."""
+        self._told.write(who, what)
 
     def step(self, count: int, /) -> Fault | None:
         """Advance; return None, or (fault, steps done, number of a body, index)."""
@@ -300,6 +323,7 @@ class World:
             materials=self._materials,
             surfaces=self._surfaces,
             sticking=self._sticking,
+            told=self._told,
         )
 
     def _find(self, number: int) -> Assembly:
@@ -373,27 +397,3 @@ class World:
         self._motion.restore()
         self._coordinates.restore()
         self._drives.restore()
-
-
-def _reset(bodies: list[Assembly], motion: Motion, coordinates: Coordinates) -> None:
-    """Put bodies to their starts, and write them; motion and coordinates are of the same."""
-    motion.write_groups(np.concatenate([np.zeros((25, 0)), *(b.first for b in bodies)], axis=1))
-    for body in bodies:
-        body.wrench.force[...] = body.wrench.torque[...] = 0.0
-        body.motion.track_position[...] = 0.0
-        body.limited[:] = False
-        body.now[0] = body.articulation.q[body.coordinates]
-    motion.read()
-    coordinates.read_anew()
-    motion.write_still(bodies)
-
-
-def _move(body: Assembly, articulation: Articulation) -> None:
-    """Put the groups and joints of a body where an articulation starts, and write it."""
-    body.start(articulation)
-    body.limited[:] = False
-    body.now[0] = articulation.q[body.coordinates]
-    motion, coordinates = Motion([body]), Coordinates([body])
-    motion.read()
-    coordinates.read_anew()
-    motion.write_still([body])

@@ -351,6 +351,6 @@ def _set_time(simulation: Simulation, time_ns: int) -> None:
     arrays = dict(simulation.save().arrays)
     arrays["physics/time_ns"] = np.array(time_ns, dtype=np.int64)
     for name, array in arrays.items():
-        if name.endswith("/start_ns"):  # of a trajectory, which goes on where it is
-            arrays[name] = array + shift_ns
+        if name.endswith(("/start_ns", "/times_ns")):  # of a trajectory, which goes on as it is
+            arrays[name] = np.asarray(array + shift_ns)
     simulation.restore(Snapshot(arrays))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
+from hrp_model.frames import with_joint_names
 from hrp_model.load import load_body, load_body_text
 from hrp_model.resources import ResourceError
 from hrp_msgs.names import topic_token
@@ -82,7 +83,7 @@ def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
         RefusedError: It cannot be read, or not all of it.
     """
     heard = Diagnostics(listener=diagnostics.add)
-    body = _read(resource, heard)
+    body = with_joint_names(_read(resource, heard))
     check_assets(heard, SpawnCode.MISSING_ASSETS, SpawnCode.UNSUPPORTED_ASSETS)
     return body
 

@@ -55,3 +55,16 @@ def test_help_lists_the_parameters(program, module, parameter, word):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {program} ")
     assert f"\n  {parameter} " in done.stdout
+
+
+def test_who_has_read_enough_of_the_help_hears_no_complaint():
+    pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+    program = (
+        "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); "
+        "sys.argv = ['sim_node', '--help']; "
+        "from hrp_sim.entry import sim_node; sys.exit(sim_node())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

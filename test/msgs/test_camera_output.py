@@ -38,7 +38,7 @@ class FakeNode:
     def __init__(self):
         self.publishers = {}
 
-    def create_publisher(self, message_type, topic, qos, **_):
+    def create_publisher(self, message_type, topic, qos_profile, **_):
         return self.publishers.setdefault(topic, Publisher(topic))
 
 

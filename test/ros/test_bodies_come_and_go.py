@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from hrp_sim import BodyEntry, Placement, load_world
 pytestmark = pytest.mark.ros
 
 ARM = MODELS / "arm" / "arm.body"
+FAR = Pose(p=(9.0, 9.0, 9.0))
 OF_WORLD = {"BASE", "floor/FLOOR"}  # who names a model has a floor under it
 
 
@@ -92,6 +94,33 @@ def test_a_name_may_come_again_and_another_namespace_may_be_wished_for(world):
         peer.follow(topic, JointState)
         peer.wait_for(topic)
         running.change(lambda: running.runner.simulation.remove("again"))
+
+
+def belongings(node):
+    """Return what a node has, by kind."""
+    return {
+        "parameters": sorted(node.list_parameters([], 0).names),
+        "publishers": sorted(p.topic_name for p in node.publishers),
+        "subscriptions": sorted(s.topic_name for s in node.subscriptions),
+        "services": sorted(s.service_name for s in node.services),
+        "others": len(list(node.waitables)),
+        "timers": len(list(node.timers)),
+    }
+
+
+@pytest.mark.parametrize("model", ["rover/rover.body", "humanoid/humanoid.wrl"])
+def test_bodies_that_have_gone_leave_nothing(world, model):
+    running, _ = world
+    node, simulation = running.ros.node, running.runner.simulation
+    before, threads = belongings(node), threading.active_count()
+    for number in range(3):
+        placement = Placement(name=f"guest_{number}", body=load_body(MODELS / model), X_WL=FAR)
+        running.change(lambda placement=placement: simulation.spawn(BodyEntry(placement=placement)))
+        assert belongings(node) != before
+        running.change(lambda name=placement.name: simulation.remove(name))
+        running.serve(lambda: None)  # twice: an action ends a little later
+        assert belongings(node) == before
+        assert threading.active_count() == threads
 
 
 def test_a_namespace_that_is_taken_is_refused_with_words_and_the_run_goes_on(world):

@@ -53,7 +53,7 @@ def drive(peer, message, left, right) -> None:
         return speeds(peer) == pytest.approx((left, right))
 
     peer.wait_until("running tracks", turning)
-    peer.node.destroy_publisher(publisher)
+    peer.end(publisher)
 
 
 def twist(linear: float, angular: float) -> Twist:
@@ -78,7 +78,7 @@ def test_it_drives_ahead_and_turns_to_the_left(rover):
     odometry = peer.messages["ground_truth/odom"]
     z = lambda: odometry[-1].twist.twist.angular.z  # noqa: E731
     peer.wait_until("a turn to the left", lambda: 0.2 * TURN < z() < 1.5 * TURN)
-    peer.node.destroy_publisher(publisher)
+    peer.end(publisher)
 
 
 def test_velocities_with_a_stamp_drive_it_as_well(rover):

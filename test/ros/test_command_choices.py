@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import ENVIRONMENT, Peer, running
+from ros_peer import Peer, running
+from ros_session import ended
 from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.ros
@@ -56,15 +53,9 @@ def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_s
         ("cmd_vel_type:=Tvist", "cmd_vel_type is"),
     ],
 )
-def test_a_node_that_is_told_nonsense_about_commands_says_so_and_ends(parameter, words):
-    arguments = [sys.executable, "-m", "hrp_sim.node", "--ros-args", "-p", WORLD, "-p", parameter]
-    ended = subprocess.run(
-        arguments,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **ENVIRONMENT},
-        check=False,
-    )
-    assert ended.returncode == 2
-    assert words in ended.stderr
+def test_a_node_that_is_told_nonsense_about_commands_says_so_and_ends(
+    parameter, words, monkeypatch, capfd
+):
+    status, said = ended(["--ros-args", "-p", WORLD, "-p", parameter], monkeypatch, capfd)
+    assert status == 2
+    assert words in said

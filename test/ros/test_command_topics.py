@@ -75,7 +75,7 @@ class Robot:
             return until()
 
         self.peer.wait_until(f"a command by {topic}", again)
-        peer.node.destroy_publisher(publisher)
+        peer.end(publisher)
         return self.notes.taken[-1] if self.notes.taken else None
 
     def close(self) -> None:

@@ -10,8 +10,9 @@ pytest.importorskip("control_msgs.action", reason="control_msgs is not installed
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from rcl_interfaces.srv import ListParameters
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
 from ros_peer import Peer
 from ros_session import session
 from sensor_msgs.msg import JointState
@@ -109,3 +110,30 @@ def test_a_goal_waits_while_the_run_is_paused(world):
     assert world.status(future) == GoalStatus.STATUS_SUCCEEDED
     assert runner.simulation.state.time_ns >= stood_ns + 100_000_000
     world.remove()
+
+
+def test_parameters_tell_what_a_saved_state_has_brought_back(world):
+    def get() -> list[float]:
+        names = ["J1.kp", "gains.J1.p", "J1.mode"]
+        answer = world.peer.call("/sim_node/get_parameters", GetParameters, names=names)
+        kp, alias, mode = answer.values
+        return [kp.double_value, alias.double_value, mode.string_value]
+
+    def put(kp: float, mode: str) -> None:
+        new = [Parameter("J1.kp", value=kp), Parameter("J1.mode", value=mode)]
+        parameters = [p.to_parameter_msg() for p in new]
+        answer = world.peer.call("/sim_node/set_parameters", SetParameters, parameters=parameters)
+        assert [r.successful for r in answer.results] == [True, True]
+
+    runner = world.running.runner
+    put(111.0, "velocity")
+    saved = runner.call(runner.simulation.save)
+    runner.pause()
+    put(222.0, "effort")
+    world.running.serve(world.running.ros.node.sync)  # as when some body comes
+    assert get() == [222.0, 222.0, "effort"]
+    assert runner.simulation.controller("Arm").gains("J1")[0] == 222.0
+    world.running.change(lambda: runner.simulation.restore(saved))
+    assert get() == [111.0, 111.0, "velocity"]
+    assert runner.simulation.controller("Arm").gains("J1")[0] == 111.0
+    runner.resume()

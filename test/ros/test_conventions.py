@@ -6,17 +6,20 @@ What single conversions do is tested in test/msgs, where frames lie in test_fram
 from __future__ import annotations
 
 from math import tan
+from threading import Thread
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from moving_robot import STEP, STEP_NS, MovingRobot, published
+from moving_robot import PATIENCE, STEP, STEP_NS, MovingRobot, published
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, ReliabilityPolicy
 from ros_peer import stamp_ns
 from sim.render.scenes import needs_opengl
 
+from hrp_sim.runner import Runner
 from hrp_sim.sensors import SensorSettings
 
 pytestmark = pytest.mark.ros
@@ -85,6 +88,34 @@ def test_every_header_has_the_time_of_the_step_that_made_it(run):
     for topic in SENSORS:
         assert stamps(recorder, topic) == (every_step[1::2] if topic == "scan" else every_step)
     assert stamps(recorder, "lidar/points") == every_step[1::2]
+
+
+@pytest.mark.parametrize(("rate", "every"), [(None, 40), (5000.0, 2), (10000.0, 1)])
+def test_the_clock_is_shown_at_its_rate_and_never_more_often_than_there_are_steps(run, rate, every):
+    given = [] if rate is None else [Parameter("clock_rate", value=rate)]
+    recorder, _ = run(85, parameters=given)
+    shown = [stamp_ns(message.clock) for message in recorder.messages["clock"]]
+    assert shown == [k * STEP_NS for k in range(every, 86, every)]
+
+
+def test_the_clock_is_shown_at_once_after_a_pause_steps_and_a_reset(monkeypatch):
+    simulation = MovingRobot(1).simulation(FAR_AWAY, SensorSettings())
+    # Nobody serves the node, so that its timer does not show the time of a standing world.
+    with published(simulation, monkeypatch) as (recorder, node, _):
+        runner = Runner(simulation, node.publish, real_time_factor=0.0)
+        node.face.serve(runner)
+        runner.pause()
+        thread = Thread(target=runner.run)
+        thread.start()
+        try:
+            runner.call(lambda: None)
+            assert runner.step(3).wait(PATIENCE)
+            runner.reset()
+        finally:
+            runner.stop()
+            thread.join()
+    shown = [stamp_ns(message.clock) for message in recorder.messages["clock"]]
+    assert shown == [1, 3 * STEP_NS, 1]  # 0 would mean that there is no time
 
 
 def test_covariances_are_variances_or_zero_if_unknown_or_minus_one_if_not_measured(run):

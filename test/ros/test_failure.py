@@ -86,7 +86,7 @@ def blow_up(peer: Peer) -> str:
         return any(s.level == DiagnosticStatus.ERROR for s in statuses)
 
     peer.wait_until("the end", has_ended)
-    peer.node.destroy_publisher(publisher)
+    peer.end(publisher)
     return health(peer, DiagnosticStatus.ERROR).message
 
 

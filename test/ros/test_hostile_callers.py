@@ -362,15 +362,6 @@ def test_parameters_that_make_no_sense_are_refused(caller):
         assert all(r.reason for r in done.results), told
 
 
-def test_parameters_that_rclpy_itself_cannot_read_cost_an_answer_only(caller):
-    client = caller.node.create_client(SetParameters, "sim_node/set_parameters")
-    caller.wait_until("the service", client.service_is_ready)
-    for wrong in (parameter("J1.kp", 250), parameter("", ParameterType.PARAMETER_DOUBLE)):
-        for _ in range(3):
-            client.call_async(SetParameters.Request(parameters=[wrong]))
-    caller.wait_until("words in the log", lambda: "a request has failed" in caller.log)
-
-
 def test_what_is_gone_cannot_be_switched(caller):
     felt = spawn(caller, name="felt", entity_resource=with_sensor("feel"))
     assert felt.result.result == OK, felt.result
@@ -385,9 +376,20 @@ def test_what_is_gone_cannot_be_switched(caller):
     caller.wait_until("an answer", gone.done)
 
 
+def test_parameters_that_rclpy_itself_cannot_read_cost_an_answer_only(shared):
+    caller = shared.caller
+    client = caller.node.create_client(SetParameters, "sim_node/set_parameters")
+    caller.wait_until("the service", client.service_is_ready)
+    for wrong in (parameter("J1.kp", 250), parameter("", ParameterType.PARAMETER_DOUBLE)):
+        for _ in range(3):
+            client.call_async(SetParameters.Request(parameters=[wrong]))
+    caller.wait_until("words in the log", lambda: "a callback has failed" in caller.log)
+    assert caller.ask("get_simulation_state").result.result == OK
+
+
 def test_the_log_was_readable_and_the_end_is_clean(shared):
     assert shared.log.stat().st_size < MOST_LOG
     assert "unexpectedly" not in shared.caller.log
     shared.caller.ask("set_simulation_state", state=SimulationState(state=3))
     assert shared.process.wait(timeout=30) == 0, shared.caller.log
-    assert "Traceback" not in shared.caller.log
+    assert shared.caller.log.count("Traceback") <= 2  # of what rclpy could not read

@@ -147,6 +147,16 @@ def test_a_namespace_holds_for_all(name, launch):
     assert all(d["TF Prefix"].startswith("lab") for d in models)
 
 
+def test_another_naming_holds_for_all_who_listen(launch):
+    found = launch("simulation.launch.py", naming="choreonoid", contact_rate="20")
+    config = Path(found.node("rviz2").arguments[1]).read_text(encoding="utf-8")
+    assert "/humanoid/left_foot_force\n" in config
+    assert "/contacts/markers\n" in config
+    assert found.node("sim_node").values["naming"] == "choreonoid"
+    found = launch("ros2_control.launch.py", CONTROL, world=ARM, naming="choreonoid", rviz="false")
+    assert found.node("ros2_control_node").namespace == "arm"
+
+
 def test_all_but_the_simulator_follow_its_clock(launch):
     found = launch("ros2_control.launch.py", CONTROL, clock_topic="/other")
     told = {n.executable: n.values.get("use_sim_time", False) for n in found.nodes}

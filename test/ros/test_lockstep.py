@@ -102,6 +102,20 @@ def test_a_run_goes_on_without_its_controller_after_the_time_out_and_says_so(run
     assert told(peer, "controllers") == "/joint_commands"
 
 
+def test_who_sends_stamps_of_another_time_is_told_of_them(run):
+    peer, controller, log = run
+    controller.answers = False
+    stale = JointState(name=["J1"], position=[1.0])
+    stale.header.stamp.sec = 1_234_567
+
+    def is_told() -> bool:
+        controller.send(header=stale.header, name=stale.name, position=stale.position)
+        told = "on /joint_commands (the last one was stamped 1234567 s)"
+        return told in log.read_text(encoding="utf-8")
+
+    peer.wait_until("words", is_told)
+
+
 def test_with_its_controller_it_needs_no_time_out(run):
     peer, controller, _ = run
     controller.begin()

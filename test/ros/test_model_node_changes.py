@@ -90,7 +90,7 @@ def test_a_new_model_replaces_the_old_one(robot, tmp_path):
         ("bad.body", mechanism().replace("parent: CRANK", "parent: CRNAK"), "bad.body:"),
         ("empty.body", "", "empty.body"),
         ("missing.body", None, "missing.body"),
-        ("robot.urdf", "<robot name='r'/>", "URDF"),
+        ("robot.urdf", "<robot name='r'/>", "robot.urdf:1:1: error: a robot needs"),
     ],
 )
 def test_a_model_that_cannot_be_used_leaves_the_old_one(robot, tmp_path, name, text, words):

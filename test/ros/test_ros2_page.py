@@ -1,7 +1,13 @@
-"""docs/ros2.md says what the nodes do: its tables are held to nodes that run here."""
+"""docs/ros2.md says what the nodes do: its tables are held to nodes that run here.
+
+What README.md says of ROS is held to the same.
+"""
 
 import importlib
+import math
 import re
+import shlex
+import signal
 from contextlib import ExitStack, closing
 from functools import cache
 
@@ -16,7 +22,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from ros_peer import ENVIRONMENT, Peer, running, stamp_ns
-from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 
 from hrp_model import load_body
 from hrp_msgs import qos
@@ -25,6 +31,9 @@ from hrp_sim.runner import Runner
 
 TABLES = script("ros2_tables")
 PAGE = TABLES.PAGE.read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXTS = README + PAGE
+EXAMPLE = ROOT / "docs" / "examples" / "pd_controller.py"
 PROFILES = {
     "sensor": qos.SENSOR,
     "latched": qos.LATCHED,
@@ -170,7 +179,7 @@ def test_the_parameters_are_those_of_the_nodes(node):
 
 
 def test_parameters_that_the_text_names_exist():
-    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", PAGE.partition("### sim_node")[0]))
+    named = set(re.findall(r"-p (\w+):=|[ `](\w+):=", TEXTS.partition("### sim_node")[0]))
     known = {p.name for params in TABLES.TABLES.values() for p in params} | launch_arguments()
     assert {a or b for a, b in named} <= known | {"world", "model"}
 
@@ -199,37 +208,41 @@ def test_examples_in_yaml_are_yaml():
     assert all(yaml.safe_load(block) for block in blocks)
 
 
-@pytest.mark.ros
-def test_the_controller_of_the_page_leads_a_run_in_lock_step(tmp_path):
+def test_the_controller_of_the_page_is_the_example():
     [text] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    world = MODELS / "worlds" / "arm.yaml"
-    settings = [
-        "-p",
-        f"world:={world}",
-        "-p",
-        "lock_step:=joint_commands",
-        "-p",
-        "real_time_factor:=0.0",
-    ]
+    assert text == EXAMPLE.read_text(encoding="utf-8")
+
+
+@pytest.mark.ros
+def test_the_example_leads_the_arm_in_lock_step(tmp_path):
+    [command] = re.findall(r"^sim_node (--ros-args .*)$", EXAMPLE.read_text(), re.MULTILINE)
+    quick = [*shlex.split(command), "-p", "real_time_factor:=0.0"]
     logs = tmp_path / "sim.txt", tmp_path / "controller.txt"
     with (
-        running(["-m", "hrp_sim.node", "--ros-args", *settings], logs[0]),
-        running(["-c", text], logs[1]),
+        running(["-m", "hrp_sim.node", *quick], logs[0], folder=ROOT),
+        running([str(EXAMPLE)], logs[1]) as controller,
     ):
         peer = Peer()
         try:
-            peer.follow("/clock", Clock)
+            peer.follow("joint_states", JointState)
             # If nobody answered, each period would take the whole time-out.
-            peer.wait_until(
-                "half a second of simulated time",
-                lambda: any(stamp_ns(m.clock) > 500_000_000 for m in peer.messages["/clock"]),
-            )
+            peer.first_after("joint_states", 2_500_000_000)
         except AssertionError:
             print(*(log.read_text(encoding="utf-8") for log in logs))
             raise
         finally:
             peer.close()
-    assert "Traceback" not in logs[1].read_text(encoding="utf-8")
+        controller.send_signal(signal.SIGINT)
+        assert controller.wait(timeout=20) == 0
+    # A PD controller is late by damping / stiffness, and gravity bends it a little.
+    for reading in peer.messages["joint_states"]:
+        time = stamp_ns(reading.header.stamp) * 1e-9
+        where = dict(zip(reading.name, reading.position, strict=True))
+        if time > 1.0:
+            assert where["J1"] == pytest.approx(0.5 * math.sin(2.0 * (time - 0.13)), abs=0.05)
+        assert where["J2"] == pytest.approx(0.5, abs=0.03)
+        assert where["J3"] == pytest.approx(0.9, abs=0.03)
+    assert logs[1].read_text(encoding="utf-8") == ""
 
 
 def fill(message, values):
@@ -250,8 +263,8 @@ def fill(message, values):
 
 
 def test_commands_to_type_are_messages_about_joints_that_there_are():
-    found = re.findall(r"topic pub [^/]*(/\w+) (\w+)/msg/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
-    assert len(found) == PAGE.count("topic pub")
+    found = re.findall(r"topic pub [^/]*(/\w+) (\w+)/msg/(\w+) (?:\\\n\s*)?'(.*)'", TEXTS)
+    assert len(found) == TEXTS.count("topic pub")
     body = load_body(MODELS / "humanoid" / "humanoid.wrl")
     joints = {link.joint.name for link in body.moving_links}
     for topic, package, name, text in found:
@@ -262,8 +275,8 @@ def test_commands_to_type_are_messages_about_joints_that_there_are():
 
 
 def test_service_calls_to_type_are_requests_to_services_of_the_page():
-    found = re.findall(r"service call (/\S+) (\w+)/srv/(\w+) (?:\\\n\s*)?'(.*)'", PAGE)
-    assert len(found) == PAGE.count("service call")
+    found = re.findall(r"service call (/\S+) (\w+)/srv/(\w+) (?:\\\n\s*)?'(.*)'", TEXTS)
+    assert len(found) == TEXTS.count("service call")
     for service, package, name, text in found:
         module = pytest.importorskip(f"{package}.srv", reason=f"{package} is not importable")
         fill(getattr(module, name).Request(), yaml.safe_load(text))
@@ -277,7 +290,7 @@ def test_service_calls_to_type_are_requests_to_services_of_the_page():
 
 
 def test_parameters_of_joints_are_those_of_the_node():
-    named = re.findall(r"param set /sim_node (\S+) (\S+)", PAGE)
+    named = re.findall(r"param set /sim_node (\S+) (\S+)", TEXTS)
     assert named
     parameters = {"world": str(MODELS / "worlds" / "humanoid_in_room.yaml")}
     with closing(RosSession(parameters, [])) as session:

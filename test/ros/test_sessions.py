@@ -8,7 +8,7 @@ from paths import MODELS
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from rclpy.qos import ReliabilityPolicy
-from ros_peer import LATCHED, Peer
+from ros_peer import LATCHED, Peer, stamp_ns
 from ros_session import session
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -68,18 +68,46 @@ def test_a_namespace_holds_a_whole_simulation_and_two_of_them_live_side_by_side(
 
 def test_frames_of_two_simulations_are_kept_apart_by_prefixes(peer, two):
     peer.follow("/tf_static", TFMessage, LATCHED)
+    peer.follow("/tf", TFMessage)
     one, other = ({**two, "frame_prefix": prefix} for prefix in ("a/", "b/"))
+
+    def told(*topics):
+        return [t for topic in topics for m in list(peer.messages[topic]) for t in m.transforms]
+
+    def children(*topics):
+        return {t.child_frame_id for t in told(*topics)}
+
     with (
         session(one, ["--ros-args", "-r", "__ns:=/a"]),
         session(other, ["--ros-args", "-r", "__ns:=/b"]),
     ):
+        robots = [f"{sim}/{side}" for sim in "ab" for side in ("left", "right")]
+        roots = {f"{robot}/BASE" for robot in robots}
+        hands = {f"{robot}/J6" for robot in robots}
+        peer.wait_until("all hands", lambda: hands <= children("/tf"))
+        peer.wait_until("all roots", lambda: roots <= children("/tf_static"))
+    assert not children("/tf") & children("/tf_static")
+    # Nobody else tells of a frame, and none has two places at a time.
+    parents = {(t.child_frame_id, t.header.frame_id) for t in told("/tf", "/tf_static")}
+    assert len(parents) == len(dict(parents)) == len(children("/tf", "/tf_static"))
+    times = [(t.child_frame_id, stamp_ns(t.header.stamp)) for t in told("/tf")]
+    assert len(times) == len(set(times))
+    own = {r: {c.removeprefix(r) for c in dict(parents) if c.startswith(r)} for r in robots}
+    assert sum(map(len, own.values())) == len(parents)
+    assert all(frames == own["a/left"] for frames in own.values())
+    assert {child for child, parent in parents if parent == "world"} == roots
 
-        def roots():
-            told = [t for m in list(peer.messages["/tf_static"]) for t in m.transforms]
-            return {t.child_frame_id for t in told if t.header.frame_id == "world"}
 
-        everybody = {f"{sim}/{side}/BASE" for sim in "ab" for side in ("left", "right")}
-        peer.wait_until("all roots", lambda: roots() == everybody)
+def test_what_nobody_listens_to_is_neither_read_nor_published():
+    with session({"world": str(ARM), "real_time_factor": 0.0}) as running:
+        runner = running.runner
+        readings = runner.call(lambda: [runner.simulation.step() for _ in range(20)])
+        while runner.simulation.state.time_ns < 50_000_000:
+            runner.call(lambda: None)
+        counts = {name: count for name, (_, count) in running.ros.published().items() if count}
+    assert not any(readings)
+    # Latched, or of the node's health.
+    assert counts.keys() <= {"/tf_static", "/wrist_force/enabled", "/diagnostics"}
 
 
 def test_remaps_parameter_files_and_qos_overrides_are_honoured(peer, tmp_path):

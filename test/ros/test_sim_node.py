@@ -9,13 +9,14 @@ import subprocess
 
 import numpy as np
 import pytest
-from paths import MODELS, ROOT
+from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from ros_peer import LATCHED, Peer, matrix_of, running, stamp_ns
+from ros_session import ended
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
 from std_msgs.msg import String
@@ -261,7 +262,7 @@ def finished(arguments, log) -> tuple[int, str]:
 
 
 def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
-    arguments = ["-m", "hrp_sim.cli", "run", str(WORLD), "--ros", "--listen", "--duration", "5"]
+    arguments = ["-m", "hrp_sim.cli", "run", str(WORLD), "--ros", "--listen", "--duration", "2"]
     status, said = finished(arguments, tmp_path / "log.txt")
     assert status == 0, said
     assert "/head_camera/image_raw" in said
@@ -271,7 +272,8 @@ def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "status", "words"),
     [
-        ([], 2, "world:=FILE"),
+        ([], 2, "world:=FILE, or --help"),
+        (["--help"], 0, "usage: sim_node [--ros-args -p NAME:=VALUE ...]"),
         (["-p", "world:=none.yaml"], 1, "cannot read 'none.yaml'"),
         (["-p", "world:=bad.yaml"], 1, "bad.yaml:1:20: error: no such file"),
         (["-p", "world:=x.yaml", "-p", "solver:=fast"], 2, "'world' or 'quick', not 'fast'"),
@@ -280,15 +282,18 @@ def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
         (["--unheard-of"], 2, "--unheard-of"),
     ],
 )
-def test_what_cannot_run_says_why(parameters, status, words, tmp_path, monkeypatch):
+def test_what_cannot_run_says_why(parameters, status, words, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.yaml").write_text("bodies: [ { model: no.body } ]", encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    arguments = ["-m", "hrp_sim.node", "--ros-args", *parameters]
-    ended, said = finished(arguments, tmp_path / "log.txt")
-    assert ended == status, said
+    ended_with, said = ended(["--ros-args", *parameters], monkeypatch, capfd)
+    assert ended_with == status, said
     assert words in said
     assert "Traceback" not in said
+
+
+def test_the_status_of_the_process_tells_how_it_ended(tmp_path):
+    status, said = finished(["-m", "hrp_sim.node"], tmp_path / "log.txt")
+    assert (status, said.count("\n")) == (2, 1), said
 
 
 def test_two_robots_live_in_namespaces_of_their_own(tmp_path):

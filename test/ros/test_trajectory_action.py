@@ -216,6 +216,7 @@ def test_a_run_that_fails_aborts_its_goal_and_says_why(robot, ending, code):
     ("kind", "code"),
     [
         ("unknown", Result.INVALID_JOINTS),
+        ("follower", Result.INVALID_JOINTS),
         ("past", Result.OLD_HEADER_TIMESTAMP),
         ("length", Result.INVALID_GOAL),
     ],

@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from hrp_model.kinematics import BodyState
+from hrp_sim.contact_points import ContactPoints
 from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.snapshot import check_arrays, check_bodies, check_settings, described
 from hrp_sim.state import SimulatedBody, WorldState
@@ -34,6 +35,7 @@ class FakeEngine:
         self._time_ns = 0
         self.fail_at = None
         self.closed = False
+        self.tells_contacts = False
 
     @property
     def settings(self):
@@ -42,6 +44,9 @@ class FakeEngine:
     @property
     def contacts(self):
         return 0
+
+    def contact_points(self):
+        return ContactPoints.none(self._time_ns)
 
     @property
     def state(self):

@@ -30,7 +30,8 @@ class Run:
         page = io.StringIO()
         Console(file=page, width=width).print(self.board)
         rows = page.getvalue().splitlines()
-        return {row.split()[1]: row.split()[3::2] for row in rows if row.startswith("│")}, rows[-1]
+        cells = [[c.strip() for c in row.strip("│").split("│")] for row in rows if row[:1] == "│"]
+        return {name: others for name, *others in cells}, rows[-1]
 
 
 @pytest.fixture
@@ -90,3 +91,19 @@ def test_a_narrow_terminal_keeps_names_and_numbers(run):
 def test_a_real_time_factor_is_shown_once_it_was_measured(run):
     run.measured_factor = 0.0
     assert run.drawn(0.25)[1].split() == ["time", "0.250", "s"]
+
+
+def test_a_topic_that_nobody_listens_to_says_so_unless_it_is_published_nevertheless(run):
+    rows, _ = run.drawn(
+        2.0,
+        Line("scan", "LaserScan", 0, wanted=False),
+        Line("imu", "Imu", 0),
+        Line("tf", "TFMessage", 40, wanted=False),
+    )
+    assert rows == {
+        "scan": ["LaserScan", "nobody listens"],
+        "imu": ["Imu", "-"],
+        "tf": ["TFMessage", "20.0"],
+    }
+    rows, _ = run.drawn(4.0, Line("tf", "TFMessage", 40, wanted=False))
+    assert rows == {"tf": ["TFMessage", "nobody listens"]}

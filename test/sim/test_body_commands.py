@@ -62,6 +62,17 @@ def test_a_stamped_command_may_be_as_old_as_the_options_say(arm):
     assert simulation.command_counts.stale == 1
 
 
+def test_a_stamp_of_another_clock_is_told_where_the_age_counts(arm):
+    simulation, commands = arm
+    another_clock = 1_700_000_000 * NS_PER_S
+    commands.joints("topic", another_clock, ["J1"], [0.2], [], [])
+    commands.options = CommandOptions(max_age=0.05)
+    commands.joints("topic", NS_PER_S, ["J1"], [0.2], [], [])  # a little ahead, as after a reset
+    with pytest.raises(ValueError, match=r"1700000000\.000 s.*use_sim_time"):
+        commands.joints("topic", another_clock, ["J1"], [0.2], [], [])
+    assert simulation.command_counts.stale == 1
+
+
 def test_a_trajectory_arrives_in_time(arm):
     simulation, commands = arm
     commands.trajectory("topic", (0, ["J1"], [to(0.2, 0.1), to(0.4, 0.3)]))
@@ -181,13 +192,15 @@ def test_commands_wait_where_they_are_delivered():
     commands.joints("a", 7, ["J1"], [0.2], [], [])
     commands.array("b", "position", [0.2] * 6)
     commands.wrench("c", 8, "robot/J6", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    assert [(source, stamp_ns) for source, stamp_ns, _ in waiting] == [("a", 7), ("b", 0), ("c", 8)]
+    commands.trajectory("d", (9, ["J1"], [to(0.2, 0.1)]))  # stamped with its start
+    sent = [(source, stamp_ns) for source, stamp_ns, _ in waiting]
+    assert sent == [("a", 7), ("b", 0), ("c", 8), ("d", 0)]
     simulation.step()
     assert simulation.command_counts.taken == 0
     for *_, act in waiting:
         act()
     simulation.step()
-    assert simulation.command_counts.taken == 2
+    assert simulation.command_counts.taken == 3
 
 
 def test_what_comes_for_a_body_that_is_gone_is_forgotten(arm):

@@ -7,7 +7,13 @@ import pytest
 from paths import MODELS
 
 from hrp_sim import JointCommand, Simulation, load_world
-from hrp_sim.control import CancelTrajectory, GainChange, TrajectoryRun
+from hrp_sim.control import (
+    CancelTrajectory,
+    ControlMode,
+    GainChange,
+    ModeChange,
+    TrajectoryRun,
+)
 from hrp_sim.control import TrajectoryStatus as Status
 from hrp_sim.drives import MAX_COMMANDS
 from hrp_sim.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
@@ -62,6 +68,58 @@ def test_commands_are_counted(simulation):
     assert (counts.taken, counts.refused, counts.dropped) == (2, 1, 0)
     simulation.reset()
     assert simulation.command_counts.taken == 2
+
+
+def test_who_says_much_while_nobody_steps_does_not_silence_who_says_little(simulation):
+    first, second, *_ = joints(simulation)
+    simulation.command("arm", JointCommand([second], position=[0.7]), "once")
+    for _ in range(2 * MAX_COMMANDS):
+        simulation.command("arm", JointCommand([first], position=[0.1]), "stream")
+    assert simulation.command_counts.dropped == MAX_COMMANDS + 1
+    run(simulation, 1500)
+    assert simulation.bodies["arm"].drive.q[:2] == pytest.approx([0.1, 0.7])
+
+
+def test_settings_that_wait_count_after_a_reset_and_motions_do_not(simulation):
+    first, *_ = joints(simulation)
+    trajectory = TrajectoryRun(there(first))
+    simulation.command("arm", GainChange(first, kp=123.0))
+    simulation.command("arm", ModeChange(first, ControlMode.VELOCITY))
+    simulation.command("arm", JointCommand([first], position=[0.5]))
+    simulation.command("arm", trajectory)
+    simulation.reset()
+    run(simulation, 1)
+    controller = simulation.controller("arm")
+    assert controller.gains(first)[0] == 123.0
+    assert controller.mode(first) is ControlMode.VELOCITY
+    assert simulation.command_counts.taken == 2
+    assert trajectory.status is Status.ABORTED
+
+
+def test_it_does_not_matter_when_a_trajectory_comes_that_starts_later(simulation):
+    first, second, *_ = joints(simulation)
+    hashes = set()
+    for comes_at in (10, 137, 200):
+        simulation.reset()
+        simulation.command("arm", JointTrajectory([first], [TrajectoryPoint(NS, [0.5])]))
+        run(simulation, comes_at)
+        sent = JointTrajectory([first, second], [TrajectoryPoint(NS // 4, [0.1, 0.2])], NS // 5)
+        simulation.command("arm", sent, "late")
+        run(simulation, 600 - comes_at)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+
+
+def test_a_body_that_is_moved_on_its_way_holds_where_it_is_put(simulation):
+    first, *_ = joints(simulation)
+    points = [TrajectoryPoint(NS, [1.0], [3.0]), TrajectoryPoint(2 * NS, [2.0], [0.0])]
+    simulation.command("arm", JointTrajectory([first], points))
+    run(simulation, 900)
+    placement = next(b.placement for b in WORLD.bodies if b.placement.name == "arm")
+    simulation.move(placement)
+    run(simulation, 1000)
+    held = simulation.bodies["arm"].motion.q[0]
+    assert held == pytest.approx(placement.initial_q[0], abs=1e-3)
 
 
 def test_while_nobody_steps_the_newest_commands_wait_and_what_is_no_stream_stays(simulation):

@@ -7,7 +7,13 @@ from runner_tools import Clock, Counter
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
 from hrp_sim.engines import make_engine
-from hrp_sim.health import command_health, lock_step_health, run_health, state_health
+from hrp_sim.health import (
+    announcement,
+    command_health,
+    lock_step_health,
+    run_health,
+    state_health,
+)
 from hrp_sim.lockstep import LockStep
 from hrp_sim.runner import Runner
 
@@ -48,6 +54,22 @@ def test_states_begin_anew_with_time():
     runner.run()
     times = [time_ns for time_ns, _ in runner.states.take()]
     assert times == [k * 10**9 for k in (1, 1, 2)]
+
+
+def test_after_a_reset_no_state_of_the_run_before_is_told():
+    simulation = Counter(0.1)
+    runner = Runner(simulation, lambda time_ns, _: reset.pop(time_ns, print)(), duration=2.0)
+    runner.real_time_factor = 0.0
+    told = []
+    reset = {1_500_000_000: runner.reset, 400_000_000: lambda: reset.update({100_000_000: look})}
+
+    def look():
+        told.append([runner.states.take(), runner.states.take()])
+
+    runner.run()
+    (at_once, later) = told[0]
+    assert [time_ns for time_ns, _ in at_once] == [10**9]  # not told before
+    assert later == []
 
 
 def test_what_becomes_of_commands_is_told():
@@ -164,3 +186,36 @@ def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
         "waited [s]": 2.0,
         "longest wait [s]": 2.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("factor", "lock_step", "words"),
+    [
+        (1.0, (), "simulates 11 bodies, in real time"),
+        (0.0, (), "simulates 11 bodies, as fast as possible"),
+        (
+            2.5,
+            ("/b", "/a"),
+            "simulates 11 bodies, at 2.5 times real time, in lock-step with /a, /b at 200 Hz",
+        ),
+    ],
+)
+def test_a_run_is_announced_in_a_line(stack, factor, lock_step, words):
+    runner = Runner(stack, lambda *_: None, real_time_factor=factor)
+    assert announcement(runner, lock_step, 200.0) == words
+
+
+def test_a_lock_step_that_has_gone_on_without_a_command_is_not_well(monkeypatch):
+    clock = Clock(monkeypatch)
+    quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}
+    lock_step = LockStep(["a"], 100.0, 0.5, **quiet)
+    lock_step.start(0)
+    for k in (1, 2):
+        lock_step.stepped(k * 10_000_000)
+        assert lock_step.closed(k * 10_000_000) > 0.0
+        if k == 1:
+            lock_step.take("a", 0, lambda: None)
+        clock.now += 1.0
+        assert lock_step.closed(k * 10_000_000) == 0.0
+    health = lock_step_health(lock_step)
+    assert (health.level, health.message) == ("warn", "1 of 2 control periods lacked a command")

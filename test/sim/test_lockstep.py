@@ -149,6 +149,41 @@ def test_a_jump_in_time_forgets_what_was_waited_for_and_what_came():
     assert waiting.taken == []
 
 
+def test_a_world_that_begins_anew_at_a_boundary_is_told_nothing_of_the_one_before():
+    waiting = Waiting("a", "b")
+    assert waiting.step_to(2 * MS) > 0.0
+    waiting.give("a", 2 * MS, "an answer to the world before")
+    waiting.lock_step.start(2 * MS, anew=True)
+    assert waiting.lock_step.closed(2 * MS) == 0.0
+    waiting.give("b", 2 * MS, "another one")
+    assert waiting.step_to(4 * MS) > 0.0
+    assert waiting.lock_step.missing == ["a", "b"]
+    assert waiting.taken == []
+
+
+def test_what_a_source_stamps_that_is_waited_for_is_known():
+    waiting = Waiting("a", "b")
+    assert waiting.step_to(2 * MS) > 0.0
+    waiting.give("a", 7)
+    waiting.give("b", 2 * MS)
+    waiting.give("b", 2 * MS)
+    assert waiting.lock_step.strays == {"a": 7}
+    waiting.give("a", 2 * MS)
+    assert waiting.lock_step.strays == {}
+
+
+def test_a_boundary_is_known_as_one_until_it_is_passed():
+    waiting = Waiting("a")
+    seen = []
+    for k in range(1, 5):
+        waiting.lock_step.stepped(k * MS)
+        seen.append(waiting.lock_step.is_boundary(k * MS))
+        waiting.give("a", 0)
+        assert waiting.lock_step.closed(k * MS) == 0.0
+        assert not waiting.lock_step.is_boundary(k * MS)
+    assert seen == [False, True, False, True]
+
+
 @pytest.mark.parametrize(("sources", "rate", "timeout"), [((), 1, 1), ("a", 0, 1), ("a", 1, -1)])
 def test_a_lock_step_that_makes_no_sense_is_refused(sources, rate, timeout):
     with pytest.raises(ValueError, match=r"lock-step needs|rate must be"):

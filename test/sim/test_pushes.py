@@ -1,10 +1,13 @@
 """Pushes in the axes of a link, and pushes that replace each other."""
 
+import gc
+
 import numpy as np
 import pytest
 from sim.ode.scenes import at, lone, moving
 
 from hrp_sim import BodyEntry, PhysicsSettings, Simulation, WorldConfig
+from hrp_sim.pushes import Push
 
 WEIGHTLESS = WorldConfig(physics=PhysicsSettings(gravity=(0.0, 0.0, 0.0)))
 MASS = 2.0
@@ -74,3 +77,24 @@ def test_a_saved_push_is_as_local_and_as_replaceable_as_before():
     first = go_on()
     simulation.restore(saved)
     np.testing.assert_array_equal(go_on(), first)
+
+
+def test_pushes_of_one_source_do_not_gather_while_nobody_steps():
+    simulation, _ball = spinning()
+    before = sum(isinstance(x, Push) for x in gc.get_objects())
+    for _ in range(100):
+        simulation.push("ball", "BASE", X, NONE, 1.0, source="hand")
+    assert sum(isinstance(x, Push) for x in gc.get_objects()) == before + 1
+
+
+def test_it_does_not_matter_who_pushes_first():
+    def velocity(order):
+        simulation, ball = spinning()
+        for source in order:
+            force = {"a": 1e9, "b": -1e9, "c": 1e-9}[source] * X
+            simulation.push("ball", "BASE", force, NONE, 1.0, source=source)
+        run(simulation, 20)
+        return float(ball.motion.v[0, 0])
+
+    assert 1e9 - 1e9 + 1e-9 != 1e-9 - 1e9 + 1e9
+    assert velocity("abc") == velocity("cba") == velocity("bca") > 0.0

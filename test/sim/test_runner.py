@@ -221,10 +221,19 @@ def test_signals_stop_the_run_however_often_they_come(number):
     assert runner.stopped
 
 
-def test_a_signal_ends_a_run_that_stands_still(number):
+def to_the_process(number):
+    os.kill(os.getpid(), number)
+
+
+def to_another_thread(number):
+    signal.pthread_kill(threading.get_ident(), number)
+
+
+@pytest.mark.parametrize("send", [to_the_process, to_another_thread])
+def test_a_signal_ends_a_run_that_stands_still(number, send):
     def interrupt():
         runner.call(lambda: None)  # it stands, and sleeps for as long as nobody asks
-        os.kill(os.getpid(), number)
+        send(number)
 
     runner = Runner(Counter(), lambda *_: None)
     runner.pause()

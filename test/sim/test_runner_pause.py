@@ -155,10 +155,33 @@ def test_a_call_to_a_run_that_is_over_is_refused_and_never_done():
     done = []
     runner = Runner(Counter(), lambda *_: None, real_time_factor=0.0, duration=0.01)
     runner.run()
-    with pytest.raises(NotRunningError):
+    with pytest.raises(NotRunningError, match=r"^the simulation does not run any more$"):
         runner.call(lambda: done.append(1))
     with pytest.raises(NotRunningError):
         Runner(Counter(), lambda *_: None).call(lambda: done.append(2), patience=0.0)
+    assert not done
+
+
+def test_a_call_that_a_long_step_does_not_let_in_is_told_so_and_never_done():
+    done, asked = [], threading.Event()
+    words = []
+
+    def ask():
+        try:
+            runner.call(lambda: done.append(1), patience=0.01)
+        except NotRunningError as error:
+            words.append(str(error))
+        asked.set()
+
+    def long_step(time_ns, _):
+        if not words:
+            threading.Thread(target=ask).start()
+            assert asked.wait(60.0)
+
+    runner = Runner(Counter(), long_step, real_time_factor=0.0, duration=0.01)
+    runner.run()
+    assert "took no call for 0.01 s" in words[0]
+    assert "a step takes longer" in words[0]
     assert not done
 
 

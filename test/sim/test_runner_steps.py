@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 from runner_tools import Counter
 
+from hrp_sim import mailbox
 from hrp_sim.runner import Change, Runner, StandingError
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
@@ -82,6 +83,41 @@ def test_whatever_else_is_done_with_the_run_ends_the_steps(end):
         assert stepping.wait(PATIENCE)
         assert stepping.done < stepping.steps
     assert ended == [stepping]
+
+
+def test_steps_of_a_world_that_goes_on_at_once_end_too():
+    """Also where it has not been noticed yet that it stood."""
+
+    def act():
+        runner.pause()
+        stepping = runner.step(10**12)
+        runner.resume()
+        return stepping
+
+    with running(Counter(), paused=False) as runner:
+        stepping = runner.call(act)
+        assert stepping.wait(PATIENCE)
+        assert stepping.done < stepping.steps
+
+
+def test_a_gate_hears_when_the_world_begins_anew():
+    class Gate:
+        def start(self, now_ns, *, anew):
+            heard.append((now_ns, anew))
+
+        def stepped(self, now_ns):
+            pass
+
+        def closed(self, now_ns):
+            return 0.0
+
+    heard = []
+    with running(Counter()) as runner:
+        runner.gate = Gate()
+        for act in (runner.pause, runner.reset, lambda: runner.replace(Counter())):
+            act()
+            assert runner.step(1).wait(PATIENCE)
+    assert heard == [(0, True), (0, True), (0, True)]
 
 
 def test_a_failure_of_the_physics_ends_the_steps_and_says_why():
@@ -175,6 +211,7 @@ def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_o
 
 def test_a_world_that_stands_still_costs_no_processor_time(monkeypatch):
     waits = []
+    monkeypatch.setattr(mailbox, "LONGEST", 60.0)
     with running(Counter()) as runner:
         wait = runner._mailbox.wait
         monkeypatch.setattr(runner._mailbox, "wait", lambda s: (waits.append(s), wait(s)))

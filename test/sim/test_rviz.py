@@ -97,6 +97,24 @@ def test_a_namespace_that_the_world_gives_is_kept(given, found, tmp_path, diagno
     assert [d["Description Topic"]["Value"] for d in models] == [f"{found}robot_description"]
 
 
+def test_topics_of_another_naming_are_shown(diagnostics):
+    options = RvizOptions(naming="choreonoid")
+    found = topics(world_rviz(MODELS / "worlds" / "humanoid_in_room.yaml", options, diagnostics))
+    assert found["/humanoid/left_foot_force"][0] == "Wrench"
+    assert found["/humanoid/scanner/scan"][0] == "LaserScan"
+    assert found["/humanoid/head_camera/point_cloud"][0] == "PointCloud2"
+
+
+def test_contacts_are_shown_to_who_asks(diagnostics, capsys):
+    world = MODELS / "worlds" / "arm.yaml"
+    assert "/contacts/markers" not in topics(world_rviz(world, None, diagnostics))
+    assert main(["rviz", str(world), "--contacts", "--namespace", "lab"]) == 0
+    kind, display = topics(capsys.readouterr().out)["/lab/contacts/markers"]
+    assert kind == "MarkerArray"
+    assert display["Enabled"]
+    assert display["Topic"]["Reliability Policy"] == "Reliable"
+
+
 def test_several_robots_have_a_group_each(diagnostics):
     text = world_rviz(MODELS / "worlds" / "stack.yaml", diagnostics=diagnostics)
     groups = [d for d in manager(text)["Displays"] if d["Class"] == "rviz_common/Group"]

@@ -20,6 +20,7 @@ from hrp_sim.simulator.results import (
 )
 from hrp_sim.simulator.simulator import check_steps
 from hrp_sim.simulator.spawning import SpawnRequest
+from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 CRATE = SpawnRequest(resource=Resource(text=BOX), position=(1.0, 1.0, 1.0))
 
@@ -189,6 +190,21 @@ def test_a_reset_of_time_moves_nothing(run):
     assert run.simulator.state is State.PAUSED
     run.step(1)
     assert run.time_ns == 1_000_000
+
+
+def test_a_trajectory_goes_on_over_a_reset_of_time(run):
+    points = [TrajectoryPoint(200_000_000, [0.2]), TrajectoryPoint(400_000_000, [0.4])]
+    run.step(100)
+    run.simulation.command("arm", JointTrajectory(["J1"], points))
+    run.step(100)
+    q = run.simulation.bodies["arm"].motion.q
+    run.simulator.reset(Scope.TIME)
+    for _ in range(3):
+        before = float(q[0])
+        run.step(100)
+        assert q[0] - before == pytest.approx(0.1, abs=1e-3)
+    run.step(100)
+    assert q[0] == pytest.approx(0.4, abs=1e-3)
 
 
 def test_sensors_keep_their_rate_after_each_reset(run):

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hrp_model.node import ModelNode
+from hrp_model.rigid import Array
+from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
+from hrp_msgs.robot import FramePose
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
 
 from ...commanding.node import Commanding
 from ...config import BodyEntry
+from ...contact_points import ContactPoints
+from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
+from ...lockstep import LockStep
 from ...naming import BodyNaming, device_objection, late_naming, name_bodies
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
 from ...schedule import SampleClock
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
-from ..node import BodyFace, fixed_roots
+from ..node import BodyFace
 
 # How often the time of a world that stands still is shown. In [s] of wall time.
 _PERIOD = 1.0
@@ -63,11 +70,13 @@ class WorldFace:
         self.commanding = Commanding(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
         self._darkroom = Darkroom(self._publish_image)
+        self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
 
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        return [*self._topics.all, *(t for face in self._faces.values() for t in face.topics)]
+        of_world = [*self._topics.all, *([] if self._contacts is None else [self._contacts.topic])]
+        return [*of_world, *(t for face in self._faces.values() for t in face.topics)]
 
     @property
     def models(self) -> list[ModelNode]:
@@ -84,13 +93,14 @@ class WorldFace:
         """
         self._keep({})
         self._simulation = simulation
-        simulation.wanted = self._is_wanted
+        simulation.wanted = partial(self._is_wanted, simulation)
         simulation.switched = self._tell
         faces: dict[str, BodyFace] = {}
         try:
             bodies = {name: simulated.body for name, simulated in simulation.bodies.items()}
             wishes = {name: simulation.namespace(name) for name in bodies}
-            named = name_bodies(bodies, self._settings["frame_prefix"], wishes)
+            prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+            named = name_bodies(bodies, prefix, wishes, preset)
             for name, naming in named.items():
                 faces[name] = self._face(name, naming)
         finally:
@@ -102,13 +112,22 @@ class WorldFace:
         bodies = self._simulation.bodies
         faces = {k: f for k, f in self._faces.items() if bodies.get(k) is f.simulated}
         self._keep(faces)
-        for name in bodies:
+        if self._runner is not None:
+            with suppress(NotRunningError):
+                self._runner.call(self._simulation.settle)  # what parameters were set to counts
+                for face in faces.values():
+                    face.show_joints()
+        for name, body in bodies.items():
             if name not in faces:
                 try:
                     naming = self._late_naming(name, self._simulation.namespace(name))
                     faces = {**faces, name: self._face(name, naming)}
                 except (NameCollisionError, OSError, WrongUseError) as error:
                     self._node.get_logger().error(f"body '{name}' has no topics: {error}")
+                except KeyError:
+                    if self._simulation.bodies.get(name) is body:
+                        raise
+                    # else it has gone again: whoever took it out has this called once more
         self._keep(faces)
 
     def objection(self, entry: BodyEntry) -> str:
@@ -134,7 +153,9 @@ class WorldFace:
         What has no topics yet, as of a body that has just appeared, is left out.
         """
         self._time_ns, self._readings = time_ns, readings
-        if self._clock_ticks.is_due(time_ns):
+        gate = None if self._runner is None else self._runner.gate
+        is_waited_for = isinstance(gate, LockStep) and gate.is_boundary(time_ns)
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for:
             self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
@@ -144,10 +165,16 @@ class WorldFace:
                 self._develop(name, reading)
             elif name in owners:
                 owners[name].publish(name, reading)
+        stepped = self._simulation if self._runner is None else self._runner.simulation
+        if self._contacts is not None and stepped is not None:
+            self._contacts.watch.follow(stepped)
+        if is_waited_for:
+            # At any clock_rate, for ros2_control stamps its commands with the time that it sees;
+            # and last, so that whoever works when the clock moves is likely to have the readings.
+            self._topics.show(time_ns)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
-        self._topics.show(self._time_ns)
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
 
@@ -156,12 +183,13 @@ class WorldFace:
         self._darkroom.close()
         self._keep({})
 
-    def _is_wanted(self, name: str) -> bool:
-        owner, simulation = self._owners.get(name), self._simulation
-        if owner is None or simulation is None:
+    def _is_wanted(self, simulation: Simulation, name: str) -> bool:
+        owner, sensor = self._owners.get(name), simulation.sensors[name]
+        # One of the same name may have come in the place of that whose topics are still there.
+        if owner is None or not owner.shows(name, sensor):
             return False
         # What noise and filters do must not depend on when somebody came to listen.
-        if self._in_step and not isinstance(simulation.sensors.get(name), CameraSensor):
+        if self._in_step and not isinstance(sensor, CameraSensor):
             return True
         return owner.is_wanted(name, simulation.state.time_ns)
 
@@ -183,7 +211,8 @@ class WorldFace:
 
     def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
         taken = {other: face.naming for other, face in self._faces.items() if other != name}
-        return late_naming(name, namespace, taken, self._settings["frame_prefix"])
+        prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
+        return late_naming(name, namespace, taken, prefix, preset)
 
     def _face(self, name: str, naming: BodyNaming) -> BodyFace:
         """Make the topics and services of a body."""
@@ -199,7 +228,7 @@ class WorldFace:
                     self._node.executor.add_node(model)
             if self._runner is not None:
                 face.serve(self._runner)
-        except (OSError, WrongUseError):
+        except (KeyError, OSError, WrongUseError):
             face.close()
             raise
         return face
@@ -213,25 +242,31 @@ class WorldFace:
         for face in gone:
             face.close()
         if faces or gone:
-            self._topics.fix(fixed_roots(faces.values()))
+            self._topics.fix(self._fixed_roots)
 
     def _has_changed(self, change: Change) -> None:
         """Tell what does not wait for the next step; called in the thread that steps."""
         assert self._runner is not None
         simulation = self._runner.simulation
         if simulation is not self._simulation:  # until ``replace`` nobody knows what is in it
-            simulation.wanted = self._is_wanted
-            self._outputs, self._owners = {}, {}
+            simulation.wanted = partial(self._is_wanted, simulation)
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._darkroom.clear()
             self._clock_ticks.wait(time_ns)
+            if self._contacts is not None:
+                self._contacts.watch.restart(time_ns)
         self._time_ns = time_ns
         self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
         if simulation is self._simulation:
-            self._topics.fix(fixed_roots(self._faces.values()))
+            self._topics.fix(self._fixed_roots)
+
+    def _fixed_roots(self) -> list[FramePose]:
+        """Return where all fixed roots stand."""
+        roots = (face.fixed_root() for face in self._faces.values())
+        return [root for root in roots if root is not None]
 
     def _show_standing_time(self) -> None:
         """Show the time of a world that stands still to those who have come since."""
@@ -240,3 +275,22 @@ class WorldFace:
         if runner.paused or runner.error is not None:
             with suppress(NotRunningError):  # in its own thread, so that time never goes back
                 runner.call(lambda: self._topics.show(runner.simulation.state.time_ns))
+
+
+class _Contacts:
+    """Shows the contacts of a world.
+
+    Attributes:
+        topic: Where they are shown.
+        watch: To be told of every step.
+    """
+
+    def __init__(self, node: Node, settings: Mapping[str, Any]) -> None:
+        self._settings = settings  # some may change
+        self._markers = ContactTopic(node, settings["world_frame"])
+        self.topic = self._markers.topic
+        self.watch = ContactWatch(settings["contact_rate"], self.topic.has_listener, self._tell)
+
+    def _tell(self, points: ContactPoints, force: Array) -> None:
+        scale = self._settings["contact_scale"]
+        self._markers.publish(points.time_ns, points.position, force, scale)

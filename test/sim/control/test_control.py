@@ -19,6 +19,8 @@ from hrp_sim.control import (
     ControlSettings,
     JointControl,
 )
+from hrp_sim.control.commands import CommandCounts
+from hrp_sim.control.complaints import Complaints
 from hrp_sim.gains import servo_gains
 from hrp_sim.state import LARGEST_DRIVE
 
@@ -228,6 +230,17 @@ def test_an_unknown_joint_is_left_out_with_one_warning_and_the_rest_counts(bench
     assert warnings() == [
         "body 'r1': it has no joint 'X'; the command to it is ignored",
         "body 'r1': it has no joint 'BASE'; the command to it is ignored",
+    ]
+
+
+def test_a_joint_that_is_nearly_one_is_told_with_the_one_that_was_meant(warnings):
+    complaints = Complaints("arm", CommandCounts())
+    for _ in range(3):
+        complaints.refuse_unknown("LARM_ELBOV", ["NECK", "LARM_ELBOW"])
+    assert complaints.counts.refused == 3
+    assert warnings() == [
+        "body 'arm': it has no joint 'LARM_ELBOV'; the command to it is ignored. "
+        "Did you mean 'LARM_ELBOW'?"
     ]
 
 

@@ -67,6 +67,17 @@ def test_joints_go_straight_to_a_position_and_stay(bench):
     assert not bench.drive.dq.any()
 
 
+def test_where_the_last_point_has_a_speed_the_joint_stops_there_too(bench):
+    """Who streams sends such points, each to be replaced before its end."""
+    point = TrajectoryPoint(NS // 10, [0.2], [1.0])
+    run = started(bench, JointTrajectory(["A"], [point]))
+    bench.run(99)
+    assert bench.drive.dq[A] == pytest.approx(1.0, abs=0.05)
+    bench.run(100)
+    assert run.status is Status.SUCCEEDED
+    assert (bench.drive.q[A], bench.drive.dq[A]) == (pytest.approx(0.2), 0.0)
+
+
 def test_points_are_passed_at_their_times(bench):
     run = started(bench, through("A", (0.2, 1.0), (0.5, 1.0), (0.8, -1.0)))
     expected = np.interp(STEP * np.arange(1, 1001), [0.0, 0.2, 0.5, 0.8], [0.1, 1.0, 1.0, -1.0])

@@ -104,6 +104,25 @@ def test_a_pile_of_all_primitives(solver):
     assert_same(both(floor(), *pile(), solver=solver), 3000, every=1000)
 
 
+@SOLVERS
+def test_what_the_contacts_of_a_pile_exert(solver):
+    engines = both(floor(), *pile(), moving(limb(), at(1.0, 0.0, 1.0)), solver=solver)
+    for engine in engines:
+        engine.tells_contacts = True
+    seen = 0
+    for _ in range(30):
+        told = []
+        for engine in engines:
+            engine.step(50)
+            told.append(engine.contact_points())
+        one, other = told
+        assert one.bodies == other.bodies
+        for f in fields(one):
+            assert np.array_equal(getattr(one, f.name), getattr(other, f.name)), f.name
+        seen += len(one)
+    assert seen > 500
+
+
 def limb(watched=True):
     """A free chain with a slider, a force sensor, friction, damping, and bounded efforts."""
     bar = (placed(Box(np.array([0.05, 0.05, 0.3])), at(z=-0.2)),)

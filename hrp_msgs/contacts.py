@@ -1,0 +1,96 @@
+"""Contacts to what RViz draws: a point each, and an arrow for its force."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import Point
+from rclpy.node import Node
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from . import names, qos
+from .basic import Array, header
+from .topic import Topic
+
+POINTS, FORCES = "contact_points", "contact_forces"
+_SHORTEST = 1e-3  # [m], of an arrow that can be seen
+_POINT, _SHAFT, _HEAD = 0.015, 0.008, 0.016  # [m], diameters
+_POINT_COLOR = ColorRGBA(r=1.0, g=0.85, b=0.1, a=1.0)
+_FORCE_COLOR = ColorRGBA(r=0.9, g=0.2, b=0.2, a=1.0)
+
+
+def contact_markers(
+    time_ns: int, frame_id: str, position: Array, force: Array, scale: float, arrows_before: int = 0
+) -> MarkerArray:
+    """Return the markers of all contacts of a step.
+
+    Args:
+        time_ns: Simulation time of the step, in [ns].
+        frame_id: Name of the frame W.
+        position: Of the contacts, in W, in [m], shape (n, 3).
+        force: What the arrows show, from their points on, in W, in [N], shape (n, 3).
+        scale: Length of the arrow of one newton, in [m/N]. Arrows shorter than a millimetre are
+            left out.
+        arrows_before: How many arrows the message before had; those that are too many now are
+            deleted.
+    """
+    points = _marker(time_ns, frame_id, POINTS, 0, Marker.SPHERE_LIST)
+    points.scale.x = points.scale.y = points.scale.z = _POINT
+    points.color = _POINT_COLOR
+    points.points = [_point(p) for p in position]
+    if not len(position):
+        points.action = Marker.DELETE  # RViz complains of lists of nothing
+    arrows = scale * force
+    seen = np.linalg.norm(arrows, axis=1) >= _SHORTEST
+    shown = [
+        _arrow(time_ns, frame_id, number, p, p + along)
+        for number, (p, along) in enumerate(zip(position[seen], arrows[seen], strict=True))
+    ]
+    for number in range(len(shown), arrows_before):
+        gone = _marker(time_ns, frame_id, FORCES, number, Marker.ARROW)
+        gone.action = Marker.DELETE
+        shown.append(gone)
+    return MarkerArray(markers=[points, *shown])
+
+
+class ContactTopic:
+    """Publishes ``contacts/markers``.
+
+    Args:
+        node: Whose topic it is.
+        frame_id: Name of the frame W.
+
+    Attributes:
+        topic: The topic itself.
+    """
+
+    def __init__(self, node: Node, frame_id: str) -> None:
+        self.topic = Topic(node, MarkerArray, names.CONTACT_MARKERS, qos.SENSOR)
+        self._frame_id = frame_id
+        self._arrows = 0
+
+    def publish(self, time_ns: int, position: Array, force: Array, scale: float) -> None:
+        """Show contacts in place of those before; see ``contact_markers``."""
+        message = contact_markers(time_ns, self._frame_id, position, force, scale, self._arrows)
+        shown = (m for m in message.markers if m.ns == FORCES and m.action == Marker.ADD)
+        self._arrows = sum(1 for _ in shown)
+        self.topic.publish(message)
+
+
+def _marker(time_ns: int, frame_id: str, group: str, number: int, kind: int) -> Marker:
+    marker = Marker(header=header(time_ns, frame_id), ns=group, id=number, type=kind)
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def _arrow(time_ns: int, frame_id: str, number: int, start: Array, end: Array) -> Marker:
+    arrow = _marker(time_ns, frame_id, FORCES, number, Marker.ARROW)
+    arrow.scale.x, arrow.scale.y = _SHAFT, _HEAD
+    arrow.color = _FORCE_COLOR
+    arrow.points = [_point(start), _point(end)]
+    return arrow
+
+
+def _point(p: Array) -> Point:
+    x, y, z = p.tolist()
+    return Point(x=x, y=y, z=z)

@@ -1,0 +1,55 @@
+/* Small vectors; matrices are rows of 3 (arrays) or of 4 (ODE's). */
+#ifndef HRP_SIM_ODE_CORE_VECTORS_H
+#define HRP_SIM_ODE_CORE_VECTORS_H
+
+#include <ode/ode.h>
+
+static inline void rotate3(dReal out[3], const dReal *R9, const dReal v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = R9[3 * i] * v[0] + R9[3 * i + 1] * v[1] + R9[3 * i + 2] * v[2];
+}
+static inline void rotate4(dReal out[3], const dReal *R12, const dReal v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = R12[4 * i] * v[0] + R12[4 * i + 1] * v[1] + R12[4 * i + 2] * v[2];
+}
+static inline void unrotate4(dReal out[3], const dReal *R12, const dReal v[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = R12[i] * v[0] + R12[4 + i] * v[1] + R12[8 + i] * v[2];
+}
+static inline void cross3(dReal out[3], const dReal a[3], const dReal b[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+static inline dReal dot3(const dReal a[3], const dReal b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+/* Comparisons; fmin and fmax are calls. */
+static inline dReal lesser(dReal a, dReal b)
+{
+    return b < a ? b : a;
+}
+static inline dReal greater(dReal a, dReal b)
+{
+    return b > a ? b : a;
+}
+static inline dReal clipped(dReal value, dReal lower, dReal upper)
+{
+    return value < lower ? lower : value > upper ? upper : value;
+}
+static inline void to_matrix12(dReal *R12, const dReal *R9)
+{
+    for (int i = 0; i < 3; i++) {
+        R12[4 * i] = R9[3 * i];
+        R12[4 * i + 1] = R9[3 * i + 1];
+        R12[4 * i + 2] = R9[3 * i + 2];
+        R12[4 * i + 3] = 0.0;
+    }
+}
+
+#endif

@@ -1,0 +1,95 @@
+"""Callbacks that fail: they are told, and what they have in common with others goes on."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from ros_peer import DOMAIN_ID, ENVIRONMENT
+
+from hrp_msgs.serving import serve
+
+PATIENCE = 60.0  # [s]
+
+
+class Log:
+    """A logger that keeps what it is told."""
+
+    def __init__(self):
+        self.errors = []
+
+    def error(self, text):
+        self.errors.append(text)
+
+
+@pytest.fixture
+def served():
+    """Yield a node that is served in a thread, and its log."""
+    os.environ.update(ENVIRONMENT)
+    context, log = rclpy.Context(), Log()
+    rclpy.init(context=context, domain_id=DOMAIN_ID)
+    node = rclpy.create_node("served", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    thread = threading.Thread(target=serve, args=(executor, log))
+    thread.start()
+    yield node, log
+    executor.shutdown()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def called_often(node, act, often):
+    """Have something done by a timer until it was called so often."""
+    enough, count = threading.Event(), [0]
+
+    def call():
+        count[0] += 1
+        if count[0] >= often:
+            enough.set()
+        act()
+
+    timer = node.create_timer(0.0, call)
+    assert enough.wait(PATIENCE)
+    node.destroy_timer(timer)
+
+
+def raiser(error):
+    def act():
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize("error", [RuntimeError("of no use"), KeyError("gone")])
+def test_a_failing_callback_is_told_once_with_its_traceback_and_the_others_go_on(served, error):
+    node, log = served
+    called_often(node, raiser(error), 20)
+    called_often(node, lambda: None, 20)
+    (text,) = log.errors
+    assert str(error) in text
+    assert "Traceback" in text
+    assert "test_serving.py" in text
+
+
+def test_two_kinds_of_failure_are_both_told(served):
+    node, log = served
+
+    def first():
+        raise ValueError("left is missing")
+
+    def second():
+        raise ValueError("right is missing")
+
+    called_often(node, first, 3)
+    called_often(node, second, 3)
+    assert ["left is missing" in text for text in log.errors] == [True, False]
+    assert ["right is missing" in text for text in log.errors] == [False, True]

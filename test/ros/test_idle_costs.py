@@ -1,0 +1,114 @@
+"""Nodes that have nothing to do take no processor time to speak of, whatever they wait for."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+
+from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.action import ActionClient
+from ros_peer import Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from hrp_msgs.basic import duration
+
+pytestmark = pytest.mark.ros
+
+WORLD = MODELS / "worlds" / "arm.yaml"
+# Of a processor, while there is nothing to do; what waits by looking takes all of one.
+LITTLE = 0.2
+
+
+def processor_time(process):
+    """Return how long a process and its threads have computed, in [s]."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def costs(peer, *processes):
+    """Return the share of a processor that each process takes for about a second."""
+    peer.wait_for("/diagnostics")
+    start, before = time.monotonic(), [processor_time(process) for process in processes]
+    # Each publishes once a second of wall time.
+    peer.wait_for("/diagnostics", len(processes))
+    passed = time.monotonic() - start
+    return [(processor_time(p) - b) / passed for p, b in zip(processes, before, strict=True)]
+
+
+def cost_of_simulating(peer, process):
+    """Return the processor time of half a second of simulated time, in [s]."""
+    clocks = peer.messages["/clock"]
+    begin_ns, before = stamp_ns(peer.wait_for("/clock")[-1].clock), processor_time(process)
+    peer.wait_until("half a second", lambda: stamp_ns(clocks[-1].clock) - begin_ns >= 500_000_000)
+    return processor_time(process) - before
+
+
+@pytest.fixture
+def peer():
+    peer = Peer()
+    peer.follow("/diagnostics", DiagnosticArray)
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs a node, and returns its process."""
+    with ExitStack() as stack:
+
+        def run(module, *parameters):
+            words = [word for p in parameters for word in ("-p", p)]
+            arguments = ["-m", module, "--ros-args", *words]
+            return stack.enter_context(running(arguments, tmp_path / f"{module}.txt"))
+
+        yield run
+
+
+def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_still(run, peer):
+    # The clock of the system would be that of the simulation, and stand still with it.
+    process = run("hrp_sim.node", f"world:={WORLD}", "use_sim_time:=true")
+    peer.follow("/clock", Clock)
+    client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
+    peer.wait_until("an action server", client.server_is_ready)
+    without = cost_of_simulating(peer, process)
+    point = JointTrajectoryPoint(positions=[1.0], time_from_start=duration(10**12))
+    goal = FollowJointTrajectory.Goal(
+        trajectory=JointTrajectory(joint_names=["J1"], points=[point])
+    )
+    told = []
+    sent = client.send_goal_async(goal, told.append)
+    peer.wait_until("an accepted goal", sent.done)
+    assert sent.result().accepted
+    peer.wait_until("feedback", lambda: told)
+    assert cost_of_simulating(peer, process) < without + LITTLE
+    assert peer.call("sim_node/pause", SetBool, data=True).success
+    assert costs(peer, process)[0] < LITTLE
+    peer.wait_for("/clock")  # of wall time, too
+
+
+def test_what_waits_for_a_controller_or_for_joint_states_costs_nothing(run, peer):
+    waiting = run(
+        "hrp_sim.node", f"world:={WORLD}", "lock_step:=joint_commands", "lock_step_timeout:=0.0"
+    )
+    model = run("hrp_model.node", f"model:={MODELS / 'arm' / 'arm.body'}", "watch:=true")
+    for node in ("sim_node", "model_node"):
+        peer.wait_until(
+            f"the health of {node}",
+            lambda node=node: any(
+                status.name.startswith(node)
+                for message in list(peer.messages["/diagnostics"])
+                for status in message.status
+            ),
+        )
+    assert max(costs(peer, waiting, model)) < LITTLE

@@ -1,0 +1,103 @@
+"""What other processes see of a run's time and health: nodes with use_sim_time, /diagnostics."""
+
+from __future__ import annotations
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import JumpThreshold
+from rclpy.duration import Duration
+from rclpy.parameter import Parameter
+from ros_peer import Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+pytestmark = pytest.mark.ros
+
+WORLD = f"world:={MODELS / 'worlds' / 'arm.yaml'}"
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    """A node that follows the time of a simulator in another process."""
+    log = tmp_path_factory.mktemp("sim") / "log.txt"
+    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", WORLD, "-p", "real_time_factor:=2.0"]
+    peer = Peer(parameter_overrides=[Parameter("use_sim_time", value=True)])
+    peer.follow("/clock", Clock)
+    peer.follow("/diagnostics", DiagnosticArray)
+    try:
+        with running(arguments, log):
+            yield peer
+    except AssertionError:
+        print(log.read_text(encoding="utf-8"))
+        raise
+    finally:
+        peer.close()
+
+
+# What /diagnostics says of each part of a run, at least.
+HEALTH = {
+    "simulation": {
+        "time [s]",
+        "real-time factor",
+        "real-time factor aimed at",
+        "lag [s]",
+        "step, mean [s]",
+        "step, longest [s]",
+        "contacts",
+    },
+    "commands": {"dropped", "refused", "stale", "timed out"},
+    "state": {"sha256 at 1 s"},
+}
+
+
+def test_diagnostics_tell_of_pace_steps_contacts_commands_and_the_state(peer):
+    publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
+
+    def values():
+        told = {}
+        for message in list(peer.messages["/diagnostics"]):
+            for status in message.status:
+                part = status.name.removeprefix("sim_node: ")
+                told.setdefault(part, {}).update({v.key: v.value for v in status.values})
+        return told
+
+    peer.wait_until("a state", lambda: "sha256 at 1 s" in values().get("state", {}))
+
+    def refused():
+        publisher.publish(JointState(name=["J1"], position=[1.0, 2.0]))
+        return values()["commands"]["refused"] != "0"
+
+    peer.wait_until("a refusal", refused)
+    found = values()
+    assert {part: keys & found[part].keys() for part, keys in HEALTH.items()} == HEALTH
+    assert found["simulation"]["real-time factor aimed at"] == "2"
+    assert float(found["simulation"]["step, mean [s]"]) > 0.0
+    assert len(found["state"]["sha256 at 1 s"]) == 64
+
+
+def test_a_node_sees_a_reset_as_one_jump_back_and_its_timers_go_on(peer):
+    jumps, ticks = [], []
+    clock = peer.node.get_clock()
+    backward = JumpThreshold(
+        min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
+    )
+    jumping = clock.create_jump_callback(
+        backward, post_callback=lambda jump: jumps.append(jump.delta.nanoseconds)
+    )
+    timer = peer.node.create_timer(0.02, lambda: ticks.append(clock.now().nanoseconds))
+    peer.wait_until("half a second", lambda: ticks and ticks[-1] > 500_000_000)
+    assert not jumps
+    assert peer.call("sim_node/reset", Trigger).success
+    peer.wait_until("the jump", lambda: jumps)
+    count = len(ticks)
+    peer.wait_until("further ticks", lambda: len(ticks) > count + 5)
+    assert len(jumps) == 1
+    assert jumps[0] < -400_000_000
+    assert all(stamp_ns(message.clock) > 0 for message in peer.messages["/clock"])
+    timer.cancel()
+    jumping.unregister()

@@ -1,0 +1,81 @@
+"""Contacts are told at their rate, to who wants them, and cost nothing else."""
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+from sim.ode.scenes import G, Z, at, box_inertia, floor, lone, moving, placed
+
+from hrp_model.geometry import Box
+from hrp_sim import BodyEntry, Simulation, WorldConfig
+from hrp_sim.contact_watch import ContactWatch
+
+SIZE = np.array([0.4, 0.3, 0.2])
+
+
+@pytest.fixture(params=["box first", "floor first"])
+def simulation(request):
+    box = lone(placed(Box(SIZE)), name="box", mass=2.0, inertia=box_inertia(2.0, SIZE))
+    placements = [moving(box, at(z=0.0999)), floor()]
+    ordered = placements if request.param == "box first" else placements[::-1]
+    world = WorldConfig(bodies=tuple(BodyEntry(placement=p) for p in ordered))
+    with closing(Simulation(world)) as made:
+        yield made
+
+
+def test_contacts_are_told_at_their_rate_and_only_those_steps_are_watched(simulation):
+    told, watched = [], []
+    watch = ContactWatch(100.0, lambda: True, lambda points, force: told.append((points, force)))
+    for _ in range(105):
+        simulation.step()
+        watched.append(simulation.engine.tells_contacts)
+        watch.follow(simulation)
+    assert [points.time_ns for points, _ in told] == [k * 10_000_000 for k in range(1, 11)]
+    assert sum(watched) == 10
+    for points, force in told:
+        assert len(points) == 4
+        # Whichever body came first: what the floor does to the box.
+        np.testing.assert_allclose(force.sum(axis=0), 2.0 * G * Z, atol=0.5)
+
+
+def test_nothing_is_watched_while_nobody_wants_it(simulation):
+    told, wanted = [], False
+    watch = ContactWatch(1000.0, lambda: wanted, lambda *found: told.append(found))
+    for _ in range(20):
+        simulation.step()
+        assert not simulation.engine.tells_contacts
+        watch.follow(simulation)
+    assert not told
+    wanted = True
+    for _ in range(3):
+        simulation.step()
+        watch.follow(simulation)
+    assert [points.time_ns for points, _ in told] == [22_000_000, 23_000_000]
+    wanted = False
+    for _ in range(3):
+        simulation.step()
+        watch.follow(simulation)
+    assert not simulation.engine.tells_contacts
+
+
+def test_a_reset_begins_anew(simulation):
+    told = []
+    watch = ContactWatch(100.0, lambda: True, lambda points, _: told.append(points.time_ns))
+    for _ in range(25):
+        simulation.step()
+        watch.follow(simulation)
+    simulation.reset()
+    watch.restart(0)
+    for _ in range(15):
+        simulation.step()
+        watch.follow(simulation)
+    assert told == [10_000_000, 20_000_000, 10_000_000]
+
+
+def test_a_simulation_tells_its_contacts_to_who_asked_before_the_step(simulation):
+    simulation.step()
+    assert len(simulation.contacts()) == 0
+    simulation.engine.tells_contacts = True
+    simulation.step()
+    assert len(simulation.contacts()) == 4
+    assert simulation.contacts().time_ns == simulation.state.time_ns
