@@ -23,7 +23,8 @@ _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
 # Words of a format that mean nothing here.
 _UNSUPPORTED = frozenset(("foreign-setting", "not-simulated", "unknown-key", "unknown-node"))
-_MOST_FILES = 2000  # looked at in one folder
+_MOST_FILES = 2000  # of models or worlds in one folder
+_MOST_LOOKED_AT = 100_000  # of any files there
 _MOST_READ = 1 << 20  # bytes of a file that is looked into
 
 
@@ -133,14 +134,16 @@ def files_in(source: str, suffixes: Sequence[str]) -> Iterator[tuple[str, Path]]
     folder, prefix = _folder(source)
     if not folder.is_dir():
         raise ResourceError(f"no such folder: {folder}")
-    found = (
-        Path(parent) / name
-        for parent, _, names in os.walk(folder)
-        for name in sorted(names)
-        if name.lower().endswith(tuple(suffixes))
+    all_files = (
+        Path(parent) / name for parent, _, names in os.walk(folder) for name in sorted(names)
     )
+    looked_at = islice(all_files, _MOST_LOOKED_AT)
+    found = (path for path in looked_at if path.name.lower().endswith(tuple(suffixes)))
     for path in sorted(islice(found, _MOST_FILES)):
-        yield f"{prefix}/{path.relative_to(folder).as_posix()}", path
+        uri = f"{prefix}/{path.relative_to(folder).as_posix()}"
+        # A name that is no text cannot be told, and a pipe would be waited for.
+        if _is_text(uri) and path.is_file():
+            yield uri, path
 
 
 def holds(path: Path, word: bytes) -> bool:
@@ -150,6 +153,15 @@ def holds(path: Path, word: bytes) -> bool:
             return word in file.read(_MOST_READ)
     except OSError:
         return False
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether the name of a file is UTF-8, as messages are."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _folder(source: str) -> tuple[Path, str]:

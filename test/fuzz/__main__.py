@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from fuzz.calls import fuzz_calls
 from fuzz.targets import TARGETS, Target
 
 _STARTUP = 60.0  # [s] that a process may take to begin and to end
@@ -106,6 +107,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}")
     parser.add_argument("--all", action="store_true", help="fuzz every target")
+    parser.add_argument("--calls", action="store_true",
+                        help="command a running world and call its services instead")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="of the first call (default 0)")
     parser.add_argument("--minutes", type=float, default=10.0, help="for all of it (default 10)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (default 1)")
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="where results go")
@@ -115,8 +119,8 @@ def _arguments() -> argparse.Namespace:
     unknown = set(arguments.targets) - TARGETS.keys()
     if unknown:
         parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
-    if not (arguments.targets or arguments.all or arguments.reproduce):
-        parser.error("name targets, or --all")
+    if not (arguments.targets or arguments.all or arguments.calls or arguments.reproduce):
+        parser.error("name targets, --all or --calls")
     return arguments
 
 
@@ -126,6 +130,8 @@ def main() -> int:
     campaign = Campaign(arguments.out.resolve())
     if arguments.reproduce:
         return max(min(campaign.check(path.resolve()), 1) for path in arguments.reproduce)
+    if arguments.calls:
+        return fuzz_calls(campaign.base, arguments.seed, arguments.minutes)
     campaign.drop_fixed()
     chosen = [t for name, t in TARGETS.items() if arguments.all or name in arguments.targets]
     chosen.sort(key=lambda target: -target.share)

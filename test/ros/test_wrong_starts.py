@@ -1,0 +1,39 @@
+"""What ROS itself does not take at the start is refused in words, not by a traceback."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from paths import MODELS
+from ros_session import session
+
+from hrp_msgs.start import WrongUseError
+
+pytestmark = pytest.mark.ros
+
+WORLD = str(MODELS / "worlds" / "arm.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-p", "qos_overrides./clock.publisher.depth:=-5"], "topic '/clock' cannot be made"),
+        (
+            ["-p", "qos_overrides./joint_states.publisher.reliability:=some"],
+            "topic 'joint_states' cannot be made: Unexpected QoS override",
+        ),
+        (
+            ["-p", "qos_overrides./joint_commands.subscription.history:=keep_some"],
+            "topic 'joint_commands' cannot be made",
+        ),
+        (["-p", "lock_step:=//"], "lock_step cannot be made"),
+        (["-r", f"__ns:=/{'n' * 240}"], "the node cannot be made"),
+        (["-r", f"__node:={'n' * 300}"], "the node cannot be made"),
+    ],
+)
+def test_names_and_qualities_that_ros_does_not_take_are_refused(arguments, words):
+    with (
+        pytest.raises(WrongUseError, match=words),
+        session({"world": WORLD}, ["--ros-args", *arguments]),
+    ):
+        pass
