@@ -86,6 +86,7 @@ class ModelNode(Node):
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", {names.ROBOT_DESCRIPTION: ""})
         self._file: ModelFile | None = None
+        self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
         self._reminder = Reminder(_SELDOM)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -160,7 +161,7 @@ class ModelNode(Node):
     @property
     def topics(self) -> list[Topic]:
         """Everything that is published."""
-        return self._robot.all
+        return self._topics
 
     def _take(self, msg: JointState) -> None:
         if len(msg.position) != len(msg.name):
@@ -178,6 +179,7 @@ class ModelNode(Node):
     def _begin(self, description: Description) -> None:
         tf = self.settings["publish_tf"]
         self._robot = RobotTopics(self, semantics=bool(description.srdf), tf=tf)
+        self._topics = self._robot.all
         self._publish(description)
         self.add_on_set_parameters_callback(self._on_set)
         self.create_timer(PERIOD, self._report, clock=self._steady)

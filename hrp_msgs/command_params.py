@@ -72,7 +72,11 @@ _JOINT = re.compile(r"gains\.(?P<alias>.+)\.[pd]|(?P<own>.+)\.(?:kp|kd|mode)", r
 
 
 def joint_params(
-    joint: str, kp: float = 0.0, kd: float = 0.0, mode: str = "position"
+    joint: str,
+    kp: float = 0.0,
+    kd: float = 0.0,
+    mode: str = "position",
+    modes: Sequence[str] = _MODES,
 ) -> list[Param]:
     """Return the parameters of a joint: kp, kd, mode, and two more names of the first two.
 
@@ -92,7 +96,7 @@ def joint_params(
         )
     ]
     doc = "What it is driven by until a command says otherwise."
-    return [*params, Param(f"{joint}.mode", mode, doc, read_only=False, choices=_MODES)]
+    return [*params, Param(f"{joint}.mode", mode, doc, read_only=False, choices=tuple(modes))]
 
 
 def joint_of(name: str) -> str | None:
@@ -108,6 +112,7 @@ class JointValues:
     Attributes:
         kp, kd: Gains.
         mode: "position", "velocity" or "effort".
+        modes: Those that it can have.
         change: Called with one of ``kp``, ``kd`` and ``mode`` by name.
     """
 
@@ -115,6 +120,7 @@ class JointValues:
     kd: float
     mode: str
     change: Callable[..., None]
+    modes: Sequence[str] = _MODES
 
 
 class LiveParams:
@@ -172,7 +178,7 @@ class JointParams:
         Raises:
             WrongUseError: The node was started with what is not accepted.
         """
-        usual = joint_params(joint, values.kp, values.kd, values.mode)
+        usual = joint_params(joint, values.kp, values.kd, values.mode, values.modes)
         kp, p, kd, d, mode = usual
         for own, alias in ((kp, p), (kd, d)):
             # Whatever is given by one name is what the other one begins with.
@@ -206,12 +212,13 @@ class JointParams:
             self._is_showing = False
 
     def remove(self, joint: str) -> None:
-        """Undeclare the parameters of a joint."""
+        """Undeclare the parameters of a joint, as far as they were declared."""
         for param in joint_params(joint):
             self._twins.pop(param.name, None)
             self._modes.pop(param.name, None)
             self._changes.pop(param.name, None)
-            self._node.undeclare_parameter(param.name)
+            if self._node.has_parameter(param.name):
+                self._node.undeclare_parameter(param.name)
 
     def _begin(self, param: Param, value: Any, change: Callable[..., None]) -> None:
         field = param.name.rpartition(".")[2]

@@ -79,7 +79,7 @@ class Param:
     def alternatives(self) -> str:
         """The choices in words."""
         *most, last = (f"'{choice}'" for choice in self.choices)
-        return f"{', '.join(most)} or {last}"
+        return f"{', '.join(most)} or {last}" if most else last
 
     @property
     def _is_limited(self) -> bool:

@@ -9,7 +9,6 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from .qos import changeable, forget_overrides
-from .serializer import Serializer
 from .start import creating
 
 
@@ -31,7 +30,6 @@ class Topic:
         self._node = node
         with creating(f"topic '{topic}'"):
             self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
-        self._serializer = Serializer(message_type)
         self.name: str = self._publisher.topic_name
         self.type_name = f"{message_type.__module__.split('.')[0]}/{message_type.__name__}"
         self.count = 0
@@ -40,7 +38,7 @@ class Topic:
     def publish(self, message: Any) -> None:
         """Publish a message."""
         try:
-            self._publisher.publish(self._serializer.serialize(message))
+            self._publisher.publish(message)
         except InvalidHandle:
             if not self._closed:  # else another thread has just closed it
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
@@ -42,9 +43,15 @@ class WorldTopics:
         if self._clock.has_listener():
             self._clock.publish(clock(max(time_ns, _LEAST)))
 
-    def fix(self, roots: list[FramePose]) -> None:
-        """Tell where all roots stand that are fixed, in one message, if that has changed."""
+    def fix(self, find: Callable[[], list[FramePose]]) -> None:
+        """Tell where all roots stand that are fixed, in one message, if that has changed.
+
+        Args:
+            find: Looks where they are. What one thread finds is told before another one looks,
+                so that who looks last has the last word.
+        """
         with self._fixing:
+            roots = find()
             if roots != self._fixed:
                 self._fixed = roots
                 self._static.publish(tf_message(transform(_ALWAYS, *root) for root in roots))

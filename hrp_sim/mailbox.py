@@ -66,7 +66,7 @@ class Mailbox:
         except (CancelledError, OutOfTime) as error:
             if not future.cancel():  # it has just begun, or raised this itself
                 return future.result()
-            why = "the simulation does not run"
+            why = "the simulation does not run any more"
             if isinstance(error, OutOfTime):
                 why = (
                     f"the simulation took no call for {patience:g} s, so nothing was done: it does "

@@ -220,6 +220,6 @@ def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
         act()
     except (NotRunningError, PhysicsError) as error:
         return False, str(error)
-    except KeyError as error:  # a body was just removed, and its services not yet
+    except KeyError as error:  # its body has just gone
         return False, str(error.args[0])
     return True, done

@@ -160,7 +160,7 @@ class WorldState:
 
     Attributes:
         time_ns: Simulation time, in [ns].
-        bodies: By name.
+        bodies: By name; never changed, but replaced, so that any thread may walk through it.
     """
 
     time_ns: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -161,7 +162,11 @@ class CommandPort:
         model = simulation.bodies[body].body
         self._controller = simulation.controller(body)
         self._joints: dict[str, str] = {}  # names by those that they have in parameters
-        self._add_joints(simulation, body)
+        try:
+            self._add_joints(simulation, body)
+        except (KeyError, WrongUseError):
+            self._remove_joints()
+            raise
         kinds = commanding.kinds(self.commands, len(model.jointed_links))
         node = commanding.node
         self._topics = CommandTopics(
@@ -198,8 +203,7 @@ class CommandPort:
         self._topics.close()
         if self._action is not None:
             self._action.close()
-        for joint in self._joints:
-            self._commanding.joints.remove(joint)
+        self._remove_joints()
 
     def _deliver(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         if self._runner is None:
@@ -220,6 +224,13 @@ class CommandPort:
             name = link.joint.name
             key = f"{body}/{name}" if name in others or params.has(name) else name
             change = partial(self.commands.set_joint, name)
-            values = JointValues(*controller.gains(name), controller.mode(name).value, change)
-            params.add(key, values)
+            mode = controller.mode(name).value
+            values = JointValues(*controller.gains(name), mode, change)
+            if link.joint.mimic is not None:  # it goes where another takes it
+                values = replace(values, modes=[mode])
             self._joints[key] = name
+            params.add(key, values)
+
+    def _remove_joints(self) -> None:
+        for joint in self._joints:
+            self._commanding.joints.remove(joint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ class BodyFace:
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:
+        KeyError: It has gone out of the world meanwhile.
         NameCollisionError: Two of its sensors would have one topic.
         OSError: The meshes of its description cannot be written.
         WrongUseError: A parameter of one of its joints makes no sense, or ROS takes no topic of
@@ -100,19 +101,19 @@ class BodyFace:
         self._is_world = self._root == world  # by its name: no transform leads from it to itself
         if self._is_world:
             self._tell_world()
+        self._sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
         self._joints = ""  # the joint sensor
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
         links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
         try:
-            for key, sensor in simulation.sensors.items():
-                if sensor.body == name:
-                    frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
-                    self._add(key, sensor, frame, tf)
+            for key, sensor in self._sensors.items():
+                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
+                self._add(key, sensor, frame, tf)
             if not body.is_static:
                 self._commands = commanding.open(simulation, name, naming, links)
-        except WrongUseError:
+        except (KeyError, WrongUseError):
             self.close()
             raise
 
@@ -148,6 +149,10 @@ class BodyFace:
         )
         self.model.start(self.simulated.body)
         return self.model
+
+    def shows(self, name: str, sensor: Sensor) -> bool:
+        """Tell whether this is what a sensor of this name reads, and not one of another body."""
+        return self._sensors.get(name) is sensor
 
     def is_wanted(self, sensor: str, time_ns: int) -> bool:
         """Tell whether a sensor of the body should be read at a time in [ns].
@@ -197,9 +202,8 @@ class BodyFace:
             self._switches.close()
         if self._commands is not None:
             self._commands.close()
-        for output in self.outputs.values():
-            for topic in output.topics:
-                topic.close()
+        for topic in self.topics:
+            topic.close()  # those of the model too: the thread that steps may still publish there
         if self.model is not None:
             if self.model.executor is not None:
                 self.model.executor.remove_node(self.model)
@@ -238,8 +242,3 @@ class BodyFace:
         if isinstance(sensor, JointSensor) and self._commanding.hardware:
             topic = self.naming.topic(names.HARDWARE_STATES)
         return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame)
-
-
-def fixed_roots(faces: Iterable[BodyFace]) -> list[FramePose]:
-    """Return where all fixed roots stand."""
-    return [root for face in faces if (root := face.fixed_root()) is not None]

@@ -62,8 +62,8 @@ class OdeEngine:
         self._step_ns = settings.step_ns
         self._world = _make_world(self._world_type, settings)
         self._entries: dict[str, Entry] = {}
-        self._simulated: dict[str, SimulatedBody] = {}
-        self._bodies = MappingProxyType(self._simulated)
+        # Never changed, but replaced, so that any thread may walk through it.
+        self._simulated: Mapping[str, SimulatedBody] = MappingProxyType({})
         self._time_ns = 0
         self._has_complained = False
         self._is_told = False  # whether the world's contacts are those of the state
@@ -76,7 +76,7 @@ class OdeEngine:
     @property
     def state(self) -> WorldState:
         """The world as it is now; its arrays are live."""
-        return WorldState(self._time_ns, self._bodies)
+        return WorldState(self._time_ns, self._simulated)
 
     @property
     def contacts(self) -> int:
@@ -130,7 +130,7 @@ class OdeEngine:
         except (ValueError, RuntimeError) as error:  # what flatten let through
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._entries[name] = Entry(number, articulation, simulated)
-        self._simulated[name] = simulated
+        self._show_bodies()
         if overlapping:
             pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
             _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)
@@ -146,7 +146,8 @@ class OdeEngine:
         self._check_whole()
         self._is_told = False
         self._world.remove_body(self._entries[name].number)
-        del self._entries[name], self._simulated[name]
+        del self._entries[name]
+        self._show_bodies()
 
     def move_body(self, placement: Placement) -> None:
         """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
@@ -334,13 +335,15 @@ class OdeEngine:
         self._world.tells = tells
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
-        self._simulated.clear()
         for name, entry in entries.items():
             simulated = entry.simulated
             arrays = simulated.motion, simulated.drive, simulated.wrench
             number, _ = self._world.add_body(entry.first, *arrays)
             self._entries[name] = Entry(number, entry.first, simulated)
-            self._simulated[name] = simulated
+        self._show_bodies()
+
+    def _show_bodies(self) -> None:
+        self._simulated = MappingProxyType({k: e.simulated for k, e in self._entries.items()})
 
 
 def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:

@@ -98,6 +98,15 @@ def test_a_mode_is_one_of_three(made):
     assert changes == [{"mode": "effort"}, {"mode": "velocity"}]
 
 
+def test_a_joint_may_have_but_some_modes(made):
+    node, params, changes = made()
+    values = JointValues(1.0, 1.0, "position", lambda **c: changes.append(c), ["position"])
+    params.add("B", values)
+    assert put(node, B__mode="effort") == "B.mode is 'position', not 'effort'"
+    assert put(node, B__mode="position") == ""
+    assert changes == [{"mode": "position"}]
+
+
 def test_a_node_that_is_started_with_nonsense_does_not_start(made):
     with pytest.raises(WrongUseError, match=r"gains\.A\.p is in the range"):
         made(gains__A__p=-1.0)

@@ -36,9 +36,12 @@ class Manager:
         now_ns = stamp_ns(message.clock)
         hardware = self.hardware
         can_work = hardware.publisher.get_subscription_count() and hardware.read_count
-        if not can_work or (self.times and now_ns <= self.times[-1]):
+        if not can_work or (self.times and now_ns < self.times[-1]):
             return
-        self.times.append(now_ns)
+        # A clock that tells a time again has not heard the first command: who sends does not know
+        # when those who hear have found it.
+        if not self.times or now_ns > self.times[-1]:
+            self.times.append(now_ns)
         hardware.read()
         for joint in JOINTS:
             effort = -5.0 * hardware.states["velocity"][joint]

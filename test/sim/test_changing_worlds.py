@@ -50,6 +50,19 @@ def run(simulation, steps):
     return [name for _ in range(steps) for name in simulation.step()]
 
 
+def test_whoever_walks_through_the_bodies_is_not_disturbed_by_those_that_come_and_go():
+    simulation = Simulation(WEIGHTLESS)
+    simulation.spawn(ball("first"))
+    before, seen = simulation.bodies, []
+    for name in before:
+        simulation.spawn(ball("second", X_WL=at(3.0)))
+        simulation.remove("first")
+        seen.append(name)
+    assert seen == ["first"]
+    assert list(simulation.bodies) == ["second"]
+    simulation.close()
+
+
 def test_sensors_come_and_go_with_their_body_and_others_keep_their_names(arm_body):
     simulation = Simulation(load_world(ARM))
     before = dict(simulation.sensors)

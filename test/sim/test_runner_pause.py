@@ -155,7 +155,7 @@ def test_a_call_to_a_run_that_is_over_is_refused_and_never_done():
     done = []
     runner = Runner(Counter(), lambda *_: None, real_time_factor=0.0, duration=0.01)
     runner.run()
-    with pytest.raises(NotRunningError, match=r"^the simulation does not run$"):
+    with pytest.raises(NotRunningError, match=r"^the simulation does not run any more$"):
         runner.call(lambda: done.append(1))
     with pytest.raises(NotRunningError):
         Runner(Counter(), lambda *_: None).call(lambda: done.append(2), patience=0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
@@ -13,6 +14,7 @@ from hrp_model.node import ModelNode
 from hrp_model.rigid import Array
 from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
+from hrp_msgs.robot import FramePose
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
@@ -29,7 +31,7 @@ from ...runner import Change, NotRunningError, Runner
 from ...schedule import SampleClock
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
-from ..node import BodyFace, fixed_roots
+from ..node import BodyFace
 
 # How often the time of a world that stands still is shown. In [s] of wall time.
 _PERIOD = 1.0
@@ -91,7 +93,7 @@ class WorldFace:
         """
         self._keep({})
         self._simulation = simulation
-        simulation.wanted = self._is_wanted
+        simulation.wanted = partial(self._is_wanted, simulation)
         simulation.switched = self._tell
         faces: dict[str, BodyFace] = {}
         try:
@@ -115,13 +117,17 @@ class WorldFace:
                 self._runner.call(self._simulation.settle)  # what parameters were set to counts
                 for face in faces.values():
                     face.show_joints()
-        for name in bodies:
+        for name, body in bodies.items():
             if name not in faces:
                 try:
                     naming = self._late_naming(name, self._simulation.namespace(name))
                     faces = {**faces, name: self._face(name, naming)}
                 except (NameCollisionError, OSError, WrongUseError) as error:
                     self._node.get_logger().error(f"body '{name}' has no topics: {error}")
+                except KeyError:
+                    if self._simulation.bodies.get(name) is body:
+                        raise
+                    # else it has gone again: whoever took it out has this called once more
         self._keep(faces)
 
     def objection(self, entry: BodyEntry) -> str:
@@ -177,12 +183,13 @@ class WorldFace:
         self._darkroom.close()
         self._keep({})
 
-    def _is_wanted(self, name: str) -> bool:
-        owner, simulation = self._owners.get(name), self._simulation
-        if owner is None or simulation is None:
+    def _is_wanted(self, simulation: Simulation, name: str) -> bool:
+        owner, sensor = self._owners.get(name), simulation.sensors[name]
+        # One of the same name may have come in the place of that whose topics are still there.
+        if owner is None or not owner.shows(name, sensor):
             return False
         # What noise and filters do must not depend on when somebody came to listen.
-        if self._in_step and not isinstance(simulation.sensors.get(name), CameraSensor):
+        if self._in_step and not isinstance(sensor, CameraSensor):
             return True
         return owner.is_wanted(name, simulation.state.time_ns)
 
@@ -221,7 +228,7 @@ class WorldFace:
                     self._node.executor.add_node(model)
             if self._runner is not None:
                 face.serve(self._runner)
-        except (OSError, WrongUseError):
+        except (KeyError, OSError, WrongUseError):
             face.close()
             raise
         return face
@@ -235,15 +242,14 @@ class WorldFace:
         for face in gone:
             face.close()
         if faces or gone:
-            self._topics.fix(fixed_roots(faces.values()))
+            self._topics.fix(self._fixed_roots)
 
     def _has_changed(self, change: Change) -> None:
         """Tell what does not wait for the next step; called in the thread that steps."""
         assert self._runner is not None
         simulation = self._runner.simulation
         if simulation is not self._simulation:  # until ``replace`` nobody knows what is in it
-            simulation.wanted = self._is_wanted
-            self._outputs, self._owners = {}, {}
+            simulation.wanted = partial(self._is_wanted, simulation)
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
             self._darkroom.clear()
@@ -255,7 +261,12 @@ class WorldFace:
         for face in self._faces.values():
             face.poll()
         if simulation is self._simulation:
-            self._topics.fix(fixed_roots(self._faces.values()))
+            self._topics.fix(self._fixed_roots)
+
+    def _fixed_roots(self) -> list[FramePose]:
+        """Return where all fixed roots stand."""
+        roots = (face.fixed_root() for face in self._faces.values())
+        return [root for root in roots if root is not None]
 
     def _show_standing_time(self) -> None:
         """Show the time of a world that stands still to those who have come since."""
