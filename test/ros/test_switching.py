@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -159,4 +161,4 @@ def test_what_means_nothing_is_told_with_the_nearest_name(peer):
     assert "'gyroo.rate': there is no sensor 'gyroo'. Did you mean 'gyro'?" in said
     assert "there is no parameter 'sead'. Did you mean 'seed'?" in said
     assert "'rate' is given for one sensor, not for all of them" in said
-    assert said.count("WARN") == 3
+    assert len(re.findall(r"WARN.*sim_node", said)) == 3  # the middleware may have its own
