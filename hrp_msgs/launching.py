@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -18,13 +17,12 @@ from launch.event_handlers import OnShutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from .dds_room import dds_room
 from .params import Param
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _KINDS = {int: "a whole number", float: "a number"}
 _CLOCK = "/clock"
-# Under the names of Fast DDS 2 and 3.
-_PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 
 
 def share() -> Path:
@@ -197,7 +195,7 @@ def node(values: Mapping[str, str], *, package: str, executable: str, **options:
         output="screen",
         remappings=[*options.pop("remappings", ()), *([(_CLOCK, clock)] * (clock != _CLOCK))],
         ros_arguments=["--log-level", values["log_level"]],
-        additional_env=_room_for_images(),
+        additional_env=dds_room(share() / "config" / "fastdds.xml"),
         **options,
     )
 
@@ -239,10 +237,3 @@ def _for_launch(values: Mapping[str, Any]) -> dict[str, Any]:
         name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
         for name, value in values.items()
     }
-
-
-def _room_for_images() -> dict[str, str]:
-    """Return what lets Fast DDS have more shared memory, unless the user has his own profiles."""
-    if any(name in os.environ for name in _PROFILE_VARIABLES):
-        return {}
-    return dict.fromkeys(_PROFILE_VARIABLES, str(share() / "config" / "fastdds.xml"))

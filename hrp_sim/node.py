@@ -11,6 +11,7 @@ and gains and modes of joints (``hrp_msgs.command_params``).
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,9 @@ from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.node import logged_diagnostics
+from hrp_model.resources import share_folder
 from hrp_msgs.command_params import joint_params
+from hrp_msgs.dds_room import dds_room
 from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
@@ -37,7 +40,6 @@ from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
 from .config import WorldConfig
-from .dds_room import give_dds_room
 from .engine import PhysicsError
 from .faces.world.node import WorldFace
 from .health import announcement
@@ -262,6 +264,7 @@ class RosSession:
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
     ) -> None:
+        os.environ.update(dds_room(share_folder() / "config" / "fastdds.xml"))
         self._context = Context()
         init_ros(
             arguments,
@@ -335,7 +338,6 @@ def _run() -> int:
 def main() -> int:
     """Run the node until Ctrl-C; return the exit status: 1 for a bad world, 2 for wrong use."""
     try:
-        give_dds_room()
         return _run()
     except KeyboardInterrupt:
         return 0

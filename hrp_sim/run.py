@@ -22,7 +22,6 @@ from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
 from .board import Board, Line
-from .dds_room import give_dds_room
 from .engine import PhysicsError, Solver
 from .engines import make_engine
 from .listener import Listener
@@ -154,7 +153,6 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         print(f"error: ROS 2 cannot be imported: {error}", file=sys.stderr)
         print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
         return PROBLEM
-    give_dds_room()
     parameters: dict[str, Any] = {
         "world": options.world,
         "engine": options.engine,

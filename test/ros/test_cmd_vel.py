@@ -46,6 +46,7 @@ def speeds(peer):
 
 
 def drive(peer, message, left, right) -> None:
+    peer.wait_for("joint_states")
     publisher = peer.node.create_publisher(type(message), "cmd_vel", 1)
 
     def turning() -> bool:
@@ -77,6 +78,7 @@ def test_it_drives_ahead_and_turns_to_the_left(rover):
     assert left == pytest.approx(-right)
     odometry = peer.messages["ground_truth/odom"]
     z = lambda: odometry[-1].twist.twist.angular.z  # noqa: E731
+    peer.wait_for("ground_truth/odom")
     peer.wait_until("a turn to the left", lambda: 0.2 * TURN < z() < 1.5 * TURN)
     peer.end(publisher)
 
