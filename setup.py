@@ -107,6 +107,7 @@ setup(
             "colcon-defaults",
             "colcon-library-path",
             "colcon-output",
+            "colcon-package-information",
             "colcon-parallel-executor",
             "colcon-python-setup-py",
             "colcon-recursive-crawl",

@@ -18,7 +18,7 @@ from hrp_msgs.names import (
 
 # ROS takes topics of 247 characters; what is left is for the node's namespace and the device.
 LONGEST_NAMESPACE = 100
-_LONGEST_DEVICE = 80
+LONGEST_DEVICE = 80
 _NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hrp_model import Body
 from hrp_msgs import names
 
-from .naming import BodyNaming
+from .naming import LONGEST_DEVICE, BodyNaming
 from .sensors import (
     CameraSensor,
     ForceSensor,
@@ -43,12 +43,19 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
     """Return the topics of one body's sensors and lights, by their names in the simulation.
 
     Raises:
-        NameCollisionError: Two of them would have the same, or one that the body itself has.
+        NameCollisionError: Two of them would have the same, or one that the body itself has; or a
+            name is longer than topics may be.
     """
     sensors = {k: s for k, s in simulation.sensors.items() if s.body == body}
     lights = {k: s for k, s in simulation.lights.items() if s.body == body}
     model = simulation.bodies[body].body
     devices: list[Sensor | Light] = [*sensors.values(), *lights.values()]
+    for device in devices:
+        if len(device.name) > LONGEST_DEVICE:
+            raise names.NameCollisionError(
+                f"device '{device.name[:LONGEST_DEVICE]}...' has a name of {len(device.name)} "
+                f"characters, of which topics can be made up to {LONGEST_DEVICE}"
+            )
     tokens = names.topic_tokens(device.name for device in devices)
     found = {}
     for key, sensor in sensors.items():

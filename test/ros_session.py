@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from ros_peer import DOMAIN_ID, ENVIRONMENT
 
-from hrp_sim.node import RosSession, main
+from hrp_sim.entry import sim_node
+from hrp_sim.node import RosSession
 from hrp_sim.runner import Runner
 
 
@@ -76,5 +77,5 @@ def ended(arguments, monkeypatch, capfd):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "argv", ["sim_node", *arguments])
-    status = main()
+    status = sim_node()
     return status, "".join(capfd.readouterr())
