@@ -107,10 +107,10 @@ class Robot:
 
     def send(self, goal):
         """Send a goal; return its handle and what becomes its result."""
-        sent = self.client.send_goal_async(goal, self.feedback.append)
+        sent = self.peer.at_once(self.client.send_goal_async, goal, self.feedback.append)
         self.peer.wait_until("an answer to a goal", sent.done)
         assert sent.result().accepted
-        return sent.result(), sent.result().get_result_async()
+        return sent.result(), self.peer.at_once(sent.result().get_result_async)
 
     def result(self, future):
         self.peer.wait_until("a result", future.done)
@@ -260,7 +260,7 @@ def test_a_goal_that_is_not_reached_in_time_is_aborted(robot):
 def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
     handle, future = robot.send(goal((4.0, [2.0])))
     robot.peer.wait_until("the way", lambda: robot.where("J1") > 0.2)
-    handle.cancel_goal_async()
+    robot.peer.at_once(handle.cancel_goal_async)
     status, _ = robot.result(future)
     assert status == GoalStatus.STATUS_CANCELED
     robot.wait(0.3)
