@@ -43,12 +43,6 @@ class Caller(Peer):
         assert all(map(math.isfinite, [*newest.position, *newest.velocity, *newest.effort]))
         assert "Traceback" not in self.log, self.log
 
-    def at_once(self, send):
-        """Do what sends in the thread that listens: a client of an action knows no other."""
-        task = self.node.executor.create_task(send)
-        self.wait_until("what is sent", task.done)
-        return task.result()
-
     def publisher(self, topic, kind):
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(f"a reader of {topic}", publisher.get_subscription_count)

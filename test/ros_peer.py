@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import rclpy
@@ -141,10 +142,19 @@ class Peer:
         self.wait_until(f"an answer of {service}", future.done)
         return future.result()
 
+    def at_once(self, send: Callable[..., Any], *arguments: Any) -> Any:
+        """Do what sends in the thread that listens; return what comes of it.
+
+        A client of an action sends first and then notes what it waits for. An answer that another
+        thread takes in between is lost.
+        """
+        task = self._executor.create_task(send, *arguments)
+        self.wait_until("what is sent", task.done)
+        return task.result()
+
     def end(self, publisher) -> None:
         """End a publisher in the thread that listens, which may just be about to wait for it."""
-        task = self._executor.create_task(self.node.destroy_publisher, publisher)
-        self.wait_until("the end of a publisher", task.done)
+        self.at_once(self.node.destroy_publisher, publisher)
 
     def close(self) -> None:
         self._executor.shutdown()  # first, so that nothing waits in a context that has ended

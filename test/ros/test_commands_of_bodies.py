@@ -53,10 +53,11 @@ class World:
         point = JointTrajectoryPoint(positions=[position])
         point.time_from_start = duration(int(seconds * 1e9))
         trajectory = JointTrajectory(joint_names=["J1"], points=[point])
-        sent = self.client.send_goal_async(FollowJointTrajectory.Goal(trajectory=trajectory))
+        goal = FollowJointTrajectory.Goal(trajectory=trajectory)
+        sent = self.peer.at_once(self.client.send_goal_async, goal)
         self.peer.wait_until("an answer to a goal", sent.done)
         assert sent.result().accepted
-        return sent.result().get_result_async()
+        return self.peer.at_once(sent.result().get_result_async)
 
     def status(self, future) -> int:
         self.peer.wait_until("a result", future.done)

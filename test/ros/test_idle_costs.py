@@ -86,7 +86,7 @@ def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_st
         trajectory=JointTrajectory(joint_names=["J1"], points=[point])
     )
     told = []
-    sent = client.send_goal_async(goal, told.append)
+    sent = peer.at_once(client.send_goal_async, goal, told.append)
     peer.wait_until("an accepted goal", sent.done)
     assert sent.result().accepted
     peer.wait_until("feedback", lambda: told)

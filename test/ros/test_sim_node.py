@@ -233,11 +233,20 @@ def joint_position(state: JointState, name: str) -> float:
     return state.position[list(state.name).index(name)]
 
 
-def test_a_commanded_position_is_reached_within_a_second(peer):
+def test_a_commanded_position_is_reached_and_kept(peer):
     joint, target = "LARM_SHOULDER_P", -0.6
-    sent_ns = send(peer, name=[joint], position=[target])
-    state = peer.first_after("joint_states", sent_ns + 1_000_000_000)
-    assert joint_position(state, joint) == pytest.approx(target, rel=0.01)
+    publisher = peer.node.create_publisher(JointState, "joint_commands", 1)
+    states = peer.messages["joint_states"]
+
+    def reached() -> bool:
+        # Over and over: a best-effort subscriber misses what comes before it has met the sender.
+        publisher.publish(JointState(name=[joint], position=[target]))
+        return joint_position(states[-1], joint) == pytest.approx(target, rel=0.01)
+
+    peer.wait_until("the position", reached)
+    peer.end(publisher)
+    later = peer.first_after("joint_states", stamp_ns(states[-1].header.stamp) + 500_000_000)
+    assert joint_position(later, joint) == pytest.approx(target, rel=0.01)
 
 
 def test_a_command_that_makes_no_sense_changes_nothing(peer):

@@ -172,16 +172,16 @@ def steps(simulator):
 
 
 def send_goal(client, action, steps, feedback):
-    sent = action.send_goal_async(
-        SimulateSteps.Goal(steps=steps), lambda f: feedback.append(f.feedback)
-    )
+    goal = SimulateSteps.Goal(steps=steps)
+    heard = lambda f: feedback.append(f.feedback)  # noqa: E731
+    sent = client.at_once(action.send_goal_async, goal, heard)
     client.wait_until("an accepted goal", sent.done)
     assert sent.result().accepted
     return sent.result()
 
 
 def result_of(client, handle):
-    future = handle.get_result_async()
+    future = client.at_once(handle.get_result_async)
     client.wait_until("the result", future.done)
     return future.result()
 
@@ -190,7 +190,7 @@ def test_the_action_is_cancelled_and_tells_of_each_step(client, steps):
     feedback = []
     handle = send_goal(client, steps, 2**40, feedback)
     client.wait_until("some steps", lambda: feedback)
-    cancelled = handle.cancel_goal_async()
+    cancelled = client.at_once(handle.cancel_goal_async)
     client.wait_until("the cancel", cancelled.done)
     ended = result_of(client, handle)
     assert ended.status == GoalStatus.STATUS_CANCELED

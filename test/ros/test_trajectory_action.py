@@ -89,13 +89,13 @@ class Robot:
         """Send a goal; return its handle and what becomes its result."""
         goal = two_joints() if goal is None else goal
         known = len(self.follower.runs)
-        sent = self.client.send_goal_async(goal, self.feedback.append)
+        sent = self.peer.at_once(self.client.send_goal_async, goal, self.feedback.append)
         self.peer.wait_until("an accepted goal", sent.done)
         handle = sent.result()
         assert handle.accepted
         if self.follower.refusal is None:
             self.peer.wait_until("a run", lambda: len(self.follower.runs) > known)
-        return handle, handle.get_result_async()
+        return handle, self.peer.at_once(handle.get_result_async)
 
     def result(self, future):
         """Return the state and the result of a goal, stepping meanwhile."""
@@ -186,7 +186,7 @@ def test_feedback_comes_every_50_ms_of_simulated_time(robot):
 
 def test_a_goal_can_be_canceled(robot):
     handle, future = robot.send()
-    answer = handle.cancel_goal_async()
+    answer = robot.peer.at_once(handle.cancel_goal_async)
     robot.peer.wait_until("an answer", answer.done)
     assert len(answer.result().goals_canceling) == 1
     status, result = robot.result(future)
