@@ -93,7 +93,7 @@ def command_health(counts: CommandCounts) -> Health:
 
 
 def state_health(record: StateRecord) -> Health:
-    """Return the hashes of the states that have not been told, or of the last one."""
+    """Return the hashes of the latest states, and of all that have not been told."""
     states = record.take()
     values = {f"sha256 at {time_ns / NS_PER_S:.9g} s": digest for time_ns, digest in states}
     message = "no whole second has passed" if not states else f"{states[-1][0] / NS_PER_S:.9g} s"

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from .schedule import SampleClock
 
+# Told again in any case, for those who came late or lost a message.
+TOLD_AGAIN = 10
 # Older ones that nobody has taken are forgotten.
 MOST_STATES = 100
 
@@ -20,24 +22,27 @@ class StateRecord:
 
     def __init__(self) -> None:
         self._clock = SampleClock(1.0)
-        self._latest: list[tuple[int, str]] = []
+        # Replaced and never changed, since another thread reads it.
+        self._latest: tuple[tuple[int, str], ...] = ()
         self._new: deque[tuple[int, str]] = deque(maxlen=MOST_STATES)
 
     def start(self, now_ns: int) -> None:
         """Go on from this time, in [ns]; what is later has not been yet."""
         self._clock.wait(now_ns)
-        if self._latest and self._latest[0][0] > now_ns:
-            self._latest = []
+        self._latest = tuple(state for state in self._latest if state[0] <= now_ns)
 
     def stepped(self, now_ns: int, state_hash: Callable[[], str]) -> None:
         """Record the hash of the state at this time, in [ns], if it is one to record."""
         if self._clock.is_due(now_ns):
-            self._latest = [(now_ns, state_hash())]
-            self._new.extend(self._latest)
+            state = (now_ns, state_hash())
+            self._new.append(state)  # first, so that of the latest all are new or have been told
+            self._latest = (*self._latest, state)[-TOLD_AGAIN:]
 
     def take(self) -> list[tuple[int, str]]:
-        """Return times in [ns] and hashes since this was called last; if there are none the last.
+        """Return times in [ns] and hashes: the latest ten, and all since this was called last.
 
         Oldest first. May be called by another thread than that which records.
         """
-        return [self._new.popleft() for _ in range(len(self._new))] or list(self._latest)
+        latest = self._latest
+        new = [self._new.popleft() for _ in range(len(self._new))]
+        return [*(state for state in latest if state not in new), *new]

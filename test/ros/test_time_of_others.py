@@ -65,7 +65,6 @@ def test_diagnostics_tell_of_pace_steps_contacts_commands_and_the_state(peer):
                 told.setdefault(part, {}).update({v.key: v.value for v in status.values})
         return told
 
-    # Each is told once, and the first before somebody listens, perhaps.
     peer.wait_until("a state", lambda: values().get("state"))
 
     def refused():

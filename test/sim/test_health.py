@@ -16,6 +16,7 @@ from hrp_sim.health import (
 )
 from hrp_sim.lockstep import LockStep
 from hrp_sim.runner import Runner
+from hrp_sim.state_record import StateRecord
 
 STACK = MODELS / "worlds" / "stack.yaml"
 
@@ -33,12 +34,12 @@ def stack():
     simulation.close()
 
 
-def test_states_are_recorded_at_every_whole_second_and_told_once():
+def test_states_are_recorded_at_every_whole_second_and_told_again():
     simulation = Counter(0.001)
     states = run(simulation, 3.5, real_time_factor=0.0).states
     expected = [(k * 10**9, f"after {1000 * k} steps") for k in (1, 2, 3)]
     assert states.take() == expected
-    assert states.take() == expected[-1:]
+    assert states.take() == expected
 
 
 def test_a_state_is_that_of_the_first_step_after_a_second_where_steps_do_not_fit():
@@ -103,6 +104,48 @@ def test_equal_runs_tell_equal_states_and_others_do_not(stack):
     assert first == second
     assert len(set(first.values())) == 2
     assert all(len(digest) == 64 for digest in first.values())
+
+
+def seconds_told(record):
+    return [time_ns // 10**9 for time_ns, _ in record.take()]
+
+
+def recorded(record, seconds):
+    """Have a record hear of each half second of some whole ones."""
+    for half in (half for s in seconds for half in (2 * s - 1, 2 * s)):
+        record.stepped(half * 5 * 10**8, lambda half=half: str(half))
+
+
+def test_the_states_of_the_last_ten_seconds_are_told_again():
+    record = StateRecord()
+    recorded(record, range(1, 5))
+    assert seconds_told(record) == seconds_told(record) == [1, 2, 3, 4]
+    recorded(record, range(5, 13))
+    assert seconds_told(record) == list(range(3, 13))
+    assert seconds_told(record) == list(range(3, 13))
+
+
+def test_a_fast_run_tells_all_new_states_once_but_no_more_than_a_hundred():
+    record = StateRecord()
+    recorded(record, range(1, 31))
+    assert seconds_told(record) == list(range(1, 31))
+    recorded(record, range(31, 56))
+    assert seconds_told(record) == list(range(31, 56))
+    assert seconds_told(record) == list(range(46, 56))
+    recorded(record, range(56, 256))
+    assert seconds_told(record) == list(range(156, 256))
+
+
+def test_after_a_jump_back_the_states_that_have_not_been_yet_are_not_told():
+    record = StateRecord()
+    recorded(record, range(1, 21))
+    assert len(record.take()) == 20
+    record.start(14 * 10**9)
+    assert seconds_told(record) == [11, 12, 13, 14]
+    record.start(0)
+    assert not record.take()
+    recorded(record, range(1, 21))
+    assert seconds_told(record) == list(range(1, 21))
 
 
 def test_a_run_tells_its_pace_its_steps_and_what_is_in_its_world(stack, monkeypatch):
