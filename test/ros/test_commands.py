@@ -263,7 +263,8 @@ def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
     robot.peer.at_once(handle.cancel_goal_async)
     status, _ = robot.result(future)
     assert status == GoalStatus.STATUS_CANCELED
-    robot.wait(0.3)
+    # States from before may come only now.
+    robot.peer.wait_until("rest", lambda: abs(robot.speed("J1")) < 1e-3)
     stopped = robot.where("J1")
     robot.wait(0.3)
     assert stopped < 1.5
