@@ -263,7 +263,8 @@ def test_a_canceled_goal_leaves_the_robot_where_it_was(robot):
     robot.peer.at_once(handle.cancel_goal_async)
     status, _ = robot.result(future)
     assert status == GoalStatus.STATUS_CANCELED
-    robot.wait(0.3)
+    # States from before may come only now.
+    robot.peer.wait_until("rest", lambda: abs(robot.speed("J1")) < 1e-3)
     stopped = robot.where("J1")
     robot.wait(0.3)
     assert stopped < 1.5
@@ -354,8 +355,10 @@ def test_joints_go_limp_when_commands_stop_coming_if_asked_to(robot):
     robot.set(command_timeout=0.2, command_fallback="limp")
     here = JointState(name=["J2"], position=[START["J2"]])
     until_ns = robot.now_ns + 500 * MS
-    robot.keep_saying("joint_commands", here, "a while", lambda: robot.now_ns > until_ns)
-    assert robot.where("J2") == pytest.approx(START["J2"], abs=5e-3)
+    # It is held again soon where the machine stalls for longer than the joint waits.
+    near = lambda: abs(robot.where("J2") - START["J2"]) < 5e-3  # noqa: E731
+    held = lambda: robot.now_ns > until_ns and near()  # noqa: E731
+    robot.keep_saying("joint_commands", here, "a joint that is held", held)
     robot.peer.wait_until("a fall", lambda: abs(robot.where("J2") - START["J2"]) > 0.2)
     robot.set(command_timeout=0.0, command_fallback="")
 

@@ -99,12 +99,16 @@ def test_every_period_sends_a_command_and_sees_new_states(controlled):
 def test_joints_commanded_by_position_follow(controlled):
     seen, *_ = controlled
     times = np.array([row[0] for row in seen])
-    expected = np.array([wave(t) for t in times])
+    told = column(seen, "position", "J1")
+
+    def errors(late: float):
+        return np.abs(told - [wave(max(0.0, t - late)) for t in times])
+
     # The command has to come, the servo to follow, the state to go back: some periods late, and
-    # a few hundred where the machine stalls.
-    error = np.abs(column(seen, "position", "J1") - expected)
-    assert np.median(error) < 0.05 * math.pi * FREQUENCY * AMPLITUDE
-    assert error.max() < AMPLITUDE
+    # a hundred or more where the machine has much else to do.
+    best = min(np.median(errors(late)) for late in np.linspace(0.0, 0.3, 31))
+    assert best < 0.05 * math.pi * FREQUENCY * AMPLITUDE
+    assert errors(0.0).max() < AMPLITUDE
     for joint in ("J2", "J3", "J5"):
         np.testing.assert_allclose(column(seen, "position", joint), START[joint], atol=0.02)
 
