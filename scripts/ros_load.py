@@ -115,10 +115,8 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
 
 def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
     """Return a simulation with ROS around it once all that counts is listened to."""
-    from hrp_sim.dds_room import give_dds_room
     from hrp_sim.node import RosSession
 
-    give_dds_room()
     session = RosSession({"world": world}, ["ros_load"])
     stack.callback(session.close)
     topics = {topic.name: topic for topic in session.node.topics}
