@@ -45,7 +45,7 @@ ENVIRONMENT = {
     "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
     "PYTHONUNBUFFERED": "1",
 }
-PATIENCE = 60.0  # [s]; how long a loaded machine may take before a test gives up
+PATIENCE = 120.0  # [s]; how long a loaded machine may take before a test gives up
 RELIABLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(
     depth=10,
