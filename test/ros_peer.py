@@ -88,6 +88,7 @@ class Peer:
         self.node = rclpy.create_node(name, context=self._context, **options)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._served: list[Node] = []
         self._arrived = threading.Condition()
         self.messages: dict[str, list] = defaultdict(list)
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -106,7 +107,8 @@ class Peer:
         self.node.create_subscription(message_type, topic, keep, qos)
 
     def serve(self, node: Node) -> None:
-        """Serve another node of this context, too, until the end of all."""
+        """Serve another node of this context, too, until the end of all, which ends it as well."""
+        self._served.append(node)
         self._executor.add_node(node)
 
     def wait_until(self, what: str, condition: Callable[[], object]) -> None:
@@ -159,16 +161,21 @@ class Peer:
     def close(self) -> None:
         self._executor.shutdown()  # first, so that nothing waits in a context that has ended
         self._thread.join()
-        self.node.destroy_node()
+        for node in (*self._served, self.node):
+            node.destroy_node()
         self._context.try_shutdown()
 
 
 @contextmanager
 def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
-    """Run Python as another process, in a folder; kill it if it outlives the block."""
+    """Run Python as another process, in a folder; kill it if it outlives the block.
+
+    Its standard input stays open, and nothing comes of it.
+    """
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, *arguments],
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **ENVIRONMENT},
@@ -181,3 +188,4 @@ def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            process.stdin.close()
