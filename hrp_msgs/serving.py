@@ -1,4 +1,4 @@
-"""Serving nodes for as long as there are any, whatever their callbacks do."""
+"""Serving nodes for as long as there are any, whatever their callbacks do, and whoever goes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import traceback
 from typing import Any
 
 from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.node import Node
 
 # What fails again and again at once must not take a whole core. In [s].
 _BREATH = 0.01
@@ -44,3 +45,12 @@ def _failure(executor: Executor) -> Exception | None:
     except Exception as error:
         return error
     return None
+
+
+def forget_ended(node: Node) -> None:
+    """Forget what was destroyed of a node's topics and services; rclpy remembers that they were.
+
+    To be called in the thread that serves the node, when many of them have ended.
+    """
+    entities = node.default_callback_group.entities
+    entities.difference_update([entity for entity in entities if entity() is None])

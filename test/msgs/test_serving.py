@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 
@@ -12,8 +13,10 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from ros_peer import DOMAIN_ID, ENVIRONMENT
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool
 
-from hrp_msgs.serving import serve
+from hrp_msgs.serving import forget_ended, serve
 
 PATIENCE = 60.0  # [s]
 
@@ -93,3 +96,26 @@ def test_two_kinds_of_failure_are_both_told(served):
     called_often(node, second, 3)
     assert ["left is missing" in text for text in log.errors] == [True, False]
     assert ["right is missing" in text for text in log.errors] == [False, True]
+
+
+def test_what_has_ended_of_a_node_is_forgotten_and_the_rest_is_served(served):
+    node, log = served
+    before = len(node.default_callback_group.entities)
+    for _ in range(10):
+        node.destroy_publisher(node.create_publisher(Bool, "told", 1))
+        node.destroy_subscription(node.create_subscription(Bool, "heard", lambda _: None, 1))
+        node.destroy_service(node.create_service(SetBool, "asked", lambda _, answer: answer))
+    done = threading.Event()
+
+    def forget():
+        gc.collect()
+        forget_ended(node)
+        if len(node.default_callback_group.entities) == before:
+            done.set()
+        else:  # what waits for them may still have them
+            node.executor.create_task(forget)
+
+    node.executor.create_task(forget)
+    assert done.wait(PATIENCE)
+    called_often(node, lambda: None, 2)
+    assert log.errors == []

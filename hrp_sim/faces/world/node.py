@@ -16,6 +16,7 @@ from hrp_model.rigid import Array
 from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.robot import FramePose
+from hrp_msgs.serving import forget_ended
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
 from hrp_msgs.world import WorldTopics
@@ -259,6 +260,8 @@ class WorldFace:
         self._owners = {k: f for f in faces.values() for k in f.devices}
         for face in gone:
             face.close()
+        if gone:
+            forget_ended(self._node)
         if faces or gone:
             self._topics.fix(self._fixed_roots)
 
