@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from urdf_reader_tools import arm, codes, equal, joint, read, robot
 
+from hrp_model import JointType
 from hrp_model.devices import Camera, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
 from hrp_model.rigid import rpy_matrix
 from hrp_model.scan_angles import pitch_angles, yaw_angles
@@ -172,3 +173,39 @@ def test_range_sensors_of_classic_gazebo_are_known():
     [sensor], found = sensed(text)
     assert isinstance(sensor, RangeSensor)
     assert (sensor.yaw_range, found) == (2.0, [])
+
+
+def test_a_link_that_marks_several_sensors_stays_a_link():
+    mark = '<link name="spot"/>' + joint("m", "arm", "spot")
+    one = '<sensor name="one" type="imu"><gz_frame_id>spot</gz_frame_id></sensor>'
+    block = f'<gazebo reference="arm">{one}{{}}</gazebo>{{}}</robot>'
+    other = '<sensor name="two" type="force_torque"><gz_frame_id>spot</gz_frame_id></sensor>'
+    on_it = f'<gazebo reference="spot">{other}</gazebo>'
+    for inside, beside in ((other, ""), ("", on_it)):
+        body, found = read(arm().replace("</robot>", mark + block.format(inside, beside)))
+        assert [link.name for link in body.links] == ["base", "arm", "spot"]
+        assert [device.name for device in body.devices] == ["one", "two"]
+        assert set(codes(found)) == {"massless-link"}
+
+
+def test_a_force_sensor_on_what_is_a_link_and_a_joint_sits_in_the_joint():
+    named_alike = arm().replace("elbow", "base")
+    block = '<gazebo reference="base"><sensor name="{0}" type="{0}"/></gazebo></robot>'
+    for kind, link in (("force_torque", "arm"), ("imu", "base")):
+        body, _ = read(named_alike.replace("</robot>", block.format(kind)))
+        assert [device.link for device in body.devices] == [link]
+
+
+@pytest.mark.parametrize(("kind", "is_held"), [("fixed", True), ("continuous", False)])
+def test_gazebo_may_hold_the_root_by_a_link_that_is_fixed_to_it(kind, is_held):
+    held = '<gazebo><joint type="fixed"><parent>world</parent><child>arm</child></joint></gazebo>'
+    assert read(arm("", kind).replace("</robot>", held + "</robot>"))[0].is_root_fixed is is_held
+
+
+def test_what_gazebo_holds_stays_where_it_is():
+    at = '<origin xyz="1 2 3" rpy="0 0 1"/>'
+    floats = '<link name="world"/><link name="b"/>' + joint("j", "world", "b", "floating", at)
+    root = read(robot(floats, "<gazebo><static>true</static></gazebo>"))[0].root
+    assert root.joint.type is JointType.FIXED
+    equal(root.X_PL.p, [1, 2, 3])
+    equal(root.X_PL.R, rpy_matrix(0, 0, 1))

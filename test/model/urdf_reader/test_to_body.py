@@ -238,3 +238,12 @@ def test_a_long_row_of_followers_has_one_leader():
     row = [f'<mimic joint="j{i + 1}"/>' for i in range(count)]
     body, _ = read(followers(*row, ""))
     assert {link.joint.mimic for link in body.links[1:-1]} == {Mimic(f"l{count + 1}", 1.0, 0.0)}
+
+
+def test_a_joint_may_be_called_as_the_root_is():
+    text = robot(f'<link name="a">{MASS}</link><link name="b">{MASS}</link>',
+                 joint("a", "a", "b", "revolute", HINGE))  # fmt: skip
+    body, found = read(text)
+    assert found == []
+    assert [link.joint.type for link in body.links] == [JointType.FREE, JointType.REVOLUTE]
+    assert [link.joint.id for link in body.links] == [None, 0]
