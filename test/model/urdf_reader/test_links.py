@@ -45,6 +45,13 @@ def test_a_mesh_is_scaled_in_its_own_axes(tmp_path):
     equal(sorted(shape_mesh(shape).vertices.tolist()), [[-6, 0, 1], [0, 0, 1], [0, 2, 1]])
 
 
+def test_a_scale_of_zero_is_told_where_it_stands(tmp_path):
+    (tmp_path / "part.obj").write_text(TRIANGLE)
+    mesh = '<visual><geometry><mesh filename="part.obj" scale="1 0 1"/></geometry></visual>'
+    _, found = read(robot(f'<link name="base">{mesh}</link>'), folder=tmp_path)
+    assert (found[0].code, str(found[0].at)) == ("empty-shape", "r.urdf:2:63")
+
+
 def test_a_mesh_that_is_not_there_is_left_out(tmp_path):
     shapes, found = shown('<mesh filename="package://no_such_package/a.stl"/>', folder=tmp_path)
     assert (shapes, found) == ((), ["missing-resource"])
@@ -104,3 +111,13 @@ def test_a_mesh_keeps_the_looks_of_its_file_unless_others_are_given(tmp_path):
     assert shape.material.diffuse == (0.0, 0.0, 1.0)
     [shape], _ = shown(mesh, f'<material name="m">{RED}</material>', folder=tmp_path)
     assert shape.material.diffuse == (1.0, 0.0, 0.0)
+
+
+def test_a_mesh_is_called_as_the_link_says_else_as_its_file_does(tmp_path):
+    (tmp_path / "part.obj").write_text("o inside\n" + TRIANGLE)
+    names = {}
+    for name in ('name="hull"', ""):
+        mesh = f'<visual {name}><geometry><mesh filename="part.obj"/></geometry></visual>'
+        body, _ = read(robot(f'<link name="base">{mesh}</link>'), folder=tmp_path)
+        [names[name]] = [shape.name for shape in body.root.visual]
+    assert list(names.values()) == ["hull", "inside"]

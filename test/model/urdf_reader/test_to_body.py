@@ -247,3 +247,18 @@ def test_a_joint_may_be_called_as_the_root_is():
     assert found == []
     assert [link.joint.type for link in body.links] == [JointType.FREE, JointType.REVOLUTE]
     assert [link.joint.id for link in body.links] == [None, 0]
+
+
+@pytest.mark.parametrize(("ratio", "read_as"), [("50", 50), ("-2", -2), ("0", 1), ("1e999", 1)])
+def test_a_gear_ratio_is_a_number_that_is_not_zero(ratio, read_as):
+    motor = f"<actuator><mechanicalReduction>{ratio}</mechanicalReduction></actuator>"
+    block = f'<transmission name="t"><joint name="j0"/>{motor}</transmission></robot>'
+    body, found = read(followers("").replace("</robot>", block))
+    assert body.link("l1").joint.gear_ratio == read_as
+    assert codes(found) == (["not-used"] if read_as == 1 else [])
+
+
+def test_a_link_has_no_place_of_its_own():
+    body, found = read(robot(f'<link name="a"><origin xyz="1 2 3"/>{MASS}</link>'))
+    assert codes(found) == ["not-used"]
+    equal(body.root.X_PL.p, [0, 0, 0])
