@@ -12,6 +12,7 @@ from .objects import ObjectReader, UrdfObject
 
 # What a shape looks like of which nothing is said.
 PLAIN = Material()
+_ROUNDING = 1e-3  # of a number of a colour
 
 
 class MaterialReader:
@@ -78,6 +79,11 @@ class MaterialReader:
         if made.color is None or made.color.rgba is None:
             diffuse = (1.0, 1.0, 1.0) if texture else PLAIN.diffuse  # an image shows as it is
             return Material(made.name, diffuse, texture=texture)
+        if not all(-_ROUNDING <= x <= 1.0 + _ROUNDING for x in made.color.rgba):
+            written = element.first("color")
+            at = element.span if written is None else written.at("rgba")
+            message = f"the numbers of colour '{made.name}' lie from 0 to 1; these are cut there"
+            self._reading.diagnostics.warn("color-range", message, at)
         r, g, b, a = (min(1.0, max(0.0, x)) for x in made.color.rgba)
         return Material(made.name, (r, g, b), transparency=1.0 - a, texture=texture)
 

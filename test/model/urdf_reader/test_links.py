@@ -121,3 +121,12 @@ def test_a_mesh_is_called_as_the_link_says_else_as_its_file_does(tmp_path):
         body, _ = read(robot(f'<link name="base">{mesh}</link>'), folder=tmp_path)
         [names[name]] = [shape.name for shape in body.root.visual]
     assert list(names.values()) == ["hull", "inside"]
+
+
+def test_a_colour_beyond_its_range_is_cut_and_told():
+    for rgba, told in (("255 0 -1 1", ["color-range"]), ("1.0001 0 0 1", [])):
+        [shape], found = shown(
+            '<box size="1 1 1"/>', f'<material name="m"><color rgba="{rgba}"/></material>'
+        )
+        assert shape.material.diffuse == (1.0, 0.0, 0.0)
+        assert found == told
