@@ -84,6 +84,8 @@ class JointReader:
         """Return the joint that this one follows by name, with multiplier and offset."""
         if made.mimic is None:
             return None
+        if joint.is_fixed:  # by somebody who wanted it so
+            return None
         if not joint.moves:
             written = element.first("mimic")
             message = f"{made.type} joints follow none: this <mimic> is not used"

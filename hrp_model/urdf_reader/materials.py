@@ -57,7 +57,7 @@ class MaterialReader:
             return PLAIN
         element = visual.first("material")
         assert element is not None
-        if made.color is not None or made.texture is not None:
+        if element.first("color", "texture") is not None:
             return self._defined(made, element)
         known = self._by_name.get(made.name)
         if known is None:

@@ -75,5 +75,8 @@ OTHERS: dict[Any, frozenset[str]] = {
 }
 # A robot can do without: what is wrong with one is a warning, and its default is used.
 DISPENSABLE: frozenset[Any] = frozenset(
-    (urdf.LinkMaterial, urdf.Material, urdf.JointCalibration, urdf.SafetyController)
+    (
+        *(urdf.LinkMaterial, urdf.Material, urdf.Color, urdf.Texture),
+        *(urdf.JointCalibration, urdf.SafetyController),
+    )
 )

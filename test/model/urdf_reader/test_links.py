@@ -123,6 +123,25 @@ def test_a_mesh_is_called_as_the_link_says_else_as_its_file_does(tmp_path):
     assert list(names.values()) == ["hull", "inside"]
 
 
+@pytest.mark.parametrize(
+    ("looks", "shown_as"),
+    [
+        ('<texture/><color rgba="1 0 0 1"/>', (1.0, 0.0, 0.0)),
+        ('<color rgba="red"/><texture filename="red.ppm"/>', (1.0, 1.0, 1.0)),
+    ],
+)
+def test_a_wrong_half_of_a_material_does_not_cost_the_other(looks, shown_as, tmp_path):
+    (tmp_path / "red.ppm").write_bytes(PPM)
+    one = f'<material name="m">{looks}</material>'
+    [shape], found = shown('<box size="1 1 1"/>', one, folder=tmp_path)
+    assert shape.material.diffuse == shown_as
+    assert (shape.material.texture is None) == ("filename" not in looks)
+    assert found in (["missing-attribute"], ["wrong-count"])
+    at_top = f'{one}<link name="a"><visual><geometry><box size="1 1 1"/></geometry>'
+    body, _ = read(robot(f'{at_top}<material name="m"/></visual></link>'), folder=tmp_path)
+    assert body.root.visual[0].material.diffuse == shown_as
+
+
 def test_a_colour_beyond_its_range_is_cut_and_told():
     for rgba, told in (("255 0 -1 1", ["color-range"]), ("1.0001 0 0 1", [])):
         [shape], found = shown(
