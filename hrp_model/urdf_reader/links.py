@@ -14,7 +14,7 @@ from ..reading import Reading
 from ..rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from ..urdf_facts import Y_TO_Z
 from .markup import Element
-from .materials import MaterialReader
+from .materials import PLAIN, MaterialReader
 from .objects import ObjectReader, UrdfObject
 from .schema import Capsule as CapsuleElement
 
@@ -68,10 +68,12 @@ class LinkReader:
 
     def _visual(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
         shapes = self._shapes(element, made)
-        # The file of a mesh has its own looks, which hold unless the link says others.
-        if made.material is None and isinstance(made.geometry, urdf.Mesh):
-            return shapes
         material = self._materials.material(element, made.material)
+        if material is None:
+            # The file of a mesh has its own looks, which hold unless the link says others.
+            if isinstance(made.geometry, urdf.Mesh):
+                return shapes
+            material = PLAIN
         return tuple(Shape(x.geometry, x.T_FG, material, x.name) for x in shapes)
 
     def _shapes(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:

@@ -46,15 +46,15 @@ class MaterialReader:
                         made = quiet.read(urdf.LinkMaterial, element)
                         self._by_name[name] = self._defined(made, element)
 
-    def material(self, visual: Element, made: UrdfObject | None) -> Material:
-        """Return the looks of a shape.
+    def material(self, visual: Element, made: UrdfObject | None) -> Material | None:
+        """Return the looks that a shape is given; None if it is given none that is known.
 
         Args:
             visual: Its <visual>.
             made: What is read of the <material> in it, if there is one.
         """
         if made is None:
-            return PLAIN
+            return None
         element = visual.first("material")
         assert element is not None
         if element.first("color", "texture") is not None:
@@ -63,7 +63,6 @@ class MaterialReader:
         if known is None:
             message = f"there is no material '{made.name}'.{did_you_mean(made.name, self._by_name)}"
             self._reading.diagnostics.warn("unknown-material", message, element.at("name"))
-            return Material(made.name)
         return known
 
     def _defined(self, made: UrdfObject | None, element: Element) -> Material:

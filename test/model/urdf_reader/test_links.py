@@ -111,6 +111,8 @@ def test_a_mesh_keeps_the_looks_of_its_file_unless_others_are_given(tmp_path):
     assert shape.material.diffuse == (0.0, 0.0, 1.0)
     [shape], _ = shown(mesh, f'<material name="m">{RED}</material>', folder=tmp_path)
     assert shape.material.diffuse == (1.0, 0.0, 0.0)
+    [shape], found = shown(mesh, '<material name="defined_nowhere"/>', folder=tmp_path)
+    assert (shape.material.diffuse, found) == ((0.0, 0.0, 1.0), ["unknown-material"])
 
 
 def test_a_mesh_is_called_as_the_link_says_else_as_its_file_does(tmp_path):
