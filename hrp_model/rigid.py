@@ -177,6 +177,27 @@ def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
     return q[0] / norm, q[1] / norm, q[2] / norm, q[3] / norm
 
 
+def quaternion_matrix(xyzw: Sequence[float] | Array) -> Array:
+    """Return the rotation of a quaternion (x, y, z, w) of any length, shape (3, 3).
+
+    That of length zero turns nothing.
+    """
+    x, y, z, w = xyzw.tolist() if isinstance(xyzw, np.ndarray) else xyzw
+    largest = max(abs(x), abs(y), abs(z), abs(w))
+    if largest == 0.0:
+        return IDENTITY_3
+    exponent = -frexp(largest)[1]  # as in unit_vector
+    x, y, z, w = (ldexp(value, exponent) for value in (x, y, z, w))
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    return np.array(
+        [
+            [1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+            [s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)],
+            [s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)],
+        ]
+    )
+
+
 def skew(v: Array) -> Array:
     """Return the matrix [v]x of the cross product: [v]x u = v x u, shape (3, 3)."""
     x, y, z = v

@@ -47,6 +47,9 @@ _NO_SIZE = 0.01
 _LIGHT_PLATE = 1e-6
 # A moment of inertia below this share of the greatest one is none, to what a float64 resolves.
 _NO_MOMENT = 1e-12
+# Nor is one with a radius of gyration below this, in [m]: it is what rounding left of zeros, as in
+# the ankles of published robots.
+_NO_GYRATION = 1e-8
 # Diagonal elements below zero by more than this share of the greatest moment are not rounded.
 _ROUNDED = 1e-6
 # Products of inertia too large for their moments bring the least principal moment below zero.
@@ -119,7 +122,7 @@ def mend(
     lacking = [
         g
         for g, (whole, (least, _, most)) in enumerate(zip(masses, moments.tolist(), strict=True))
-        if not (whole.mass > 0.0 and least > 0.0 and least > _NO_MOMENT * most)
+        if not (whole.mass > 0.0 and least > _nothing(whole.mass, most))
     ]
     if not lacking:
         return {}
@@ -142,6 +145,8 @@ def _check(placement: Placement, tree: GroupTree, group: int) -> None:
     inertia = tree.masses[group].inertia
     moments = np.linalg.eigvalsh(inertia)
     most = float(moments[2])
+    if np.abs(moments).max() <= _nothing(tree.masses[group].mass, 0.0):
+        return
     if inertia.diagonal().min() < -_ROUNDED * max(most, 0.0) or moments[0] < -_MOST_NEGATIVE * most:
         listed = ", ".join(f"{m:.3g}" for m in moments)
         problem = (
@@ -149,6 +154,11 @@ def _check(placement: Placement, tree: GroupTree, group: int) -> None:
             "which is more than rounding takes off"
         )
         raise link_error(placement, link, problem)
+
+
+def _nothing(mass: float, most: float) -> float:
+    """Return what a moment of inertia must exceed beside a mass and the greatest moment."""
+    return max(_NO_MOMENT * most, _NO_GYRATION**2 * mass, 0.0)
 
 
 def _mended(tree: GroupTree, group: int, settings: PhysicsSettings) -> Mend:
@@ -160,7 +170,7 @@ def _mended(tree: GroupTree, group: int, settings: PhysicsSettings) -> Mend:
         mass = share * (tree.mass if heavy == STATIC else tree.burden(heavy)[0])
         mass = max(mass, LIGHTEST if tree.mass > 0.0 else _LIGHT_PLATE)
     moments, axes = np.linalg.eigh(before.inertia)
-    lacks = ~((moments > 0.0) & (moments > _NO_MOMENT * moments[2]))
+    lacks = ~(moments > _nothing(before.mass, float(moments[2])))
     inertia = before.inertia
     if lacks.any():
         box = mass * tree.box_moments(group, axes) * (1.0 if tree.floats(group) else of_box)

@@ -39,6 +39,10 @@ CODES = {
         "a device stands in a Transform that mirrors or shears",
         "place devices by translation and rotation only",
     ),
+    "color-range": (
+        "a number of a colour is not from 0 to 1, and is cut there",
+        "write red, green, blue and alpha from 0 to 1, not to 255",
+    ),
     "default-inertia": (
         "an inertia is missing",
         "write the inertia of everything that moves, in kg m^2",

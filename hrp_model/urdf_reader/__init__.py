@@ -38,7 +38,7 @@ def _is_robot(root: Element, reading: Reading) -> bool:
             message = "this is SDF, which Gazebo reads, no URDF"
         reading.diagnostics.error("not-a-model", message, root.span)
         return False
-    unfilled = next(root.all(*(x.tag for x in root.children if x.tag.startswith("xacro:"))), None)
+    unfilled = next((x for x in root.below() if x.tag.startswith("xacro:")), None)
     if unfilled is not None:
         message = "this is xacro, of which ROS makes URDF: xacro FILE > robot.urdf"
         reading.diagnostics.error("template", message, unfilled.span)

@@ -40,36 +40,51 @@ class GazeboReader:
         self._diagnostics = diagnostics
         self._children = Counter(joint.parent for joint in above.values())
 
-    def holds(self, root: str) -> Pose | None:
-        """Return the pose at which the world holds the root link; None if it does not."""
+    def holds(self, root: str) -> bool:
+        """Return whether the world holds the root link where it is."""
         for block in self._robot.all("gazebo"):
             sdf = SdfReader(block, self._diagnostics)
             if sdf.flag("static") and "reference" not in block.attributes:
-                return Pose()
+                return True
             for joint in block.all("joint"):
                 inside = SdfReader(joint, self._diagnostics)
-                ends = inside.text("parent"), inside.text("child")
-                if joint.attributes.get("type") == "fixed" and ends == (WORLD, root):
-                    return Pose()
-        return None
+                is_fixed = joint.attributes.get("type") == "fixed"
+                is_in_world = is_fixed and inside.text("parent") == WORLD
+                if is_in_world and self._is_tied(inside.text("child"), root):
+                    return True
+        return False
+
+    def _is_tied(self, link: str, root: str) -> bool:
+        """Whether nothing but fixed joints is between a link and the root."""
+        while (joint := self._above.get(link)) is not None and joint.joint.is_fixed:
+            link = joint.parent
+        return link == root
 
     def devices(self) -> tuple[list[Device], set[str]]:
         """Return the sensors, and the links that are nothing but frames of theirs."""
-        devices: list[Device] = []
-        frames: set[str] = set()
         sensors = list(self._sensors())
         carriers = {link for _, link in sensors}
-        for sensor, link in sensors:
-            name = sensor.element.attributes.get("name", "")
-            if not name:
-                name = f"{link}_{sensor.element.attributes.get('type') or 'sensor'}"
-                sensor.warn("unnamed-device", f"this sensor has no name; it becomes '{name}'")
-            device = read_sensor(sensor, name, link)
-            device, own = self._with_frame(device, sensor)
-            if not own & carriers:
-                frames |= own
-            devices.append(device)
+        made = [self._device(sensor, link) for sensor, link in sensors]
+        framed = [self._with_frame(x, s) for x, (s, _) in zip(made, sensors, strict=True)]
+        users: dict[str, set[str]] = {}
+        for device, (_, own) in zip(made, framed, strict=True):
+            for frame in own:
+                users.setdefault(frame, set()).add(device.name)
+        devices: list[Device] = []
+        frames: set[str] = set()
+        for device, (renamed, own) in zip(made, framed, strict=True):
+            # Links that others need, too, stay links.
+            shared = any(frame in carriers or len(users[frame]) > 1 for frame in own)
+            devices.append(device if shared else renamed)
+            frames |= set() if shared else own
         return devices, frames
+
+    def _device(self, sensor: SdfReader, link: str) -> Device:
+        name = sensor.element.attributes.get("name", "")
+        if not name:
+            name = f"{link}_{sensor.element.attributes.get('type') or 'sensor'}"
+            sensor.warn("unnamed-device", f"this sensor has no name; it becomes '{name}'")
+        return read_sensor(sensor, name, link)
 
     def _sensors(self) -> Iterator[tuple[SdfReader, str]]:
         """Yield sensors with the link that carries each, or whose joint it sits in."""
@@ -77,9 +92,10 @@ class GazeboReader:
             on = block.attributes.get("reference")
             for element in block.all("sensor"):
                 sensor = SdfReader(element, self._diagnostics)
+                in_joint = element.attributes.get("type") == "force_torque"
                 if on is None:
                     sensor.warn("not-used", "a sensor needs the link or joint that it is on")
-                elif on in self._links:
+                elif on in self._links and not (in_joint and on in self._joints):
                     yield sensor, on
                 elif on in self._joints:
                     yield sensor, self._joints[on].child

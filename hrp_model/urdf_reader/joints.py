@@ -75,15 +75,29 @@ class JointReader:
         joint = Joint(type=kind, name=made.name)
         if joint.moves:
             joint = self._moving(kind, made, element)
-        mimic = None
-        if made.mimic is not None and joint.moves:
-            multiplier, offset = made.mimic.multiplier, made.mimic.offset
-            mimic = (
-                made.mimic.joint,
-                1.0 if multiplier is None else multiplier,
-                0.0 if offset is None else offset,
-            )
+        mimic = self._mimic(joint, made, element)
         return JointParts(element, made.parent, made.child, pose(made.origin), joint, mimic)
+
+    def _mimic(
+        self, joint: Joint, made: UrdfObject, element: Element
+    ) -> tuple[str, float, float] | None:
+        """Return the joint that this one follows by name, with multiplier and offset."""
+        if made.mimic is None:
+            return None
+        if joint.is_fixed:  # by somebody who wanted it so
+            return None
+        if not joint.moves:
+            written = element.first("mimic")
+            message = f"{made.type} joints follow none: this <mimic> is not used"
+            at = element.span if written is None else written.span
+            self._diagnostics.warn("not-used", message, at)
+            return None
+        multiplier, offset = made.mimic.multiplier, made.mimic.offset
+        return (
+            made.mimic.joint,
+            1.0 if multiplier is None else multiplier,
+            0.0 if offset is None else offset,
+        )
 
     def _moving(self, kind: JointType, made: UrdfObject, element: Element) -> Joint:
         position, velocity, effort = self._limits(made, element)
@@ -157,4 +171,4 @@ def _both_ways(limit: float | None) -> Range:
     if limit is None:
         return NO_LIMIT
     end = _end(abs(limit))
-    return Range(-end, end)
+    return Range(0.0 - end, end)  # never -0

@@ -11,10 +11,10 @@ from urdf_parser_py import urdf
 from ..geometry import GREY, Box, Capsule, Cylinder, Geometry, Shape, Sphere
 from ..inertia import MassProperties
 from ..reading import Reading
-from ..rigid import IDENTITY_3, Array, Pose, rpy_matrix
+from ..rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from ..urdf_facts import Y_TO_Z
 from .markup import Element
-from .materials import MaterialReader
+from .materials import PLAIN, MaterialReader
 from .objects import ObjectReader, UrdfObject
 from .schema import Capsule as CapsuleElement
 
@@ -54,6 +54,9 @@ class LinkReader:
         made = self._objects.read(urdf.Link, element)
         if made is None:
             return None
+        if (origin := element.first("origin")) is not None:
+            message = "the <origin> of a link is not used: the joint above says where it stands"
+            self._reading.diagnostics.warn("not-used", message, origin.span)
         visuals = zip(element.all("visual"), made.visuals, strict=True)
         collisions = zip(element.all("collision"), made.collisions, strict=True)
         return LinkParts(
@@ -65,10 +68,12 @@ class LinkReader:
 
     def _visual(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
         shapes = self._shapes(element, made)
-        # The file of a mesh has its own looks, which hold unless the link says others.
-        if made.material is None and isinstance(made.geometry, urdf.Mesh):
-            return shapes
         material = self._materials.material(element, made.material)
+        if material is None:
+            # The file of a mesh has its own looks, which hold unless the link says others.
+            if isinstance(made.geometry, urdf.Mesh):
+                return shapes
+            material = PLAIN
         return tuple(Shape(x.geometry, x.T_FG, material, x.name) for x in shapes)
 
     def _shapes(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
@@ -86,7 +91,12 @@ class LinkReader:
         T_LS = X_LS.matrix()
         if made.geometry.scale is not None:
             T_LS = T_LS @ np.diag([*made.geometry.scale, 1.0])
-        return tuple(shape.moved(T_LS) for shape in scene.flattened())
+            if 0.0 in made.geometry.scale:
+                message = "a scale of zero leaves nothing of a mesh to see or touch"
+                self._reading.diagnostics.warn("empty-shape", message, written.at("scale"))
+        return tuple(
+            Shape(x.geometry, T_LS @ x.T_FG, x.material, name or x.name) for x in scene.flattened()
+        )
 
 
 def pose(origin: UrdfObject | None) -> Pose:
@@ -95,26 +105,10 @@ def pose(origin: UrdfObject | None) -> Pose:
         return Pose()
     R = IDENTITY_3
     if origin.quat_xyzw is not None:
-        R = _quaternion_matrix(origin.quat_xyzw)
+        R = quaternion_matrix(origin.quat_xyzw)
     elif origin.rpy is not None:
         R = rpy_matrix(*origin.rpy)
     return Pose(R, np.array(origin.xyz))
-
-
-def _quaternion_matrix(xyzw: list[float]) -> Array:
-    """Return the rotation of a quaternion of any length but zero, which turns nothing."""
-    x, y, z, w = xyzw
-    norm = x * x + y * y + z * z + w * w
-    if norm == 0.0:
-        return IDENTITY_3
-    s = 2.0 / norm
-    return np.array(
-        [
-            [1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
-            [s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)],
-            [s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)],
-        ]
-    )
 
 
 def _mass(inertial: UrdfObject | None) -> MassProperties:

@@ -9,6 +9,10 @@ from xml.parsers import expat
 
 from ..diagnostics import Diagnostics, Source, Span
 
+# A number as XML writes it; "inf" and "nan" are numbers, too, for those who can use them.
+NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
+)
 _MAX_DEPTH = 200
 _ATTRIBUTE = re.compile(r"""\s+([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
@@ -54,6 +58,14 @@ class Element:
     def first(self, *tags: str) -> Element | None:
         """Return the first of them, or None."""
         return next(self.all(*tags), None)
+
+    def below(self) -> Iterator[Element]:
+        """Yield all elements inside, each before those inside of it."""
+        waiting = self.children[::-1]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += element.children[::-1]
 
 
 class _RefusedError(Exception):

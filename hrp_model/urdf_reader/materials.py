@@ -12,6 +12,7 @@ from .objects import ObjectReader, UrdfObject
 
 # What a shape looks like of which nothing is said.
 PLAIN = Material()
+_ROUNDING = 1e-3  # of a number of a colour
 
 
 class MaterialReader:
@@ -45,24 +46,23 @@ class MaterialReader:
                         made = quiet.read(urdf.LinkMaterial, element)
                         self._by_name[name] = self._defined(made, element)
 
-    def material(self, visual: Element, made: UrdfObject | None) -> Material:
-        """Return the looks of a shape.
+    def material(self, visual: Element, made: UrdfObject | None) -> Material | None:
+        """Return the looks that a shape is given; None if it is given none that is known.
 
         Args:
             visual: Its <visual>.
             made: What is read of the <material> in it, if there is one.
         """
         if made is None:
-            return PLAIN
+            return None
         element = visual.first("material")
         assert element is not None
-        if made.color is not None or made.texture is not None:
+        if element.first("color", "texture") is not None:
             return self._defined(made, element)
         known = self._by_name.get(made.name)
         if known is None:
             message = f"there is no material '{made.name}'.{did_you_mean(made.name, self._by_name)}"
             self._reading.diagnostics.warn("unknown-material", message, element.at("name"))
-            return Material(made.name)
         return known
 
     def _defined(self, made: UrdfObject | None, element: Element) -> Material:
@@ -78,6 +78,11 @@ class MaterialReader:
         if made.color is None or made.color.rgba is None:
             diffuse = (1.0, 1.0, 1.0) if texture else PLAIN.diffuse  # an image shows as it is
             return Material(made.name, diffuse, texture=texture)
+        if not all(-_ROUNDING <= x <= 1.0 + _ROUNDING for x in made.color.rgba):
+            written = element.first("color")
+            at = element.span if written is None else written.at("rgba")
+            message = f"the numbers of colour '{made.name}' lie from 0 to 1; these are cut there"
+            self._reading.diagnostics.warn("color-range", message, at)
         r, g, b, a = (min(1.0, max(0.0, x)) for x in made.color.rgba)
         return Material(made.name, (r, g, b), transparency=1.0 - a, texture=texture)
 

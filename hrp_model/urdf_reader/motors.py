@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ..diagnostics import Diagnostics, did_you_mean
 from .markup import Element
-
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+from .sdf import SdfReader
 
 
 @dataclass
@@ -87,26 +85,25 @@ def _read_transmission(
         for place in inside:
             ratio = place.first("mechanical_reduction", "mechanicalReduction")
             if ratio is not None:
-                value = _number(ratio, diagnostics)
-                if value is not None:
-                    found.gear_ratios[name] = value
+                _read_ratio(found, name, ratio, diagnostics)
                 break
 
 
 def _read_initial(found: Motors, joint: str, state: Element, diagnostics: Diagnostics) -> None:
     for param in state.all("param"):
         if param.attributes.get("name") == "initial_value":
-            value = _number(param, diagnostics)
-            if value is not None:
-                found.initial[joint] = value
+            known = found.initial.get(joint, 0.0)
+            found.initial[joint] = SdfReader(param, diagnostics).number(default=known)
 
 
-def _number(element: Element, diagnostics: Diagnostics) -> float | None:
-    if _NUMBER.fullmatch(element.text):
-        return float(element.text)
-    message = f"<{element.tag}> holds a number, not '{element.text}'; it is not used"
-    diagnostics.warn("not-used", message, element.span)
-    return None
+def _read_ratio(found: Motors, joint: str, ratio: Element, diagnostics: Diagnostics) -> None:
+    known = found.gear_ratios.get(joint, 1.0)
+    value = SdfReader(ratio, diagnostics).number(default=known)
+    if value == 0.0:
+        message = f"no motor turns joint '{joint}' by a gear ratio of zero; it is not used"
+        diagnostics.warn("not-used", message, ratio.span)
+        value = known
+    found.gear_ratios[joint] = value
 
 
 def _report(element: Element, name: str, joints: Collection[str], diagnostics: Diagnostics) -> None:

@@ -7,7 +7,6 @@ are the same objects, filled from a tree whose elements know where they are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from math import isfinite, isnan
 from typing import Any, TypeAlias
@@ -16,16 +15,13 @@ from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 
 from ..diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
-from .markup import Element
+from .markup import NUMBER, Element
 from .schema import DISPENSABLE, EXTENDED, GEOMETRIES, OTHERS, Limit
 
 UrdfObject: TypeAlias = Any  # of a library without types
 
 _NAMESPACE = ":"
 _FORGIVEN = ("missing-attribute", "missing-element", "not-finite", "wrong-count", "wrong-type")
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
-)
 
 
 class ObjectReader:
@@ -130,7 +126,7 @@ class ObjectReader:
             return written
         words = written.split()
         count = int(kind.count) if isinstance(kind, core.VectorType) else 1
-        if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
+        if len(words) != count or not all(map(NUMBER.fullmatch, words)):
             needed = "a number" if count == 1 else f"{count} numbers"
             message = f"{name} takes {needed}, not '{written}'"
             code = "wrong-type" if len(words) == count else "wrong-count"

@@ -74,4 +74,9 @@ OTHERS: dict[Any, frozenset[str]] = {
     urdf.Material: frozenset(("specular", "emissive", "ambient")),
 }
 # A robot can do without: what is wrong with one is a warning, and its default is used.
-DISPENSABLE: frozenset[Any] = frozenset((urdf.LinkMaterial, urdf.Material))
+DISPENSABLE: frozenset[Any] = frozenset(
+    (
+        *(urdf.LinkMaterial, urdf.Material, urdf.Color, urdf.Texture),
+        *(urdf.JointCalibration, urdf.SafetyController),
+    )
+)

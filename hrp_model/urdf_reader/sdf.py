@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from math import isfinite
+from math import isfinite, isnan, radians
 
 import numpy as np
 
 from ..diagnostics import Diagnostics
-from ..rigid import Pose, rpy_matrix
-from .markup import Element
+from ..rigid import Pose, quaternion_matrix, rpy_matrix
+from .markup import NUMBER, Element
 
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf)")
 _TRUE = ("1", "true")
 
 
@@ -59,17 +57,26 @@ class SdfReader:
         found._refuse("a whole number above zero")
         return default
 
-    def pose(self, *path: str) -> Pose:
-        """Return a pose; none is the identity."""
+    def pose(self, *path: str, link: str) -> Pose:
+        """Return a pose in a link; none is the identity."""
         found = self.inside(*path)
         if found is None or not found.element.text:
             return Pose()
-        frame = found.element.attributes.get("relative_to", "")
-        values = found._numbers(6)
-        if not values or not all(map(isfinite, values)) or frame:
-            found._refuse("six numbers, in the frame of the link" if frame else "six numbers")
+        how = found.element.attributes
+        # SDF 1.6 and before has it in another attribute.
+        frame = how.get("relative_to", "") or how.get("frame", "")
+        is_quaternion = how.get("rotation_format") == "quat_xyzw"
+        values = found._numbers(7 if is_quaternion else 6)
+        if not values or not all(map(isfinite, values)) or frame not in ("", link):
+            needed = "seven numbers" if is_quaternion else "six numbers"
+            found._refuse(f"{needed}, in the frame of the link" if frame else needed)
             return Pose()
-        return Pose(rpy_matrix(*values[3:]), np.array(values[:3]))
+        p, turn = np.array(values[:3]), values[3:]
+        if is_quaternion:
+            return Pose(quaternion_matrix(turn), p)
+        if how.get("degrees", "").lower() in _TRUE:
+            turn = list(map(radians, turn))
+        return Pose(rpy_matrix(*turn), p)
 
     def warn(self, code: str, message: str) -> None:
         """Warn of this element."""
@@ -77,9 +84,10 @@ class SdfReader:
 
     def _numbers(self, count: int) -> list[float]:
         words = self.element.text.split()
-        if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
+        if len(words) != count or not all(map(NUMBER.fullmatch, words)):
             return []
-        return list(map(float, words))
+        values = list(map(float, words))
+        return [] if any(map(isnan, values)) else values
 
     def _refuse(self, needed: str) -> None:
         tag, text = self.element.tag, self.element.text

@@ -17,6 +17,7 @@ from .markup import Element
 from .sdf import SdfReader
 
 _SAME = 1e-9  # relative to a step of angles, or to an angle
+_ONE_DEGREE = pi / 180.0  # the step of what has one ray
 _AXIS_Y = (0.0, 1.0, 0.0)
 
 
@@ -29,7 +30,7 @@ def read_sensor(sensor: SdfReader, name: str, link: str) -> Device:
     common: dict[str, Any] = {
         "name": name,
         "link": link,
-        "X_LS": sensor.pose("pose"),
+        "X_LS": sensor.pose("pose", link=link),
         "info": _plain(sensor.element),
         "at": sensor.element.at("name"),
     }
@@ -66,12 +67,15 @@ def _camera(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
     nearest = lens.number("depth_camera", "clip", "near", default=near)
     farthest = lens.number("depth_camera", "clip", "far", default=far)
     across = lens.number("horizontal_fov", default=1.047)
+    angle = across  # of what cannot be, the number that is written
+    if 0.0 < across < pi:
+        angle = 2.0 * atan(min(width, height) / width * tan(across / 2.0))
     return Camera(
         **{**common, "X_LS": _looking_back(common["X_LS"])},
         image_type=_image_type(kind, lens.text("image", "format")),
         width=width,
         height=height,
-        field_of_view=2.0 * atan(min(width, height) / width * tan(across / 2.0)),
+        field_of_view=angle,
         near_clip=near,
         far_clip=far,
         frame_rate=sensor.number("update_rate", default=30.0) or 30.0,
@@ -118,7 +122,7 @@ def _yaws(rays: SdfReader) -> tuple[float, float, float]:
     """
     count, low, high = _angles(rays, "horizontal")
     if count == 1:
-        return 0.0, pi / 180.0, low
+        return 0.0, _ONE_DEGREE, low
     step = (high - low) / (count - 1)
     if count % 2 == 0 and isclose(count * step, 2.0 * pi, rel_tol=_SAME):
         return 2.0 * pi, step, _rounded(low + count // 2 * step, step)
@@ -127,19 +131,17 @@ def _yaws(rays: SdfReader) -> tuple[float, float, float]:
 
 def _pitches(rays: SdfReader) -> tuple[float, float]:
     """Return the range and the step between the layers of a scan, in [rad]."""
-    if rays.inside("scan", "vertical") is None:
-        return 0.0, pi / 180.0
+    vertical = rays.inside("scan", "vertical")
+    if vertical is None:
+        return 0.0, _ONE_DEGREE
     count, low, high = _angles(rays, "vertical")
-    if count == 1:
-        return 0.0, pi / 180.0
-    step = (high - low) / (count - 1)
+    step = (high - low) / (count - 1) if count > 1 else _ONE_DEGREE
+    extent = high - low
     if abs(low + high) > _SAME * step:
-        vertical = rays.inside("scan", "vertical")
-        assert vertical is not None
         message = "the layers of a scan lie as far below its middle as above; these are made so"
         vertical.warn("lopsided-scan", message)
-        return 2.0 * max(abs(low), abs(high)), step
-    return high - low, step
+        extent = 2.0 * max(abs(low), abs(high))
+    return (extent if count > 1 else 0.0), step
 
 
 def _angles(rays: SdfReader, which: str) -> tuple[int, float, float]:
@@ -152,6 +154,9 @@ def _angles(rays: SdfReader, which: str) -> tuple[int, float, float]:
     count = max(1, round(count * resolution)) if 0.0 < resolution < 1e6 else count
     low = scan.number("min_angle", default=0.0)
     high = scan.number("max_angle", default=0.0)
+    if low > high:
+        message = f"the angles of a scan do not go from {low:g} to {high:g}; only the first is used"
+        scan.warn("not-used", message)
     return (count, low, high) if low < high else (1, low, low)
 
 

@@ -106,21 +106,13 @@ class RobotReader:
         devices, frames = gazebo.devices()
         names = [name for name in names if name not in frames]
         names, root_joint, X_WR = self._root(links, above, names, devices)
-        if root_joint.type is JointType.FREE and (held := gazebo.holds(names[0])) is not None:
-            root_joint, X_WR = replace(root_joint, type=JointType.FIXED), held
-        made = []
-        for name in names:
-            is_root = name == names[0]
-            joint = above[name].joint if not is_root else root_joint
-            made.append(
-                _link(
-                    name,
-                    links[name],
-                    None if is_root else above[name].parent,
-                    complete.get(joint.name, joint),
-                    X_WR if is_root else above[name].X_PL,
-                )
-            )
+        if root_joint.type is JointType.FREE and gazebo.holds(names[0]):
+            root_joint = replace(root_joint, type=JointType.FIXED)
+        made = [_link(names[0], links[names[0]], None, root_joint, X_WR)]
+        for name in names[1:]:
+            told = above[name]
+            joint = complete.get(told.joint.name, told.joint)
+            made.append(_link(name, links[name], told.parent, joint, told.X_PL))
         source = self._robot.source
         stem = source.path.stem if source.path else source.name
         return Body(

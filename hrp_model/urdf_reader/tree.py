@@ -64,7 +64,7 @@ def ordered(
     if len(roots) > 1:
         shown = ", ".join(f"'{name}'" for name in roots[:_SHOWN])
         more = f" and {len(roots) - _SHOWN} more" if len(roots) > _SHOWN else ""
-        message = f"one link has no joint above it, the root; here {shown}{more} have none"
+        message = f"one link hangs on no other, the root; here {shown}{more} hang on none"
         diagnostics.error("second-root", message, links[roots[1]].element.span)
         return []
     found: list[str] = []

@@ -15,6 +15,7 @@ from hrp_model.rigid import (
     is_rotation,
     matrix_quaternion,
     matrix_rpy,
+    quaternion_matrix,
     rpy_matrix,
     skew,
     unit_vector,
@@ -172,6 +173,16 @@ def test_the_quaternion_of_a_quarter_turn_is_known():
     half = 0.5**0.5
     assert matrix_quaternion(rpy_matrix(0, 0, pi / 2)) == pytest.approx((0, 0, half, half))
     assert matrix_quaternion(np.eye(3)) == (0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 0.3, 1e200, 1.7e308])
+def test_a_quaternion_of_any_length_is_a_rotation(size, rng):
+    assert np.array_equal(quaternion_matrix((0.0, 0.0, 0.0, 0.0)), np.eye(3))
+    for _ in range(50):
+        R = random_rotation(rng)
+        q = np.array(matrix_quaternion(R)) * size
+        assert_allclose(quaternion_matrix(q), R, **EXACT)
+        assert_allclose(quaternion_matrix((-q).tolist()), R, **EXACT)
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-200, 1.0, 1e200, 1.7e308])

@@ -26,6 +26,7 @@ def assert_read_or_refused(text):
     except ModelError:
         assert found.has_errors
     for diagnostic in found.found:
+        assert diagnostic.at is not None, diagnostic
         str(diagnostic)
 
 
@@ -41,7 +42,14 @@ def element(tag, attributes, inside=None):
     return st.builds(lambda a, b: f"<{tag} {a}>{b}</{tag}>", head, body)
 
 
-ORIGIN = element("origin", {"xyz": NUMBERS, "rpy": NUMBERS, "quat_xyzw": ("0 0 0 0", "1 2 3 4")})
+ORIGIN = element(
+    "origin",
+    {
+        "xyz": NUMBERS,
+        "rpy": NUMBERS,
+        "quat_xyzw": ("0 0 0 0", "1 2 3 4", "1e200 0 0 1e200", "0 0 5e-324 0"),
+    },
+)
 GEOMETRY = element(
     "geometry",
     {},
@@ -79,16 +87,29 @@ SENSOR = element(
     {"name": LINKS, "type": ("imu", "camera", "gpu_lidar", "force_torque", "x", "")},
     st.one_of(
         st.sampled_from([f"<pose>{x} 0 0 0 0 {x}</pose>" for x in NUMBERS]),
+        st.sampled_from(
+            [f'<pose rotation_format="quat_xyzw">0 0 0 {x} 0 0 {x}</pose>' for x in NUMBERS]
+        ),
         element("lidar", {}, element("scan", {}, SCAN)),
         st.sampled_from(
             [f"<camera><horizontal_fov>{x}</horizontal_fov></camera>" for x in NUMBERS]
         ),
     ),
 )
+CONTROL = st.builds(
+    '<ros2_control><joint name="{}"><command_interface name="position"/>'
+    '<state_interface name="position"><param name="initial_value">{}</param></state_interface>'
+    '</joint></ros2_control><transmission><joint name="{}">'
+    "<mechanicalReduction>{}</mechanicalReduction></joint></transmission>".format,
+    *(st.sampled_from(LINKS), st.sampled_from(NUMBERS)) * 2,
+)
 ROBOT = element(
     "robot",
     {"name": LINKS},
-    st.one_of(LINK, LINK, JOINT, JOINT, MATERIAL, element("gazebo", {"reference": LINKS}, SENSOR)),
+    st.one_of(
+        *(LINK, LINK, JOINT, JOINT, MATERIAL, CONTROL),
+        element("gazebo", {"reference": LINKS}, SENSOR),
+    ),
 )
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from urdf_reader_tools import arm, codes, equal, joint, read, robot
 
+from hrp_model import JointType
 from hrp_model.devices import Camera, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
-from hrp_model.rigid import rpy_matrix
+from hrp_model.rigid import axis_angle_matrix, matrix_quaternion, rpy_matrix
 from hrp_model.scan_angles import pitch_angles, yaw_angles
 
 
@@ -172,3 +173,97 @@ def test_range_sensors_of_classic_gazebo_are_known():
     [sensor], found = sensed(text)
     assert isinstance(sensor, RangeSensor)
     assert (sensor.yaw_range, found) == (2.0, [])
+
+
+TURNED = np.array([20.0, -40.0, 70.0])  # degrees about fixed X, Y, Z, in this order
+R_TURNED = np.linalg.multi_dot(
+    [axis_angle_matrix(np.eye(3)[i], np.radians(TURNED[i])) for i in (2, 1, 0)]
+)
+
+
+@pytest.mark.parametrize(
+    ("how", "turn"),
+    [
+        ("", np.radians(TURNED)),
+        ('degrees="true"', TURNED),
+        ('degrees="false" relative_to="arm"', np.radians(TURNED)),
+        ('rotation_format="euler_rpy" degrees="1"', TURNED),
+        ('rotation_format="quat_xyzw"', matrix_quaternion(R_TURNED)),
+    ],
+)
+def test_a_pose_is_read_in_the_words_it_is_written_in(how, turn):
+    numbers = " ".join(map(repr, [1.0, 2.0, 3.0, *map(float, turn)]))
+    [imu], found = sensed(f'<sensor name="i" type="imu"><pose {how}>{numbers}</pose></sensor>')
+    assert found == []
+    equal(imu.X_LS.p, [1, 2, 3])
+    equal(imu.X_LS.R, R_TURNED)
+
+
+@pytest.mark.parametrize(
+    "pose",
+    [
+        '<pose frame="base">0 0 1 0 0 0</pose>',
+        '<pose relative_to="base">0 0 1 0 0 0</pose>',
+        '<pose rotation_format="quat_xyzw">0 0 1 0 0 0</pose>',
+        "<pose>0 0 nan 0 0 0</pose>",
+    ],
+)
+def test_a_pose_that_says_something_else_is_told_and_left_out(pose):
+    [imu], found = sensed(f'<sensor name="i" type="imu">{pose}</sensor>')
+    assert found == ["not-used"]
+    equal(imu.X_LS.matrix(), np.eye(4))
+
+
+def test_a_single_layer_that_looks_up_is_told():
+    for vertical, told in ((angles(0.3, 0.3, 1), ["lopsided-scan"]), (angles(0, 0, 1), [])):
+        [sensor], found = sensed(lidar(angles(-1, 1, 5), f"<vertical>{vertical}</vertical>"))
+        assert found == told
+        assert sensor.is_planar
+
+
+def test_angles_of_a_scan_in_the_wrong_order_are_told():
+    [sensor], found = sensed(lidar(angles(1, -1, 5)))
+    assert found == ["not-used"]
+    np.testing.assert_allclose(rays(sensor), directions([1.0]), atol=1e-12)
+
+
+def test_an_impossible_angle_of_a_camera_is_told_as_it_is_written():
+    text = '<sensor name="c" type="camera"><camera><horizontal_fov>4</horizontal_fov></camera>'
+    [camera], found = sensed(f"{text}</sensor>")
+    assert (camera.field_of_view, found) == (4.0, ["field-of-view"])
+
+
+def test_a_link_that_marks_several_sensors_stays_a_link():
+    mark = '<link name="spot"/>' + joint("m", "arm", "spot")
+    one = '<sensor name="one" type="imu"><gz_frame_id>spot</gz_frame_id></sensor>'
+    block = f'<gazebo reference="arm">{one}{{}}</gazebo>{{}}</robot>'
+    other = '<sensor name="two" type="force_torque"><gz_frame_id>spot</gz_frame_id></sensor>'
+    on_it = f'<gazebo reference="spot">{other}</gazebo>'
+    for inside, beside in ((other, ""), ("", on_it)):
+        body, found = read(arm().replace("</robot>", mark + block.format(inside, beside)))
+        assert [link.name for link in body.links] == ["base", "arm", "spot"]
+        assert [device.name for device in body.devices] == ["one", "two"]
+        assert set(codes(found)) == {"massless-link"}
+
+
+def test_a_force_sensor_on_what_is_a_link_and_a_joint_sits_in_the_joint():
+    named_alike = arm().replace("elbow", "base")
+    block = '<gazebo reference="base"><sensor name="{0}" type="{0}"/></gazebo></robot>'
+    for kind, link in (("force_torque", "arm"), ("imu", "base")):
+        body, _ = read(named_alike.replace("</robot>", block.format(kind)))
+        assert [device.link for device in body.devices] == [link]
+
+
+@pytest.mark.parametrize(("kind", "is_held"), [("fixed", True), ("continuous", False)])
+def test_gazebo_may_hold_the_root_by_a_link_that_is_fixed_to_it(kind, is_held):
+    held = '<gazebo><joint type="fixed"><parent>world</parent><child>arm</child></joint></gazebo>'
+    assert read(arm("", kind).replace("</robot>", held + "</robot>"))[0].is_root_fixed is is_held
+
+
+def test_what_gazebo_holds_stays_where_it_is():
+    at = '<origin xyz="1 2 3" rpy="0 0 1"/>'
+    floats = '<link name="world"/><link name="b"/>' + joint("j", "world", "b", "floating", at)
+    root = read(robot(floats, "<gazebo><static>true</static></gazebo>"))[0].root
+    assert root.joint.type is JointType.FIXED
+    equal(root.X_PL.p, [1, 2, 3])
+    equal(root.X_PL.R, rpy_matrix(0, 0, 1))

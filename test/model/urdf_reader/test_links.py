@@ -45,6 +45,13 @@ def test_a_mesh_is_scaled_in_its_own_axes(tmp_path):
     equal(sorted(shape_mesh(shape).vertices.tolist()), [[-6, 0, 1], [0, 0, 1], [0, 2, 1]])
 
 
+def test_a_scale_of_zero_is_told_where_it_stands(tmp_path):
+    (tmp_path / "part.obj").write_text(TRIANGLE)
+    mesh = '<visual><geometry><mesh filename="part.obj" scale="1 0 1"/></geometry></visual>'
+    _, found = read(robot(f'<link name="base">{mesh}</link>'), folder=tmp_path)
+    assert (found[0].code, str(found[0].at)) == ("empty-shape", "r.urdf:2:63")
+
+
 def test_a_mesh_that_is_not_there_is_left_out(tmp_path):
     shapes, found = shown('<mesh filename="package://no_such_package/a.stl"/>', folder=tmp_path)
     assert (shapes, found) == ((), ["missing-resource"])
@@ -104,3 +111,43 @@ def test_a_mesh_keeps_the_looks_of_its_file_unless_others_are_given(tmp_path):
     assert shape.material.diffuse == (0.0, 0.0, 1.0)
     [shape], _ = shown(mesh, f'<material name="m">{RED}</material>', folder=tmp_path)
     assert shape.material.diffuse == (1.0, 0.0, 0.0)
+    [shape], found = shown(mesh, '<material name="defined_nowhere"/>', folder=tmp_path)
+    assert (shape.material.diffuse, found) == ((0.0, 0.0, 1.0), ["unknown-material"])
+
+
+def test_a_mesh_is_called_as_the_link_says_else_as_its_file_does(tmp_path):
+    (tmp_path / "part.obj").write_text("o inside\n" + TRIANGLE)
+    names = {}
+    for name in ('name="hull"', ""):
+        mesh = f'<visual {name}><geometry><mesh filename="part.obj"/></geometry></visual>'
+        body, _ = read(robot(f'<link name="base">{mesh}</link>'), folder=tmp_path)
+        [names[name]] = [shape.name for shape in body.root.visual]
+    assert list(names.values()) == ["hull", "inside"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "shown_as"),
+    [
+        ('<texture/><color rgba="1 0 0 1"/>', (1.0, 0.0, 0.0)),
+        ('<color rgba="red"/><texture filename="red.ppm"/>', (1.0, 1.0, 1.0)),
+    ],
+)
+def test_a_wrong_half_of_a_material_does_not_cost_the_other(looks, shown_as, tmp_path):
+    (tmp_path / "red.ppm").write_bytes(PPM)
+    one = f'<material name="m">{looks}</material>'
+    [shape], found = shown('<box size="1 1 1"/>', one, folder=tmp_path)
+    assert shape.material.diffuse == shown_as
+    assert (shape.material.texture is None) == ("filename" not in looks)
+    assert found in (["missing-attribute"], ["wrong-count"])
+    at_top = f'{one}<link name="a"><visual><geometry><box size="1 1 1"/></geometry>'
+    body, _ = read(robot(f'{at_top}<material name="m"/></visual></link>'), folder=tmp_path)
+    assert body.root.visual[0].material.diffuse == shown_as
+
+
+def test_a_colour_beyond_its_range_is_cut_and_told():
+    for rgba, told in (("255 0 -1 1", ["color-range"]), ("1.0001 0 0 1", [])):
+        [shape], found = shown(
+            '<box size="1 1 1"/>', f'<material name="m"><color rgba="{rgba}"/></material>'
+        )
+        assert shape.material.diffuse == (1.0, 0.0, 0.0)
+        assert found == told

@@ -17,6 +17,7 @@ from hrp_model.devices import (
     RangeSensor,
     RateGyroSensor,
 )
+from hrp_model.frames import Base
 from hrp_model.geometry import Mesh
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix
@@ -194,10 +195,12 @@ def test_a_pair_of_inertial_sensors_becomes_one():
     assert [(type(x), x.name) for x in b.devices] == [(Imu, "GYRO")]
 
 
-def test_a_root_that_gazebo_holds_is_fixed():
+@pytest.mark.parametrize("base", Base)
+def test_a_root_that_gazebo_holds_is_fixed(base):
     body = random_body(1)
     root = replace(body.root, joint=replace(body.root.joint, type=JointType.FIXED))
-    a, b = there_and_back(replace(body, links=(root, *body.links[1:])))
+    options = replace(ALL_OF_IT, base=base)
+    a, b = there_and_back(replace(body, links=(root, *body.links[1:])), options=options)
     assert a.is_root_fixed
     assert b.is_root_fixed
-    assert not there_and_back(body)[1].is_root_fixed
+    assert not there_and_back(body, options=options)[1].is_root_fixed

@@ -9,6 +9,7 @@ from urdf_reader_tools import HINGE, arm, codes, equal, joint, read, refused, ro
 from hrp_model import Diagnostics, JointType, load_body, load_body_text
 from hrp_model.body import Mimic
 from hrp_model.describing.closed_loops import ClosedLoops
+from hrp_model.diagnostics import Severity
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
@@ -238,3 +239,63 @@ def test_a_long_row_of_followers_has_one_leader():
     row = [f'<mimic joint="j{i + 1}"/>' for i in range(count)]
     body, _ = read(followers(*row, ""))
     assert {link.joint.mimic for link in body.links[1:-1]} == {Mimic(f"l{count + 1}", 1.0, 0.0)}
+
+
+def test_a_joint_may_be_called_as_the_root_is():
+    text = robot(f'<link name="a">{MASS}</link><link name="b">{MASS}</link>',
+                 joint("a", "a", "b", "revolute", HINGE))  # fmt: skip
+    body, found = read(text)
+    assert found == []
+    assert [link.joint.type for link in body.links] == [JointType.FREE, JointType.REVOLUTE]
+    assert [link.joint.id for link in body.links] == [None, 0]
+
+
+def test_an_end_of_a_range_that_is_missing_is_zero():
+    for ends, found in (('lower="-1"', (-1, 0)), ('upper="2"', (0, 2)), ("", (0, 0))):
+        body, _ = read(arm(f'<limit {ends} velocity="3" effort="4"/>'))
+        assert body.link("arm").joint.position == found
+
+
+def test_limits_of_speed_have_no_sign():
+    body, found = read(arm('<limit lower="-1" upper="2" velocity="-3" effort="0"/>'))
+    assert body.link("arm").joint.velocity == (-3.0, 3.0)
+    [told] = [str(d) for d in found if d.code == "empty-range"]
+    assert "leaves no room: 0 to 0" in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("floating", ["not-used"]), ("planar", ["planar-joint", "not-used"]), ("fixed", [])],
+)
+def test_a_joint_that_cannot_follow_is_told_unless_it_is_fixed(kind, told):
+    body, found = read(arm('<mimic joint="x"/>', kind))
+    assert [code for code in codes(found) if code != "massless-link"] == told
+    assert body.link("arm").joint.mimic is None
+
+
+@pytest.mark.parametrize(("ratio", "read_as"), [("50", 50), ("-2", -2), ("0", 1), ("1e999", 1)])
+def test_a_gear_ratio_is_a_number_that_is_not_zero(ratio, read_as):
+    motor = f"<actuator><mechanicalReduction>{ratio}</mechanicalReduction></actuator>"
+    block = f'<transmission name="t"><joint name="j0"/>{motor}</transmission></robot>'
+    body, found = read(followers("").replace("</robot>", block))
+    assert body.link("l1").joint.gear_ratio == read_as
+    assert codes(found) == (["not-used"] if read_as == 1 else [])
+
+
+def test_a_robot_whose_links_hold_xacro_is_a_template():
+    found = refused(robot('<link name="a"><xacro:inertia mass="1"/></link>'))
+    assert [(d.code, str(d.at)) for d in found] == [("template", "r.urdf:2:16")]
+
+
+def test_a_link_has_no_place_of_its_own():
+    body, found = read(robot(f'<link name="a"><origin xyz="1 2 3"/>{MASS}</link>'))
+    assert codes(found) == ["not-used"]
+    equal(body.root.X_PL.p, [0, 0, 0])
+
+
+def test_what_is_ignored_costs_nothing_when_it_is_wrong():
+    wrong = '<safety_controller k_position="x"/><calibration rising="up"/>'
+    body, found = read(arm(HINGE + wrong, link=MASS))
+    assert body.link("arm").joint.position == (-1.0, 2.0)
+    assert {d.severity for d in found} == {Severity.WARNING}
+    assert set(codes(found)) == {"missing-attribute", "wrong-type", "massless-link"}

@@ -213,6 +213,19 @@ def test_only_the_moment_that_is_none_is_raised(least):
     assert 0.0 < moments[0] < 1e-6
 
 
+@pytest.mark.parametrize("shape", [np.eye(3), np.fliplr(np.eye(3)), np.diag([1.0, -1.0, 0.0])])
+def test_an_inertia_that_is_left_of_rounding_is_none(shape):
+    """As of iCub's ankles, with 0.27 kg and a product of inertia of 1.4e-20 beside zeros."""
+    simulated = []
+    for inertia in (NOTHING, 1.35525e-20 * shape):
+        body = chain([0.2675], 0.05, [0.0])
+        body = replace(body, links=(body.links[0], replace(body.links[1], inertia=inertia)))
+        simulated.append(group_of(flatten(fixed(body), PhysicsSettings()), "L0"))
+    assert simulated[1][0] == simulated[0][0]
+    assert_allclose(simulated[1][1], simulated[0][1], rtol=1e-12, atol=1e-20)
+    assert np.linalg.eigvalsh(simulated[0][1])[0] > 0.0
+
+
 def test_products_of_inertia_that_are_too_large_are_cut_down():
     """As of HRP-4C's wrists: one moment was left at zero beside its product."""
     own = 1e-7 * np.array([[0.0, 0.0, 1.4], [0.0, 3.1, 0.0], [1.4, 0.0, 2.1]])
