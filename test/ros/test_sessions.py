@@ -10,12 +10,15 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from rclpy.qos import ReliabilityPolicy
 from ros_peer import LATCHED, Peer, stamp_ns
 from ros_session import session
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, LaserScan
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from hrp_model import ModelError
+from hrp_msgs import names
+from hrp_msgs.commands import KINDS
 from hrp_msgs.start import WrongUseError
+from hrp_sim.sensors import CameraSensor
 
 pytestmark = pytest.mark.ros
 
@@ -42,8 +45,8 @@ def two(tmp_path):
 
 
 def nodes(peer):
-    names = peer.node.get_node_names_and_namespaces()
-    return {f"{namespace.rstrip('/')}/{name}" for name, namespace in names} - {"/test_peer"}
+    found = peer.node.get_node_names_and_namespaces()
+    return {f"{namespace.rstrip('/')}/{name}" for name, namespace in found} - {"/test_peer"}
 
 
 def test_a_namespace_holds_a_whole_simulation_and_two_of_them_live_side_by_side(peer, two):
@@ -112,6 +115,81 @@ def test_what_nobody_listens_to_is_neither_read_nor_published():
     # What is latched and, once a second, the node's health.
     loud = {name for name in counts if not name.endswith("/enabled")}
     assert loud <= {"/tf_static", "/diagnostics"}
+
+
+HARDWARE = {names.HARDWARE_COMMANDS, names.EXTERNAL_WRENCH}
+
+
+@pytest.mark.parametrize("lock_step", ["", "joint_commands"], ids=["free", "lock-step"])
+@pytest.mark.parametrize(
+    ("hardware", "kinds"),
+    [(False, {*KINDS} - {names.HARDWARE_COMMANDS}), (True, HARDWARE)],
+    ids=["own topics", "hardware topics"],
+)
+def test_every_publisher_can_command_and_in_lock_step_no_command_is_lost(
+    peer, lock_step, hardware, kinds
+):
+    rover = {"world": str(MODELS / "worlds" / "rover.yaml"), "hardware_topics": hardware}
+    waiting = {"lock_step": lock_step, "lock_step_timeout": 0.05}
+    reliability = ReliabilityPolicy.RELIABLE if lock_step else ReliabilityPolicy.BEST_EFFORT
+    told = peer.node.get_subscriptions_info_by_topic
+    with session({**rover, **waiting}) as running:
+        depths = {s.topic_name: s.qos_profile.depth for s in running.ros.node.subscriptions}
+        for topic in (f"/{kind}" for kind in kinds):
+            peer.wait_until(topic, lambda topic=topic: told(topic))
+            assert [info.qos_profile.reliability for info in told(topic)] == [reliability], topic
+            # How many may wait is told to nobody else.
+            assert (depths[topic] == 1) is not bool(lock_step), topic
+
+
+def scan_heard(peer, listens):
+    """Return the second scan of a run in lock-step, of which somebody hears at least the end."""
+    parameters = {
+        "world": str(MODELS / "worlds" / "rover.yaml"),
+        "lock_step": "joint_commands",
+        "start_paused": True,
+        # Rays are cast one after the other in the 100 ms of a scan, and each is wrong by a little.
+        "scanner.spread_scan": True,
+        "scanner.error_deviation": 0.01,
+    }
+    with session(parameters) as running:
+        runner = running.runner
+
+        def step(count):
+            return runner.call(lambda: [runner.simulation.step() for _ in range(count)])[-1]
+
+        def listen():
+            peer.follow("/scan", LaserScan)
+            peer.wait_until("a listener", lambda: "/scan" in running.ros.wanted())
+
+        if listens:
+            listen()
+        step(150)
+        if not listens:
+            listen()
+        reading = step(50)["scanner"]
+    return reading.time_ns, reading.ranges.tolist()
+
+
+def test_in_lock_step_readings_do_not_depend_on_who_listens():
+    found = []
+    for listens in (True, False):
+        peer = Peer()  # each time one that has never listened
+        try:
+            found.append(scan_heard(peer, listens))
+        finally:
+            peer.close()
+    assert found[0] == found[1]
+
+
+def test_in_lock_step_all_sensors_are_read_but_for_cameras():
+    parameters = {"world": str(MODELS / "worlds" / "rover.yaml"), "start_paused": True}
+    with session({**parameters, "lock_step": "joint_commands"}) as running:
+        simulation = running.runner.simulation
+        seen = running.runner.call(lambda: [simulation.step().keys() for _ in range(200)])
+        cameras = {k for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)}
+    assert cameras
+    assert set().union(*seen) == simulation.sensors.keys() - cameras
 
 
 def test_remaps_parameter_files_and_qos_overrides_are_honoured(peer, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from paths import MODELS
 
@@ -12,13 +14,15 @@ from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from ros_peer import Peer, running, stamp_ns
+from ros_session import session
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 pytestmark = pytest.mark.ros
 
-WORLD = f"world:={MODELS / 'worlds' / 'arm.yaml'}"
+ARM = MODELS / "worlds" / "arm.yaml"
+WORLD = f"world:={ARM}"
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +105,34 @@ def test_a_node_sees_a_reset_as_one_jump_back_and_its_timers_go_on(peer):
     assert all(stamp_ns(message.clock) > 0 for message in peer.messages["/clock"])
     timer.cancel()
     jumping.unregister()
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.05], ids=["fast", "slow"])
+def test_diagnostics_come_once_a_second_of_wall_time_whatever_simulated_time_does(factor):
+    began = time.monotonic()
+    # The clock of the node is that of the simulation, and makes no difference either.
+    parameters = {"world": str(ARM), "use_sim_time": True, "start_paused": True}
+    with session(parameters) as running:
+        peer = Peer()
+        try:
+            runner = running.runner
+
+            def simulated() -> float:
+                return runner.call(lambda: runner.simulation.state.time_ns) / 1e9
+
+            peer.follow("/diagnostics", DiagnosticArray)
+            runner.real_time_factor = factor
+            runner.call(runner.resume)
+            peer.wait_for("/diagnostics", 2)
+            if factor == 0.0:
+                peer.wait_until("simulated time", lambda: simulated() > 10.0)
+            else:  # seconds of wall time have gone, and hardly any of the other
+                assert simulated() < 0.5 * (time.monotonic() - began)
+            runner.call(runner.pause)
+            stood = simulated()
+            peer.wait_for("/diagnostics", 2)
+            assert simulated() == stood
+            count = running.ros.published()["/diagnostics"][1]
+        finally:
+            peer.close()
+    assert count <= time.monotonic() - began  # a timer may be late, never early
