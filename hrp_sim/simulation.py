@@ -10,6 +10,7 @@ import numpy as np
 from hrp_model import Diagnostics
 from hrp_model.rigid import Array
 
+from .advice import advise_spawned
 from .config import BodyEntry, WorldConfig
 from .contact_points import ContactPoints
 from .control import BodyController, Command, CommandCounts
@@ -37,7 +38,7 @@ class Simulation:
         engine: Made from the world's settings; ODE by default.
         defer_images: Cameras give an ``Exposure`` instead of an image, to be developed
             later, maybe by another thread.
-        diagnostics: Where warnings about sensors go; by default they are logged.
+        diagnostics: Where warnings go, of sensors and spawning; by default they are logged.
 
     Attributes:
         engine: The physics.
@@ -61,17 +62,14 @@ class Simulation:
         self.engine: Engine = OdeEngine(world.physics) if engine is None else engine
         self.wanted: Callable[[str], bool] = lambda _name: True
         self.switched: Callable[[str, bool], None] = lambda _name, _on: None
-        self._defer_images = defer_images
+        self._defer_images, self._sensor_settings = defer_images, world.sensors
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
-        self._sensor_settings = world.sensors
         # Of each body: the settings of the sensors that have options of their own.
         self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
         self._placements: dict[str, Placement] = {}
         self._namespaces: dict[str, str | None] = {}
-        self._drives = Drives()
-        self._pushes = Pushes()
+        self._drives, self._pushes, self._renderer = Drives(), Pushes(), Renderer({})
         self._watch = Watch(self._has_switched)
-        self._renderer = Renderer({})
         for entry in world.bodies:
             self._put(entry)
         self.engine.reset()
@@ -136,7 +134,7 @@ class Simulation:
     def spawn(self, entry: BodyEntry) -> SimulatedBody:
         """Put a further body into the world; its sensors count their samples from now on.
 
-        After a reset it is still there, where it was put.
+        After a reset it is still there, where it was put. A warning tells what it is deep inside.
 
         Raises:
             PhysicsError: The engine cannot take it; the message names body and link.
@@ -145,6 +143,8 @@ class Simulation:
         """
         simulated = self._put(entry)
         self._look_at([simulated.name])
+        for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
+            self._diagnostics.add(found)
         return simulated
 
     def remove(self, name: str) -> None:

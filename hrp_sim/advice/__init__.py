@@ -1,7 +1,8 @@
 """What ODE will struggle with in a world, told before the first step, with what to change.
 
 Each rule is a function that yields diagnostics; thresholds come from experiments, which are
-told beside them. Rules judge how a world starts; what happens to it later is another matter.
+told beside them. Rules judge how a world starts; what happens to it later is another matter, but
+for bodies that are spawned into others.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from .loops import RULES as LOOP_RULES
 from .masses import RULES as MASS_RULES
 from .servos import RULES as SERVO_RULES
 from .settings import RULES as SETTING_RULES
+from .spawned import advise_spawned
 from .start import Start
 
-__all__ = ["advise", "after_failure"]
+__all__ = ["advise", "advise_spawned", "after_failure"]
 
 _RULES = (
     *SETTING_RULES,

@@ -30,29 +30,44 @@ _NEAR = 0.05
 def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
     """No body starts deep inside another: contacts take their time to push it out, or throw it."""
     solids = [Solids(start) for start in starts]
-    for a, b in combinations(range(len(starts)), 2):
-        if not solids[a].meets(solids[b]):
-            continue
-        found = depth(solids[a], solids[b])
-        if found is None or found.depth <= _SHALLOW:
-            continue
-        (inner, link), (outer, other) = _inner_first(
-            (starts[a], found.link_a), (starts[b], found.link_b)
-        )
-        names = inner.body.links[link].name, outer.body.links[other].name
-        speed = physics.correcting_velocity
-        if np.isinf(speed):
-            away = physics.erp * found.depth / physics.time_step
-            what = f"contacts throw it out at up to {away:.3g} m/s"
-        elif speed > 0.0:
-            what = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
-        else:
-            what = "max_correcting_velocity 0 leaves it there"
-        message = (
-            f"link '{names[0]}' starts {1e3 * found.depth:.3g} mm deep inside '{names[1]}' of body "
-            f"'{outer.name}': {what}; give the body another 'position' in the world"
-        )
-        yield inner.warning("starts-inside", message, inner.body.links[link])
+    for a, b in combinations(solids, 2):
+        remedy = "give the body another 'position' in the world"
+        if (found := inside(physics, a, b, "starts", remedy)) is not None:
+            yield found
+
+
+def inside(
+    physics: PhysicsSettings, a: Solids, b: Solids, verb: str, remedy: str
+) -> Diagnostic | None:
+    """Return a warning if one body is deep inside another, or None.
+
+    Args:
+        physics: Settings of the world.
+        a: One body.
+        b: The other one.
+        verb: Says that it is so.
+        remedy: What to do about it.
+    """
+    if not a.meets(b):
+        return None
+    found = depth(a, b)
+    if found is None or found.depth <= _SHALLOW:
+        return None
+    (inner, link), (outer, other) = _inner_first((a.start, found.link_a), (b.start, found.link_b))
+    names = inner.body.links[link].name, outer.body.links[other].name
+    speed = physics.correcting_velocity
+    if np.isinf(speed):
+        away = physics.erp * found.depth / physics.time_step
+        what = f"contacts throw it out at up to {away:.3g} m/s"
+    elif speed > 0.0:
+        what = f"contacts push it out at {speed:g} m/s, which takes {found.depth / speed:.2g} s"
+    else:
+        what = "max_correcting_velocity 0 leaves it there"
+    message = (
+        f"link '{names[0]}' {verb} {1e3 * found.depth:.3g} mm deep inside '{names[1]}' of body "
+        f"'{outer.name}': {what}; {remedy}"
+    )
+    return inner.warning("starts-inside", message, inner.body.links[link])
 
 
 def stacks_suit_the_solver(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +20,8 @@ Corners = tuple[Array, Array]
 # Points of a mesh that are looked at; more of them are thinned out.
 _MOST_POINTS = 2000
 _DIVISIONS = 16
+# Of shapes that were looked at: one body after the other may be spawned where these are.
+_clouds: WeakKeyDictionary[Shape, Array] = WeakKeyDictionary()
 
 
 class Solid(NamedTuple):
@@ -138,16 +141,23 @@ def _deepest(one: tuple[Solids, Solid], other: tuple[Solids, Solid]) -> float:
 
 def _points(solids: Solids, solid: Solid) -> Array:
     """Return points on a shape, in W, shape (n, 3)."""
-    mesh = shape_mesh(solid.shape, _DIVISIONS, solid=True)
+    points = _clouds.get(solid.shape)
+    if points is None:
+        points = _clouds[solid.shape] = _local_points(solid.shape)
+    R, p = solids.start.state.R[solid.link], solids.start.state.p[solid.link]
+    return np.asarray(points @ R.T + p)
+
+
+def _local_points(shape: Shape) -> Array:
+    """Return points on a shape, in its link's frame, shape (n, 3)."""
+    mesh = shape_mesh(shape, _DIVISIONS, solid=True)
     points = mesh.vertices
-    if not isinstance(solid.shape.geometry, Mesh):
+    if not isinstance(shape.geometry, Mesh):
         # The middles of the edges, too: those of boxes that lie face to face are in both.
         corners = points[mesh.triangles]
         middles = (corners + np.roll(corners, 1, axis=1)) / 2.0
         points = np.concatenate([points, middles.reshape(-1, 3)])
-    points = points[:: 1 + len(points) // _MOST_POINTS]
-    R, p = solids.start.state.R[solid.link], solids.start.state.p[solid.link]
-    return np.asarray(points @ R.T + p)
+    return np.array(points[:: 1 + len(points) // _MOST_POINTS])
 
 
 def _depth(shape: Shape, points: Array, scale: Array) -> float:

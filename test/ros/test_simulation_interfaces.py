@@ -42,7 +42,7 @@ STOPPED = SimulationState.STATE_STOPPED
 class Client(Peer):
     """Calls services of the simulator, and tells how its clock goes."""
 
-    def ask(self, name, **fields):
+    def ask(self, name, /, **fields):
         kind = getattr(srv, "".join(word.capitalize() for word in name.split("_")))
         return self.call(f"sim_node/{name}", kind, **fields)
 
@@ -230,6 +230,17 @@ def test_what_is_spawned_has_topics_and_what_is_deleted_has_none(client):
     missing = client.ask("delete_entity", entity="second").result
     assert missing.result == Result.RESULT_NOT_FOUND
     assert "no entity 'second'" in missing.error_message
+
+
+def test_a_body_that_is_spawned_into_another_is_there_and_the_log_warns_of_it(client, simulator):
+    log = simulator[2]
+    box = Resource(resource_string=BOX)  # at the origin: in the floor, and in the arm
+    done = client.ask("spawn_entity", name="sunk", entity_resource=box)
+    assert (done.result.result, done.result.error_message) == (OK, "")
+    words = "body 'sunk': link 'CRATE' is 100 mm deep inside 'FLOOR' of body 'Floor'"
+    client.wait_until("a warning", lambda: words in log.read_text(encoding="utf-8"))
+    assert "WARN" in next(k for k in log.read_text(encoding="utf-8").splitlines() if words in k)
+    assert client.ask("delete_entity", entity="sunk").result.result == OK
 
 
 def test_rubbish_is_not_spawned_and_the_run_goes_on(client):
