@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from ros_peer import Peer, running, stamp_ns
+from ros_peer import PATIENCE, Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.ros
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.ros
 WORLD = MODELS / "worlds" / "arm.yaml"
 RATE = 500  # [Hz]
 PERIODS = 1500
+SECONDS = 3.0  # of simulated time
 START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
 # So that every array is shorter than the names.
 INTERFACES = {
@@ -56,7 +58,7 @@ def controlled(tmp_path_factory):
             hardware.read()
             for name, position in hardware.states["position"].items():
                 hardware.commands["position"][name] = position
-            yield work(hardware), peer, hardware, log
+            yield work(hardware, peer), peer, hardware, log
         except AssertionError:
             print(log.read_text(encoding="utf-8"))
             raise
@@ -64,12 +66,18 @@ def controlled(tmp_path_factory):
             peer.close()
 
 
-def work(hardware):
-    """Read, update and write at the rate of a controller manager; return what was seen."""
+def work(hardware, peer):
+    """Read, update and write at the rate of a controller manager; return what was seen.
+
+    It ends when so many periods and so much of simulated time have passed: either may lag behind
+    the other where the machine has much else to do.
+    """
     seen = []
     begin_ns = None
     due = time.monotonic()
-    while len(seen) < PERIODS:
+
+    def period():
+        nonlocal begin_ns, due
         due += 1.0 / RATE
         time.sleep(max(0.0, due - time.monotonic()))  # the rate, not a wait for anything
         hardware.read()
@@ -81,7 +89,17 @@ def work(hardware):
         hardware.commands["effort"]["J6"] = -DAMPING * (hardware.states["velocity"]["J6"] - 0.4)
         hardware.write()
         seen.append((seconds, *(dict(hardware.states[k]) for k in ("position", "velocity"))))
+        return seconds
+
+    give_up = time.monotonic() + PATIENCE
+    while period() < SECONDS or len(seen) < PERIODS:
+        assert time.monotonic() < give_up, f"only {seen[-1][0]} s have passed"
     return seen
+
+
+def states(seen):
+    """Return of all periods those that saw a new state."""
+    return [row for before, row in pairwise([(-1.0,), *seen]) if row[0] > before[0]]
 
 
 def column(seen, kind, joint):
@@ -90,14 +108,14 @@ def column(seen, kind, joint):
 
 def test_every_period_sends_a_command_and_sees_new_states(controlled):
     seen, _, hardware, _ = controlled
-    assert hardware.written == PERIODS
+    assert hardware.written == len(seen) >= PERIODS
     times = np.array([row[0] for row in seen])
     assert np.all(np.diff(times) >= 0.0)
-    assert len(np.unique(times)) > 0.1 * PERIODS  # more, the less else the machine has to do
+    assert len(states(seen)) > 30  # more, the less else the machine has to do
 
 
 def test_joints_commanded_by_position_follow(controlled):
-    seen, *_ = controlled
+    seen = states(controlled[0])
     times = np.array([row[0] for row in seen])
     told = column(seen, "position", "J1")
 
@@ -114,11 +132,10 @@ def test_joints_commanded_by_position_follow(controlled):
 
 
 def test_joints_commanded_by_velocity_or_effort_turn(controlled):
-    seen, *_ = controlled
-    later = slice(PERIODS // 2, None)
-    assert np.median(column(seen, "velocity", "J4")[later]) == pytest.approx(0.2, abs=0.05)
-    # Friction takes a part of it.
-    assert 0.05 < np.median(column(seen, "velocity", "J6")[later]) < 0.4
+    # By simulated time, in which J6 speeds up: its rotor takes seconds to get to 0.4 rad/s.
+    later = [row for row in states(controlled[0]) if row[0] > SECONDS / 2.0]
+    assert np.median(column(later, "velocity", "J4")) == pytest.approx(0.2, abs=0.05)
+    assert 0.05 < np.median(column(later, "velocity", "J6")) < 0.4
 
 
 def test_shorter_arrays_are_understood_without_a_word(controlled):
