@@ -12,16 +12,13 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
 
 from action_msgs.msg import GoalStatus
+from commanded_robot import START, Robot
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import WrenchStamped
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.action import ActionClient
 from ros_peer import Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs.basic import duration, stamp
@@ -30,97 +27,7 @@ pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "arm.yaml"
 MS = 1_000_000
-START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
 Result = FollowJointTrajectory.Result
-
-
-class Robot:
-    """The arm in another process, and what commands it."""
-
-    def __init__(self, peer: Peer, log) -> None:
-        self.peer, self.log = peer, log
-        peer.follow("joint_states", JointState)
-        self.states = peer.messages["joint_states"]
-        self.client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
-        self.feedback: list = []
-        self._publishers: dict = {}
-        peer.wait_for("joint_states")
-        peer.wait_until("an action server", self.client.server_is_ready)
-
-    def reset(self) -> None:
-        assert self.peer.call("/sim_node/reset", Trigger).success
-        self.states.clear()
-        self.feedback.clear()
-        self.peer.wait_for("joint_states")
-
-    @property
-    def now_ns(self) -> int:
-        return stamp_ns(self.states[-1].header.stamp)
-
-    def where(self, joint: str) -> float:
-        state = self.states[-1]
-        return state.position[state.name.index(joint)]
-
-    def speed(self, joint: str) -> float:
-        state = self.states[-1]
-        return state.velocity[state.name.index(joint)]
-
-    def say(self, topic: str, message) -> None:
-        """Publish once, when there is a listener."""
-        if topic not in self._publishers:
-            publisher = self.peer.node.create_publisher(type(message), topic, 1)
-            self.peer.wait_until("a listener", publisher.get_subscription_count)
-            self._publishers[topic] = publisher
-        self._publishers[topic].publish(message)
-
-    def keep_saying(self, topic: str, message, what: str, condition) -> None:
-        """Publish with every state that comes until something holds."""
-
-        def again() -> bool:
-            self.say(topic, message)
-            return condition()
-
-        self.peer.wait_until(what, again)
-
-    def wait(self, seconds: float) -> None:
-        """Wait until so much simulated time has passed."""
-        until = self.now_ns + seconds * 1e9
-        self.peer.wait_until(f"{seconds} s", lambda: self.now_ns >= until)
-
-    def wait_for(self, joint: str, position: float, tolerance: float = 5e-3) -> None:
-        self.peer.wait_until(
-            f"{joint} at {position}", lambda: abs(self.where(joint) - position) < tolerance
-        )
-
-    def set(self, **parameters) -> list:
-        """Set parameters of the node; return the results. '__' stands for a dot."""
-        told = [
-            Parameter(name=name.replace("__", "."), value=parameter_value(value))
-            for name, value in parameters.items()
-        ]
-        return self.peer.call("/sim_node/set_parameters", SetParameters, parameters=told).results
-
-    def get(self, *names: str) -> list[float]:
-        """Return the values of parameters that are numbers."""
-        values = self.peer.call("/sim_node/get_parameters", GetParameters, names=names).values
-        return [value.double_value for value in values]
-
-    def send(self, goal):
-        """Send a goal; return its handle and what becomes its result."""
-        sent = self.peer.at_once(self.client.send_goal_async, goal, self.feedback.append)
-        self.peer.wait_until("an answer to a goal", sent.done)
-        assert sent.result().accepted
-        return sent.result(), self.peer.at_once(sent.result().get_result_async)
-
-    def result(self, future):
-        self.peer.wait_until("a result", future.done)
-        return future.result().status, future.result().result
-
-
-def parameter_value(value: float | str) -> ParameterValue:
-    if isinstance(value, str):
-        return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-    return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +131,7 @@ def test_a_goal_is_followed_with_feedback_and_reached(robot):
     status, result = robot.result(future)
     assert status == GoalStatus.STATUS_SUCCEEDED
     assert result.error_code == Result.SUCCESSFUL
-    assert robot.where("J1") == pytest.approx(0.4, abs=0.01)
+    robot.wait_for("J1", 0.4, 0.01)  # what is told may lag behind the result
     heard = [message.feedback for message in robot.feedback]
     assert len(heard) >= 10
     for told in heard:
@@ -386,14 +293,24 @@ def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
         ("joint_commands", JointState(name=["J1"], position=[math.inf])),
     ]
     before = len(robot.log.read_text(encoding="utf-8").splitlines())
-    for _ in range(30):
+    expected = ("1 values of effort came for 6 joints", "no moving joint 'J9'", "the frame ''")
+
+    def lines() -> list[str]:
+        return robot.log.read_text(encoding="utf-8").splitlines()[before:]
+
+    def told() -> bool:
         for topic, message in rubbish:
             robot.say(topic, message)
+        return all(any(words in line for line in lines()) for words in expected)
+
+    robot.peer.wait_until("words", told)
+    for _ in range(30):  # and no more of them
+        told()
         robot.wait(0.004)
     good = JointState(name=["J1"], position=[0.1])
     there = lambda: robot.where("J1") > 0.095  # noqa: E731
     robot.keep_saying("joint_commands", good, "the way", there)
-    said = robot.log.read_text(encoding="utf-8").splitlines()[before:]
+    said = lines()
     assert len(said) <= len(rubbish)
-    for words in ("1 values of effort came for 6 joints", "no moving joint 'J9'", "the frame ''"):
+    for words in expected:
         assert len([line for line in said if words in line]) == 1, said
