@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import rclpy
@@ -176,21 +176,21 @@ def published(simulation, monkeypatch, frame_prefix="", parameters=(), **node_op
     rclpy.init(context=context, domain_id=78)
     prefix = [Parameter("frame_prefix", value=frame_prefix)]
     every = Parameter("publish_frequency", value=0.0)
-    node = SimNode(context=context, parameter_overrides=[*prefix, *parameters], **node_options)
-    model = ModelNode(context=context, parameter_overrides=[*prefix, every])
-    node.start(simulation)
-    model.start(simulation.bodies["robot"].body)
+    with ExitStack() as undo:
+        undo.callback(rclpy.shutdown, context=context)
+        overrides = [*prefix, *parameters]
+        node = SimNode(context=context, parameter_overrides=overrides, **node_options)
+        undo.callback(node.close)
+        model = ModelNode(context=context, parameter_overrides=[*prefix, every])
+        undo.callback(model.destroy_node)
+        node.start(simulation)
+        model.start(simulation.bodies["robot"].body)
 
-    def step():
-        readings = simulation.step()
-        time_ns = simulation.state.time_ns
-        node.publish(time_ns, readings)
-        if (joints := readings.get("joint_states")) is not None:
-            model.move(time_ns, joints.names, joints.position.tolist())
+        def step():
+            readings = simulation.step()
+            time_ns = simulation.state.time_ns
+            node.publish(time_ns, readings)
+            if (joints := readings.get("joint_states")) is not None:
+                model.move(time_ns, joints.names, joints.position.tolist())
 
-    try:
         yield recorder, node, step
-    finally:
-        node.close()
-        model.destroy_node()
-        rclpy.shutdown(context=context)

@@ -57,5 +57,7 @@ class Caller(Peer):
                 publisher.publish(message)
             return words in self.log
 
-        self.wait_until(f"'{words}' in the log", told)
-        self.node.destroy_publisher(publisher)
+        try:
+            self.wait_until(f"'{words}' in the log", told)
+        finally:
+            self.end(publisher)

@@ -185,7 +185,7 @@ def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
         try:
             yield process
         finally:
-            if process.poll() is None:
+            with suppress(ProcessLookupError):  # whom it has started may outlive it
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.wait()
             process.stdin.close()

@@ -39,7 +39,7 @@ def entry(name, p=(2.0, 0.0, 0.0), **options):
 
 
 @pytest.fixture(scope="module")
-def world():
+def shared_world():
     parameters = {"world": str(ARM), "describe": True, "force_stdev": 0.25}
     with session(parameters) as running:
         peer = Peer()
@@ -47,17 +47,31 @@ def world():
         peer.follow("/tf_static", TFMessage, LATCHED)
         peer.follow("joint_states", JointState)
         try:
-            peer.wait_for("joint_states")
+            for topic in ("joint_states", "/clock"):
+                peer.wait_for(topic)
+            peer.wait_until("all roots", lambda: fixed_roots(peer).keys() == OF_WORLD)
             yield running, peer
         finally:
             peer.close()
+
+
+@pytest.fixture
+def world(shared_world):
+    """A running world with an arm; afterwards it runs again, and what was spawned is gone."""
+    running, peer = shared_world
+    yield running, peer
+    simulation = running.runner.simulation
+    for name in simulation.bodies.keys() - {"Arm", "floor"}:
+        running.change(lambda name=name: simulation.remove(name))
+    running.runner.call(running.runner.resume)
 
 
 def fixed_roots(peer):
     """Return where /tf_static puts the children of the world in the newest message of that."""
     told = [m.transforms for m in list(peer.messages["/tf_static"])]
     of_world = [ts for ts in told if any(t.header.frame_id == "world" for t in ts)]
-    return {t.child_frame_id: matrix_of(t.transform)[:3, 3].tolist() for t in of_world[-1]}
+    newest = of_world[-1] if of_world else []
+    return {t.child_frame_id: matrix_of(t.transform)[:3, 3].tolist() for t in newest}
 
 
 def test_a_body_that_appears_has_topics_of_its_own_until_it_goes(world):
@@ -137,6 +151,7 @@ def test_a_namespace_that_is_taken_is_refused_with_words_and_the_run_goes_on(wor
 def test_a_fixed_root_that_is_moved_is_told_anew_and_so_is_its_return(world):
     running, peer = world
     simulation = running.runner.simulation
+    peer.wait_until("no other root", lambda: fixed_roots(peer).keys() == OF_WORLD)
     before = fixed_roots(peer)
     moved = replace(entry("Arm").placement, body=simulation.bodies["Arm"].body)
     running.change(lambda: simulation.move(replace(moved, X_WL=Pose(p=(0.5, 0.0, 0.25)))))

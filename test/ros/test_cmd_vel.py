@@ -53,8 +53,10 @@ def drive(peer, message, left, right) -> None:
         publisher.publish(message)
         return speeds(peer) == pytest.approx((left, right))
 
-    peer.wait_until("running tracks", turning)
-    peer.end(publisher)
+    try:
+        peer.wait_until("running tracks", turning)
+    finally:  # others may want this topic with the other type
+        peer.end(publisher)
 
 
 def twist(linear: float, angular: float) -> Twist:
@@ -73,14 +75,16 @@ def test_it_drives_ahead_and_turns_to_the_left(rover):
         left, right = speeds(peer)
         return left < 0.0 < right
 
-    peer.wait_until("tracks that turn it", turning)
-    left, right = speeds(peer)
-    assert left == pytest.approx(-right)
-    odometry = peer.messages["ground_truth/odom"]
-    z = lambda: odometry[-1].twist.twist.angular.z  # noqa: E731
-    peer.wait_for("ground_truth/odom")
-    peer.wait_until("a turn to the left", lambda: 0.2 * TURN < z() < 1.5 * TURN)
-    peer.end(publisher)
+    try:
+        peer.wait_until("tracks that turn it", turning)
+        left, right = speeds(peer)
+        assert left == pytest.approx(-right)
+        odometry = peer.messages["ground_truth/odom"]
+        z = lambda: odometry[-1].twist.twist.angular.z  # noqa: E731
+        peer.wait_for("ground_truth/odom")
+        peer.wait_until("a turn to the left", lambda: 0.2 * TURN < z() < 1.5 * TURN)
+    finally:
+        peer.end(publisher)
 
 
 def test_velocities_with_a_stamp_drive_it_as_well(rover):
@@ -93,8 +97,11 @@ def test_no_velocity_changes_nothing(rover):
     peer, _ = rover
     drive(peer, twist(AHEAD, 0.0), AHEAD, AHEAD)
     publisher = peer.node.create_publisher(Twist, "cmd_vel", 1)
-    peer.wait_until("a listener", publisher.get_subscription_count)
-    for _ in range(20):
-        publisher.publish(twist(math.nan, 0.0))
-        peer.wait_for("joint_states")
+    try:
+        peer.wait_until("a listener", publisher.get_subscription_count)
+        for _ in range(20):
+            publisher.publish(twist(math.nan, 0.0))
+            peer.wait_for("joint_states")
+    finally:
+        peer.end(publisher)
     assert speeds(peer) == pytest.approx((AHEAD, AHEAD))

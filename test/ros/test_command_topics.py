@@ -74,8 +74,10 @@ class Robot:
             publisher.publish(message)
             return until()
 
-        self.peer.wait_until(f"a command by {topic}", again)
-        peer.end(publisher)
+        try:
+            self.peer.wait_until(f"a command by {topic}", again)
+        finally:
+            peer.end(publisher)
         return self.notes.taken[-1] if self.notes.taken else None
 
     def close(self) -> None:

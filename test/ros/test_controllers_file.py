@@ -40,8 +40,10 @@ def node(name, file):
             automatically_declare_parameters_from_overrides=True,
             start_parameter_services=False,
         )
-        yield made
-        made.destroy_node()
+        try:
+            yield made
+        finally:
+            made.destroy_node()
     finally:
         context.try_shutdown()
 

@@ -5,6 +5,7 @@ What single conversions do is tested in test/msgs, where frames lie in test_fram
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from math import tan
 from threading import Thread
 
@@ -34,20 +35,18 @@ FAR_AWAY = (100.0, 0.0, 0.0)
 @pytest.fixture
 def run(monkeypatch):
     """Return a function that steps a robot and returns the Recorder, and its node."""
-    open_runs = []
+    open_runs = ExitStack()
 
     def run(steps=2, settings=None, **node_options):
         simulation = MovingRobot(1).simulation(FAR_AWAY, settings or SensorSettings())
         context = published(simulation, monkeypatch, **node_options)
-        recorder, node, step = context.__enter__()
-        open_runs.append(context)
+        recorder, node, step = open_runs.enter_context(context)
         for _ in range(steps):
             step()
         return recorder, node
 
-    yield run
-    for context in open_runs:
-        context.__exit__(None, None, None)
+    with open_runs:
+        yield run
 
 
 def only(recorder, topic):

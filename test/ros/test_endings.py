@@ -77,7 +77,9 @@ def test_a_node_whose_physics_failed_stands_still_says_what_to_do_and_answers(ma
             answer = client.call_async(GetParameters.Request(names=["world"]))
             peer.wait_until("an answer", answer.done)
             assert answer.result().values[0].string_value == str(mad_world)
-            (publisher,) = peer.node.get_publishers_info_by_topic("/joint_states")
+            publishers = peer.node.get_publishers_info_by_topic
+            peer.wait_until("its joints", lambda: publishers("/joint_states"))
+            (publisher,) = publishers("/joint_states")
             assert publisher.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 1

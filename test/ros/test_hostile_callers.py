@@ -25,7 +25,7 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from ros_caller import Caller
-from ros_peer import ENVIRONMENT, running
+from ros_peer import ENVIRONMENT, PATIENCE, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from simulation_interfaces import srv
@@ -213,7 +213,7 @@ def test_a_client_that_is_killed_in_mid_goal_stops_nobody(caller, action):
     ended = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
         env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)},
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == -signal.SIGKILL
@@ -391,5 +391,5 @@ def test_the_log_was_readable_and_the_end_is_clean(shared):
     assert shared.log.stat().st_size < MOST_LOG
     assert "unexpectedly" not in shared.caller.log
     shared.caller.ask("set_simulation_state", state=SimulationState(state=3))
-    assert shared.process.wait(timeout=30) == 0, shared.caller.log
+    assert shared.process.wait(PATIENCE) == 0, shared.caller.log
     assert shared.caller.log.count("Traceback") <= 2  # of what rclpy could not read

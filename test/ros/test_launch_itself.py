@@ -11,7 +11,7 @@ from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("launch_ros", reason="launch_ros is not importable")
-from ros_peer import LATCHED, Peer, running
+from ros_peer import LATCHED, PATIENCE, Peer, running
 from std_msgs.msg import String
 
 pytestmark = pytest.mark.ros
@@ -79,14 +79,14 @@ def test_the_robot_is_described_where_it_should_be(name, thing, installed):
         finally:
             peer.close()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0, log.read_text(encoding="utf-8")
+        assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
 
 
 def test_what_is_missing_ends_the_launch_with_words(installed):
     log = installed / "log.txt"
     path = str(ROOT / "launch" / "ros2_control.launch.py")
     with running(["-c", LAUNCH, path, "rviz:=false"], log) as process:
-        process.wait(timeout=60)
+        process.wait(PATIENCE)
     assert "install controller_manager" in log.read_text(encoding="utf-8")
 
 

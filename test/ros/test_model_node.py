@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def folder(tmp_path_factory):
 def peer(folder):
     """Return this process's node, while model_node runs in another."""
     made = Peer()
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, closing(made):
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         node = running(
             command(
@@ -57,7 +58,6 @@ def peer(folder):
             yield made
             process.send_signal(signal.SIGINT)
             process.wait(PATIENCE)
-    made.close()
 
 
 @pytest.fixture(scope="module")

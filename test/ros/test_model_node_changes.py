@@ -1,6 +1,7 @@
 """model_node while it runs: its parameters, its model's files, and its health."""
 
 import signal
+from contextlib import closing
 from math import cos, sin, sqrt
 from xml.etree import ElementTree
 
@@ -48,13 +49,12 @@ def process(tmp_path_factory):
     model = folder / "mechanism.body"
     model.write_text(mechanism(), encoding="utf-8")
     peer = Peer()
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, closing(peer):
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         with running(command(model=model), folder / "log.txt") as node:
             yield Robot(peer, model, folder / "log.txt")
             node.send_signal(signal.SIGINT)
             assert node.wait(PATIENCE) == 0
-    peer.close()
 
 
 @pytest.fixture
@@ -63,6 +63,7 @@ def robot(process):
     process.model.write_text(mechanism(), encoding="utf-8")
     assert process.set(model=str(process.model), **DEFAULTS) == ""
     process.wait_until("the first model", lambda: {*process.static()} == set())
+    process.wait_until("its description", lambda: process.description().name == "mechanism")
     return process
 
 
@@ -71,7 +72,7 @@ def test_a_new_model_replaces_the_old_one(robot, tmp_path):
     other.write_text(mechanism("other", LAMP, WHEEL, limit=0.7), encoding="utf-8")
     assert robot.set(model=str(other)) == ""
     robot.wait_until("the new frames", lambda: "LAMP" in robot.static())
-    assert robot.description().name == "other"
+    robot.wait_until("the description", lambda: robot.description().name == "other")
     assert (
         robot.latest(names.ROBOT_DESCRIPTION).data == robot.parameters.get("robot_description")[0]
     )
@@ -183,7 +184,7 @@ def test_a_base_stands_above_the_root_in_tf_as_in_the_description(robot):
     heights = {child: t.transform.translation.z for child, t in static.items()}
     assert heights["base_footprint"] == 0.0
     assert sum(heights.values()) == 3.0
-    assert {"base_footprint", "base_link"} <= robot.links()
+    robot.wait_until("its links", lambda: {"base_footprint", "base_link"} <= robot.links())
     assert robot.description().get_root() == "base_footprint"
 
 
@@ -232,16 +233,16 @@ def test_joints_that_are_told_are_not_computed(robot):
 
 def test_a_loop_that_cannot_close_is_told(robot):
     robot.positions(CRANK=1.0, LEFT=0.1)
-    assert "cannot close" in robot.log.read_text(encoding="utf-8")
+    said = lambda: robot.log.read_text(encoding="utf-8")  # noqa: E731
+    robot.wait_until("words", lambda: "cannot close" in said())
     level, message, values = robot.health("joint_states", lambda *x: x[2]["open loops"])
     assert level == DiagnosticStatus.WARN
     assert "CRANK = 1 rad" in message
     assert float(values["loop residual [m]"]) > 1e-3
-    assert "does not allow" not in robot.log.read_text(encoding="utf-8")
+    assert "does not allow" not in said()
     robot.positions(CRANK=1.0, LEFT=0.1, TOP=0.5, RIGHT=0.1)  # another loop, soon after the first
-    said = robot.log.read_text(encoding="utf-8")
-    assert "does not allow" in said
-    assert said.count("cannot close") == 1
+    robot.wait_until("other words", lambda: "does not allow" in said())
+    assert said().count("cannot close") == 1
     robot.positions(CRANK=0.5, LEFT=0.1)
     _, _, values = robot.health("joint_states", lambda *x: not x[2]["open loops"])
     assert float(values["loop residual [m]"]) < 1e-9
@@ -252,7 +253,7 @@ def test_a_changed_file_is_read_again_and_a_broken_one_is_told_once(robot):
     changes = robot.health("model", lambda *_: True)[2]["changes"]
     robot.model.write_text(mechanism("second", LAMP), encoding="utf-8")
     robot.wait_until("the second model", lambda: "LAMP" in robot.static())
-    assert robot.description().name == "second"
+    robot.wait_until("its description", lambda: robot.description().name == "second")
     assert (
         robot.parameters.get("robot_description")[0] == robot.latest(names.ROBOT_DESCRIPTION).data
     )

@@ -15,7 +15,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
-from ros_peer import LATCHED, Peer, matrix_of, running, stamp_ns
+from ros_peer import LATCHED, PATIENCE, Peer, matrix_of, running, stamp_ns
 from ros_session import ended
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan
@@ -176,8 +176,8 @@ def test_the_description_is_a_urdf_that_others_accept(peer, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def pose_from_tf(peer: Peer, frame: str, time_ns: int) -> np.ndarray:
-    """Return the pose of a frame in the world from transforms of exactly this time."""
+def pose_from_tf(peer: Peer, frame: str, time_ns: int) -> np.ndarray | None:
+    """Return the pose of a frame in the world from transforms of exactly this time, if told."""
     latched = [t for message in peer.messages["/tf_static"] for t in message.transforms]
     moving = [t for message in peer.messages["/tf"] for t in message.transforms]
     then = [t for t in moving if stamp_ns(t.header.stamp) == time_ns]
@@ -186,6 +186,8 @@ def pose_from_tf(peer: Peer, frame: str, time_ns: int) -> np.ndarray:
     }
     T = np.eye(4)
     while frame != "world":
+        if frame not in parents:
+            return None
         frame, T_parent = parents[frame]
         T = T_parent @ T
     return T
@@ -202,6 +204,8 @@ def test_tf_puts_a_foot_where_the_engine_has_it(peer):
 
     peer.wait_until("transforms of the root and the joints at one time", common_time)
     time_ns = common_time()
+    whole = lambda: pose_from_tf(peer, "LLEG_SOLE", time_ns) is not None  # noqa: E731
+    peer.wait_until("fixed frames, too", whole)
     # The run repeats bit by bit, so the engine's own pose is that of a second run.
     simulation = Simulation(load_world(WORLD), defer_images=True)
     simulation.wanted = lambda name: False
@@ -241,10 +245,12 @@ def test_a_commanded_position_is_reached_and_kept(peer):
     def reached() -> bool:
         # Over and over: a best-effort subscriber misses what comes before it has met the sender.
         publisher.publish(JointState(name=[joint], position=[target]))
-        return joint_position(states[-1], joint) == pytest.approx(target, rel=0.01)
+        return states and joint_position(states[-1], joint) == pytest.approx(target, rel=0.01)
 
-    peer.wait_until("the position", reached)
-    peer.end(publisher)
+    try:
+        peer.wait_until("the position", reached)
+    finally:
+        peer.end(publisher)
     later = peer.first_after("joint_states", stamp_ns(states[-1].header.stamp) + 500_000_000)
     assert joint_position(later, joint) == pytest.approx(target, rel=0.01)
 
@@ -260,13 +266,13 @@ def test_a_command_that_makes_no_sense_changes_nothing(peer):
 def test_ctrl_c_ends_it_cleanly(robot):
     _, process = robot
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def finished(arguments, log) -> tuple[int, str]:
     """Run a module to its own end; return its exit status and everything it said."""
     with running(arguments, log) as process:
-        status = process.wait(timeout=60)
+        status = process.wait(PATIENCE)
     return status, log.read_text(encoding="utf-8")
 
 
@@ -326,4 +332,4 @@ def test_two_robots_live_in_namespaces_of_their_own(tmp_path):
         finally:
             peer.close()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0, log.read_text(encoding="utf-8")
+        assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from geometry_msgs.msg import Vector3
 from paths import MODELS
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
-from ros_peer import Peer, running
+from ros_peer import PATIENCE, Peer, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from simulation_interfaces import srv
@@ -110,15 +110,18 @@ def test_what_it_can_do_is_told_and_offered(client):
     assert SimulatorFeatures.SPAWNING_ENTITIES in features.features
     assert SimulatorFeatures.NAMED_POSES not in features.features
     assert list(features.spawn_formats) == ["wrl", "body", "urdf"]
-    offered = {
-        name.removeprefix("/sim_node/")
-        for name, types in client.node.get_service_names_and_types()
-        if types[0].startswith("simulation_interfaces/srv/")
-    }
-    named_poses = {"get_named_poses", "get_named_pose_bounds"}
-    assert {camel(n) for n in offered | named_poses} == {
-        n for n in dir(srv) if n[0].isupper() and "_" not in n
-    }
+    kinds = {n for n in dir(srv) if n[0].isupper() and "_" not in n}
+
+    def offered():
+        return {
+            camel(name.removeprefix("/sim_node/"))
+            for name, types in client.node.get_service_names_and_types()
+            if types[0].startswith("simulation_interfaces/srv/")
+        }
+
+    wanted = kinds - {"GetNamedPoses", "GetNamedPoseBounds"}
+    client.wait_until("all services", lambda: offered() >= wanted)
+    assert offered() == wanted
 
 
 def camel(name):
@@ -340,5 +343,5 @@ def test_pausing_by_std_srvs_is_the_same_pause(client):
 def test_quitting_ends_the_process_with_its_answer(simulator):
     client, process, log = simulator
     assert client.set_state(SimulationState.STATE_QUITTING).result == OK
-    assert process.wait(timeout=30) == 0, log.read_text(encoding="utf-8")
+    assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
     assert "Traceback" not in log.read_text(encoding="utf-8")

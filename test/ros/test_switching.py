@@ -71,8 +71,8 @@ def peer(tmp_path_factory):
         except AssertionError:
             print(log.read_text(encoding="utf-8"))
             raise
-        finally:
             assert process.poll() is None
+        finally:
             peer.close()
 
 
@@ -93,6 +93,7 @@ def test_the_only_one_that_is_on_has_the_plain_topic(peer):
 
 
 def test_a_service_switches_off_and_a_topic_on_again_even_while_paused(peer):
+    peer.wait_for("wrist/wrench")
     assert peer.call("wrist/set_enabled", SetBool, data=False).message == "wrist is off"
     enabled(peer, "wrist", False)
     now_ns = stamp_ns(peer.wait_for("joint_states")[-1].header.stamp)
@@ -101,10 +102,13 @@ def test_a_service_switches_off_and_a_topic_on_again_even_while_paused(peer):
     assert last_ns < now_ns + QUIET_NS // 2  # what was published before it may come late
     assert peer.call("sim_node/pause", SetBool, data=True).success
     publisher = peer.node.create_publisher(Bool, "wrist/set_enabled", 1)
-    peer.wait_until("a listener", publisher.get_subscription_count)
-    publisher.publish(Bool(data=True))
-    enabled(peer, "wrist", True)
-    assert peer.call("sim_node/pause", SetBool, data=False).success
+    try:
+        peer.wait_until("a listener", publisher.get_subscription_count)
+        publisher.publish(Bool(data=True))
+        enabled(peer, "wrist", True)
+    finally:
+        peer.end(publisher)
+        assert peer.call("sim_node/pause", SetBool, data=False).success
     stamps = [stamp_ns(m.header.stamp) for m in peer.wait_for("wrist/wrench", 3)[-3:]]
     assert [stamp % 10_000_000 for stamp in stamps] == [0, 0, 0]  # on the grid of 100 Hz
 

@@ -84,6 +84,8 @@ class Robot:
         self.client = ActionClient(self.peer.node, FollowJointTrajectory, name)
         self.feedback: list = []
         self.peer.wait_until("an action server", self.client.server_is_ready)
+        listeners, feedback = self.server.node.count_subscribers, f"/{name}/_action/feedback"
+        self.peer.wait_until("a listener", lambda: listeners(feedback))
 
     def send(self, goal=None):
         """Send a goal; return its handle and what becomes its result."""

@@ -153,7 +153,8 @@ def test_a_process_of_the_other_distribution_hears_commands_and_asks(rover):
     told = json.loads(done.stdout)
     assert told["rclpy"] != version("ros-rclpy")
     assert told["use_sim_time"] is False
-    (same,) = (m for m in rover.messages["joint_states"] if stamp_ns(m.header.stamp) == told["ns"])
+    same = rover.first_after("joint_states", told["ns"])
+    assert stamp_ns(same.header.stamp) == told["ns"]
     assert told["name"] == list(same.name)
     assert told["position"] == same.position.tolist()
     assert math.isclose(same.position[2], -0.2, abs_tol=0.01)
