@@ -192,7 +192,6 @@ class SimNode(Node):
         if self.settings["start_paused"]:
             runner.pause()
         self.face.serve(runner)
-        self._run_services = RunServices(self, runner, lambda: self.after_failure)
         self._simulation_services = SimulationServices(
             self,
             runner,
@@ -205,6 +204,8 @@ class SimNode(Node):
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
         )
+        simulator = self._simulation_services.simulator
+        self._run_services = RunServices(self, runner, simulator, lambda: self.after_failure)
         waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
         words = announcement(runner, waited_for, self.settings["lock_step_rate"])
         self.get_logger().info(words)

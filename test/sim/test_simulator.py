@@ -338,8 +338,11 @@ def test_without_a_world_there_is_nothing_to_do(run):
         lambda: run.entities.spawn(CRATE),
         lambda: run.entities.delete("arm"),
         run.simulator.reset,
+        run.simulator.restart,
+        run.simulator.pause,
+        run.simulator.resume,
     ):
-        with refused(Code.INCORRECT_STATE, "NO_WORLD"):
+        with refused(Code.INCORRECT_STATE, "the simulation is NO_WORLD; load a world first"):
             act()
     with refused(Code.OPERATION_FAILED, "NO_WORLD"):
         run.simulator.step(1)
@@ -349,6 +352,7 @@ def test_without_a_world_there_is_nothing_to_do(run):
     for ask in (run.simulator.unload_world, lambda: run.simulator.current_world):
         with refused(CurrentWorldCode.NO_WORLD_LOADED):
             ask()
+    assert run.runner.call(lambda: run.runner.paused)
     run.simulator.load_world(Resource(ARM_WORLD))
     assert run.simulator.state is State.STOPPED
 
