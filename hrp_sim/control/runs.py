@@ -119,6 +119,10 @@ class TrajectoryRun:
             elif callable(self._progress):
                 self._progress = None
 
+    def cancel(self) -> None:
+        """Let it end before its time, unless it has ended. For who takes ``CancelTrajectory``."""
+        self.end(TrajectoryStatus.CANCELED, "it was canceled")
+
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller follow it."""
         controller.follow(self, time_ns)

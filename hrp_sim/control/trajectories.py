@@ -126,7 +126,7 @@ class Trajectories:
         """Forget a run; return the joints that it moved, as elements of q."""
         found = [f for f in self._all if f.run is run]
         self._all = [f for f in self._all if f.run is not run]
-        run.end(TrajectoryStatus.CANCELED, "it was canceled")
+        run.cancel()
         return np.concatenate([*(f.moves for f in found if f.begun), np.empty(0, dtype=np.intp)])
 
     def moved(self) -> Indices:
