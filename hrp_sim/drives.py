@@ -150,6 +150,15 @@ class Drives:
         for controller in self._controllers.values():
             controller.reset()
 
+    def retime(self, before_ns: int, time_ns: int) -> None:
+        """Go on at another time, in [ns]; what drives the bodies has as long to go as before.
+
+        Commands that wait are handed on first: their times are those of the clock before.
+        """
+        self.take(before_ns)
+        for controller in self._controllers.values():
+            controller.retime(before_ns, time_ns)
+
     def save(self) -> dict[str, AnyArray]:
         """Return what drives the bodies, as "BODY/...", quoted; nothing may wait any more."""
         return {

@@ -251,6 +251,17 @@ class Simulation:
         self._drives.reset()
         self._watch.reset()
 
+    def retime(self, time_ns: int) -> None:
+        """Set the clock to a time in [ns], at least 0; nothing moves by that.
+
+        What is under way goes on: all that has a time of its own, as trajectories and time-outs
+        have, comes as long after now as before. Samples are counted as if time had come here.
+        """
+        before_ns = self.state.time_ns
+        self.engine.retime(time_ns)
+        self._drives.retime(before_ns, time_ns)
+        self._watch.retime(before_ns, time_ns)
+
     def step(self) -> dict[str, Reading]:
         """Advance one step; return the readings that fell due, by sensor name.
 

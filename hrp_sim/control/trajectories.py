@@ -141,6 +141,11 @@ class Trajectories:
             following.run.end(TrajectoryStatus.ABORTED, words)
         self._all = []
 
+    def retime(self, before_ns: int, time_ns: int) -> None:
+        """Go on at another time, in [ns]; all end as long after it as they would have."""
+        for following in self._all:
+            following.retime(before_ns, time_ns, self._motion)
+
     def save(self) -> dict[str, AnyArray]:
         """Return what ``restored`` needs: of each run, as "NUMBER/...", what it still does."""
         return {

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
@@ -14,10 +15,12 @@ from rclpy.action import ActionClient
 from ros_peer import Peer, running, stamp_ns
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from simulation_interfaces.msg import Result
+from simulation_interfaces.srv import ResetSimulation
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hrp_msgs.basic import duration
+from hrp_msgs.basic import duration, duration_ns
 
 pytestmark = pytest.mark.ros
 
@@ -111,3 +114,24 @@ def test_a_goal_that_is_canceled_in_a_pause_ends_in_the_pause(robot, is_under_wa
     robot.peer.wait_until("a second", lambda: robot.now_ns > since_ns + 1000 * MS)
     assert robot.q == pytest.approx(stopped, abs=2e-3)
     assert (robot.q > 0.05) == is_under_way
+
+
+def test_a_goal_is_reached_where_the_clock_is_put_back_meanwhile(robot):
+    """Its feedback tells the new time, and how long it has been followed as ever."""
+    _, future = robot.send(2.0, 0.8)
+    robot.peer.wait_until("the way", lambda: robot.q > 0.2 and robot.feedback)
+    answer = robot.peer.call(
+        "/sim_node/reset_simulation", ResetSimulation, scope=ResetSimulation.Request.SCOPE_TIME
+    )
+    assert answer.result.result == Result.RESULT_OK
+    assert robot.result(future) == (GoalStatus.STATUS_SUCCEEDED, "")
+    robot.peer.wait_until("the end", lambda: abs(robot.q - 0.8) < 5e-3)
+    heard = [message.feedback for message in robot.feedback]
+    stamps = [stamp_ns(told.header.stamp) for told in heard]
+    jumps = [k for k in range(1, len(stamps)) if stamps[k] < stamps[k - 1]]
+    assert len(jumps) == 1
+    elapsed = [duration_ns(told.desired.time_from_start) for told in heard]
+    assert elapsed == sorted(elapsed)
+    starts = [stamp - since for stamp, since in zip(stamps, elapsed, strict=True)]
+    assert len(set(starts[: jumps[0]])) == len(set(starts[jumps[0] :])) == 1
+    assert starts[0] > 0 > starts[-1]  # by the new clock it began before zero
