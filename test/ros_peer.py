@@ -158,9 +158,13 @@ class Peer:
         """End a publisher in the thread that listens, which may just be about to wait for it."""
         self.at_once(self.node.destroy_publisher, publisher)
 
-    def close(self) -> None:
-        self._executor.shutdown()  # first, so that nothing waits in a context that has ended
+    def stop(self) -> None:
+        """Listen no more; what the node has got stays."""
+        self._executor.shutdown()
         self._thread.join()
+
+    def close(self) -> None:
+        self.stop()  # first, so that nothing waits in a context that has ended
         for node in (*self._served, self.node):
             node.destroy_node()
         self._context.try_shutdown()

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-import numpy as np
-
 from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
 
@@ -16,7 +14,6 @@ from ..config import WorldConfig
 from ..engine import PhysicsError
 from ..runner import Change, Runner
 from ..simulation import Simulation
-from ..snapshot import Snapshot
 from ..stepping import Stepping
 from .asking import refusing
 from .keeper import CheckNames, EntityKeeper
@@ -332,7 +329,7 @@ class Simulator:
                 simulation.remove(name)
         wanted_ns = 0 if scope & Scope.TIME else time_ns
         if simulation.state.time_ns != wanted_ns:
-            _set_time(simulation, wanted_ns)
+            simulation.retime(wanted_ns)
 
     def _made(self, config: WorldConfig) -> Simulation:
         try:
@@ -386,14 +383,3 @@ def check_steps(stepping: Stepping) -> None:
     elif stepping.cancelled:
         reason = "they were cancelled"
     raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
-
-
-def _set_time(simulation: Simulation, time_ns: int) -> None:
-    """Set the clock of a world in which nothing else changes. In the thread that steps."""
-    shift_ns = time_ns - simulation.state.time_ns
-    arrays = dict(simulation.save().arrays)
-    arrays["physics/time_ns"] = np.array(time_ns, dtype=np.int64)
-    for name, array in arrays.items():
-        if name.endswith(("/start_ns", "/times_ns")):  # of a trajectory, which goes on as it is
-            arrays[name] = np.asarray(array + shift_ns)
-    simulation.restore(Snapshot(arrays))
