@@ -171,10 +171,12 @@ class Peer:
 
 
 @contextmanager
-def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
-    """Run Python as another process, in a folder; kill it if it outlives the block.
+def running(
+    arguments: Sequence[str], log: Path, folder: Path | None = None, *, killed: bool = False
+):
+    """Run Python as another process, in a folder; end it, or kill it, if it outlives the block.
 
-    Its standard input stays open, and nothing comes of it.
+    Its standard input stays open, and nothing comes of it. What is killed leaves memory behind.
     """
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
@@ -189,6 +191,10 @@ def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
         try:
             yield process
         finally:
+            if process.poll() is None and not killed:
+                os.killpg(process.pid, signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(10.0)
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
