@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -166,6 +167,9 @@ class Peer:
     def close(self) -> None:
         self.stop()  # first, so that nothing waits in a context that has ended
         for node in (*self._served, self.node):
+            for entity in list(node.waitables):
+                if isinstance(entity, ActionClient):  # which would outlive its node and the context
+                    entity.destroy()
             node.destroy_node()
         self._context.try_shutdown()
 
