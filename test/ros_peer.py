@@ -91,13 +91,15 @@ class Peer:
         self._executor.add_node(self.node)
         self._served: list[Node] = []
         self._arrived = threading.Condition()
+        self._ended = threading.Event()
         self.messages: dict[str, list] = defaultdict(list)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
     def _listen(self) -> None:
         with suppress(ExternalShutdownException):
-            self._executor.spin()
+            while not self._ended.is_set():
+                self._executor.spin_once()
 
     def follow(self, topic: str, message_type: type, qos: QoSProfile = RELIABLE) -> None:
         def keep(message) -> None:
@@ -161,8 +163,11 @@ class Peer:
 
     def stop(self) -> None:
         """Listen no more; what the node has got stays."""
-        self._executor.shutdown()
+        # Not by a shutdown: that takes away what would wake the thread, which may hang then.
+        self._ended.set()
+        self._executor.create_task(lambda: None)
         self._thread.join()
+        self._executor.shutdown()
 
     def close(self) -> None:
         self.stop()  # first, so that nothing waits in a context that has ended
