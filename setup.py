@@ -17,6 +17,13 @@ DECOMPOSE = [  # other collision shapes than the model's: convex hulls, convex p
     "scipy>=1.8",
     "vhacdx>=0.1",
 ]
+TEST_ROS = [  # what test/ros and test/msgs need
+    "pytest>=7",
+    "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
+    "hypothesis>=6",
+    "rosbags>=0.10",  # type hashes that do not come from rosidl
+    "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
+]
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
@@ -95,11 +102,12 @@ setup(
     extras_require={
         "verify": VERIFY,
         "decompose": DECOMPOSE,
+        "test-ros": TEST_ROS,
         "test": [
             *VERIFY,
             *DECOMPOSE,
+            *TEST_ROS,
             "coacd>=1.0",  # what cuts meshes into parts where vhacdx is missing
-            "pytest>=7",
             "pytest-benchmark>=4",  # the speed of the readers, test/bench
             "embreex",  # a second, independent way to draw, for the pictures of URDFs
             "colcon-ros",  # builds the description packages that we write
@@ -111,11 +119,7 @@ setup(
             "colcon-parallel-executor",
             "colcon-python-setup-py",
             "colcon-recursive-crawl",
-            "pytest-timeout>=2",  # a hanging cross-process test must not hang the suite
-            "hypothesis>=6",
             "jsonschema>=4",  # the dump against docs/dump-schema.json
-            "rosbags>=0.10",  # type hashes that do not come from rosidl
-            "cyclonedds>=0.10",  # another DDS, which reads what we put on the wire
             "setuptools>=64",  # to build the wheel whose contents are tested
             "wheel",
             "ruff>=0.6",

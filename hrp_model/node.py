@@ -23,9 +23,9 @@ from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
 from hrp_msgs.diagnostics import PERIOD
 from hrp_msgs.node_params import MODEL_NODE
-from hrp_msgs.params import DerivedParams, declare
+from hrp_msgs.params import DerivedParams, Param, declare
 from hrp_msgs.robot import FramePose, RobotTopics
-from hrp_msgs.start import WrongUseError, end_ros, init_ros
+from hrp_msgs.start import WrongUseError, creating, end_ros, init_ros
 from hrp_msgs.topic import Topic
 
 from .body import Body
@@ -45,6 +45,7 @@ _PARAMS = {param.name: param for param in PARAMETERS}
 _OF_RATE = frozenset(("publish_frequency", "ignore_timestamp"))
 _OF_FRAMES = frozenset(("frame_prefix", "world_frame"))
 _OF_MODEL = frozenset(_PARAMS) - _OF_RATE - _OF_FRAMES - {"watch"}
+_LANGUAGES = {names.ROBOT_DESCRIPTION: "URDF", names.ROBOT_DESCRIPTION_SEMANTIC: "SRDF"}
 _NO_MODEL = "no model is named"
 _WATCH_PERIOD = 0.5  # [s] of wall time; two looks pass before a changed file is read
 _SELDOM = 10.0  # [s]; how often one and the same thing is worth a warning
@@ -60,6 +61,10 @@ def logged_diagnostics(node: Node) -> Diagnostics:
             node.get_logger().debug(str(diagnostic))
 
     return Diagnostics(listener=log)
+
+
+def _text(name: str, text: str) -> Param:
+    return Param(name, text, f"{_LANGUAGES[name]} of the robot.")
 
 
 class ModelNode(Node):
@@ -84,7 +89,7 @@ class ModelNode(Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__("model_node", **node_options)
         self.settings = declare(self, MODEL_NODE)
-        self._derived = DerivedParams(self, "model", {names.ROBOT_DESCRIPTION: ""})
+        self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
         self._file: ModelFile | None = None
         self._topics: list[Topic] = []
         self._changes, self._problem = 0, ""
@@ -127,14 +132,19 @@ class ModelNode(Node):
         self._begin(made)
 
     def listen(self) -> None:
-        """Follow joint_states from now on, unless TF is left to others."""
+        """Follow joint_states from now on, unless TF is left to others.
+
+        Raises:
+            WrongUseError: ROS does not take its quality of service.
+        """
         if self.settings["publish_tf"]:
-            self.create_subscription(
-                JointState,
-                names.JOINT_STATES,
-                self._take,
-                **qos.changeable(qos.SENSOR_INPUT),
-            )
+            with creating(f"topic '{names.JOINT_STATES}'"):
+                self.create_subscription(
+                    JointState,
+                    names.JOINT_STATES,
+                    self._take,
+                    **qos.changeable(qos.SENSOR_INPUT),
+                )
 
     def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
         """Publish where joints have moved their links, if it is time to.
@@ -190,10 +200,14 @@ class ModelNode(Node):
         self._follower = JointFollower(description.tree, description.loops, last)
         self._joint_health = JointHealth()
         self._limit_rate()
-        texts = {names.ROBOT_DESCRIPTION: description.urdf}
+        derived = [_text(names.ROBOT_DESCRIPTION, description.urdf)]
         if description.srdf:
-            texts[names.ROBOT_DESCRIPTION_SEMANTIC] = description.srdf
-        self._derived.renew({**texts, **description.limits})
+            derived.append(_text(names.ROBOT_DESCRIPTION_SEMANTIC, description.srdf))
+        derived += [
+            Param(name, limit.value, limit.doc, limit.minimum)
+            for name, limit in description.limits.items()
+        ]
+        self._derived.renew(derived)
         self._robot.describe(description.urdf, description.srdf)
         self._publish_fixed()
         self._publish_moved_again()
@@ -310,15 +324,16 @@ def _run(args: Sequence[str] | None) -> int:
     """Run the node to its end; return the exit status."""
     try:
         init_ros(args)
-        node = ModelNode()
+        with creating("the node"):
+            node = ModelNode()
         node.load()
+        node.listen()
     except (ParameterException, WrongUseError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except UNUSABLE as error:
         print(what_went_wrong(error), file=sys.stderr)
         return 1
-    node.listen()
     rclpy.spin(node)
     return 0
 

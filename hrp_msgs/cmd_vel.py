@@ -39,6 +39,9 @@ class VelocityTopic:
         profile: Quality of service.
         message_type: One of ``TYPES``; anything but ``AS_PUBLISHED`` stays as it is.
 
+    Raises:
+        WrongUseError: ROS does not take its name or its quality of service.
+
     Attributes:
         name: Full name of the topic.
     """
@@ -57,10 +60,11 @@ class VelocityTopic:
         self._profile = profile
         self._timer = None
         self._subscription: Any = None
-        self.name = node.resolve_topic_name(topic)
-        if message_type != AS_PUBLISHED:
-            self._subscribe(message_type)
-            return
+        with creating(f"topic '{topic}'"):
+            self.name = node.resolve_topic_name(topic)
+            if message_type != AS_PUBLISHED:
+                self._subscribe(message_type)
+                return
         self._type = "Twist"
         self._follow()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -102,6 +106,7 @@ class VelocityTopic:
         if self._subscription is not None and wanted == self._type:
             return
         self._unsubscribe()
-        # An RCLError comes while this process still has the topic with the other type.
+        # An RCLError comes while this process still has the topic with the other type; what
+        # ``qos_overrides`` asks for was judged before.
         with creating(f"topic '{self._topic}'"), suppress(RCLError):
             self._subscribe(wanted)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from .basic import NS_PER_S, Array, doubles, duration, duration_ns, set_header
+from .patient_action import PatientServer
 from .trajectory import Trajectory, joint_trajectory
 
 try:
@@ -20,9 +21,6 @@ try:
 except ImportError:
     FollowJointTrajectory = None
 
-# How often the executor looks for work until the last results of an action that ends are sent:
-# it concludes, then it sends. A result that is sent by what was destroyed would end it.
-_PASSES = 4
 FEEDBACK_PERIOD_NS = NS_PER_S // 20  # of simulated time, as joint_trajectory_controller has it
 
 
@@ -130,28 +128,6 @@ _REFUSALS = {
 }
 
 
-class _PatientServer(ActionServer):
-    """An action server whose goals execute while nothing of rclpy waits for them.
-
-    What executes a goal would block the executor, or keep it busy if it awaits. So goals count as
-    executing from the start, and rclpy is only told when they have ended.
-    """
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Leave it to ``conclude``."""
-
-    def conclude(self, goal_handle: Any, conclusion: Callable[[Any], Any]) -> None:
-        """Have the executor's thread set a goal's last state and return its result."""
-        if self.is_served:
-            super().notify_execute(goal_handle, conclusion)
-
-    @property
-    def is_served(self) -> bool:
-        """Whether somebody executes what the node has to do."""
-        executor = self._node.executor
-        return executor is not None and self._node in executor.get_nodes()
-
-
 class _ActiveGoal:
     """A goal that is followed."""
 
@@ -197,19 +173,17 @@ class TrajectoryAction:
     def __init__(self, node: Node, name: str, follower: Follower) -> None:
         if FollowJointTrajectory is None:
             raise ImportError("control_msgs is not installed")
-        self._node = node
         self._follower = follower
         self._name = str(node.resolve_service_name(name))
         self._active: list[_ActiveGoal] = []  # replaced under the lock, never changed
         self._lock = threading.Lock()
-        self._is_closed = self._was_used = False
-        self._server = _PatientServer(
+        self._is_closed = False
+        self._server = PatientServer(
             node,
             FollowJointTrajectory,
             name,
-            execute_callback=lambda _handle: None,
+            self._accept,
             goal_callback=self._judge,
-            handle_accepted_callback=self._accept,
             cancel_callback=self._cancel,
         )
 
@@ -227,20 +201,12 @@ class TrajectoryAction:
         for goal in self._active:
             if self._forget(goal):
                 self._server.conclude(goal.handle, partial(_abort, _INVALID_GOAL, words))
-        self._end(_PASSES if self._was_used else 0)
-
-    def _end(self, passes: int) -> None:
-        """Destroy the server when the executor has looked for work so many times."""
-        if passes > 0 and self._server.is_served:
-            self._node.executor.create_task(self._end, passes - 1)
-        else:
-            self._server.destroy()
+        self._server.retire()
 
     def _judge(self, _request: Any) -> Any:
         return GoalResponse.REJECT if self._is_closed else GoalResponse.ACCEPT
 
     def _accept(self, handle: Any) -> None:
-        self._was_used = True
         handle.execute()
         try:
             goal = read_goal(handle.request)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
@@ -90,8 +90,10 @@ class Arguments:
     ) -> None:
         self._own = tuple(own)
         self._defaults = dict(defaults)
-        hidden = {argument.name for argument in self._own}.union(left_out)
-        self._params = {p.name: p for p in params if p.name not in hidden}
+        own_names = {argument.name for argument in self._own}
+        shown = {p.name: p for p in params if p.name not in left_out}
+        self._in_file = frozenset(shown)
+        self._params = {name: p for name, p in shown.items() if name not in own_names}
         self._given: frozenset[str] = frozenset()
 
     def declared(self) -> list[LaunchDescriptionEntity]:
@@ -101,7 +103,8 @@ class Arguments:
             doc = f"{p.doc} One of {p.alternatives}." if p.choices else p.doc
             default = self._defaults.get(p.name, _text(p.default))
             made.append(_declared(p.name, default, doc, p.choices))
-        return [OpaqueFunction(function=self._look), *made]
+        first, last = self._look, self._look_into_file
+        return [OpaqueFunction(function=first), *made, OpaqueFunction(function=last)]
 
     def values(self, context: LaunchContext) -> dict[str, str]:
         """Return what the arguments are, by name; the prefix of frames is no longer 'auto'."""
@@ -128,6 +131,13 @@ class Arguments:
     def _look(self, context: LaunchContext) -> None:
         """Remember which arguments somebody gave: this is before they get their defaults."""
         self._given = frozenset(context.launch_configurations)
+
+    def _look_into_file(self, context: LaunchContext) -> None:
+        """Let arguments that nobody gave be what the node will have by the file."""
+        known = context.launch_configurations
+        for name, value in _shared_parameters(known["params_file"]).items():
+            if name in self._in_file and name not in self._given:
+                known[name] = _text(value)
 
 
 def typed_value(param: Param, text: str) -> Any:
@@ -227,8 +237,17 @@ def _declared(
     return DeclareLaunchArgument(name, default_value=default, description=doc, **some)
 
 
-def _text(value: bool | float | str) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _shared_parameters(path: str) -> dict[str, Any]:
+    """Return what a file of parameters, if any, has for all nodes; the node tells what is wrong."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path else {}
+        return dict(content["/**"]["ros__parameters"])
+    except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
+        return {}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _for_launch(values: Mapping[str, Any]) -> dict[str, Any]:

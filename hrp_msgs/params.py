@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, TypeVar
 
@@ -90,7 +90,7 @@ class Param:
         descriptor = ParameterDescriptor(description=self.doc, read_only=self.read_only)
         if self.choices:
             descriptor.additional_constraints = self.alternatives
-        if self._is_limited and isinstance(self.default, float):
+        if isinstance(self.default, float):  # whose range may be that of all numbers
             descriptor.floating_point_range = [
                 FloatingPointRange(from_value=self.minimum, to_value=self.maximum)
             ]
@@ -189,48 +189,64 @@ class DerivedParams:
     Args:
         node: The node that has the parameters.
         source: Name of the parameter that they follow from.
-        first: Names and values from the beginning.
+        first: Those that there are from the beginning; their defaults are their values.
 
     Raises:
         InvalidParameterValueException: The node was started with a value for one of these.
     """
 
-    def __init__(self, node: Node, source: str, first: Mapping[str, Value]) -> None:
+    def __init__(self, node: Node, source: str, first: Iterable[Param]) -> None:
         self._node = node
         self._source = source
-        self._names: set[str] = set()
+        self._params: dict[str, Param] = {}
         self._is_renewing = False
-        for name, value in first.items():
-            given = node.declare_parameter(name, value, self._descriptor()).value
-            self._names.add(name)
-            if given != value:
+        for param in first:
+            name = param.name
+            given = node.declare_parameter(name, param.default, self._descriptor(param)).value
+            self._params[name] = param
+            if given != param.default:
                 # Not the value itself: it may be a whole URDF.
                 raise InvalidParameterValueException(name, "...", self.objection(name))
 
     def objection(self, name: str) -> str:
         """Return why a parameter must not be set, or nothing."""
-        if name not in self._names or self._is_renewing:
+        if name not in self._params or self._is_renewing:
             return ""
         return f"{name} follows from the parameter '{self._source}' and cannot be set itself"
 
-    def renew(self, values: Mapping[str, Value]) -> None:
-        """Have these parameters from now on, and no others."""
-        for name in self._names - values.keys():
-            self._node.undeclare_parameter(name)
-        old = {name: value for name, value in values.items() if name in self._names}
-        new = [(k, v, self._descriptor()) for k, v in values.items() if k not in old]
-        changed = [Parameter(k, value=v) for k, v in old.items() if v != self._value(k)]
+    def renew(self, params: Collection[Param]) -> None:
+        """Have these parameters from now on, and no others; their defaults are their values."""
+        before, node = self._params, self._node
+        kept = {
+            p.name: p.default
+            for p in params
+            if p.name in before and _is_told_alike(p, before[p.name])
+        }
+        for name in before.keys() - kept.keys():
+            node.undeclare_parameter(name)
+        changed = [
+            Parameter(name, value=value)
+            for name, value in kept.items()
+            if value != node.get_parameter(name).value
+        ]
+        new = [(p.name, p.default, self._descriptor(p)) for p in params if p.name not in kept]
         self._is_renewing = True
         try:
             if changed:
-                self._node.set_parameters_atomically(changed)
-            self._node.declare_parameters("", new, ignore_override=True)
+                node.set_parameters_atomically(changed)
+            node.declare_parameters("", new, ignore_override=True)
         finally:
             self._is_renewing = False
-        self._names = set(values)
+        self._params = {p.name: p for p in params}
 
-    def _value(self, name: str) -> Value:
-        return self._node.get_parameter(name).value
+    def _descriptor(self, param: Param) -> ParameterDescriptor:
+        descriptor = param.descriptor()
+        descriptor.read_only = False
+        descriptor.description += f" Follows from the parameter '{self._source}'."
+        return descriptor
 
-    def _descriptor(self) -> ParameterDescriptor:
-        return ParameterDescriptor(description=f"Follows from the parameter '{self._source}'.")
+
+def _is_told_alike(one: Param, other: Param) -> bool:
+    """Tell whether two parameters differ in their values at most."""
+    same_type = type(one.default) is type(other.default)
+    return same_type and replace(one, default=other.default) == other

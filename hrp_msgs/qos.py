@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import (
@@ -17,6 +18,8 @@ from rclpy.qos import (
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from .params import undeclare
+
+_DEEPEST = 2**31 - 1  # that rclpy takes
 
 
 def _profile(depth: int, *, reliable: bool = True, latched: bool = False) -> QoSProfile:
@@ -60,8 +63,19 @@ def changeable(profile: QoSProfile) -> dict[str, Any]:
     """Return how a publisher or subscription has a profile that ``qos_overrides`` may change."""
     return {
         "qos_profile": copy(profile),  # it is this one that is changed
-        "qos_overriding_options": QoSOverridingOptions.with_default_policies(),
+        "qos_overriding_options": QoSOverridingOptions.with_default_policies(callback=_judge),
     }
+
+
+def _judge(profile: QoSProfile) -> SetParametersResult:
+    """Refuse in words what ``qos_overrides`` asks for and the middleware only fails at."""
+    reason = ""
+    if not 0 <= profile.depth <= _DEEPEST:
+        reason = f"depth is in the range 0 .. {_DEEPEST}, not {profile.depth}"
+    for name, policy in (("history", profile.history), ("reliability", profile.reliability)):
+        if policy.name == "UNKNOWN":
+            reason = f"{name} cannot be 'unknown'"
+    return SetParametersResult(successful=not reason, reason=reason)
 
 
 def forget_overrides(node: Node, topic: str, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from typing import Any
@@ -14,8 +15,8 @@ _BREATH = 0.01
 _SELDOM = 5.0  # [s]; how often one and the same failure is told
 
 
-def serve(executor: Executor, logger: Any) -> None:
-    """Spin until the executor or its context is shut down.
+class ServingThread:
+    """Serves nodes in a thread of its own until ``close``, whatever their callbacks do.
 
     An exception costs the callback that raised it, and whoever waits for its answer: it is told
     as an error, with its traceback, and all others are served on. Of one that comes time and
@@ -25,26 +26,48 @@ def serve(executor: Executor, logger: Any) -> None:
         executor: Has the nodes.
         logger: Where failures are told, such as that of a node.
     """
-    told: dict[str, float] = {}
-    while (error := _failure(executor)) is not None:
+
+    def __init__(self, executor: Executor, logger: Any) -> None:
+        self._executor = executor
+        self._logger = logger
+        self._told: dict[str, float] = {}  # when, by the place of the failure
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, then the executor; the nodes are still there.
+
+        An executor that is shut down by another thread takes away what would wake its own, which
+        may be just about to wait: then it waits for as long as nothing comes.
+        """
+        self._ended.set()
+        self._executor.create_task(lambda: None)  # ends a ``spin_once``, as waking does not
+        self._thread.join()
+        self._executor.shutdown()
+
+    def _serve(self) -> None:
+        while not self._ended.is_set() and self._serves_on():
+            pass
+
+    def _serves_on(self) -> bool:
+        """Serve until something was done; return whether there is more to come."""
+        try:
+            self._executor.spin_once()
+        except ExternalShutdownException:
+            return False
+        except Exception as error:
+            self._tell(error)
+            time.sleep(_BREATH)
+        return True
+
+    def _tell(self, error: Exception) -> None:
         # Its place, not its words: these may differ each time.
         place = traceback.format_tb(error.__traceback__)[-1]
-        if time.monotonic() - told.get(place, -_SELDOM) >= _SELDOM:
-            told[place] = time.monotonic()
+        if time.monotonic() - self._told.get(place, -_SELDOM) >= _SELDOM:
+            self._told[place] = time.monotonic()
             text = "".join(traceback.format_exception(error))
-            logger.error(f"a callback has failed; the node goes on\n{text}")
-        time.sleep(_BREATH)
-
-
-def _failure(executor: Executor) -> Exception | None:
-    """Spin; return what a callback has raised, or None after a shutdown."""
-    try:
-        executor.spin()
-    except ExternalShutdownException:
-        return None
-    except Exception as error:
-        return error
-    return None
+            self._logger.error(f"a callback has failed; the node goes on\n{text}")
 
 
 def forget_ended(node: Node) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import rclpy
 from rclpy.exceptions import NameValidationException
+from rclpy.qos_overriding_options import InvalidQosOverridesError
 
 from .words import one_line
 
@@ -38,8 +39,7 @@ def creating(what: str) -> Iterator[None]:
     """
     try:
         yield
-    # Of a depth beyond all bounds rclpy itself says that there is no such constructor.
-    except (NameValidationException, RuntimeError, TypeError) as error:
+    except (NameValidationException, InvalidQosOverridesError, RuntimeError) as error:
         advice = "look at names, remappings and qos_overrides"
         raise WrongUseError(f"{what} cannot be made: {one_line(str(error))}; {advice}") from None
 

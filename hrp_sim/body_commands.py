@@ -65,6 +65,10 @@ class TimeoutChange(Setting):
         controller.timeout = self.timeout
 
 
+def _never(_act: Callable[[], None]) -> None:
+    """Leave it to the next step."""
+
+
 def _at_once(_source: str, _stamp_ns: int, act: Callable[[], None]) -> None:
     act()
 
@@ -93,6 +97,8 @@ class BodyCommands:
         body: Its name.
         frames: Of each frame that forces may be told in: the link.
         deliver: Hands commands on; at once by default.
+        hasten: Called with what should not wait for the next step: the thread that steps is to
+            call it soon. By default it waits for the step, which does it, too.
 
     Attributes:
         options: May be replaced at any time.
@@ -104,6 +110,7 @@ class BodyCommands:
         body: str,
         frames: Mapping[str, str],
         deliver: Deliver = _at_once,
+        hasten: Callable[[Callable[[], None]], None] = _never,
     ) -> None:
         self.options = CommandOptions()
         self._simulation = simulation
@@ -112,6 +119,7 @@ class BodyCommands:
         self._usual_timeout = simulation.controller(body).timeout
         self._frames = frames
         self._deliver = deliver
+        self._hasten = hasten
 
     @property
     def is_vehicle(self) -> bool:
@@ -201,8 +209,17 @@ class BodyCommands:
         return run
 
     def cancel(self, source: str, run: TrajectoryRun) -> None:
-        """End a run before its time: its joints hold where they are aimed at."""
-        self._send(source, 0, CancelTrajectory(run))
+        """End a run before its time: its joints hold where they are aimed at.
+
+        The run is over soon, also where the world stands still. What it moves stops only in the
+        next step, in the order of all commands: a pause does not change where the world goes.
+        """
+
+        def act() -> None:
+            self._simulation.command(self._name, CancelTrajectory(run), source)
+            self._hasten(run.cancel)
+
+        self._act(source, 0, act)
 
     def set_joint(
         self,

@@ -6,11 +6,13 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from urllib.parse import quote
 
 from .config import BodyEntry
 from .control import (
     BodyController,
+    CancelTrajectory,
     Command,
     CommandCounts,
     ControlState,
@@ -110,6 +112,9 @@ class Drives:
         with self._lock:
             taken = sorted(self._waiting, key=lambda waiting: waiting.source)
             self._waiting.clear()
+        for waiting in taken:  # as where the world stood still: see ``BodyCommands.cancel``
+            if isinstance(waiting.command, CancelTrajectory):
+                waiting.command.run.cancel()
         for waiting in taken:
             controller = self._controllers.get(waiting.body)
             if controller is None:
@@ -144,6 +149,15 @@ class Drives:
         self._drop_all(forgotten, "the world was reset")
         for controller in self._controllers.values():
             controller.reset()
+
+    def retime(self, before_ns: int, time_ns: int) -> None:
+        """Go on at another time, in [ns]; what drives the bodies has as long to go as before.
+
+        Commands that wait are handed on first: their times are those of the clock before.
+        """
+        self.take(before_ns)
+        for controller in self._controllers.values():
+            controller.retime(before_ns, time_ns)
 
     def save(self) -> dict[str, AnyArray]:
         """Return what drives the bodies, as "BODY/...", quoted; nothing may wait any more."""
@@ -191,7 +205,9 @@ class Drives:
         first = next(own, None)
         if first is None:
             to_joints = (w for w in self._waiting if isinstance(w.command, JointCommand))
-            first = next(to_joints, self._waiting[0])
+            # A cancel stays: its run is over for whoever looks after it.
+            others = (w for w in self._waiting if not isinstance(w.command, CancelTrajectory))
+            first = next(chain(to_joints, others), self._waiting[0])
         self._waiting.remove(first)
         return first
 

@@ -220,6 +220,9 @@ class Engine(Protocol):
         Nothing pushes any more; the drives stay.
         """
 
+    def retime(self, time_ns: int) -> None:
+        """Set the clock to a time in [ns], at least 0; the world stays as it is."""
+
     def step(self, count: int = 1) -> None:
         """Advance by ``count`` steps.
 

@@ -74,6 +74,13 @@ class Mailbox:
                 )
             raise NotRunningError(why) from None
 
+    def post(self, action: Callable[[], object]) -> None:
+        """Have something done, and do not wait for it; what it raises is lost."""
+        future: Future[object] = Future()
+        self._calls.put((future, action))
+        if self._closed:
+            future.cancel()
+
     def do_all(self) -> None:
         """Do what was asked for by now."""
         while not self._calls.empty():

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
@@ -35,7 +34,7 @@ from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import Param, option_param
-from hrp_msgs.serving import serve
+from hrp_msgs.serving import ServingThread
 from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.topic import Topic
 
@@ -192,7 +191,6 @@ class SimNode(Node):
         if self.settings["start_paused"]:
             runner.pause()
         self.face.serve(runner)
-        self._run_services = RunServices(self, runner, lambda: self.after_failure)
         self._simulation_services = SimulationServices(
             self,
             runner,
@@ -205,6 +203,8 @@ class SimNode(Node):
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
         )
+        simulator = self._simulation_services.simulator
+        self._run_services = RunServices(self, runner, simulator, lambda: self.after_failure)
         waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
         words = announcement(runner, waited_for, self.settings["lock_step_rate"])
         self.get_logger().info(words)
@@ -282,12 +282,11 @@ class RosSession:
             undo.callback(self.node.close)
             self.simulation = self.node.load()
             self.node.start(self.simulation)
-            self._executor = SingleThreadedExecutor(context=self._context)
+            executor = SingleThreadedExecutor(context=self._context)
             for node in (self.node, *self.node.face.models):
-                self._executor.add_node(node)
+                executor.add_node(node)
             self._undo = undo.pop_all()
-        self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
-        self._thread.start()
+        self._serving = ServingThread(executor, self.node.get_logger())
 
     def serve(self, runner: Runner) -> None:
         """Let others pause and reset a run of this simulation from now on."""
@@ -311,12 +310,8 @@ class RosSession:
 
     def close(self) -> None:
         """End the nodes and their thread."""
-        self._executor.shutdown()  # first, so that nothing is published after its end
-        self._thread.join()
+        self._serving.close()  # first, so that nothing is published after its end
         self._undo.close()
-
-    def _serve(self) -> None:
-        serve(self._executor, self.node.get_logger())
 
 
 def _run() -> int:

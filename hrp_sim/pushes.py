@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from hrp_model.rigid import Array
 
 from .engine import AnyArray, PhysicsError
+from .schedule import NS_PER_S
 from .snapshot import check_arrays
 from .state import LARGEST_DRIVE, SimulatedBody
 
@@ -43,6 +45,42 @@ class Push:
     left_ns: int
     local: bool = False
     source: str = ""
+
+    @classmethod
+    def checked(
+        cls,
+        target: SimulatedBody,
+        link: str,
+        wrench: Sequence[Array],
+        duration: float,
+        local: bool,
+        source: str,
+    ) -> Push:
+        """Return a push of what somebody asks for.
+
+        Args:
+            target: The body.
+            link: Name of the link.
+            wrench: Force, torque and point as they are kept, each of shape (3,); copied.
+            duration: How long it lasts, in [s].
+            local: As it is kept.
+            source: As it is kept.
+
+        Raises:
+            KeyError: There is no such link.
+            ValueError: A number is not finite, or absurd, or there are not three.
+        """
+        index = target.body.link_index(link)
+        force, torque, point = (np.array(v, dtype=np.float64) for v in wrench)
+        lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
+        left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
+        push = cls(target, index, force, torque, point, left_ns, local, source)
+        if not (force.shape == torque.shape == point.shape == (3,) and push.is_sane):
+            raise ValueError(
+                f"body '{target.name}', link '{link}': a push needs finite vectors of three "
+                "numbers and a duration greater than 0"
+            )
+        return push
 
     def replaces(self, other: Push) -> bool:
         """Tell whether another push ends when this one comes."""

@@ -251,6 +251,14 @@ class Runner:
             return action()
         return self._mailbox.ask(action, patience)
 
+    def soon(self, action: Callable[[], None]) -> None:
+        """Have something done as ``call`` does, without waiting for it.
+
+        Args:
+            action: What to do; raises nothing. It is never done where nobody runs any more.
+        """
+        self._mailbox.post(action)
+
     def change(
         self, action: Callable[[], _T], what: Change = Change.WORLD, patience: float = PATIENCE
     ) -> _T:

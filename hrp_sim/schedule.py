@@ -6,6 +6,9 @@ from fractions import Fraction
 from math import inf
 
 NS_PER_S = 1_000_000_000
+# Nothing that is remembered was earlier, in [ns]: thirty years before zero of a clock that was
+# put back.
+EARLIEST_NS = -(10**18)
 
 
 def rate_fraction(rate_hz: float) -> Fraction:

@@ -22,6 +22,8 @@ from .health import command_health, lock_step_health, run_health, state_health
 from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
+from .simulator.results import RefusedError
+from .simulator.simulator import Simulator
 
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0
@@ -36,15 +38,19 @@ class RunServices:
     Args:
         node: Whose services they are.
         runner: The run. Calls are answered while it stands still, too.
+        simulator: What pauses and resets it.
         hint: Tells what to look for if the physics of the present world fails.
 
     Attributes:
         topic: Of the diagnostics.
     """
 
-    def __init__(self, node: Node, runner: Runner, hint: Callable[[], str]) -> None:
+    def __init__(
+        self, node: Node, runner: Runner, simulator: Simulator, hint: Callable[[], str]
+    ) -> None:
         self._node = node
         self._runner = runner
+        self._simulator = simulator
         self._hint = hint
         with creating("services"):
             node.create_service(Trigger, names.RESET, self._reset)
@@ -68,14 +74,13 @@ class RunServices:
         done = "the world is back at its start, at time zero"
         if self._runner.paused:
             done += ", and still paused"
-        response.success, response.message = _outcome(self._runner.reset, done)
+        response.success, response.message = _outcome(self._simulator.restart, done)
         return response
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        runner = self._runner
-        act, done = (runner.pause, "paused") if request.data else (runner.resume, "running")
-        # Through ``call``, so that the answer comes when it is so.
-        response.success, response.message = _outcome(lambda: runner.call(act), done)
+        simulator = self._simulator
+        act, done = (simulator.pause, "paused") if request.data else (simulator.resume, "running")
+        response.success, response.message = _outcome(act, done)
         return response
 
     def _report(self) -> None:
@@ -218,7 +223,7 @@ def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
     """Do something; return whether it could be done, and a sentence about it."""
     try:
         act()
-    except (NotRunningError, PhysicsError) as error:
+    except (NotRunningError, PhysicsError, RefusedError) as error:
         return False, str(error)
     except KeyError as error:  # its body has just gone
         return False, str(error.args[0])

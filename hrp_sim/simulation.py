@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from math import isfinite
 
 import numpy as np
 
@@ -17,9 +16,8 @@ from .control import BodyController, Command, CommandCounts
 from .drives import Drives
 from .engine import Engine, Placement
 from .ode import OdeEngine
-from .pushes import LONGEST, Push, Pushes
+from .pushes import Push, Pushes
 from .render import Renderer
-from .schedule import NS_PER_S
 from .sensors import CameraSensor, Reading, Sensor, instruments, make_sensors
 from .sensors.settings import SensorSettings
 from .snapshot import Snapshot, check_arrays, check_names
@@ -210,18 +208,8 @@ class Simulation:
             KeyError: There is no such body or link.
             ValueError: A number is not finite, or absurd, or there are not three.
         """
-        target = self._known(body)
-        vectors = (force, torque, np.zeros(3) if point is None else point)
-        f, t, p = (np.array(v, dtype=np.float64) for v in vectors)
-        lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
-        left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
-        push = Push(target, target.body.link_index(link), f, t, p, left_ns, local, source)
-        if not (f.shape == t.shape == p.shape == (3,) and push.is_sane):
-            raise ValueError(
-                f"body '{body}', link '{link}': a push needs finite vectors of three numbers and "
-                "a duration greater than 0"
-            )
-        self._pushes.add(push)
+        wrench = (force, torque, np.zeros(3) if point is None else point)
+        self._pushes.add(Push.checked(self._known(body), link, wrench, duration, local, source))
 
     def contacts(self) -> ContactPoints:
         """Return where bodies touched in the last step, and with what forces.
@@ -262,6 +250,17 @@ class Simulation:
         self.engine.reset()
         self._drives.reset()
         self._watch.reset()
+
+    def retime(self, time_ns: int) -> None:
+        """Set the clock to a time in [ns], at least 0; nothing moves by that.
+
+        What is under way goes on: all that has a time of its own, as trajectories and time-outs
+        have, comes as long after now as before. Samples are counted as if time had come here.
+        """
+        before_ns = self.state.time_ns
+        self.engine.retime(time_ns)
+        self._drives.retime(before_ns, time_ns)
+        self._watch.retime(before_ns, time_ns)
 
     def step(self) -> dict[str, Reading]:
         """Advance one step; return the readings that fell due, by sensor name.

@@ -11,10 +11,11 @@ from urllib.parse import quote
 import numpy as np
 
 from .engine import AnyArray
-from .schedule import SampleClock
+from .schedule import EARLIEST_NS, SampleClock
 from .sensors import Observer, Remembering, Sensor
 
-NEVER_NS = 2**63
+NEVER_NS = 2**63  # when what nobody waits for is due
+_NEVER_SEEN_NS = -1  # what sensors remember of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,17 @@ class Watch:
         self._origins = dict.fromkeys(self._origins, 0)
         self._set_all({body: dict(states) for body, states in self._on_at_start.items()}, 0)
 
+    def retime(self, before_ns: int, time_ns: int) -> None:
+        """Go on at another time, in [ns]; what sensors remember is as long ago as before.
+
+        Samples fall on the times at which they would be if the clock had come here by itself.
+        """
+        for name, array in self._memories().items():
+            if name.endswith("_ns"):
+                array[array != _NEVER_SEEN_NS] += time_ns - before_ns
+        self._origins = {body: min(origin, time_ns) for body, origin in self._origins.items()}
+        self._wind(time_ns)
+
     def save(self) -> dict[str, AnyArray]:
         """Return what is to be known to go on, as copies.
 
@@ -156,8 +168,8 @@ class Watch:
         """Go to a time and to what was saved; shapes and types are those of ``save``."""
         for name, array in self._memories().items():
             array[...] = arrays[name]
-            if name.endswith("_ns"):  # -1 is never; what is to come cannot be remembered
-                np.clip(array, -1, time_ns, out=array)
+            if name.endswith("_ns"):  # what is to come cannot be remembered
+                np.clip(array, EARLIEST_NS, time_ns, out=array)
         states: dict[str, dict[str, bool]] = {}
         for body, names in self._on.items():
             self._origins[body] = min(max(int(arrays[f"{body}/origin_ns"]), 0), time_ns)

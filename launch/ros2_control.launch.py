@@ -22,6 +22,7 @@ from launch.actions import (
 )
 from launch.event_handlers import OnProcessExit, OnProcessStart
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from hrp_model import Diagnostics
@@ -35,8 +36,8 @@ from hrp_sim.naming import name_bodies
 
 NEEDED = ("controller_manager", "joint_state_topic_hardware_interface")
 QUIET = Diagnostics(listener=lambda _: None)
-# Controllers run at 500 Hz; they cannot be faster than the clock.
-CLOCK_RATE = "500.0"
+# Our controllers run at 500 Hz; they cannot be faster than the clock.
+CLOCK_RATE = LaunchConfiguration("clock_rate", default="500.0")
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 # done is not done twice. demo.sh and test.sh source it; on its own it only sets up.
 #
 # HRP_ROS_DISTRO=kilted sets up ROS 2 Kilted instead of Jazzy, beside it in .venv-kilted.
+# HRP_ROS_EXTRA=test-ros installs only what the tests with ROS 2 need, not what all tests do.
 #
 # Needs apt (Debian 12/13, Ubuntu 22.04/24.04) and either root or sudo.
 
 set -euo pipefail
 cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 DISTRO=${HRP_ROS_DISTRO:-jazzy}
+EXTRA=${HRP_ROS_EXTRA:-test}
 VENV="$PWD/.venv"
 [ "$DISTRO" = jazzy ] || VENV+="-$DISTRO"
 PYTHON=/usr/bin/python3 # the system's, so that apt's python3-pyode is seen
@@ -194,9 +196,9 @@ assert os.path.dirname(core.__file__) == sys.argv[1]
 
 install_package() {
   local mark
-  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/*.[ch] | fingerprint "$PWD")
+  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/*.[ch] | fingerprint "$PWD" "$EXTRA")
   is_done package "$mark" && is_installed && return
-  pip_install "hrp_ros and what it needs" --no-build-isolation -e '.[test]'
+  pip_install "hrp_ros and what it needs" --no-build-isolation -e ".[$EXTRA]"
   mark_done package "$mark"
 }
 

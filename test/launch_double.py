@@ -55,12 +55,20 @@ class OpaqueFunction(LaunchDescriptionEntity):
 @dataclass
 class IncludeLaunchDescription(LaunchDescriptionEntity):
     source: PythonLaunchDescriptionSource
-    launch_arguments: Iterable[tuple[str, str]] = field(default=(), kw_only=True)
+    launch_arguments: Iterable[tuple[str, str | LaunchConfiguration]] = field(
+        default=(), kw_only=True
+    )
 
 
 @dataclass
 class PythonLaunchDescriptionSource:
     location: str
+
+
+@dataclass
+class LaunchConfiguration:
+    name: str
+    default: str = field(kw_only=True)
 
 
 @dataclass
@@ -148,6 +156,7 @@ CLASSES = {
     ),
     "launch.event_handlers": (OnProcessExit, OnProcessStart, OnShutdown),
     "launch.launch_description_sources": (PythonLaunchDescriptionSource,),
+    "launch.substitutions": (LaunchConfiguration,),
     "launch_ros": (),
     "launch_ros.actions": (Node,),
     "launch_ros.parameter_descriptions": (ParameterValue,),
@@ -191,6 +200,21 @@ def loaded(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def launching():
+    """Yield what runs a launch file with arguments, where packages are installed; end all."""
+    launched = []
+
+    def run(name: str, installed: Iterable[str] = (), **arguments: str) -> Launched:
+        with in_place(installed):
+            launched.append(Launched(ROOT / "launch" / name, arguments))
+        return launched[-1]
+
+    yield run
+    for one in launched:
+        one.shut_down()
 
 
 class Launched:
@@ -241,7 +265,8 @@ class Launched:
             case OpaqueFunction():
                 self._visit_all(entity.function(self._context))
             case IncludeLaunchDescription():
-                self._context.launch_configurations.update(entity.launch_arguments)
+                for name, value in entity.launch_arguments:
+                    self._set(name, value)
                 self._visit(loaded(Path(entity.source.location)).generate_launch_description())
             case LogInfo():
                 self.said.append(entity.msg)
@@ -257,6 +282,11 @@ class Launched:
     def _visit_all(self, entities: Iterable[Any] | None) -> None:
         for entity in entities or ():
             self._visit(entity)
+
+    def _set(self, name: str, value: str | LaunchConfiguration) -> None:
+        known = self._context.launch_configurations
+        is_text = isinstance(value, str)
+        known[name] = value if is_text else known.get(value.name, value.default)
 
     def _declare(self, argument: DeclareLaunchArgument) -> None:
         self.arguments[argument.name] = argument

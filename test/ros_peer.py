@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -90,13 +91,15 @@ class Peer:
         self._executor.add_node(self.node)
         self._served: list[Node] = []
         self._arrived = threading.Condition()
+        self._ended = threading.Event()
         self.messages: dict[str, list] = defaultdict(list)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
     def _listen(self) -> None:
         with suppress(ExternalShutdownException):
-            self._executor.spin()
+            while not self._ended.is_set():
+                self._executor.spin_once()
 
     def follow(self, topic: str, message_type: type, qos: QoSProfile = RELIABLE) -> None:
         def keep(message) -> None:
@@ -158,19 +161,31 @@ class Peer:
         """End a publisher in the thread that listens, which may just be about to wait for it."""
         self.at_once(self.node.destroy_publisher, publisher)
 
-    def close(self) -> None:
-        self._executor.shutdown()  # first, so that nothing waits in a context that has ended
+    def stop(self) -> None:
+        """Listen no more; what the node has got stays."""
+        # Not by a shutdown: that takes away what would wake the thread, which may hang then.
+        self._ended.set()
+        self._executor.create_task(lambda: None)
         self._thread.join()
+        self._executor.shutdown()
+
+    def close(self) -> None:
+        self.stop()  # first, so that nothing waits in a context that has ended
         for node in (*self._served, self.node):
+            for entity in list(node.waitables):
+                if isinstance(entity, ActionClient):  # which would outlive its node and the context
+                    entity.destroy()
             node.destroy_node()
         self._context.try_shutdown()
 
 
 @contextmanager
-def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
-    """Run Python as another process, in a folder; kill it if it outlives the block.
+def running(
+    arguments: Sequence[str], log: Path, folder: Path | None = None, *, killed: bool = False
+):
+    """Run Python as another process, in a folder; end it, or kill it, if it outlives the block.
 
-    Its standard input stays open, and nothing comes of it.
+    Its standard input stays open, and nothing comes of it. What is killed leaves memory behind.
     """
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
@@ -185,6 +200,10 @@ def running(arguments: Sequence[str], log: Path, folder: Path | None = None):
         try:
             yield process
         finally:
+            if process.poll() is None and not killed:
+                os.killpg(process.pid, signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(10.0)
             with suppress(ProcessLookupError):  # whom it has started may outlive it
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

@@ -84,7 +84,17 @@ def wheel(tmp_path_factory):
     for name in SHARED_FOLDERS:  # as in a tree where they were run
         (folder / "source" / name / "__pycache__").mkdir(exist_ok=True)
         (folder / "source" / name / "__pycache__" / "old.pyc").touch()
-    command = [sys.executable, "setup.py", "-q", "bdist_wheel", "-d", str(folder)]
+    # Extensions that are newer than their sources are not compiled once more; colcon does that
+    # in test_colcon_self.
+    built = folder / "built"
+    for extension in (path for package in PACKAGES for path in (ROOT / package).rglob("*.so")):
+        place = built / extension.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(extension, place)
+    command = [
+        sys.executable, "setup.py", "-q", "build", "--build-lib", str(built),
+        "bdist_wheel", "-d", str(folder),
+    ]  # fmt: skip
     done = subprocess.run(command, cwd=folder / "source", capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = folder.glob("*.whl")
@@ -137,15 +147,14 @@ def test_the_extensions_are_in_the_wheel(wheel, name):
 
 
 def test_the_data_that_modules_read_is_in_the_wheel(wheel):
-    data = [*(ROOT / "hrp_model").rglob("*.wrl"), *(ROOT / "hrp_model").rglob("py.typed")]
-    interfaces = ROOT / "hrp_msgs" / "interfaces"
-    data += [
-        p for p in interfaces.rglob("*") if p.suffix in {".msg", ".srv", ".action", ".xml", ".txt"}
-    ]
-    assert {"builtin.wrl", "TFMessage.msg", "py.typed"} <= {p.name for p in data}
-    assert {str(p.relative_to(ROOT)) for p in data} <= wheel.files.keys()
-    # Else colcon would take them for packages wherever an installed tree lies in a workspace.
-    assert "hrp_msgs/interfaces/COLCON_IGNORE" in wheel.files
+    code = {".py", ".pyc", ".c", ".h", ".so"}
+    found = (p for package in PACKAGES for p in (ROOT / package).rglob("*") if p.is_file())
+    data = {str(p.relative_to(ROOT)) for p in found if p.suffix not in code}
+    # Without the last one colcon would take them for packages wherever an installed tree lies in a
+    # workspace.
+    kinds = {"builtin.wrl", "TFMessage.msg", "py.typed", "generate.cmake", "COLCON_IGNORE"}
+    assert kinds <= {Path(name).name for name in data}
+    assert data <= wheel.files.keys()
 
 
 @pytest.mark.parametrize("folder", SHARED_FOLDERS)
@@ -253,3 +262,12 @@ def test_what_tests_import_is_declared(wheel, manifest):
     assert {normal(TEST_NAMES.get(name, name)) for name in used} - extra == set()
     keys = {f"python3-{normal(name)}" for name in used - PYPI_ONLY}
     assert keys - texts(manifest, "test_depend") == set()
+
+
+def test_an_extra_brings_what_tests_with_ros_need(wheel, manifest):
+    extra = wheel.extra("test-ros")
+    assert extra < wheel.extra("test")
+    local = {p.stem for p in (ROOT / "test").rglob("*.py")} | {"sim"}
+    ros = texts(manifest, "exec_depend", "depend")
+    used = (imports("test/ros") | imports("test/msgs")) - local - LIBRARIES.keys() - ros
+    assert {normal(name) for name in used} - extra == set()

@@ -18,7 +18,7 @@ from ..urdf.options import Hardware, UrdfOptions
 from ..urdf.srdf import body_to_srdf
 from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, frame_in_world, frame_tree
-from .joint_limits import joint_limit_parameters
+from .joint_limits import JointLimit, joint_limit_parameters
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Description:
     srdf: str
     tree: FrameTree
     loops: ClosedLoops
-    limits: Mapping[str, bool | float]
+    limits: Mapping[str, JointLimit]
     warnings: tuple[str, ...]
 
     def in_world(self, world: str) -> Frame:

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from dataclasses import dataclass
+from math import inf, isfinite
 
-from ..body import Body, Range
+from ..body import Body, JointType, Range
 from ..frames import BodyFrames
 
 PREFIX = "joint_limits"
 
 
-def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, bool | float]:
+@dataclass(frozen=True)
+class JointLimit:
+    """A limit of a joint, or whether there is one.
+
+    Attributes:
+        value: A number, or whether there are limits of a kind.
+        doc: What it means; of a number with its unit.
+        minimum: The least that the number could be.
+    """
+
+    value: bool | float
+    doc: str
+    minimum: float = -inf
+
+
+def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, JointLimit]:
     """Return the limits of all moving joints as joint_limits and MoveIt call them.
 
     By parameter name: ``joint_limits.<joint>.has_position_limits`` and, if so,
@@ -21,24 +37,33 @@ def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, bool |
     magnitude that the model allows in either direction. Inverted limits are swapped. A joint
     between the root and the world, which a URDF leaves out, is left out.
     """
-    values: dict[str, bool | float] = {}
+    found: dict[str, JointLimit] = {}
     for link in body.moving_links:
         if link.name not in names.joints:
             continue
         joint = link.joint
         start = f"{PREFIX}.{names.joints[link.name]}"
+        length, effort = ("rad", "N m") if joint.type is JointType.REVOLUTE else ("m", "N")
         lower, upper = sorted(map(float, joint.position))
         bounded = isfinite(lower) or isfinite(upper)
-        values[f"{start}.has_position_limits"] = bounded
+        found[f"{start}.has_position_limits"] = _presence("position", bounded)
         if bounded:
-            values[f"{start}.min_position"] = lower
-            values[f"{start}.max_position"] = upper
-        for kind, limits in (("velocity", joint.velocity), ("effort", joint.effort)):
+            found[f"{start}.min_position"] = JointLimit(lower, f"Least position [{length}].")
+            found[f"{start}.max_position"] = JointLimit(upper, f"Largest position [{length}].")
+        for kind, limits, unit in (
+            ("velocity", joint.velocity, f"{length}/s"),
+            ("effort", joint.effort, effort),
+        ):
             largest = _magnitude(limits)
-            values[f"{start}.has_{kind}_limits"] = isfinite(largest)
+            found[f"{start}.has_{kind}_limits"] = _presence(kind, isfinite(largest))
             if isfinite(largest):
-                values[f"{start}.max_{kind}"] = largest
-    return values
+                doc = f"Largest {kind} in either direction [{unit}]."
+                found[f"{start}.max_{kind}"] = JointLimit(largest, doc, 0.0)
+    return found
+
+
+def _presence(kind: str, there: bool) -> JointLimit:
+    return JointLimit(there, f"Whether the model limits the {kind}.")
 
 
 def _magnitude(limits: Range) -> float:

@@ -81,6 +81,9 @@ def build(package: str, prefix: Path) -> None:
         AMENT_PREFIX_PATH=str(prefix),
         CMAKE_PREFIX_PATH=str(prefix),
     )
+    mark = prefix / "share" / package / _MARK
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text("", encoding="utf-8")  # outdated, if this does not come to its end
     with tempfile.TemporaryDirectory(prefix=f"{package}-") as folder:
         configure = [
             "cmake", "-S", str(HERE / package), "-B", folder, "-G", "Ninja",
@@ -93,7 +96,6 @@ def build(package: str, prefix: Path) -> None:
             if done.returncode != 0:
                 sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
                 done.check_returncode()
-    mark = prefix / "share" / package / _MARK
     mark.write_text(definition(package), encoding="utf-8")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import CancelResponse
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from ..patient_action import PatientServer
 from .convert import set_result
 
 # What is told in the end: a code of Result, and words.
@@ -47,12 +49,11 @@ class StepsAction:
         self._kind = kind
         self._begin = begin
         self._running: dict[bytes, Steps] = {}
-        self._server = ActionServer(
+        self._server = PatientServer(
             node,
             kind,
             name,
-            execute_callback=lambda handle: handle.abort(),
-            handle_accepted_callback=self._accept,
+            self._accept,
             cancel_callback=self._cancel,
             feedback_pub_qos_profile=QoSProfile(depth=_FEEDBACK),
         )
@@ -72,13 +73,13 @@ class StepsAction:
             handle.publish_feedback(feedback)
 
         def end(outcome: Outcome) -> None:
-            # Only now rclpy hears that it executes: it would wait for the end, and be busy.
-            handle.execute(lambda h: self._conclude(h, outcome))
+            self._server.conclude(handle, partial(self._conclude, outcome))
 
+        handle.execute()
         if (steps := self._begin(wanted, tell, end)) is not None:
             self._running[bytes(handle.goal_id.uuid)] = steps
 
-    def _conclude(self, handle: Any, outcome: Outcome) -> Any:
+    def _conclude(self, outcome: Outcome, handle: Any) -> Any:
         self._running.pop(bytes(handle.goal_id.uuid), None)
         result = self._kind.Result()
         set_result(result.result, *outcome)

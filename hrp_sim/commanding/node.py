@@ -158,7 +158,7 @@ class CommandPort:
     ) -> None:
         self._commanding = commanding
         self._runner: Runner | None = None
-        self.commands = BodyCommands(simulation, body, frames, self._deliver)
+        self.commands = BodyCommands(simulation, body, frames, self._deliver, self._hasten)
         model = simulation.bodies[body].body
         self._controller = simulation.controller(body)
         self._joints: dict[str, str] = {}  # names by those that they have in parameters
@@ -210,6 +210,16 @@ class CommandPort:
             act()
         else:
             self._runner.take(source, stamp_ns, act)
+
+    def _hasten(self, act: Callable[[], None]) -> None:
+        """Have the thread that steps do something, and tell clients, though it stands still."""
+
+        def do() -> None:
+            act()
+            self.poll()
+
+        if self._runner is not None:
+            self._runner.soon(do)
 
     def _add_joints(self, simulation: Simulation, body: str) -> None:
         """Declare parameters; where another body has a joint of the name, with the body's name."""

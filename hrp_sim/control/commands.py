@@ -99,7 +99,12 @@ class ModeChange(Setting):
 
 @dataclass(frozen=True, slots=True)
 class CancelTrajectory:
-    """The end of a trajectory before its time: the joints that it moves hold where they are."""
+    """The end of a trajectory before its time: the joints that it moves hold where they are.
+
+    Its run ends before any other command of the same step has its effect, and may end earlier;
+    one that has not been taken by then is never followed. The joints hold when it is the turn of
+    this command.
+    """
 
     run: TrajectoryRun
 

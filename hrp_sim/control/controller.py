@@ -164,6 +164,11 @@ class BodyController:
         held = self._mode == _POSITION  # not on the way anywhere any more
         self._drive.dq[held] = self._drive.effort[held] = 0.0
 
+    def retime(self, before_ns: int, time_ns: int) -> None:
+        """Go on at another time, in [ns]: what is to come has as long to come as before."""
+        self._deadlines.retime(time_ns - before_ns)
+        self._trajectories.retime(before_ns, time_ns)
+
     def close(self) -> None:
         """Let go of a body that is removed."""
         self._trajectories.abort("the robot was removed")

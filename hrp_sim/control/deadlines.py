@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..schedule import EARLIEST_NS
 from .settings import CommandTimeout
 
 _NEVER = -1
@@ -18,7 +19,8 @@ class Deadlines:
         count: How many there are.
 
     Attributes:
-        commanded_ns: When each was commanded last, in [ns], -1 for never; shape (count,).
+        commanded_ns: When each was commanded last, in [ns], -1 for never; shape (count,). Less
+            is before zero of a clock that was put back.
     """
 
     def __init__(self, count: int) -> None:
@@ -47,9 +49,18 @@ class Deadlines:
         self.commanded_ns[:] = _NEVER
         self._next_ns = _FOREVER
 
+    def retime(self, shift_ns: int) -> None:
+        """Shift all times by so much, in [ns].
+
+        Those of before a clock that was put back to zero are negative. None becomes -1: they are
+        whole steps away from the time now, and a step takes a microsecond at least.
+        """
+        self.commanded_ns[self.commanded_ns != _NEVER] += shift_ns
+        self._next_ns = _NEVER
+
     def restore(self, commanded_ns: NDArray[np.int64], time_ns: int) -> None:
         """Go back to saved times; what is to come cannot have been."""
-        np.clip(commanded_ns, _NEVER, time_ns, out=self.commanded_ns)
+        np.clip(commanded_ns, EARLIEST_NS, time_ns, out=self.commanded_ns)
         self._next_ns = _NEVER
 
     def expired(self, time_ns: int) -> list[int]:

@@ -119,6 +119,10 @@ class TrajectoryRun:
             elif callable(self._progress):
                 self._progress = None
 
+    def cancel(self) -> None:
+        """Let it end before its time, unless it has ended. For who takes ``CancelTrajectory``."""
+        self.end(TrajectoryStatus.CANCELED, "it was canceled")
+
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller follow it."""
         controller.follow(self, time_ns)
@@ -202,6 +206,13 @@ class Following:
             asked = asked.copy()
             asked[POSITION] += self.behind
         return asked if len(self.moves) == len(self.joints) else asked[:, self.active]
+
+    def retime(self, before_ns: int, time_ns: int, motion: BodyMotion) -> None:
+        """Go on at another time, in [ns], to the last bit; whoever looks after it is told it."""
+        self.start_ns += time_ns - before_ns
+        self.spline = self.spline.shifted(time_ns - before_ns)
+        if self.begun:
+            self.run.look(lambda: self._progress(time_ns, motion))
 
     def judge(self, time_ns: int, motion: BodyMotion) -> TrajectoryStatus:
         """Look where the joints are after a step; return what becomes of it."""

@@ -103,6 +103,10 @@ class Spline:
         points[:, POSITION] += offset
         return Spline(self.times_ns, points, self.given)
 
+    def shifted(self, shift_ns: int) -> Spline:
+        """Return the same curve so much later, in [ns]; less than 0 is earlier."""
+        return Spline(self.times_ns + shift_ns, self.points, self.given)
+
     def index(self, time_ns: int) -> int:
         """Return the first point that is still to come; the last one if none is."""
         after = int(np.searchsorted(self.times_ns, time_ns, side="right"))

@@ -126,7 +126,7 @@ class Trajectories:
         """Forget a run; return the joints that it moved, as elements of q."""
         found = [f for f in self._all if f.run is run]
         self._all = [f for f in self._all if f.run is not run]
-        run.end(TrajectoryStatus.CANCELED, "it was canceled")
+        run.cancel()
         return np.concatenate([*(f.moves for f in found if f.begun), np.empty(0, dtype=np.intp)])
 
     def moved(self) -> Indices:
@@ -140,6 +140,11 @@ class Trajectories:
         for following in self._all:
             following.run.end(TrajectoryStatus.ABORTED, words)
         self._all = []
+
+    def retime(self, before_ns: int, time_ns: int) -> None:
+        """Go on at another time, in [ns]; all end as long after it as they would have."""
+        for following in self._all:
+            following.retime(before_ns, time_ns, self._motion)
 
     def save(self) -> dict[str, AnyArray]:
         """Return what ``restored`` needs: of each run, as "NUMBER/...", what it still does."""

@@ -238,6 +238,11 @@ class OdeEngine:
         self._world.reset()
         self._time_ns = 0
 
+    def retime(self, time_ns: int) -> None:
+        """Set the clock to a time in [ns], at least 0; the world stays as it is."""
+        self._is_told = False
+        self._time_ns = time_ns
+
     def step(self, count: int = 1) -> None:
         """Advance by ``count`` steps.
 

@@ -76,7 +76,8 @@ class Remembering(Protocol):
         """All it remembers, as live arrays: copied into snapshots, written from them.
 
         Of types float64, int64 or int32, each always of one shape; finite, or it cannot be
-        restored. Names that end in "_ns" are of simulation times, at which -1 is never.
+        restored. Names that end in "_ns" are of simulation times, at which -1 is never; less
+        is before zero of a clock that was put back.
         """
 
     def forget(self) -> None:

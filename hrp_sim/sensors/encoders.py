@@ -58,7 +58,7 @@ class Encoders:
         counts = np.floor(position[self._joints] / self._resolution)
         before_ns = int(self._time_ns)
         if before_ns != time_ns:
-            if _NEVER < before_ns < time_ns:
+            if before_ns != _NEVER and before_ns < time_ns:
                 change = (counts - self._counts) * self._resolution
                 self._velocity[:] = change / ((time_ns - before_ns) / NS_PER_S)
             else:

@@ -57,8 +57,8 @@ class Sweep:
 
     @property
     def is_running(self) -> bool:
-        """Whether a scan is being taken."""
-        return self.start_ns != _NEVER
+        """Whether a scan is being taken; one that began before time zero is given up."""
+        return self.start_ns >= 0
 
     @property
     def rest(self) -> slice:

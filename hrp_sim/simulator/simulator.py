@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-import numpy as np
+from enum import IntEnum
 
 from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
@@ -15,7 +14,6 @@ from ..config import WorldConfig
 from ..engine import PhysicsError
 from ..runner import Change, Runner
 from ..simulation import Simulation
-from ..snapshot import Snapshot
 from ..stepping import Stepping
 from .asking import refusing
 from .keeper import CheckNames, EntityKeeper
@@ -34,6 +32,12 @@ from .worlds import read_world, world_resource
 
 # A world has no poses with names, and no tags.
 NO_FEATURES = (Feature.NAMED_POSES, Feature.POSE_BOUNDS, Feature.WORLD_TAGS)
+# What to do in states in which nothing can be done with a world.
+_WITHOUT_WORLD = {
+    State.NO_WORLD: "load a world first",
+    State.LOADING_WORLD: "wait until it is loaded",
+    State.QUITTING: "start it again",
+}
 SPAWN_FORMATS = ("wrl", "body", "urdf")
 # After the answer that it will end, the process goes on for as long, so that this arrives. [s]
 GRACE = 0.3
@@ -128,9 +132,8 @@ class Simulator:
         if wanted in (State.NO_WORLD, State.LOADING_WORLD):
             words = f"{wanted.name} comes by loading and unloading worlds only"
             raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
-        if present in (State.NO_WORLD, State.LOADING_WORLD) and wanted is not State.QUITTING:
-            words = f"the simulation is {present.name}; load a world first"
-            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+        if wanted is not State.QUITTING:
+            self._check_world(StateCode.INCORRECT_TRANSITION)
         with refusing(StateCode.STATE_TRANSITION_ERROR):
             {
                 State.STOPPED: self._stop,
@@ -138,6 +141,36 @@ class Simulator:
                 State.PAUSED: self._pause,
                 State.QUITTING: self._quit,
             }[wanted]()
+
+    def pause(self) -> None:
+        """Let time stand still, whether it does or not; steps that were asked for end.
+
+        Raises:
+            RefusedError: There is no world, or nobody runs it.
+        """
+        self._check_world()
+        with refusing():
+            self._stand_still()
+
+    def resume(self) -> None:
+        """Let time go on, whether it stands still or not.
+
+        Raises:
+            RefusedError: There is no world, or nobody runs it.
+        """
+        self._check_world()
+        with refusing():
+            self._play()
+
+    def restart(self) -> None:
+        """Put time and state back to the start; a failure is over, a pause is not.
+
+        Raises:
+            RefusedError: There is no world, or the physics cannot.
+        """
+        self._check_world()
+        with refusing():
+            self._runner.reset()
 
     def reset(self, scope: int = Scope.DEFAULT) -> None:
         """Put time, state or both back to the start, or take out what was spawned.
@@ -254,10 +287,9 @@ class Simulator:
     def _is_stepping(self) -> bool:
         return self._stepping is not None and not self._stepping.wait(0.0)
 
-    def _check_world(self) -> None:
-        if (state := self.state) in (State.NO_WORLD, State.LOADING_WORLD, State.QUITTING):
-            words = f"the simulation is {state.name}; it needs a world that is loaded"
-            raise RefusedError(Code.INCORRECT_STATE, words)
+    def _check_world(self, code: IntEnum = Code.INCORRECT_STATE) -> None:
+        if advice := _WITHOUT_WORLD.get(state := self.state):
+            raise RefusedError(code, f"the simulation is {state.name}; {advice}")
 
     def _stop(self) -> None:
         self._pause()
@@ -270,6 +302,9 @@ class Simulator:
 
     def _pause(self) -> None:
         self._was_stopped = False
+        self._stand_still()
+
+    def _stand_still(self) -> None:
         if self._is_stepping and self._stepping is not None:
             self._stepping.cancel()
             self._stepping.wait()
@@ -294,7 +329,7 @@ class Simulator:
                 simulation.remove(name)
         wanted_ns = 0 if scope & Scope.TIME else time_ns
         if simulation.state.time_ns != wanted_ns:
-            _set_time(simulation, wanted_ns)
+            simulation.retime(wanted_ns)
 
     def _made(self, config: WorldConfig) -> Simulation:
         try:
@@ -348,14 +383,3 @@ def check_steps(stepping: Stepping) -> None:
     elif stepping.cancelled:
         reason = "they were cancelled"
     raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
-
-
-def _set_time(simulation: Simulation, time_ns: int) -> None:
-    """Set the clock of a world in which nothing else changes. In the thread that steps."""
-    shift_ns = time_ns - simulation.state.time_ns
-    arrays = dict(simulation.save().arrays)
-    arrays["physics/time_ns"] = np.array(time_ns, dtype=np.int64)
-    for name, array in arrays.items():
-        if name.endswith(("/start_ns", "/times_ns")):  # of a trajectory, which goes on as it is
-            arrays[name] = np.asarray(array + shift_ns)
-    simulation.restore(Snapshot(arrays))

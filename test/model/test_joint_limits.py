@@ -16,7 +16,7 @@ def limits(diagnostics, **joint):
     found = joint_limit_parameters(body, body_frames(body, diagnostics))
     start = "joint_limits.AXLE."
     assert all(name.startswith(start) for name in found)
-    return {name.removeprefix(start): value for name, value in found.items()}
+    return {name.removeprefix(start): limit.value for name, limit in found.items()}
 
 
 def test_all_limits_have_the_names_of_joint_limits(diagnostics):
@@ -61,8 +61,29 @@ def test_every_number_is_a_float_and_every_answer_a_bool(diagnostics):
     found = joint_limit_parameters(body, body_frames(body, diagnostics))
     moving = [link for link in body.links if link.joint.moves]
     assert sum(name.endswith(".max_effort") for name in found) == len(moving)
-    for name, value in found.items():
-        assert type(value) is (bool if ".has_" in name else float)
+    for name, limit in found.items():
+        assert type(limit.value) is (bool if ".has_" in name else float)
+        assert limit.minimum <= limit.value
+
+
+@pytest.mark.parametrize(
+    ("kind", "units"),
+    [
+        (JointType.REVOLUTE, {"position": "[rad]", "velocity": "[rad/s]", "effort": "[N m]"}),
+        (JointType.PRISMATIC, {"position": "[m]", "velocity": "[m/s]", "effort": "[N]"}),
+    ],
+)
+def test_every_number_tells_its_unit(kind, units, diagnostics):
+    given = {name: Range(-1.0, 2.0) for name in units}
+    body = wheel(type=kind, **given)
+    found = joint_limit_parameters(body, body_frames(body, diagnostics))
+    told = {n.rpartition(".")[2]: m.doc for n, m in found.items() if type(m.value) is float}
+    assert {k: doc[doc.index("[") :].rstrip(".") for k, doc in told.items()} == {
+        "min_position": units["position"],
+        "max_position": units["position"],
+        "max_velocity": units["velocity"],
+        "max_effort": units["effort"],
+    }
 
 
 def test_what_does_not_move_has_none(diagnostics):

@@ -43,7 +43,7 @@ def test_a_description_is_all_of_one_robot(file, path, diagnostics):
     assert {x.get("name") for x in robot.iter("link")} == set(made.frames.links.values())
     assert ElementTree.fromstring(made.srdf).get("name") == "mechanism"
     assert made.tree.moving.keys() == {link.joint.name for link in made.body.moving_links}
-    assert made.limits["joint_limits.CRANK.max_position"] == 1.5
+    assert made.limits["joint_limits.CRANK.max_position"].value == 1.5
     assert made.loops.complete({"LEFT": 0.2}).positions["RIGHT"] == pytest.approx(0.2)
 
 

@@ -155,6 +155,21 @@ def test_what_was_built_from_another_definition_is_built_again(tmp_path, monkeyp
     assert not build.is_outdated("some_msgs", tmp_path)
 
 
+def test_what_was_not_built_to_its_end_is_built_again(tmp_path, monkeypatch):
+    """As when somebody ended it while it was being installed: some of it can be imported."""
+
+    def end(*_, **__):
+        raise KeyboardInterrupt
+
+    (tmp_path / "some_msgs" / "msg").mkdir(parents=True)
+    (tmp_path / "some_msgs" / "package.xml").touch()
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    monkeypatch.setattr(build.subprocess, "run", end)
+    with pytest.raises(KeyboardInterrupt):
+        build.build("some_msgs", tmp_path)
+    assert build.is_outdated("some_msgs", tmp_path)
+
+
 def test_without_a_compiler_it_says_what_is_needed(tmp_path, monkeypatch, capsys):
     (tmp_path / "absent_msgs").mkdir()
     (tmp_path / "absent_msgs" / "package.xml").touch()

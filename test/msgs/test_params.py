@@ -1,5 +1,7 @@
 """Parameters as rclpy takes them."""
 
+from math import inf
+
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -156,11 +158,16 @@ def values_of(node, *names):
     return [node.get_parameter(name).value for name in names]
 
 
+def told(**values):
+    """Return parameters of these names and values."""
+    return [Param(k.replace("__", "."), v, f"The {k} [m].") for k, v in values.items()]
+
+
 @pytest.fixture
 def derived(node):
     """Return a node, and parameters on it that nobody else may set."""
     made = node()
-    derived = DerivedParams(made, "model", {"text": "", "a.limit": 1.0})
+    derived = DerivedParams(made, "model", told(text="", a__limit=1.0))
 
     def on_set(parameters):
         reason = next(filter(None, (derived.objection(p.name) for p in parameters)), "")
@@ -173,9 +180,9 @@ def derived(node):
 def test_derived_parameters_can_be_renewed_as_often_as_needed(derived):
     made, params = derived
     for text, limit in (("one", 2.0), ("two", 3.0)):
-        params.renew({"text": text, "a.limit": limit, "b.has": True})
+        params.renew(told(text=text, a__limit=limit, b__has=True))
         assert values_of(made, "text", "a.limit", "b.has") == [text, limit, True]
-    params.renew({"text": "three", "c.limit": 4.0})
+    params.renew(told(text="three", c__limit=4.0))
     assert values_of(made, "text", "c.limit") == ["three", 4.0]
     assert not made.has_parameter("a.limit")
     assert not made.has_parameter("b.has")
@@ -183,7 +190,7 @@ def test_derived_parameters_can_be_renewed_as_often_as_needed(derived):
 
 def test_nobody_else_sets_a_derived_parameter(derived):
     made, params = derived
-    params.renew({"text": "one"})
+    params.renew(told(text="one"))
     [result] = made.set_parameters([Parameter("text", value="other")])
     assert not result.successful
     assert result.reason == "text follows from the parameter 'model' and cannot be set itself"
@@ -192,4 +199,27 @@ def test_nobody_else_sets_a_derived_parameter(derived):
 
 def test_a_node_is_not_started_with_a_derived_parameter(node):
     with pytest.raises(InvalidParameterValueException, match="follows from the parameter 'model'"):
-        DerivedParams(node(text="<robot/>"), "model", {"text": ""})
+        DerivedParams(node(text="<robot/>"), "model", told(text=""))
+
+
+def test_a_derived_parameter_tells_what_it_means_now(derived):
+    made, params = derived
+    for doc, least in (("Length [m].", 0.0), ("Angle [rad].", -4.0), ("Angle [rad].", -4.0)):
+        params.renew([Param("a.limit", least, doc, least)])
+        descriptor = made.describe_parameter("a.limit")
+        assert descriptor.description == f"{doc} Follows from the parameter 'model'."
+        [limits] = descriptor.floating_point_range
+        assert (limits.from_value, limits.to_value) == (least, inf)
+        assert values_of(made, "a.limit") == [least]
+    params.renew([Param("a.limit", True, "Whether there is one.")])
+    assert values_of(made, "a.limit") == [True]
+
+
+def test_a_number_without_limits_says_that_it_may_be_any(node):
+    made = node()
+    declare(made, [Param("x", -inf, "Somewhere [m].", read_only=False)])
+    (limits,) = made.describe_parameter("x").floating_point_range
+    assert (limits.from_value, limits.to_value) == (-inf, inf)
+    for value in (-1e300, 0.0, inf):
+        [result] = made.set_parameters([Parameter("x", value=value)])
+        assert result.successful, value

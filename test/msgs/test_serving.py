@@ -16,7 +16,7 @@ from ros_peer import DOMAIN_ID, ENVIRONMENT
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from hrp_msgs.serving import forget_ended, serve
+from hrp_msgs.serving import ServingThread, forget_ended
 
 PATIENCE = 60.0  # [s]
 
@@ -40,12 +40,9 @@ def served():
     node = rclpy.create_node("served", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    thread = threading.Thread(target=serve, args=(executor, log))
-    thread.start()
+    serving = ServingThread(executor, log)
     yield node, log
-    executor.shutdown()
-    thread.join(PATIENCE)
-    assert not thread.is_alive()
+    serving.close()
     node.destroy_node()
     context.try_shutdown()
 
@@ -119,3 +116,21 @@ def test_what_has_ended_of_a_node_is_forgotten_and_the_rest_is_served(served):
     assert done.wait(PATIENCE)
     called_often(node, lambda: None, 2)
     assert log.errors == []
+
+
+@pytest.mark.timeout(120)
+def test_serving_ends_at_any_moment_though_nothing_comes():
+    os.environ.update(ENVIRONMENT)
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=DOMAIN_ID)
+    node = rclpy.create_node("served", context=context, start_parameter_services=False)
+    for k in range(300):
+        log, executor = Log(), SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        serving = ServingThread(executor, log)
+        for _ in range(k % 7):  # at another moment each time
+            executor.wake()
+        serving.close()
+        assert log.errors == []
+    node.destroy_node()
+    context.try_shutdown()

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import launch_double
 import pytest
 import yaml
-from launch_double import Launched
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -36,17 +35,8 @@ STACK = str(MODELS / "worlds" / "stack.yaml")
 
 @pytest.fixture
 def launch():
-    """Return what runs a launch file and ends it."""
-    launched = []
-
-    def run(name, installed=(), **arguments):
-        with launch_double.in_place(installed):
-            launched.append(Launched(FOLDER / name, arguments))
-        return launched[-1]
-
-    yield run
-    for one in launched:
-        one.shut_down()
+    with launch_double.launching() as run:
+        yield run
 
 
 def installed_for(name):
@@ -96,7 +86,7 @@ def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, la
     shown = [p for p in params if p.name not in hidden and p.name not in ("world", "model")]
     wanted = {p.name: another(p) for p in shown}
     if name.startswith("ros2_control"):
-        wanted = {k: v for k, v in wanted.items() if k not in ("hardware_topics", "clock_rate")}
+        del wanted["hardware_topics"]
     texts = {key: text for key, (_, text) in wanted.items()}
     found = launch(name, installed_for(name), rviz="false", **texts)
     values = found.node(executable).values
@@ -118,19 +108,6 @@ def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, la
 def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch):
     with pytest.raises((ValueError, RuntimeError), match=words):
         launch("simulation.launch.py", **{argument: text})
-
-
-def test_arguments_come_before_the_file_and_the_file_before_defaults(tmp_path, launch):
-    file = tmp_path / "mine.yaml"
-    given = {"watch": False, "collision": "box", "publish_frequency": 5.0}
-    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}), encoding="utf-8")
-    found = launch(
-        "display.launch.py", params_file=str(file), rviz="false", publish_frequency="20.0"
-    )
-    values = found.node("model_node").values
-    assert (values["watch"], values["collision"], values["publish_frequency"]) == (
-        False, "box", 20.0,
-    )  # fmt: skip
 
 
 # Names and time
@@ -278,7 +255,8 @@ def test_the_simulator_speaks_by_the_topics_of_the_hardware_as_fast_as_controlle
 
 
 def test_the_description_tells_the_topics_that_the_simulator_has(monkeypatch):
-    in_a_domain_apart(monkeypatch)
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
     settings = {"world": ARM, "describe": True, "hardware_topics": True}
     with closing(RosSession(settings, [])) as session:
         (arm,) = (m for m in session.node.face.models if m.get_namespace() == "/")
@@ -335,61 +313,3 @@ def test_without_ros2_control_there_are_words_and_an_end(launch):
     found = launch("ros2_control.launch.py", CONTROL[:1], rviz="false")
     assert found.ended
     assert any(CONTROL[1] in text and CONTROL[0] not in text for text in found.said)
-
-
-# Files of parameters
-
-
-@pytest.mark.parametrize("name", ["simulation.yaml", "display.yaml"])
-def test_files_of_examples_fit_the_launch_files(name, launch):
-    found = launch(name.replace(".yaml", ".launch.py"), params_file=str(ROOT / "config" / name))
-    node = found.nodes[0]
-    assert str(ROOT / "config" / name) in node.parameters
-
-
-def in_a_domain_apart(monkeypatch):
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-
-
-def ros_arguments(monkeypatch, name):
-    """Let a node in this process be started with a file of parameters."""
-    in_a_domain_apart(monkeypatch)
-    file = str(ROOT / "config" / name)
-    monkeypatch.setattr("sys.argv", ["node", "--ros-args", "--params-file", file])
-    text = (ROOT / "config" / name).read_text(encoding="utf-8")
-    return yaml.safe_load(text)["/**"]["ros__parameters"]
-
-
-def test_the_simulator_takes_the_file_of_examples(monkeypatch):
-    given = ros_arguments(monkeypatch, "simulation.yaml")
-    del given["qos_overrides"]
-    world = str(MODELS / "worlds" / "humanoid_in_room.yaml")
-    with closing(RosSession({"world": world})) as session:
-        node = session.node
-        assert node.get_parameter("left_foot_force.rate").value == 250.0
-        assert session.simulation.sensors["left_foot_force"].rate_hz == 250.0
-        del given["left_foot_force"]
-        assert {key: node.get_parameter(key).value for key in given} == given
-        told = {
-            topic: node.get_publishers_info_by_topic(topic)[0].qos_profile.reliability.name
-            for topic in ("/scan", "/head_camera/image_raw", "/imu/data_raw")
-        }
-        assert told.pop("/scan") == "BEST_EFFORT"
-        assert set(told.values()) == {"RELIABLE"}  # no other topic has changed
-
-
-def test_the_model_node_takes_the_file_of_examples(monkeypatch):
-    import rclpy
-
-    from hrp_model.node import ModelNode
-    from hrp_msgs.start import init_ros
-
-    given = ros_arguments(monkeypatch, "display.yaml")
-    init_ros()
-    try:
-        node = ModelNode()
-        assert {key: node.get_parameter(key).value for key in given} == given
-        node.destroy_node()
-    finally:
-        rclpy.try_shutdown()

@@ -151,7 +151,7 @@ def let_guests_come_and_go() -> None:
 def kill_a_controller(load: Load, folder) -> None:
     """Let a process command the robot, and kill it meanwhile."""
     commands = load.peer.messages["joint_commands"]
-    with running(["-c", CONTROLLER], folder / "controller.txt"):
+    with running(["-c", CONTROLLER], folder / "controller.txt", killed=True):
         heard = len(commands)
         load.peer.wait_until("commands", lambda: len(commands) >= heard + COMMANDS)
     # It was killed at the end of the block.
@@ -176,7 +176,7 @@ def test_who_listens_misses_nothing_while_others_come_go_call_and_are_killed(tmp
 
         load.peer.follow("joint_commands", JointState)
         kill_a_controller(load, tmp_path)
-        with running([str(LISTENER)], tmp_path / "listener.txt"):
+        with running([str(LISTENER)], tmp_path / "listener.txt", killed=True):
             count = load.peer.node.count_subscribers
             load.peer.wait_until("a second listener", lambda: count("/head_camera/image_raw") >= 2)
             load.wait_for_all()

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -203,9 +204,9 @@ def test_ctrl_c_ends_it_cleanly(peer, tmp_path):
     assert "Traceback" not in (tmp_path / "log.txt").read_text(encoding="utf-8")
 
 
-def run_to_end(**parameters):
+def run_to_end(*words, **parameters):
     return subprocess.run(
-        [sys.executable, *command(**parameters)],
+        [sys.executable, *command(**parameters), *words],
         env={**os.environ, **ENVIRONMENT},
         capture_output=True,
         text=True,
@@ -253,6 +254,24 @@ def test_wrong_use_is_told_in_one_line(parameters):
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert line.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            ["-p", "qos_overrides./joint_states.subscription.depth:=-5"],
+            "topic 'joint_states' cannot be made: .* depth is in the range 0 .. 2147483647, not -5",
+        ),
+        (["-r", f"__ns:=/{'n' * 240}"], "the node cannot be made"),
+    ],
+    ids=["depth", "namespace"],
+)
+def test_names_and_qualities_that_ros_does_not_take_are_refused(rule, words):
+    done = run_to_end(*rule, model=MODELS / "arm" / "arm.body")
+    assert done.returncode == 2
+    assert re.search(f"^error: {words}", done.stderr, re.MULTILINE)
+    assert "Traceback" not in done.stderr
 
 
 def test_what_ros_cannot_read_is_told():

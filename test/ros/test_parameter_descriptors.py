@@ -57,7 +57,7 @@ def test_every_parameter_says_what_it_means_and_numbers_their_range_and_unit(nod
     for node in nodes:
         for name, (told, value) in parameters(node).items():
             assert told.description, name
-            if not is_number(value) or is_derived(name) or name.startswith("qos_overrides."):
+            if not is_number(value) or name.startswith("qos_overrides."):
                 continue
             limits = told.floating_point_range if isinstance(value, float) else told.integer_range
             assert len(limits) == 1, name

@@ -28,7 +28,7 @@ from simulation_interfaces.msg import (
     SpawnEntity,
 )
 from simulator_tools import BOX
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 
 pytestmark = pytest.mark.ros
 
@@ -331,6 +331,12 @@ def test_worlds_are_found_loaded_and_unloaded(client):
     assert gone.result == srv.UnloadWorld.Response.NO_WORLD_LOADED
     refused = client.set_state(PLAYING)
     assert refused.result == srv.SetSimulationState.Response.INCORRECT_TRANSITION
+    for paused in (True, False):
+        answer = client.call("sim_node/pause", SetBool, data=paused)
+        assert (answer.success, answer.message) == (False, refused.error_message)
+    answer = client.call("sim_node/reset", Trigger)
+    assert (answer.success, answer.message) == (False, refused.error_message)
+    assert client.state == SimulationState.STATE_NO_WORLD
 
 
 def test_pausing_by_std_srvs_is_the_same_pause(client):

@@ -7,17 +7,30 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from paths import MODELS
 from ros_session import session
 
+from hrp_msgs.cmd_vel import TYPES
 from hrp_msgs.start import WrongUseError
 
 pytestmark = pytest.mark.ros
 
 WORLD = str(MODELS / "worlds" / "arm.yaml")
+ROVER = str(MODELS / "worlds" / "rover.yaml")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-p", "qos_overrides./clock.publisher.depth:=-5"], "topic '/clock' cannot be made"),
+        (
+            ["-p", "qos_overrides./clock.publisher.depth:=-5"],
+            "topic '/clock' cannot be made: .* depth is in the range 0 .. 2147483647, not -5",
+        ),
+        (
+            ["-p", "qos_overrides./clock.publisher.depth:=2147483648"],
+            "topic '/clock' cannot be made: .* not 2147483648",
+        ),
+        (
+            ["-p", "qos_overrides./clock.publisher.reliability:=unknown"],
+            "topic '/clock' cannot be made: .* reliability cannot be 'unknown'",
+        ),
         (
             ["-p", "qos_overrides./joint_states.publisher.reliability:=some"],
             "topic 'joint_states' cannot be made: Unexpected QoS override",
@@ -35,5 +48,22 @@ def test_names_and_qualities_that_ros_does_not_take_are_refused(arguments, words
     with (
         pytest.raises(WrongUseError, match=words),
         session({"world": WORLD}, ["--ros-args", *arguments]),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("message", TYPES)
+@pytest.mark.parametrize(
+    ("quality", "words"),
+    [
+        ("depth:=-5", "depth is in the range 0 .. 2147483647, not -5"),
+        ("reliability:=some", "Unexpected QoS override"),
+    ],
+)
+def test_so_are_those_of_velocities_whichever_message_they_have(message, quality, words):
+    given = ["-p", f"qos_overrides./cmd_vel.subscription.{quality}"]
+    with (
+        pytest.raises(WrongUseError, match=f"topic 'cmd_vel' cannot be made: .*{words}"),
+        session({"world": ROVER, "cmd_vel_type": message}, ["--ros-args", *given]),
     ):
         pass

@@ -99,6 +99,9 @@ class FakeEngine:
             simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
             simulated.motion.track_position[:] = 0.0
 
+    def retime(self, time_ns):
+        self._time_ns = time_ns
+
     def step(self, count=1):
         for _ in range(count):
             if self._time_ns == self.fail_at:

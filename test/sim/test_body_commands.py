@@ -4,6 +4,7 @@ from math import inf, nan
 
 import pytest
 from paths import MODELS
+from simulator_tools import simulating
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.body_commands import BodyCommands, CommandOptions
@@ -111,6 +112,28 @@ def test_a_run_tells_how_it_ended(arm):
     commands.cancel("action", canceled)
     run(simulation, 1)
     assert canceled.status is TrajectoryStatus.CANCELED
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_run_that_is_canceled_in_a_pause_is_over_at_once(is_taken):
+    """Whether it has begun, or waits for the world to go on; and the rest waits for that."""
+    with simulating() as world:
+        runner, simulation = world.runner, world.simulation
+        commands = BodyCommands(simulation, "arm", FRAMES, hasten=runner.soon)
+        one = commands.follow("action", ((0, ["J1"], [to(5.0, 1.0)]), {}, {}, None))
+        if is_taken:
+            world.step(100)
+        before = world.hash()
+        commands.cancel("action", one)
+        assert runner.call(lambda: one.status) is TrajectoryStatus.CANCELED
+        assert one.words == "it was canceled"
+        assert world.hash() == before
+        assert simulation.command_counts.taken == is_taken
+        world.step(1)
+        held = simulation.bodies["arm"].drive.q[0]
+        assert (held > 0.0) == is_taken
+        world.step(100)
+        assert simulation.bodies["arm"].drive.q[0] == held
 
 
 def test_an_array_of_a_wrong_length_is_refused(arm):

@@ -235,3 +235,69 @@ def test_cancel_reaches_a_trajectory_of_the_same_step_and_source(simulation):
     simulation.command("arm", CancelTrajectory(one), "goal")
     run(simulation, 10)
     assert one.status is Status.CANCELED
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_a_cancel_ends_its_run_whatever_else_waits(simulation, is_early):
+    """Others that come before it in the step, by their names, do not end it otherwise."""
+    first, *_ = joints(simulation)
+    under_way, waiting = TrajectoryRun(there(first, seconds=5.0)), TrajectoryRun(there(first))
+    simulation.command("arm", under_way, "goal")
+    run(simulation, 100)
+    simulation.command("arm", JointCommand([first], position=[0.2]), "a command")
+    simulation.command("arm", CancelTrajectory(under_way), "goal")
+    simulation.command("arm", waiting, "goal")
+    simulation.command("arm", CancelTrajectory(waiting), "goal")
+    if is_early:
+        under_way.cancel()
+        waiting.cancel()
+    run(simulation, 1)
+    assert (under_way.status, under_way.words) == (Status.CANCELED, "it was canceled")
+    assert (waiting.status, waiting.words) == (Status.CANCELED, "it was canceled")
+    run(simulation, 1500)
+    assert simulation.bodies["arm"].motion.q[0] == pytest.approx(0.2, abs=0.01)
+
+
+def test_where_the_world_goes_does_not_depend_on_when_a_run_hears_of_its_cancel(simulation):
+    """Some of its joints have been commanded meanwhile, and another trajectory waits for them."""
+    names = joints(simulation)
+    points = [TrajectoryPoint(NS, [0.6, 0.4, 0.2])]
+    hashes = set()
+    for is_early in (False, True):
+        simulation.reset()
+        later = JointTrajectory(names[1:3], [TrajectoryPoint(NS, [0.7, 0.3])], NS // 2)
+        simulation.command("arm", later, "later")
+        one = TrajectoryRun(JointTrajectory(names[:3], points))
+        simulation.command("arm", one, "goal")
+        run(simulation, 200)
+        waiting = TrajectoryRun(JointTrajectory(names[2:4], [TrajectoryPoint(NS, [0.1, 0.1])]))
+        for source, command in (
+            ("goal", CancelTrajectory(one)),
+            ("goal", waiting),
+            ("goal", CancelTrajectory(waiting)),
+            ("a", JointCommand(names[:1], velocity=[0.3])),
+            ("z", JointTrajectory(names[2:3], [TrajectoryPoint(NS // 4, [0.5])])),
+        ):
+            simulation.command("arm", command, source)
+        if is_early:
+            one.cancel()
+            waiting.cancel()
+        run(simulation, 800)
+        hashes.add(simulation.state_hash())
+    assert len(hashes) == 1
+
+
+def test_a_cancel_is_not_given_up_where_too_much_waits(simulation):
+    first, *_ = joints(simulation)
+    one = TrajectoryRun(there(first, seconds=5.0))
+    simulation.command("arm", one, "goal")
+    run(simulation, 100)
+    simulation.command("arm", CancelTrajectory(one), "goal")
+    ended = there(first, start_ns=1, seconds=0.01)  # in the past, so that none is followed
+    for _ in range(MAX_COMMANDS):
+        simulation.command("arm", ended, "topic")
+    simulation.step()
+    held = simulation.bodies["arm"].drive.q[0]
+    run(simulation, 100)
+    assert simulation.bodies["arm"].drive.q[0] == held
+    assert one.status is Status.CANCELED

@@ -1,4 +1,7 @@
-"""Commands in snapshots: what was on its way goes on to the last bit, and rubbish is refused."""
+"""Commands in snapshots: what was on its way goes on to the last bit, and rubbish is refused.
+
+It also goes on where the clock is put back.
+"""
 
 from dataclasses import replace
 
@@ -113,6 +116,41 @@ def test_a_run_goes_on_from_a_snapshot_to_the_last_bit(schedule, saved_at, fallb
     simulation.restore(snapshot)
     again, same_end = play(simulation, schedule, saved_at, 160)
     np.testing.assert_array_equal(after, again)
+    assert end == same_end
+
+
+def from_now(order, time_ns):
+    """Return an order with its start, if it has one, counted from a time; None if it is over."""
+    if not isinstance(order, tuple) or order[0].start_ns is None:
+        return order
+    trajectory, tolerances = order
+    start_ns = trajectory.start_ns - time_ns  # of which 0 means now
+    made = JointTrajectory(trajectory.names, trajectory.points, start_ns)
+    return (made, tolerances) if start_ns > 0 else None
+
+
+@settings(max_examples=60)
+@given(orders, steps, st.sampled_from(Fallback))
+def test_the_clock_can_be_put_back_and_nothing_else_changes(schedule, at, fallback):
+    """To the last bit; nor does it in a snapshot that is taken then."""
+    simulation = SIMULATIONS[fallback]
+    before = [(k, order) for k, order in schedule if k < at]
+    both = [(k, order, from_now(order, at * STEP_NS)) for k, order in schedule if k >= at]
+    after = [(k, order) for k, order, again in both if again is not None]
+    after_anew = [(k, again) for k, _, again in both if again is not None]
+    forget(simulation)
+    play(simulation, before, 0, at)
+    usual, _ = play(simulation, after, at, 160)
+    forget(simulation)
+    play(simulation, before, 0, at)
+    simulation.retime(0)
+    assert simulation.state.time_ns == 0
+    snapshot = simulation.save()
+    anew, end = play(simulation, after_anew, at, 160)
+    np.testing.assert_array_equal(anew, usual)
+    simulation.restore(snapshot)
+    once_more, same_end = play(simulation, after_anew, at, 160)
+    np.testing.assert_array_equal(once_more, usual)
     assert end == same_end
 
 

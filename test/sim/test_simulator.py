@@ -9,6 +9,7 @@ from paths import MODELS
 from simulator_tools import ARM_WORLD, BOX, refused, simulating
 
 from hrp_msgs.names import NameCollisionError
+from hrp_sim.control import TrajectoryRun, TrajectoryStatus
 from hrp_sim.simulator import simulator as simulator_module
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.results import (
@@ -211,7 +212,8 @@ def test_a_reset_of_time_moves_nothing(run):
 def test_a_trajectory_goes_on_over_a_reset_of_time(run):
     points = [TrajectoryPoint(200_000_000, [0.2]), TrajectoryPoint(400_000_000, [0.4])]
     run.step(100)
-    run.simulation.command("arm", JointTrajectory(["J1"], points))
+    one = TrajectoryRun(JointTrajectory(["J1"], points))
+    run.simulation.command("arm", one)
     run.step(100)
     q = run.simulation.bodies["arm"].motion.q
     run.simulator.reset(Scope.TIME)
@@ -219,6 +221,8 @@ def test_a_trajectory_goes_on_over_a_reset_of_time(run):
         before = float(q[0])
         run.step(100)
         assert q[0] - before == pytest.approx(0.1, abs=1e-3)
+    assert one.status is TrajectoryStatus.SUCCEEDED
+    assert one.progress.time_ns == 300_000_000
     run.step(100)
     assert q[0] == pytest.approx(0.4, abs=1e-3)
 
@@ -338,8 +342,11 @@ def test_without_a_world_there_is_nothing_to_do(run):
         lambda: run.entities.spawn(CRATE),
         lambda: run.entities.delete("arm"),
         run.simulator.reset,
+        run.simulator.restart,
+        run.simulator.pause,
+        run.simulator.resume,
     ):
-        with refused(Code.INCORRECT_STATE, "NO_WORLD"):
+        with refused(Code.INCORRECT_STATE, "the simulation is NO_WORLD; load a world first"):
             act()
     with refused(Code.OPERATION_FAILED, "NO_WORLD"):
         run.simulator.step(1)
@@ -349,6 +356,7 @@ def test_without_a_world_there_is_nothing_to_do(run):
     for ask in (run.simulator.unload_world, lambda: run.simulator.current_world):
         with refused(CurrentWorldCode.NO_WORLD_LOADED):
             ask()
+    assert run.runner.call(lambda: run.runner.paused)
     run.simulator.load_world(Resource(ARM_WORLD))
     assert run.simulator.state is State.STOPPED
 

@@ -153,6 +153,20 @@ def test_a_reset_gives_up_the_scan_that_is_being_taken():
         np.testing.assert_array_equal(one.ranges, other.ranges)
 
 
+def test_a_scan_that_began_before_the_clock_was_put_back_is_given_up():
+    """There is no stamp for it; nor is there in a snapshot that is taken then."""
+    sim = simulation()
+    run(sim, 0.25)
+    sim.retime(0)
+    snapshot = sim.save()
+    scans = run(sim, 0.35)
+    stamps = [(now, scan.time_ns) for now, scan in scans]
+    assert stamps == [(200_000_000, 100_000_000), (300_000_000, 200_000_000)]
+    sim.restore(snapshot)
+    for (_, one), (_, other) in zip(scans, run(sim, 0.35), strict=True):
+        np.testing.assert_array_equal(one.ranges, other.ranges)
+
+
 def counted_rays(sim):
     """Count the rays that the sensor of a simulation asks for from now on."""
     counts, sensor = [], sim.sensors["laser"]

@@ -1,0 +1,53 @@
+"""Pausing, going on and starting again, as std_srvs ask for them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from simulator_tools import refused, simulating
+
+from hrp_sim.simulator.results import Code, State, StateCode
+from hrp_sim.simulator.simulator import check_steps
+
+
+@pytest.fixture
+def run():
+    with simulating() as harness:
+        yield harness
+
+
+def test_a_shortcut_pauses_and_goes_on_whether_it_is_so_already(run):
+    simulator = run.simulator
+    for _ in range(2):
+        simulator.resume()
+        assert simulator.state is State.PLAYING
+    for _ in range(2):
+        simulator.pause()
+        assert simulator.state is State.PAUSED
+    run.step(1)
+    simulator.restart()
+    assert (simulator.state, run.time_ns) == (State.PAUSED, 0)
+
+
+def test_a_pause_ends_the_steps_that_are_taken(run):
+    begun = threading.Event()
+    stepping = run.simulator.step(10**9, lambda _done: begun.set())
+    assert begun.wait(30.0)
+    assert run.simulator.state is State.PLAYING
+    run.simulator.pause()
+    assert run.simulator.state is State.PAUSED
+    assert stepping.cancelled
+    at = run.time_ns
+    with refused(Code.OPERATION_FAILED, "they were cancelled"):
+        check_steps(stepping)
+    assert run.time_ns == at
+
+
+def test_what_quits_cannot_be_asked_to_go_on(run):
+    run.simulator.set_state(State.QUITTING)
+    for target in (State.PLAYING, State.PAUSED, State.STOPPED):
+        with refused(StateCode.INCORRECT_TRANSITION, "QUITTING; start it again"):
+            run.simulator.set_state(target)
+    with refused(Code.INCORRECT_STATE, "QUITTING; start it again"):
+        run.simulator.resume()
