@@ -163,6 +163,8 @@ class Peer:
 
     def stop(self) -> None:
         """Listen no more; what the node has got stays."""
+        if self._ended.is_set():
+            return
         # Not by a shutdown: that takes away what would wake the thread, which may hang then.
         self._ended.set()
         self._executor.create_task(lambda: None)

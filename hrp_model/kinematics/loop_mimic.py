@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from math import pi
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -49,6 +50,14 @@ def loop_closures(body: Body) -> tuple[list[LoopClosure], list[str]]:
     return closures, problems
 
 
+def _closures_that_move(body: Body) -> Iterator[LoopClosure]:
+    """Yield what closes loops that have joints: a model may hold a thousand that have none."""
+    for group in loop_groups(body):
+        if any(loop_joints(body, joint) for joint in group):
+            with suppress(ValueError):
+                yield LoopClosure(body, group)
+
+
 def mimic_joints(body: Body, closures: Iterable[LoopClosure] | None = None) -> dict[str, Mimic]:
     """Return the joints that follow another one in proportion.
 
@@ -71,7 +80,7 @@ def mimic_joints(body: Body, closures: Iterable[LoopClosure] | None = None) -> d
     known = _FOUND.get(body)
     if known is None:
         found: dict[str, Mimic] = {}
-        for closure in loop_closures(body)[0] if closures is None else closures:
+        for closure in _closures_that_move(body) if closures is None else closures:
             found |= _mimics(closure)
         found |= declared
         known = {x.name: found[x.name] for x in body.moving_links if x.name in found}
