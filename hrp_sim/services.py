@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names, qos
 from hrp_msgs.diagnostics import PERIOD, diagnostic_array, diagnostic_status
-from hrp_msgs.start import creating
+from hrp_msgs.start import WrongUseError, creating
 from hrp_msgs.topic import Topic
 
 from .engine import PhysicsError
@@ -110,9 +110,19 @@ def start_lock_step(
         settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``.
         runner: The run, before it begins.
         tell_again: Publishes the last readings once more.
+
+    Raises:
+        WrongUseError: ROS takes no topic of such a name, or it is an action's.
     """
     with creating("lock_step"):
         topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
+    action = names.renamed(names.FOLLOW_JOINT_TRAJECTORY, settings["naming"])
+    for topic in topics:
+        if topic.endswith(f"/{action}"):
+            raise WrongUseError(
+                f"lock_step: '{topic}' is an action, of which no goal comes in each period; name "
+                "topics of commands"
+            )
     if not topics:
         return []
     logger = node.get_logger()

@@ -40,6 +40,10 @@ ROVER = str(MODELS / "worlds" / "rover.yaml")
             "topic 'joint_commands' cannot be made",
         ),
         (["-p", "lock_step:=//"], "lock_step cannot be made"),
+        (
+            ["-p", "lock_step:=follow_joint_trajectory"],
+            "lock_step: '/follow_joint_trajectory' is an action",
+        ),
         (["-r", f"__ns:=/{'n' * 240}"], "the node cannot be made"),
         (["-r", f"__node:={'n' * 300}"], "the node cannot be made"),
     ],
