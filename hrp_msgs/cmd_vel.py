@@ -14,10 +14,12 @@ from rclpy.qos import QoSProfile
 
 from . import qos
 from .basic import time_ns
+from .hearing import HearingThread
 from .start import creating
 
-# Takes the stamp in [ns], 0 without one, the speed ahead in [m/s] and to the left in [rad/s].
-Take = Callable[[int, float, float], None]
+# Takes the full name of the topic, the stamp in [ns], 0 without one, the speed ahead in [m/s] and
+# to the left in [rad/s].
+Take = Callable[[str, int, float, float], None]
 
 _TYPES = {"Twist": Twist, "TwistStamped": TwistStamped}
 AS_PUBLISHED = "as_published"
@@ -37,6 +39,7 @@ class VelocityTopic:
         topic: Its name.
         take: Called with each velocity.
         profile: Quality of service.
+        hearing: Hears the subscription.
         message_type: One of ``TYPES``; anything but ``AS_PUBLISHED`` stays as it is.
 
     Raises:
@@ -52,12 +55,14 @@ class VelocityTopic:
         topic: str,
         take: Take,
         profile: QoSProfile,
+        hearing: HearingThread,
         message_type: str = AS_PUBLISHED,
     ) -> None:
         self._node = node
         self._topic = topic
         self._take = take
         self._profile = profile
+        self._hearing = hearing
         self._timer = None
         self._subscription: Any = None
         with creating(f"topic '{topic}'"):
@@ -82,22 +87,25 @@ class VelocityTopic:
             _TYPES[message_type],
             self._topic,
             self._take_stamped if message_type == "TwistStamped" else self._take_plain,
+            callback_group=self._hearing.group,
             event_callbacks=qos.events(self._profile),
             **qos.changeable(self._profile),
         )
+        self._hearing.add(self._subscription)
 
     def _unsubscribe(self) -> None:
         if self._subscription is not None:
+            self._hearing.remove(self._subscription)
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
             qos.forget_overrides(self._node, self.name, "subscription")
 
     def _take_plain(self, msg: Twist) -> None:
-        self._take(0, msg.linear.x, msg.angular.z)
+        self._take(self.name, 0, msg.linear.x, msg.angular.z)
 
     def _take_stamped(self, msg: TwistStamped) -> None:
         twist = msg.twist
-        self._take(time_ns(msg.header.stamp), twist.linear.x, twist.angular.z)
+        self._take(self.name, time_ns(msg.header.stamp), twist.linear.x, twist.angular.z)
 
     def _follow(self) -> None:
         publishers: list[Any] = self._node.get_publishers_info_by_topic(self.name)

@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from . import names, qos
 from .basic import time_ns
 from .cmd_vel import AS_PUBLISHED, VelocityTopic
+from .hearing import HearingThread
 from .joint_command import joint_command
 from .refusals import Refusals
 from .start import creating
@@ -23,7 +24,7 @@ from .trajectory import Trajectory, joint_trajectory
 
 
 class CommandSink(Protocol):
-    """Takes the commands to one body, in the thread that serves the node.
+    """Takes the commands to one body, in the thread that hears them.
 
     Each is told with the full name of the topic that it came by. Times are simulated, in [ns];
     a stamp of 0 means that nobody stamped. What cannot be used is refused by a ValueError, in
@@ -99,6 +100,7 @@ class CommandTopics:
         topic: Gives the name of a topic of this body, such as ``names.JOINT_COMMANDS``.
         sink: Takes the commands.
         kinds: Which topics there are, of ``KINDS``.
+        hearing: Hears them.
         profile: Quality of service of all of them.
         velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.cmd_vel.TYPES``.
 
@@ -112,12 +114,14 @@ class CommandTopics:
         topic: Callable[[str], str],
         sink: CommandSink,
         kinds: Collection[str],
+        hearing: HearingThread,
         *,
         profile: QoSProfile = qos.COMMAND,
         velocity_type: str = AS_PUBLISHED,
     ) -> None:
         self._node = node
         self._sink = sink
+        self._hearing = hearing
         self._refusals = Refusals(node)
         self._subscriptions = [
             self._subscribe(topic(kind), *_KINDS[kind], profile) for kind in kinds if kind in _KINDS
@@ -125,8 +129,10 @@ class CommandTopics:
         self._velocities = None
         if names.CMD_VEL in kinds:
             self._velocities = VelocityTopic(
-                node, topic(names.CMD_VEL), self._drive, profile, velocity_type
+                node, topic(names.CMD_VEL), self._drive, profile, hearing, velocity_type
             )
+        for subscription in self._subscriptions:
+            hearing.add(subscription)
 
     @property
     def topics(self) -> list[str]:
@@ -138,6 +144,7 @@ class CommandTopics:
         """End all subscriptions."""
         for subscription in self._subscriptions:
             topic = str(subscription.topic_name)
+            self._hearing.remove(subscription)
             self._node.destroy_subscription(subscription)
             qos.forget_overrides(self._node, topic, "subscription")
         if self._velocities is not None:
@@ -158,15 +165,14 @@ class CommandTopics:
                 message_type,
                 topic,
                 take,
+                callback_group=self._hearing.group,
                 event_callbacks=qos.events(profile),
                 **qos.changeable(profile),
             )
         full_name = str(subscription.topic_name)
         return subscription
 
-    def _drive(self, stamp_ns: int, linear_x: float, angular_z: float) -> None:
-        assert self._velocities is not None
-        topic = self._velocities.name
+    def _drive(self, topic: str, stamp_ns: int, linear_x: float, angular_z: float) -> None:
         self._attempt(topic, lambda: self._sink.drive(topic, stamp_ns, linear_x, angular_z))
 
     def _attempt(self, topic: str, act: Callable[[], None]) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 
+from rclpy.callback_groups import CallbackGroup
 from rclpy.executors import Executor, ExternalShutdownException
-from rclpy.node import Node
 
 # What fails again and again at once must not take a whole core. In [s].
 _BREATH = 0.01
+_LOOK = 0.1  # [s]; how often who waits for a thread looks whether there still is one
 _SELDOM = 5.0  # [s]; how often one and the same failure is told
 
 
@@ -25,15 +27,30 @@ class ServingThread:
     Args:
         executor: Has the nodes.
         logger: Where failures are told, such as that of a node.
+        name: Of the thread.
     """
 
-    def __init__(self, executor: Executor, logger: Any) -> None:
+    def __init__(self, executor: Executor, logger: Any, name: str = "executor") -> None:
         self._executor = executor
         self._logger = logger
         self._told: dict[str, float] = {}  # when, by the place of the failure
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="executor", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
+
+    def do(self, action: Callable[[], None]) -> None:
+        """Have something done by the thread, between two callbacks; return when it is done."""
+        done = threading.Event()
+
+        def act() -> None:
+            action()
+            done.set()
+
+        self._executor.create_task(act)
+        while not done.wait(_LOOK):
+            if not self._thread.is_alive():  # with its context: then nobody is in the way
+                action()
+                return
 
     def close(self) -> None:
         """End the thread, then the executor; the nodes are still there.
@@ -70,10 +87,10 @@ class ServingThread:
             self._logger.error(f"a callback has failed; the node goes on\n{text}")
 
 
-def forget_ended(node: Node) -> None:
-    """Forget what was destroyed of a node's topics and services; rclpy remembers that they were.
+def forget_ended(group: CallbackGroup) -> None:
+    """Forget what was destroyed of a callback group; rclpy remembers that it was there.
 
-    To be called in the thread that serves the node, when many of them have ended.
+    To be called in the thread that makes what is in the group, when some of it has ended.
     """
-    entities = node.default_callback_group.entities
+    entities = group.entities
     entities.difference_update([entity for entity in entities if entity() is None])

@@ -15,6 +15,7 @@ from hrp_msgs import names, qos
 from hrp_msgs.command_params import COMMANDS, JointParams, JointValues, LiveParams, joint_of
 from hrp_msgs.commands import KINDS, CommandTopics
 from hrp_msgs.follow_joint_trajectory import TrajectoryAction, is_available
+from hrp_msgs.hearing import HearingThread
 from hrp_msgs.start import WrongUseError
 
 from ..body_commands import BodyCommands, CommandOptions
@@ -40,6 +41,9 @@ class Commanding:
         node: Has declared ``hrp_msgs.command_params.COMMANDS``.
         settings: Values of its parameters by name.
 
+    Attributes:
+        hearing: The thread in which commands are heard.
+
     Raises:
         WrongUseError: A parameter makes no sense.
     """
@@ -58,6 +62,7 @@ class Commanding:
         self._lacks_action = not is_available()
         live = [param for param in COMMANDS if not param.read_only]
         self._live = LiveParams(node, live, self._change)
+        self.hearing = HearingThread(node)
 
     @property
     def hardware(self) -> bool:
@@ -96,6 +101,10 @@ class Commanding:
     def forget(self, port: CommandPort) -> None:
         """Tell a port of no changes any more."""
         self._ports.remove(port)
+
+    def close(self) -> None:
+        """Hear no more commands, once all ports are closed."""
+        self.hearing.close()
 
     def kinds(self, commands: BodyCommands, joints: int) -> list[str]:
         """Return what a body with so many joints is commanded by."""
@@ -174,6 +183,7 @@ class CommandPort:
             naming.topic,
             self.commands,
             kinds,
+            commanding.hearing,
             profile=commanding.profile,
             velocity_type=commanding.velocity_type,
         )

@@ -106,7 +106,7 @@ def test_what_has_ended_of_a_node_is_forgotten_and_the_rest_is_served(served):
 
     def forget():
         gc.collect()
-        forget_ended(node)
+        forget_ended(node.default_callback_group)
         if len(node.default_callback_group.entities) == before:
             done.set()
         else:  # what waits for them may still have them

@@ -18,6 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from hrp_msgs import names
 from hrp_msgs.basic import duration, stamp
 from hrp_msgs.commands import KINDS, CommandTopics
+from hrp_msgs.hearing import HearingThread
 
 pytestmark = pytest.mark.ros
 
@@ -55,8 +56,9 @@ class Robot:
         self.notes = Notes()
         self.log: list[str] = []
         self.listener.node.get_logger = lambda: self  # its warnings end up here
+        self.hearing = HearingThread(self.listener.node)
         self.topics = CommandTopics(
-            self.listener.node, lambda kind: f"robot/{kind}", self.notes, KINDS
+            self.listener.node, lambda kind: f"robot/{kind}", self.notes, KINDS, self.hearing
         )
 
     def warning(self, text: str) -> None:
@@ -81,6 +83,8 @@ class Robot:
         return self.notes.taken[-1] if self.notes.taken else None
 
     def close(self) -> None:
+        self.topics.close()
+        self.hearing.close()
         self.peer.close()
         self.other_peer.close()
         self.listener.close()
@@ -179,6 +183,7 @@ def test_closed_topics_have_no_listener(robot):
         lambda kind: f"other/{kind}",
         own,
         (names.JOINT_COMMANDS, names.CMD_VEL),
+        robot.hearing,
     )
     assert topics.topics == ["/other/joint_commands", "/other/cmd_vel"]
     publisher = robot.peer.node.create_publisher(JointState, "/other/joint_commands", 1)

@@ -185,6 +185,7 @@ class WorldFace:
         """End the drawing of images, and all topics and services of bodies."""
         self._darkroom.close()
         self._keep({})
+        self.commanding.close()
 
     def _is_wanted(self, simulation: Simulation, name: str) -> bool:
         owner, sensor = self._owners.get(name), simulation.sensors[name]
@@ -261,7 +262,7 @@ class WorldFace:
         for face in gone:
             face.close()
         if gone:
-            forget_ended(self._node)
+            forget_ended(self._node.default_callback_group)
         if faces or gone:
             self._topics.fix(self._fixed_roots)
 
