@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from control_msgs.action import FollowJointTrajectory
+from paths import MODELS
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
-from ros_peer import Peer, stamp_ns
+from ros_peer import Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+WORLD = MODELS / "worlds" / "arm.yaml"
 # Where the joints are at the start, in [rad].
 START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
 # Those that tests change.
@@ -123,3 +127,19 @@ def parameter_value(value: float | str) -> ParameterValue:
     if isinstance(value, str):
         return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
     return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+
+
+@contextmanager
+def simulated_robot(folder):
+    """Run the arm as long as the block lasts; what it logs is in the folder."""
+    log = folder / "log.txt"
+    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"]
+    with running(arguments, log):
+        peer = Peer()
+        try:
+            yield Robot(peer, log)
+        except AssertionError:
+            print(log.read_text(encoding="utf-8"))
+            raise
+        finally:
+            peer.close()

@@ -6,17 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
 
 from action_msgs.msg import GoalStatus
-from commanded_robot import START, Robot
+from commanded_robot import START, simulated_robot
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import WrenchStamped
-from ros_peer import Peer, running, stamp_ns
+from ros_peer import stamp_ns
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -25,24 +24,14 @@ from hrp_msgs.basic import duration, stamp
 
 pytestmark = pytest.mark.ros
 
-WORLD = MODELS / "worlds" / "arm.yaml"
 MS = 1_000_000
 Result = FollowJointTrajectory.Result
 
 
 @pytest.fixture(scope="module")
 def shared_robot(tmp_path_factory):
-    log = tmp_path_factory.mktemp("arm") / "log.txt"
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"]
-    with running(arguments, log):
-        peer = Peer()
-        try:
-            yield Robot(peer, log)
-        except AssertionError:
-            print(log.read_text(encoding="utf-8"))
-            raise
-        finally:
-            peer.close()
+    with simulated_robot(tmp_path_factory.mktemp("arm")) as robot:
+        yield robot
 
 
 @pytest.fixture
