@@ -16,6 +16,7 @@ from . import resources
 from .body import Body
 from .diagnostics import Diagnostics, Source, Span
 from .geometry import SceneNode
+from .packages_above import PackagesAbove
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
 BodyReader = Callable[[Source, "Reading"], Body | None]
@@ -90,8 +91,12 @@ class Reading:
     _scenes: dict[Path, SceneNode | None] = field(default_factory=dict)
     _bodies: dict[Path, Body | None] = field(default_factory=dict)
     _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
+    _packages: PackagesAbove = field(init=False)
     _counts: Counter[str] = field(default_factory=Counter)
     _is_excessive: bool = False
+
+    def __post_init__(self) -> None:
+        self._packages = resources.packages_above(self.fence)
 
     @property
     def named_at(self) -> Span | None:
@@ -113,7 +118,8 @@ class Reading:
         folder = _folder(at) if folder is None else folder
         try:
             if (uri, folder) not in self._found:
-                self._found[uri, folder] = resources.resolve(uri, folder, self.fence)
+                found = resources.resolve(uri, folder, self.fence, self._packages)
+                self._found[uri, folder] = found
             return self._found[uri, folder]
         except resources.OutsideError as error:
             if self.fence.closed:
@@ -158,7 +164,8 @@ class Reading:
     def exists(self, uri: str, at: Span | None = None, *, folder: Path | None = None) -> bool:
         """Whether a reference names a file that may be read, as in ``resolve``; nothing is told."""
         try:
-            resources.resolve(uri, _folder(at) if folder is None else folder, self.fence)
+            folder = _folder(at) if folder is None else folder
+            resources.resolve(uri, folder, self.fence, self._packages)
         except resources.ResourceError:
             return False
         return True
