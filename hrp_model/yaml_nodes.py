@@ -117,8 +117,9 @@ class Mapping:
     """Keys with values, which remembers the keys that were asked for.
 
     Every getter takes the spellings of one key, the current one first, and returns
-    ``default`` when none of them is there, or when the value is not of the asked kind;
-    that is reported as an error at the value.
+    ``default`` when none of them is there, or when the value is not of the asked kind. That
+    is reported at the value: as an error, or as a warning for keys that are not among the
+    document's strict ones.
     """
 
     __slots__ = ("_asked", "_context", "_end", "_entries", "_plain", "_start", "depth", "weight")
@@ -197,12 +198,18 @@ class Mapping:
                 return self._entries[spelling][1].span
         return Span(self._context.source, self._start, self._start)
 
-    def number(self, *spellings: str, default: _T) -> float | _T:
-        """Return a finite number."""
+    def number(self, *spellings: str, default: _T, shown: float | None = None) -> float | _T:
+        """Return a finite number.
+
+        Args:
+            spellings: Of the key.
+            default: What to return without one.
+            shown: What messages call the default, where the file has another unit.
+        """
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "a number")
+        value = self._number(node, spellings, "a number", default if shown is None else shown)
         number = value.number() if value else None
         return default if number is None else number
 
@@ -211,7 +218,7 @@ class Mapping:
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "a whole number")
+        value = self._number(node, spellings, "a whole number", default)
         number = value.number() if value else None
         if value is None or number is None:
             return default
@@ -225,9 +232,13 @@ class Mapping:
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "true or false")
-        truth = value.boolean() if value else None
-        return default if truth is None else truth
+        value = self._filled(node, spellings, "true or false", default)
+        if value is None:
+            return default
+        if value.is_boolean:
+            return bool(value.boolean())
+        self._report_kind(value, spellings, "true or false", default)
+        return default
 
     def text(self, *spellings: str, default: _T) -> str | _T:
         """Return a scalar's text."""
@@ -236,7 +247,7 @@ class Mapping:
             return default
         if type(node) is Scalar:
             return node.text
-        _complain(node, "text")
+        self._report_kind(node, spellings, "text", default)
         return default
 
     def choice(
@@ -246,7 +257,7 @@ class Mapping:
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "a word")
+        value = self._filled(node, spellings, "a word", None)
         if value is None:
             return default
         if value.text in choices:
@@ -256,11 +267,21 @@ class Mapping:
         self.diagnostics.error(code, f"{key} '{value.text}' is unknown.{hint}", value.span)
         return default
 
-    def numbers(self, *spellings: str, count: int | None, default: _T) -> Array | _T:
-        """Return a list of ``count`` finite numbers (any count if None), shape (count,)."""
+    def numbers(
+        self, *spellings: str, count: int | None, default: _T, shown: Array | None = None
+    ) -> Array | _T:
+        """Return a list of finite numbers, shape (count,).
+
+        Args:
+            spellings: Of the key.
+            count: How many there must be; None for any count.
+            default: What to return without them.
+            shown: What messages call the default, if it is none itself.
+        """
         node = self._get(spellings)
         if type(node) is not Sequence:
-            _refuse(node, "a list of numbers")
+            usual = default if shown is None else shown
+            self._refuse(node, spellings, "a list of numbers", usual)
             return default
         array = node.numbers()
         if array is None:
@@ -276,7 +297,7 @@ class Mapping:
         node = self._get(spellings)
         if type(node) is Mapping:
             return node
-        _refuse(node, "a mapping (key: value)")
+        self._refuse(node, spellings, "a mapping (key: value)", None)
         return None
 
     def sequence(self, *spellings: str) -> Sequence | None:
@@ -284,7 +305,7 @@ class Mapping:
         node = self._get(spellings)
         if type(node) is Sequence:
             return node
-        _refuse(node, "a list")
+        self._refuse(node, spellings, "a list", None)
         return None
 
     def plain_value(self) -> dict[str, Any]:
@@ -335,15 +356,47 @@ class Mapping:
                     message = f"'{other}' is ignored: '{found}' says the same and wins"
                     self.diagnostics.warn("two-spellings", message, key.span)
 
-    def _filled(self, node: Node, spellings: tuple[str, ...], what: str) -> Scalar | None:
+    def _filled(
+        self, node: Node, spellings: tuple[str, ...], needed: str, default: object
+    ) -> Scalar | None:
         """Return a scalar; warn of a key with nothing after it, which says nothing."""
         if type(node) is not Scalar:
-            _complain(node, what)
+            self._report_kind(node, spellings, needed, default)
             return None
         if node.text in NULLS and node.is_null:
             self._report_empty(node, spellings)
             return None
         return node
+
+    def _number(
+        self, node: Node, spellings: tuple[str, ...], needed: str, default: object
+    ) -> Scalar | None:
+        """Return a scalar whose text begins with a number."""
+        value = self._filled(node, spellings, needed, default)
+        if value is None or value.is_number:
+            return value
+        self._report_kind(value, spellings, needed, default)
+        return None
+
+    def _refuse(
+        self, node: Node | None, spellings: tuple[str, ...], needed: str, default: object
+    ) -> None:
+        """Report a value that is not what its reader needs; to say nothing is fine."""
+        if node is not None and not (isinstance(node, Scalar) and node.is_null):
+            self._report_kind(node, spellings, needed, default)
+
+    def _report_kind(
+        self, node: Node, spellings: tuple[str, ...], needed: str, default: object
+    ) -> None:
+        """Report a value of a wrong kind, and that the default is used if that is the rule."""
+        strict = self._context.strict_keys
+        if strict is None or not strict.isdisjoint(spellings):
+            _complain(node, needed)
+            return
+        used = _shown(default)
+        used = f"the default, {used}, is used" if used else "it is left out"
+        message = f"expected {needed}, found {node.described}; {used}"
+        self.diagnostics.warn("wrong-type", message, node.span)
 
     def _report_empty(self, node: Scalar, spellings: tuple[str, ...]) -> None:
         key = next(s for s in spellings if s in self._entries)
@@ -361,10 +414,15 @@ def number_nodes(context: Context, starts: bytes) -> list[Node]:
     return [Scalar(m[0], True, context, m.start(), m.end()) for m in matches if m]
 
 
-def _refuse(node: Node | None, needed: str) -> None:
-    """Report a value that is not what its reader needs; to say nothing is fine."""
-    if node is not None and not (isinstance(node, Scalar) and node.is_null):
-        _complain(node, needed)
+def _shown(default: object) -> str:
+    """Return a default as a file would have it; nothing if it stands for nothing."""
+    if isinstance(default, bool):
+        return "true" if default else "false"
+    if isinstance(default, int | float):
+        return f"{default:g}"
+    if isinstance(default, np.ndarray):
+        return " ".join(f"{number:g}" for number in default.ravel().tolist())
+    return f"'{default}'" if isinstance(default, str) and default else ""
 
 
 def _complain(node: Node, needed: str) -> None:

@@ -42,7 +42,10 @@ def parse(source: Source, diagnostics: Diagnostics) -> Node | None:
 
 
 def parse_document(
-    source: Source, diagnostics: Diagnostics, anchors: AbstractMapping[str, Node] | None = None
+    source: Source,
+    diagnostics: Diagnostics,
+    anchors: AbstractMapping[str, Node] | None = None,
+    strict_keys: frozenset[str] | None = None,
 ) -> Document:
     """Parse a text whose aliases may also name nodes of another one.
 
@@ -50,8 +53,10 @@ def parse_document(
         source: The text.
         diagnostics: Where problems go.
         anchors: Nodes that aliases may name beside those anchored in the text itself.
+        strict_keys: Keys whose values must be of the kind that is asked for, see ``Context``;
+            by default all.
     """
-    builder = _Builder(source, diagnostics, anchors or {})
+    builder = _Builder(Context(source, diagnostics, strict_keys), anchors or {})
     try:
         with paused_collector():
             return Document(builder.build(), builder.anchors)
@@ -115,14 +120,12 @@ class _Open:
 class _Builder:
     """Turns events into nodes, with its own stack: no text can exhaust the interpreter's."""
 
-    def __init__(
-        self, source: Source, diagnostics: Diagnostics, foreign: AbstractMapping[str, Node]
-    ) -> None:
+    def __init__(self, context: Context, foreign: AbstractMapping[str, Node]) -> None:
         self.anchors: dict[str, Node] = {}
         self._foreign = foreign
-        self._source = source
-        self._diagnostics = diagnostics
-        self._context = Context(source, diagnostics)
+        self._source = source = context.source
+        self._diagnostics = context.diagnostics
+        self._context = context
         # A byte order mark is a character of the text but none to libyaml.
         self._shift = 1 if source.text.startswith("\ufeff") else 0
         self._stack = [_Open(0, None)]

@@ -141,6 +141,10 @@ def _imported(mapping: Mapping, scope: Scope) -> Mapping:
     imported = mapping.get("import")
     if imported is None:
         return mapping
+    if isinstance(imported, Scalar):  # passed over by Choreonoid, too
+        message = f"'import' takes aliases of mappings, not {imported.described}; it is left out"
+        scope.diagnostics.warn("wrong-type", message, imported.span)
+        return mapping
     for other in reversed(imported.items) if isinstance(imported, Sequence) else [imported]:
         if not isinstance(other, Mapping):
             message = "'import' takes aliases of mappings"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..diagnostics import Span, did_you_mean
 from ..reading import read_source
-from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_document
-from .scope import Scope, flag
+from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence
+from .scope import Scope, flag, parse
 
 # Keys that any node may have and that change nothing about it.
 COMMON = ("type", "name", "is_optional", "isOptional", "is_meta_scene")
@@ -122,7 +122,7 @@ def _document(path: Path, at: Span, scope: Scope) -> Document | None:
             return None
         # Its aliases may name nodes of the model that uses it.
         anchors = scope.document.anchors
-        scope.libraries[path] = parse_document(source, scope.diagnostics, anchors)
+        scope.libraries[path] = parse(source, scope.diagnostics, anchors)
     return scope.libraries[path]
 
 

@@ -59,8 +59,7 @@ CODES = {
     ),
     "missing-resource": (
         "a file that the model names does not exist",
-        "paths are relative to the folder of the file that names them, package:// to a package "
-        "that is installed or lies above it",
+        "paths are relative to the folder of the file that names them",
     ),
     "more-documents": (
         "a YAML file holds several documents",
