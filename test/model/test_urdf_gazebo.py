@@ -253,7 +253,13 @@ def test_a_camera_that_gazebo_cannot_simulate_is_left_out(keys):
 
 @pytest.mark.parametrize(
     ("span", "step", "lowest", "highest", "count"),
-    [(240, 0.5, -120, 120, 481), (100, 3, -48, 48, 33), (0, 1, 0, 0, 1), (360, 1, -180, 179, 360)],
+    [
+        (240, 0.5, -120, 120, 481),
+        (100, 3, -48, 48, 33),
+        (0, 1, 0, 0, 1),
+        (0, 0, 0, 0, 1),
+        (360, 1, -180, 179, 360),
+    ],
 )
 def test_rays_are_multiples_of_the_step_on_both_sides(span, step, lowest, highest, count):
     sensor = sensor_of(
