@@ -79,6 +79,8 @@ class Reading:
         body_readers: Reader of whole models by lower-case file suffix (".wrl").
         open_files: Files being read now, outermost first, to notice cycles.
         fence: Which files references may lead to.
+        lost_shapes: How many references to shapes led to nothing so far. A reader of links
+            compares it before and after the shapes of a link.
     """
 
     diagnostics: Diagnostics
@@ -86,9 +88,11 @@ class Reading:
     body_readers: dict[str, BodyReader] = field(default_factory=dict)
     open_files: list[Path] = field(default_factory=list)
     fence: resources.Fence = field(default_factory=resources.Fence)
+    lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)
     _scenes: dict[Path, SceneNode | None] = field(default_factory=dict)
+    _lacking: set[Path] = field(default_factory=set)  # those that lost shapes themselves
     _bodies: dict[Path, Body | None] = field(default_factory=dict)
     _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
     _packages: PackagesAbove = field(init=False)
@@ -200,7 +204,12 @@ class Reading:
         Raises:
             TooLargeError: All that was read this far comes to too much.
         """
+        lost = self.lost_shapes
         scene = self._read_scene(path, at)
+        if self.lost_shapes > lost:
+            self._lacking.add(path)
+        if scene is None or path in self._lacking:
+            self.lost_shapes += 1
         if scene is not None:
             self.count("shapes", scene.size, at)
         return scene

@@ -130,6 +130,7 @@ class _Builder:
         self._shift = 1 if source.text.startswith("\ufeff") else 0
         self._stack = [_Open(0, None)]
         self._merged = 0
+        self._anchored: set[int] = set()  # ids of all nodes that had an anchor
 
     def build(self) -> Node | None:
         """Return the root of the first document."""
@@ -249,11 +250,27 @@ class _Builder:
             self._merge(top, value)
         else:
             if key.text in entries:
-                line, _ = self._source.line_column(entries[key.text][0].span.start)
-                message = f"'{key.text}' replaces the one in line {line} of the same mapping"
-                self._diagnostics.warn("duplicate-key", message, key.span)
+                self._report_duplicate(key, *entries[key.text], value)
             entries[key.text] = (key, value)
             top.measure(value)
+
+    def _report_duplicate(self, key: Scalar, earlier: Scalar, lost: Node, value: Node) -> None:
+        """Report a key that replaces an earlier one.
+
+        Files keep nodes for aliases at their top, under keys that nobody reads; both stay.
+        """
+        line, _ = self._source.line_column(earlier.span.start)
+        message = f"'{key.text}' replaces the one in line {line} of the same mapping"
+        if self._is_at_top and {id(lost), id(value)} <= self._anchored:
+            message += "; aliases of both go on"
+            self._diagnostics.note("duplicate-key", message, key.span)
+        else:
+            self._diagnostics.warn("duplicate-key", message, key.span)
+
+    @property
+    def _is_at_top(self) -> bool:
+        """Whether what comes next is a value of the outermost mapping."""
+        return len(self._stack) == 2 and self._stack[1].entries is not None
 
     def _merge(self, top: _Open, value: Node) -> None:
         """Note the mappings of a merge key. An earlier one wins over a later one."""
@@ -267,8 +284,12 @@ class _Builder:
     def _name(self, anchor: str, node: Node) -> None:
         if anchor in self.anchors:
             message = f"the anchor '&{anchor}' is used again; aliases after it mean this node"
-            self._diagnostics.warn("duplicate-anchor", message, node.span)
+            if self._is_at_top:
+                self._diagnostics.note("duplicate-anchor", message, node.span)
+            else:
+                self._diagnostics.warn("duplicate-anchor", message, node.span)
         self.anchors[anchor] = node
+        self._anchored.add(id(node))
 
     def _aliased(self, anchor: str, at: Span) -> Node:
         if any(opened.anchor == anchor for opened in self._stack):

@@ -83,6 +83,14 @@ def opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | 
         The nodes that the Resource picks, the whole file by default; None after
         reporting why there are none.
     """
+    with _opened_library(mapping, uri, scope) as node:
+        if node is None:
+            scope.reading.lost_shapes += 1
+        yield node
+
+
+@contextmanager
+def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | None]:
     reading = scope.reading
     at = mapping.at("uri", "url")
     name = mapping.text("node", "fragment", default="")
