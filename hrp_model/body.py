@@ -150,11 +150,11 @@ class Link:
         visual: What is drawn, placed in L.
         collision: What touches, placed in L; the same tuple as ``visual`` when the
             model makes no difference.
-        lacks_shapes: Whether files with shapes of it could not be read: ``visual`` and
-            ``collision`` are not all that the model means.
         contact_material: Name of the surface material for contacts.
         info: Everything else the file says about the link.
         at: Where the model file defines it, for messages.
+        lacks_shapes: Whether files with shapes of it could not be read: ``visual`` and
+            ``collision`` are not all that the model means.
     """
 
     name: str
@@ -166,10 +166,10 @@ class Link:
     inertia: Array = field(default_factory=lambda: _ZERO_MATRIX)
     visual: tuple[Shape, ...] = ()
     collision: tuple[Shape, ...] = ()
-    lacks_shapes: bool = False
     contact_material: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
     at: Span | None = None
+    lacks_shapes: bool = False
 
     def __post_init__(self) -> None:
         com = frozen_array(self.center_of_mass, (3,), "center_of_mass")

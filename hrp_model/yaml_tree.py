@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from .collector import paused_collector
 from .diagnostics import Diagnostics, Source, Span
 from .yaml_events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
-from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
+from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence
+from .yaml_sequences import number_nodes
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
 
