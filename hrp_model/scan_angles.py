@@ -38,7 +38,7 @@ def yaw_increment(yaw_step: float) -> float:
 
     That is the step, but 1 degree where one ray has a step of 0: receivers divide by it.
     """
-    return yaw_step if yaw_step > 0.0 else pi / 180.0
+    return yaw_step if 0.0 < yaw_step < inf else pi / 180.0
 
 
 def pitch_angles(pitch_range: float, pitch_step: float) -> Array:

@@ -263,7 +263,7 @@ class _Builder:
         line, _ = self._source.line_column(earlier.span.start)
         message = f"'{key.text}' replaces the one in line {line} of the same mapping"
         if self._is_at_top and {id(lost), id(value)} <= self._anchored:
-            message += "; aliases of both go on"
+            message += "; aliases of both still work"
             self._diagnostics.note("duplicate-key", message, key.span)
         else:
             self._diagnostics.warn("duplicate-key", message, key.span)
