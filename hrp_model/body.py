@@ -153,6 +153,8 @@ class Link:
         contact_material: Name of the surface material for contacts.
         info: Everything else the file says about the link.
         at: Where the model file defines it, for messages.
+        lacks_shapes: Whether files with shapes of it could not be read: ``visual`` and
+            ``collision`` are not all that the model means.
     """
 
     name: str
@@ -167,6 +169,7 @@ class Link:
     contact_material: str = ""
     info: Mapping[str, Any] = field(default_factory=dict)
     at: Span | None = None
+    lacks_shapes: bool = False
 
     def __post_init__(self) -> None:
         com = frozen_array(self.center_of_mass, (3,), "center_of_mass")

@@ -129,7 +129,8 @@ def _add_check(commands: _Commands) -> None:
     check.add_argument(
         "--sandbox",
         action="store_true",
-        help="read nothing outside the model's folder and the installed ROS packages",
+        help="read nothing outside the model's folder and the installed ROS packages, and use "
+        "no variables of the environment and no home folders",
     )
     check.add_argument(
         "--allow",

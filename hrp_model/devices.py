@@ -160,7 +160,8 @@ class RangeSensor(Device):
     """A laser scanner. Its frame S looks along -Z and scans about +Y, in the XZ plane.
 
     Attributes:
-        yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad].
+        yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad]; a range
+            of 0 is one ray in each layer.
         yaw_step: Angle between neighbouring rays, in [rad].
         pitch_range, pitch_step: Likewise about +X, before the yaw; a range of 0 is a planar
             scan.

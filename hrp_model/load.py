@@ -59,7 +59,8 @@ def load_body(
         diagnostics: Where notes and warnings go; by default they are logged.
         sandbox: Whether to read nothing outside the model's own folder, the packages on
             AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, and ``resource_folders``, even where
-            the model names other files by ``..``, absolute paths or URIs.
+            the model names other files by ``..``, absolute paths or URIs. Other variables of
+            the environment and home folders are not looked up.
         resource_folders: Further folders that the model's files may lie in.
 
     Raises:

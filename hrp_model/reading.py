@@ -16,6 +16,7 @@ from . import resources
 from .body import Body
 from .diagnostics import Diagnostics, Source, Span
 from .geometry import SceneNode
+from .packages_above import PackagesAbove
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
 BodyReader = Callable[[Source, "Reading"], Body | None]
@@ -78,6 +79,8 @@ class Reading:
         body_readers: Reader of whole models by lower-case file suffix (".wrl").
         open_files: Files being read now, outermost first, to notice cycles.
         fence: Which files references may lead to.
+        lost_shapes: How many references to shapes led to nothing so far. A reader of links
+            compares it before and after the shapes of a link.
     """
 
     diagnostics: Diagnostics
@@ -85,13 +88,19 @@ class Reading:
     body_readers: dict[str, BodyReader] = field(default_factory=dict)
     open_files: list[Path] = field(default_factory=list)
     fence: resources.Fence = field(default_factory=resources.Fence)
+    lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)
     _scenes: dict[Path, SceneNode | None] = field(default_factory=dict)
+    _lacking: set[Path] = field(default_factory=set)  # those that lost shapes themselves
     _bodies: dict[Path, Body | None] = field(default_factory=dict)
     _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
+    _packages: PackagesAbove = field(init=False)
     _counts: Counter[str] = field(default_factory=Counter)
     _is_excessive: bool = False
+
+    def __post_init__(self) -> None:
+        self._packages = resources.packages_above(self.fence)
 
     @property
     def named_at(self) -> Span | None:
@@ -113,7 +122,8 @@ class Reading:
         folder = _folder(at) if folder is None else folder
         try:
             if (uri, folder) not in self._found:
-                self._found[uri, folder] = resources.resolve(uri, folder, self.fence)
+                found = resources.resolve(uri, folder, self.fence, self._packages)
+                self._found[uri, folder] = found
             return self._found[uri, folder]
         except resources.OutsideError as error:
             if self.fence.closed:
@@ -158,7 +168,8 @@ class Reading:
     def exists(self, uri: str, at: Span | None = None, *, folder: Path | None = None) -> bool:
         """Whether a reference names a file that may be read, as in ``resolve``; nothing is told."""
         try:
-            resources.resolve(uri, _folder(at) if folder is None else folder, self.fence)
+            folder = _folder(at) if folder is None else folder
+            resources.resolve(uri, folder, self.fence, self._packages)
         except resources.ResourceError:
             return False
         return True
@@ -193,7 +204,12 @@ class Reading:
         Raises:
             TooLargeError: All that was read this far comes to too much.
         """
+        lost = self.lost_shapes
         scene = self._read_scene(path, at)
+        if self.lost_shapes > lost:
+            self._lacking.add(path)
+        if scene is None or path in self._lacking:
+            self.lost_shapes += 1
         if scene is not None:
             self.count("shapes", scene.size, at)
         return scene

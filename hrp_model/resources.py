@@ -7,12 +7,14 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from .file_watch import will_read
+from .packages_above import PackagesAbove
 
 PACKAGE = "hrp_ros"
 # Far beyond any model; what is larger would only fill the memory.
@@ -45,7 +47,7 @@ class Fence:
         roots: Real paths of folders.
         closed: Whether nothing else may be read. If not, the folder of the file that
             makes a reference is inside too, and a reference may leave by saying so: with
-            "..", an absolute path, ``file://``, "~" or a variable.
+            "..", an absolute path, a URI, "~" or a variable.
     """
 
     roots: tuple[Path, ...] = ()
@@ -72,84 +74,154 @@ class Fence:
             raise OutsideError(f"{path} is outside the folder of the model")
         raise OutsideError(f"{path} is a link to {real}, outside the folder of the model")
 
+    def admits(self, path: Path) -> bool:
+        """Whether a search for packages may look at a folder or file."""
+        return not self.closed or any(
+            Path(os.path.realpath(path)).is_relative_to(root) for root in self.roots
+        )
 
-def resolve(uri: str, folder: Path, fence: Fence | None = None) -> Path:
+
+def resolve(
+    uri: str, folder: Path, fence: Fence | None = None, packages: PackagesAbove | None = None
+) -> Path:
     """Return the existing file that a model's reference names.
 
     Understood are plain paths (relative to ``folder``, that of the referring file),
-    ``file://``, ``package://name/…`` and ``model://name/…``, and ``${VARIABLE}`` from
+    ``file://``, ``package://name/…`` and ``model://name/…``, "~", and ``${VARIABLE}`` from
     the environment; ``${SHARE}``, ``${PROGRAM_TOP}`` and ``${PROJECT_DIR}`` without one there
-    stand for folders above ``folder``. Back slashes of Windows paths count as slashes.
+    stand for folders above ``folder``. Packages are looked for along AMENT_PREFIX_PATH and
+    ROS_PACKAGE_PATH, then above ``folder``. Back slashes of Windows paths count as slashes.
+
+    In a closed fence nothing else is taken from the environment, and no home folder is looked
+    up. No message shows the value of a variable or a home folder.
 
     Args:
         uri: The reference.
         folder: That of the file that makes it.
         fence: Where it may lead; by default anywhere.
+        packages: The search above ``folder``, for callers with many references.
 
     Raises:
         OutsideError: The file is outside the fence. Nothing was looked at there.
         ResourceError: There is no such file, package or variable, or the file cannot be reached.
     """
     try:
-        return _existing(uri, folder, fence)
+        return _existing(uri.strip(), folder, fence, packages or packages_above(fence))
     except (RecursionError, ResourceError):  # the first is not this reference's fault
         raise
     # A name too long, a loop of links, "~nobody", a character that no name may have.
     except (OSError, RuntimeError, ValueError) as error:
-        raise ResourceError(f"cannot use '{uri}': {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise ResourceError(f"cannot use '{uri}': {reason}") from None
 
 
-def _existing(uri: str, folder: Path, fence: Fence | None) -> Path:
-    written = uri.strip()
-    meanings = _meanings(written, folder)
-    if len(meanings) > 1:
-        meanings = [text for text in meanings if _is_there(text, folder, fence)] or meanings
-    return _file(meanings[0], folder, fence, replaced=meanings[0] != written)
+def packages_above(fence: Fence | None) -> PackagesAbove:
+    """Return a search for packages in the folders above models, inside of a closed fence."""
+    return PackagesAbove(lambda path: fence is None or fence.admits(path))
 
 
-def _meanings(written: str, folder: Path) -> list[str]:
-    """Return what a reference with its variables replaced may mean, the nearest first.
-
-    Without a word from the environment, Choreonoid's own folders are looked for above the
-    model: those of a copy of the program that the model is part of.
-    """
+def _existing(written: str, folder: Path, fence: Fence | None, packages: PackagesAbove) -> Path:
+    """Return the file of a reference; errors of the system are not yet those of ``resolve``."""
+    is_closed = fence is not None and fence.closed
     match = _VARIABLE.match(written)
-    if match is None or match[1] not in _PLACES or match[1] in os.environ:
-        return [_VARIABLE.sub(_variable, written)]
-    rest = written[match.end() :].lstrip("/")
+    # Choreonoid's own folders: those of a copy of the program that the model is part of.
+    if match and match[1] in _PLACES and (is_closed or match[1] not in os.environ):
+        return _first_file(_above(match[1], written[match.end() :], folder), folder, fence)
+    if is_closed and (match := _VARIABLE.search(written)):
+        raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
+    text = _VARIABLE.sub(_variable, written)
+    try:
+        meanings = _meanings(text, text != written, folder, is_closed, packages)
+        return _first_file(meanings, folder, fence)
+    except (OSError, RuntimeError, ValueError):
+        if text == written:
+            raise
+        names = ", ".join(dict.fromkeys(_VARIABLE.findall(written)))  # not what they stand for
+        raise ResourceError(f"no such file ({names} is taken from the environment)") from None
+
+
+def _above(place: str, rest: str, folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield what a reference below one of Choreonoid's own folders may mean, the nearest first."""
     here = Path(os.path.abspath(folder))
-    folders = [above / _PLACES[match[1]] for above in (here, *here.parents)]
-    return [str(above / rest) for above in folders]
+    for above in (here, *here.parents):
+        yield str(above / _PLACES[place] / rest.lstrip("/\\")), True
 
 
-def _is_there(text: str, folder: Path, fence: Fence | None) -> bool:
-    with suppress(ResourceError):
-        return _file(text, folder, fence, replaced=True).is_file()
-    return False
-
-
-def _file(text: str, folder: Path, fence: Fence | None, *, replaced: bool) -> Path:
-    """Return the file that a reference names once its variables are replaced."""
+def _meanings(
+    text: str, is_replaced: bool, folder: Path, is_closed: bool, packages: PackagesAbove
+) -> Iterator[tuple[str, bool]]:
+    """Yield the paths that a reference may mean, and whether it says that it leaves its folder."""
     match = _SCHEME.match(text)
-    if match:
-        path = _by_scheme(match["scheme"].lower(), unquote(match["rest"]))
+    if match is None:
+        yield text, is_replaced
+        return
+    scheme, rest = match["scheme"].lower(), unquote(match["rest"])
+    if scheme == "file":
+        yield rest, True
+    elif scheme in ("package", "model"):
+        name, _, inside = rest.partition("/")
+        for package in _package_folders(name, folder, is_closed, packages):
+            yield str(package / inside), True
     else:
-        path = Path(text)
-    spellings = [path.expanduser()]
+        raise ResourceError(f"'{scheme}:' references are not understood; use file:// or package://")
+
+
+def _package_folders(
+    name: str, folder: Path, is_closed: bool, packages: PackagesAbove
+) -> Iterator[Path]:
+    """Yield the folders of a package: the installed one, then those above the model.
+
+    Raises:
+        ResourceError: There is none.
+    """
+    if not _PACKAGE_NAME.fullmatch(name):
+        raise ResourceError(f"'{name}' is no name of a package")
+    found: Path | None = None
+    with suppress(ResourceError):
+        found = package_folder(name)
+        yield found
+    for found in packages.folders(name, folder):
+        yield found
+    if found is None:
+        hint = "allow its folder with --allow" if is_closed else "is its workspace sourced?"
+        raise ResourceError(
+            f"no package '{name}' in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH, nor in the "
+            f"folders above the model{' that may be read' if is_closed else ''}; {hint}"
+        )
+
+
+def _first_file(meanings: Iterator[tuple[str, bool]], folder: Path, fence: Fence | None) -> Path:
+    """Return the first file that is there; without one, raise what is wrong with the first."""
+    first: tuple[str, bool] | None = None
+    for meaning in meanings:
+        first = first or meaning
+        with suppress(OSError, ResourceError):
+            return _file(*meaning, folder, fence)
+    assert first is not None  # a reference that means nothing has raised before
+    return _file(*first, folder, fence)
+
+
+def _file(text: str, is_explicit: bool, folder: Path, fence: Fence | None) -> Path:
+    """Return the file at a path, which a reference may write in the way of Windows."""
+    spellings = [Path(text)]
+    is_home = text.startswith("~")
+    if is_home:
+        if fence is not None and fence.closed:
+            raise OutsideError("home folders (~) are not used in a sandbox")
+        spellings = [Path(text).expanduser()]
     if "\\" in text:
         spellings.append(Path(text.replace("\\", "/")))
-    explicit = match is not None or replaced or text.startswith("~")
     for spelling in spellings:
         path = folder / spelling
         if "\0" in str(path):
             continue
         if fence is not None:
-            says_so = explicit or spelling.is_absolute() or ".." in spelling.parts
+            says_so = is_explicit or is_home or spelling.is_absolute() or ".." in spelling.parts
             fence.check(path, folder, says_so)
         will_read(path)
         if path.is_file():
             return path.resolve()
-    raise ResourceError(f"no such file: {folder / spellings[0]}")
+    raise ResourceError(f"no such file: {text if is_home else folder / spellings[0]}")
 
 
 def read_file(path: Path) -> bytes:
@@ -223,15 +295,6 @@ def share_folder() -> Path:
         if (prefix / "share" / PACKAGE / "models").is_dir():
             return prefix / "share" / PACKAGE
     raise ResourceError(f"the data files of {PACKAGE} are not installed beside its code")
-
-
-def _by_scheme(scheme: str, rest: str) -> Path:
-    if scheme == "file":
-        return Path(rest)
-    if scheme in ("package", "model"):
-        name, _, inside = rest.partition("/")
-        return package_folder(name) / inside
-    raise ResourceError(f"'{scheme}:' references are not understood; use file:// or package://")
 
 
 def _is_in_package(real: Path) -> bool:

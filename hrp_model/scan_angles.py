@@ -16,7 +16,7 @@ def yaw_angles(yaw_range: float, yaw_step: float) -> Array:
     """Return the multiples of a step within +-range/2, counter-clockwise, in [rad], shape (n,).
 
     No two are less than half a step apart around a full circle: of -pi and +pi, which are one
-    direction, only -pi is there.
+    direction, only -pi is there. A range of 0 has one ray, whatever the step is.
 
     Args:
         yaw_range: Total angle, in [rad].
@@ -25,10 +25,20 @@ def yaw_angles(yaw_range: float, yaw_step: float) -> Array:
     Raises:
         ValueError: There is no such scan, or one of more than ``MAX_RAYS`` rays.
     """
+    if yaw_range == 0.0:
+        return np.zeros(1)
     _check(yaw_range, yaw_step)
     half = floor(min(yaw_range / 2.0 / yaw_step + _ROUNDING, pi / yaw_step + 1e-3))
     around = max(1, round(2.0 * pi / yaw_step))
     return yaw_step * np.arange(-half, min(half + 1, around - half), dtype=np.float64)
+
+
+def yaw_increment(yaw_step: float) -> float:
+    """Return the angle between neighbouring rays as a message has it, in [rad].
+
+    That is the step, but 1 degree where one ray has a step of 0: receivers divide by it.
+    """
+    return yaw_step if 0.0 < yaw_step < inf else pi / 180.0
 
 
 def pitch_angles(pitch_range: float, pitch_step: float) -> Array:

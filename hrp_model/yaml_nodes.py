@@ -1,4 +1,4 @@
-"""Lists and mappings of a YAML document, asked by key and type. Knows no vocabulary."""
+"""Mappings of a YAML document, asked by key and type. Knows no vocabulary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from .diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all
 from .rigid import Array
-from .yaml_scalars import NULLS, NUMBER, Context, Scalar, plain_number
+from .yaml_scalars import NULLS, Context, Scalar
+from .yaml_sequences import Sequence, complain
 
 __all__ = ["Context", "Mapping", "Node", "Scalar", "Sequence"]
 
@@ -18,107 +19,13 @@ _T = TypeVar("_T")
 
 
 @final
-class Sequence:
-    """A list.
-
-    Args:
-        context: What the nodes of its file share.
-        start: Where it begins.
-        end: Where it ends.
-        items: The nodes in it; None for a list of plain numbers.
-        values: Of such a list, as float64.
-        starts: Where they start in the file, as uint32.
-    """
-
-    __slots__ = (
-        *("_context", "_end", "_items", "_numbers", "_plain", "_start", "_starts"),
-        *("depth", "weight"),
-    )
-
-    def __init__(
-        self,
-        context: Context,
-        start: int,
-        end: int,
-        items: list[Node] | None,
-        values: bytes = b"",
-        starts: bytes = b"",
-    ) -> None:
-        self.depth = 1
-        self.weight = 1
-        self._context = context
-        self._start = start
-        self._end = end
-        self._starts = starts
-        self._items = items
-        self._plain: list[Any] | None = None
-        self._numbers: Array | None = np.frombuffer(values) if items is None else None
-
-    @property
-    def described(self) -> str:
-        """What to call it in a message."""
-        return "a list"
-
-    @property
-    def items(self) -> list[Node]:
-        """The nodes in it."""
-        if self._items is None:
-            self._items = number_nodes(self._context, self._starts)
-        return self._items
-
-    @property
-    def count(self) -> int:
-        """How many nodes are in it."""
-        return len(self.items if self._numbers is None else self._numbers)
-
-    @property
-    def plain_numbers(self) -> Array | None:
-        """All that is in it, if that is known to be finite numbers; says nothing if not."""
-        return self._numbers
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether it begins with another list."""
-        return self._numbers is None and bool(self.items) and type(self.items[0]) is Sequence
-
-    @property
-    def span(self) -> Span:
-        """Where it stands."""
-        return Span(self._context.source, self._start, self._end)
-
-    def numbers(self) -> Array | None:
-        """Return all items as finite numbers, or None after reporting an error."""
-        if self._numbers is None:
-            self._numbers = _fast_numbers(self.items)
-        if self._numbers is None:
-            values = []
-            for item in self.items:
-                if not isinstance(item, Scalar):
-                    _complain(item, "a number")
-                    return None
-                if (value := item.number()) is None:
-                    return None
-                values.append(value)
-            self._numbers = np.array(values)
-        return self._numbers
-
-    def plain_value(self) -> list[Any]:
-        """Return the items as plain Python values; the same list each time."""
-        if self._plain is None and self._items is None:
-            text, starts = self._context.source.text, memoryview(self._starts).cast("I")
-            self._plain = [plain_number(m) for m in (NUMBER.match(text, s) for s in starts) if m]
-        elif self._plain is None:
-            self._plain = [item.plain_value() for item in self.items]
-        return self._plain
-
-
-@final
 class Mapping:
     """Keys with values, which remembers the keys that were asked for.
 
     Every getter takes the spellings of one key, the current one first, and returns
-    ``default`` when none of them is there, or when the value is not of the asked kind;
-    that is reported as an error at the value.
+    ``default`` when none of them is there, or when the value is not of the asked kind. That
+    is reported at the value: as an error, or as a warning for keys that are not among the
+    document's strict ones.
     """
 
     __slots__ = ("_asked", "_context", "_end", "_entries", "_plain", "_start", "depth", "weight")
@@ -197,12 +104,18 @@ class Mapping:
                 return self._entries[spelling][1].span
         return Span(self._context.source, self._start, self._start)
 
-    def number(self, *spellings: str, default: _T) -> float | _T:
-        """Return a finite number."""
+    def number(self, *spellings: str, default: _T, shown: float | None = None) -> float | _T:
+        """Return a finite number.
+
+        Args:
+            spellings: Of the key.
+            default: What to return without one.
+            shown: What messages call the default, where the file has another unit.
+        """
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "a number")
+        value = self._number(node, spellings, "a number", default if shown is None else shown)
         number = value.number() if value else None
         return default if number is None else number
 
@@ -211,7 +124,7 @@ class Mapping:
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "a whole number")
+        value = self._number(node, spellings, "a whole number", default)
         number = value.number() if value else None
         if value is None or number is None:
             return default
@@ -225,9 +138,13 @@ class Mapping:
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "true or false")
-        truth = value.boolean() if value else None
-        return default if truth is None else truth
+        value = self._filled(node, spellings, "true or false", default)
+        if value is None:
+            return default
+        if value.is_boolean:
+            return bool(value.boolean())
+        self._report_kind(value, spellings, "true or false", default)
+        return default
 
     def text(self, *spellings: str, default: _T) -> str | _T:
         """Return a scalar's text."""
@@ -236,7 +153,7 @@ class Mapping:
             return default
         if type(node) is Scalar:
             return node.text
-        _complain(node, "text")
+        self._report_kind(node, spellings, "text", default)
         return default
 
     def choice(
@@ -246,7 +163,7 @@ class Mapping:
         node = self._get(spellings)
         if node is None:
             return default
-        value = self._filled(node, spellings, "a word")
+        value = self._filled(node, spellings, "a word", None)
         if value is None:
             return default
         if value.text in choices:
@@ -256,11 +173,21 @@ class Mapping:
         self.diagnostics.error(code, f"{key} '{value.text}' is unknown.{hint}", value.span)
         return default
 
-    def numbers(self, *spellings: str, count: int | None, default: _T) -> Array | _T:
-        """Return a list of ``count`` finite numbers (any count if None), shape (count,)."""
+    def numbers(
+        self, *spellings: str, count: int | None, default: _T, shown: Array | None = None
+    ) -> Array | _T:
+        """Return a list of finite numbers, shape (count,).
+
+        Args:
+            spellings: Of the key.
+            count: How many there must be; None for any count.
+            default: What to return without them.
+            shown: What messages call the default, if it is none itself.
+        """
         node = self._get(spellings)
         if type(node) is not Sequence:
-            _refuse(node, "a list of numbers")
+            usual = default if shown is None else shown
+            self._refuse(node, spellings, "a list of numbers", usual)
             return default
         array = node.numbers()
         if array is None:
@@ -276,7 +203,7 @@ class Mapping:
         node = self._get(spellings)
         if type(node) is Mapping:
             return node
-        _refuse(node, "a mapping (key: value)")
+        self._refuse(node, spellings, "a mapping (key: value)", None)
         return None
 
     def sequence(self, *spellings: str) -> Sequence | None:
@@ -284,7 +211,7 @@ class Mapping:
         node = self._get(spellings)
         if type(node) is Sequence:
             return node
-        _refuse(node, "a list")
+        self._refuse(node, spellings, "a list", None)
         return None
 
     def plain_value(self) -> dict[str, Any]:
@@ -335,15 +262,47 @@ class Mapping:
                     message = f"'{other}' is ignored: '{found}' says the same and wins"
                     self.diagnostics.warn("two-spellings", message, key.span)
 
-    def _filled(self, node: Node, spellings: tuple[str, ...], what: str) -> Scalar | None:
+    def _filled(
+        self, node: Node, spellings: tuple[str, ...], needed: str, default: object
+    ) -> Scalar | None:
         """Return a scalar; warn of a key with nothing after it, which says nothing."""
         if type(node) is not Scalar:
-            _complain(node, what)
+            self._report_kind(node, spellings, needed, default)
             return None
         if node.text in NULLS and node.is_null:
             self._report_empty(node, spellings)
             return None
         return node
+
+    def _number(
+        self, node: Node, spellings: tuple[str, ...], needed: str, default: object
+    ) -> Scalar | None:
+        """Return a scalar whose text begins with a number."""
+        value = self._filled(node, spellings, needed, default)
+        if value is None or value.is_number:
+            return value
+        self._report_kind(value, spellings, needed, default)
+        return None
+
+    def _refuse(
+        self, node: Node | None, spellings: tuple[str, ...], needed: str, default: object
+    ) -> None:
+        """Report a value that is not what its reader needs; to say nothing is fine."""
+        if node is not None and not (isinstance(node, Scalar) and node.is_null):
+            self._report_kind(node, spellings, needed, default)
+
+    def _report_kind(
+        self, node: Node, spellings: tuple[str, ...], needed: str, default: object
+    ) -> None:
+        """Report a value of a wrong kind, and that the default is used if that is the rule."""
+        strict = self._context.strict_keys
+        if strict is None or not strict.isdisjoint(spellings):
+            complain(node, needed)
+            return
+        used = _shown(default)
+        used = f"the default, {used}, is used" if used else "it is left out"
+        message = f"expected {needed}, found {node.described}; {used}"
+        self.diagnostics.warn("wrong-type", message, node.span)
 
     def _report_empty(self, node: Scalar, spellings: tuple[str, ...]) -> None:
         key = next(s for s in spellings if s in self._entries)
@@ -353,34 +312,12 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-def number_nodes(context: Context, starts: bytes) -> list[Node]:
-    """Return nodes for plain numbers that start at ``starts``, uint32, in a file."""
-    text = context.source.text
-    matches = (NUMBER.match(text, start) for start in memoryview(starts).cast("I"))
-    # libyaml and we took each for a number.
-    return [Scalar(m[0], True, context, m.start(), m.end()) for m in matches if m]
-
-
-def _refuse(node: Node | None, needed: str) -> None:
-    """Report a value that is not what its reader needs; to say nothing is fine."""
-    if node is not None and not (isinstance(node, Scalar) and node.is_null):
-        _complain(node, needed)
-
-
-def _complain(node: Node, needed: str) -> None:
-    """Report that a node is not what its reader needs."""
-    message = f"expected {needed}, found {node.described}"
-    node._context.diagnostics.error("wrong-type", message, node.span)
-
-
-def _fast_numbers(items: list[Node]) -> Array | None:
-    """Convert a list in one go, or return None when any item needs a closer look."""
-    texts = [item.text for item in items if type(item) is Scalar]
-    try:
-        array = np.array([float(text) for text in texts])
-    except ValueError:
-        return None
-    joined = "".join(texts)  # float() also takes digit groups and foreign digits
-    if len(texts) < len(items) or "_" in joined or not joined.isascii():
-        return None
-    return array if np.isfinite(array).all() else None
+def _shown(default: object) -> str:
+    """Return a default as a file would have it; nothing if it stands for nothing."""
+    if isinstance(default, bool):
+        return "true" if default else "false"
+    if isinstance(default, int | float):
+        return f"{default:g}"
+    if isinstance(default, np.ndarray):
+        return " ".join(f"{number:g}" for number in default.ravel().tolist())
+    return f"'{default}'" if isinstance(default, str) and default else ""

@@ -36,10 +36,13 @@ class Context:
         diagnostics: Where problems go.
         reported: Offsets of keys that were already reported as unknown; a node that
             is used in many places is reported once.
+        strict_keys: Keys whose values must be of the kind that their reader asks for: of
+            others the default is used, with a warning. None if all keys are strict.
     """
 
     source: Source
     diagnostics: Diagnostics
+    strict_keys: frozenset[str] | None = None
     reported: set[int] = field(default_factory=set)
 
 
@@ -91,6 +94,11 @@ class Scalar:
             message = f"'{self.text}' is read as {value:g}: what follows is no number"
             self._context.diagnostics.warn("trailing-text", message, self.span)
         return value
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it begins with a number, finite or not."""
+        return NUMBER.match(self.text) is not None
 
     @property
     def is_boolean(self) -> bool:

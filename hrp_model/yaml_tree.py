@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from .collector import paused_collector
 from .diagnostics import Diagnostics, Source, Span
 from .yaml_events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
-from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
+from .yaml_nodes import Context, Mapping, Node, Scalar, Sequence
+from .yaml_sequences import number_nodes
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
 
@@ -42,7 +43,10 @@ def parse(source: Source, diagnostics: Diagnostics) -> Node | None:
 
 
 def parse_document(
-    source: Source, diagnostics: Diagnostics, anchors: AbstractMapping[str, Node] | None = None
+    source: Source,
+    diagnostics: Diagnostics,
+    anchors: AbstractMapping[str, Node] | None = None,
+    strict_keys: frozenset[str] | None = None,
 ) -> Document:
     """Parse a text whose aliases may also name nodes of another one.
 
@@ -50,8 +54,10 @@ def parse_document(
         source: The text.
         diagnostics: Where problems go.
         anchors: Nodes that aliases may name beside those anchored in the text itself.
+        strict_keys: Keys whose values must be of the kind that is asked for, see ``Context``;
+            by default all.
     """
-    builder = _Builder(source, diagnostics, anchors or {})
+    builder = _Builder(Context(source, diagnostics, strict_keys), anchors or {})
     try:
         with paused_collector():
             return Document(builder.build(), builder.anchors)
@@ -115,18 +121,17 @@ class _Open:
 class _Builder:
     """Turns events into nodes, with its own stack: no text can exhaust the interpreter's."""
 
-    def __init__(
-        self, source: Source, diagnostics: Diagnostics, foreign: AbstractMapping[str, Node]
-    ) -> None:
+    def __init__(self, context: Context, foreign: AbstractMapping[str, Node]) -> None:
         self.anchors: dict[str, Node] = {}
         self._foreign = foreign
-        self._source = source
-        self._diagnostics = diagnostics
-        self._context = Context(source, diagnostics)
+        self._source = source = context.source
+        self._diagnostics = context.diagnostics
+        self._context = context
         # A byte order mark is a character of the text but none to libyaml.
         self._shift = 1 if source.text.startswith("\ufeff") else 0
         self._stack = [_Open(0, None)]
         self._merged = 0
+        self._anchored: set[int] = set()  # ids of all nodes that had an anchor
 
     def build(self) -> Node | None:
         """Return the root of the first document."""
@@ -246,11 +251,27 @@ class _Builder:
             self._merge(top, value)
         else:
             if key.text in entries:
-                line, _ = self._source.line_column(entries[key.text][0].span.start)
-                message = f"'{key.text}' replaces the one in line {line} of the same mapping"
-                self._diagnostics.warn("duplicate-key", message, key.span)
+                self._report_duplicate(key, *entries[key.text], value)
             entries[key.text] = (key, value)
             top.measure(value)
+
+    def _report_duplicate(self, key: Scalar, earlier: Scalar, lost: Node, value: Node) -> None:
+        """Report a key that replaces an earlier one.
+
+        Files keep nodes for aliases at their top, under keys that nobody reads; both stay.
+        """
+        line, _ = self._source.line_column(earlier.span.start)
+        message = f"'{key.text}' replaces the one in line {line} of the same mapping"
+        if self._is_at_top and {id(lost), id(value)} <= self._anchored:
+            message += "; aliases of both still work"
+            self._diagnostics.note("duplicate-key", message, key.span)
+        else:
+            self._diagnostics.warn("duplicate-key", message, key.span)
+
+    @property
+    def _is_at_top(self) -> bool:
+        """Whether what comes next is a value of the outermost mapping."""
+        return len(self._stack) == 2 and self._stack[1].entries is not None
 
     def _merge(self, top: _Open, value: Node) -> None:
         """Note the mappings of a merge key. An earlier one wins over a later one."""
@@ -264,8 +285,12 @@ class _Builder:
     def _name(self, anchor: str, node: Node) -> None:
         if anchor in self.anchors:
             message = f"the anchor '&{anchor}' is used again; aliases after it mean this node"
-            self._diagnostics.warn("duplicate-anchor", message, node.span)
+            if self._is_at_top:
+                self._diagnostics.note("duplicate-anchor", message, node.span)
+            else:
+                self._diagnostics.warn("duplicate-anchor", message, node.span)
         self.anchors[anchor] = node
+        self._anchored.add(id(node))
 
     def _aliased(self, anchor: str, at: Span) -> Node:
         if any(opened.anchor == anchor for opened in self._stack):

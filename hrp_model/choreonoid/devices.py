@@ -280,7 +280,7 @@ def _optical(mapping: Mapping, scope: Scope, X_LF: Pose) -> Pose:
 
 
 def _angle(mapping: Mapping, scope: Scope, default: float, *spellings: str) -> float:
-    value = mapping.number(*spellings, default=None)
+    value = mapping.number(*spellings, default=None, shown=default / scope.angle)
     return default if value is None else value * scope.angle
 
 

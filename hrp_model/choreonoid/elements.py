@@ -44,6 +44,7 @@ class Contents:
         distinguished: Whether the link tells the two apart.
         rigid_bodies: Mass properties of RigidBody nodes.
         devices: Devices, still unread.
+        lacks_shapes: Whether files with shapes could not be read.
     """
 
     visual: list[Shape] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Contents:
     distinguished: bool = False
     rigid_bodies: list[MassProperties] = field(default_factory=list)
     devices: list[DeviceNode] = field(default_factory=list)
+    lacks_shapes: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class _Place:
 def read_elements(mapping: Mapping, scope: Scope) -> Contents:
     """Read the ``elements`` of a link."""
     contents = Contents()
+    lost = scope.reading.lost_shapes
     _children(mapping, _Place(contents, scope))
+    contents.lacks_shapes = scope.reading.lost_shapes > lost
     return contents
 
 

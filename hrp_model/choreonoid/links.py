@@ -80,6 +80,7 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
         inertia=mass.inertia,
         visual=visual,
         collision=tuple(contents.collision) if contents.distinguished else visual,
+        lacks_shapes=contents.lacks_shapes,
         contact_material=mapping.text("material", default=""),
         info=link_info(mapping),
         at=mapping.at("name"),
@@ -111,6 +112,7 @@ def overlay_root(draft: Draft, scope: Scope, own: tuple[str, ...], device_count:
         X_PL=Pose(R, p),
         visual=visual,
         collision=visual if same else collision,
+        lacks_shapes=link.lacks_shapes or contents.lacks_shapes,
         contact_material=mapping.text("material", default=link.contact_material),
         info={**link.info, **link_info(mapping, own)},
     )
@@ -140,6 +142,10 @@ def _imported(mapping: Mapping, scope: Scope) -> Mapping:
     """
     imported = mapping.get("import")
     if imported is None:
+        return mapping
+    if isinstance(imported, Scalar):  # passed over by Choreonoid, too
+        message = f"'import' takes aliases of mappings, not {imported.described}; it is left out"
+        scope.diagnostics.warn("wrong-type", message, imported.span)
         return mapping
     for other in reversed(imported.items) if isinstance(imported, Sequence) else [imported]:
         if not isinstance(other, Mapping):

@@ -14,7 +14,7 @@ _OTHER_WORDS = ("momentsOfInertia", "momentOfInertia")
 
 def read_mass(mapping: Mapping, default: MassProperties) -> MassProperties:
     """Read the mass keys of a link or a RigidBody, in its own frame."""
-    numbers = mapping.numbers("inertia", count=None, default=None)
+    numbers = mapping.numbers("inertia", count=None, default=None, shown=default.inertia)
     for key in _OTHER_WORDS:
         if numbers is None and key in mapping:
             mapping.get(key)

@@ -63,7 +63,7 @@ def _material(mapping: Mapping) -> Material:
 
 
 def _color(mapping: Mapping, default: Color, *spellings: str) -> Color:
-    numbers = mapping.numbers(*spellings, count=3, default=None)
+    numbers = mapping.numbers(*spellings, count=3, default=None, shown=np.array(default))
     if numbers is None:
         return default
     r, g, b = numbers.tolist()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..diagnostics import Span, did_you_mean
 from ..reading import read_source
-from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_document
-from .scope import Scope, flag
+from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence
+from .scope import Scope, flag, parse
 
 # Keys that any node may have and that change nothing about it.
 COMMON = ("type", "name", "is_optional", "isOptional", "is_meta_scene")
@@ -83,6 +83,14 @@ def opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | 
         The nodes that the Resource picks, the whole file by default; None after
         reporting why there are none.
     """
+    with _opened_library(mapping, uri, scope) as node:
+        if node is None:
+            scope.reading.lost_shapes += 1
+        yield node
+
+
+@contextmanager
+def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | None]:
     reading = scope.reading
     at = mapping.at("uri", "url")
     name = mapping.text("node", "fragment", default="")
@@ -122,7 +130,7 @@ def _document(path: Path, at: Span, scope: Scope) -> Document | None:
             return None
         # Its aliases may name nodes of the model that uses it.
         anchors = scope.document.anchors
-        scope.libraries[path] = parse_document(source, scope.diagnostics, anchors)
+        scope.libraries[path] = parse(source, scope.diagnostics, anchors)
     return scope.libraries[path]
 
 

@@ -10,11 +10,11 @@ from ..diagnostics import did_you_mean
 from ..geometry import SceneNode
 from ..reading import Reading, read_source
 from ..rigid import Array
-from ..yaml_tree import Mapping, Node, parse_document
+from ..yaml_tree import Mapping, Node
 from .header import read_angle_unit
 from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
 from .scenes import resource_scene, shapes_of
-from .scope import Placement, Scope, finish_open, placement, rotation
+from .scope import Placement, Scope, finish_open, parse, placement, rotation
 
 _FORMATS = ("", "ChoreonoidScene", "choreonoid_scene")
 _READ_KEYS = frozenset(
@@ -33,7 +33,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         OSError: The file cannot be read.
         ValueError: It is no scene.
     """
-    document = parse_document(read_source(path), reading.diagnostics)
+    document = parse(read_source(path), reading.diagnostics)
     top = document.root
     if not isinstance(top, Mapping):
         raise ValueError("it holds no keys")

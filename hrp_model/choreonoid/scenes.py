@@ -68,6 +68,13 @@ def resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
 
     None after reporting why there is nothing.
     """
+    scene = _resource_scene(mapping, scope)
+    if scene is None:
+        scope.reading.lost_shapes += 1
+    return scene
+
+
+def _resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
     T = _unit_and_axes(mapping)
     uri = mapping.text("uri", "url", default="")
     node = mapping.text("node", "fragment", default="")

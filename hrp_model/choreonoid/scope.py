@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -11,16 +12,34 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..diagnostics import Diagnostics, Span, did_you_mean_or_all
+from ..diagnostics import Diagnostics, Source, Span, did_you_mean_or_all
 from ..reading import Reading
 from ..rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
-from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence
+from ..yaml_tree import Document, Mapping, Node, Scalar, Sequence, parse_document
 
 _T = TypeVar("_T")
 # No key of the format is half as long.
 _LONGEST_KEY = 60
+# Of these a wrong kind of value is an error, by any of their spellings.
+_STRICT_KEYS = frozenset(
+    ("format", "format_version", "model_file", "type", "root_link", "parent", "joint_name",
+     "joint_type", "actuation_mode", "joint_angle", "joint_displacement",
+     "link1_name", "link2_name", "numJoints", "joint_offset", "initialJointAngles")
+)  # fmt: skip
 _ZERO = np.zeros(3)
 _ONES = np.ones(3)
+
+
+def parse(
+    source: Source, diagnostics: Diagnostics, anchors: AbstractMapping[str, Node] | None = None
+) -> Document:
+    """Parse a file of Choreonoid; a value of a wrong kind is treated as Choreonoid does.
+
+    It reads most keys by functions that keep the default where a value is of another kind:
+    text for a number, one number for a list or a list for a number. So that is a warning. Of the
+    strict keys a wrong kind ends its reading, as it ends ours; so do wrong numbers in lists.
+    """
+    return parse_document(source, diagnostics, anchors, _STRICT_KEYS)
 
 
 @dataclass

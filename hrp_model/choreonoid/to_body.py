@@ -7,11 +7,11 @@ from typing import Any
 from ..body import Body, JointType
 from ..diagnostics import Source, Span
 from ..reading import Reading
-from ..yaml_tree import Mapping, Scalar, parse_document
+from ..yaml_tree import Mapping, Scalar
 from .collision_rules import RULE_KEYS, disabled_collisions, rules_info
 from .extra_joints import read_extra_joints
 from .header import ANGLE_UNIT, VERSION, read_angle_unit
-from .scope import Scope, finish_open
+from .scope import Scope, finish_open, parse
 from .tree import Tree, arrange, read_links
 from .wrapper import is_wrapper, read_wrapped
 
@@ -29,7 +29,7 @@ def read_body(source: Source, reading: Reading) -> Body | None:
 
     Every problem is reported to ``reading.diagnostics``; None if there is no body then.
     """
-    document = parse_document(source, reading.diagnostics)
+    document = parse(source, reading.diagnostics)
     top = document.root
     if not isinstance(top, Mapping):
         if not reading.diagnostics.has_errors:

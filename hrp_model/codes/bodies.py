@@ -116,7 +116,7 @@ CODES = {
         "write it in m, relative to the origin of its own link",
     ),
     "massless-link": (
-        "a link moves but has no mass",
+        "links move but have no mass",
         "a simulation needs the mass of everything that it accelerates",
     ),
     "moving-root": ("the root has a joint that moves", "put a fixed or free link above it"),

@@ -73,8 +73,8 @@ CODES = {
     "not-text": ("the file is binary, not text", "check the suffix: it tells how a file is read"),
     "odd-count": ("numbers are missing or too many", "write a full set of numbers for each value"),
     "outside-sandbox": (
-        "a file lies outside the folders that may be read",
-        "keep it in the folder of the model, or allow its folder with --allow",
+        "a reference leads out of the folders that may be read, or needs the environment",
+        "name the file by a path in the folder of the model, or allow its folder with --allow",
     ),
     "resource-cycle": ("files include each other", "remove the reference that leads back"),
     "stray-character": (

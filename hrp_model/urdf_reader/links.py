@@ -28,12 +28,14 @@ class LinkParts:
         mass: In the frame of the link.
         visual: What is drawn.
         collision: What touches.
+        lacks_shapes: Whether mesh files could not be read.
     """
 
     element: Element
     mass: MassProperties
     visual: tuple[Shape, ...]
     collision: tuple[Shape, ...]
+    lacks_shapes: bool
 
     @property
     def is_empty(self) -> bool:
@@ -59,12 +61,11 @@ class LinkReader:
             self._reading.diagnostics.warn("not-used", message, origin.span)
         visuals = zip(element.all("visual"), made.visuals, strict=True)
         collisions = zip(element.all("collision"), made.collisions, strict=True)
-        return LinkParts(
-            element,
-            _mass(made.inertial),
-            tuple(shape for pair in visuals for shape in self._visual(*pair)),
-            tuple(shape for pair in collisions for shape in self._shapes(*pair)),
-        )
+        lost = self._reading.lost_shapes
+        visual = tuple(shape for pair in visuals for shape in self._visual(*pair))
+        collision = tuple(shape for pair in collisions for shape in self._shapes(*pair))
+        lacks_shapes = self._reading.lost_shapes > lost
+        return LinkParts(element, _mass(made.inertial), visual, collision, lacks_shapes)
 
     def _visual(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
         shapes = self._shapes(element, made)
@@ -85,7 +86,10 @@ class LinkReader:
             return (Shape(geometry, Pose(X_LS.R @ R, X_LS.p).matrix(), GREY, name),)
         written = next(child for x in element.all("geometry") for child in x.all("mesh"))
         path = self._reading.resolve(made.geometry.filename, written.at("filename"))
-        scene = None if path is None else self._reading.read_scene(path, written.span)
+        if path is None:
+            self._reading.lost_shapes += 1
+            return ()
+        scene = self._reading.read_scene(path, written.span)
         if scene is None:
             return ()
         T_LS = X_LS.matrix()

@@ -186,6 +186,7 @@ def _link(name: str, parts: LinkParts, parent: str | None, joint: Joint, X_PL: P
         inertia=parts.mass.inertia,
         visual=parts.visual,
         collision=parts.collision,
+        lacks_shapes=parts.lacks_shapes,
         at=parts.element.at("name"),
     )
 

@@ -19,7 +19,7 @@ _PLACEHOLDERS = ({10.0}, {20.0}, {50.0}, {100.0}, {200.0})
 
 
 def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
-    """Joint ids number the joints 0, 1, 2, ... without gaps and without repetition."""
+    """Joint ids number the joints 0, 1, 2, ... without repetition; a gap is worth a note."""
     owner: dict[int, Link] = {}
     for link in body.links:
         if link.joint.id is None:
@@ -34,7 +34,7 @@ def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
     missing = missing_numbers(owner)
     if missing:
         message = f"no joint of body '{body.name}' has id {missing}"
-        diagnostics.warn("joint-id-gap", message, body.root.at)
+        diagnostics.note("joint-id-gap", message, body.root.at)
 
 
 def limits_are_in_order(body: Body, diagnostics: Diagnostics) -> None:

@@ -33,13 +33,19 @@ _MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 def masses_are_positive(body: Body, diagnostics: Diagnostics) -> None:
     """A mass is never negative, and not zero where something has to be accelerated."""
     heavy = _links_that_carry_mass(body)
+    massless: list[Link] = []
     for link in body.links:
         if link.mass < 0.0:
             message = f"link '{link.name}' has a negative mass, {link.mass:g} kg"
             diagnostics.error("negative-mass", message, link.at)
         elif link.mass == 0.0 and link.joint.type in _MOVING and link.name not in heavy:
-            message = f"link '{link.name}' moves but has no mass"
-            diagnostics.warn("massless-link", message, link.at)
+            massless.append(link)
+    if len(massless) == 1:
+        message = f"link '{massless[0].name}' moves but has no mass"
+        diagnostics.warn("massless-link", message, massless[0].at)
+    elif massless:  # frames of sensors and tools, often many
+        message = f"{len(massless)} links move but have no mass: {_named(massless)}"
+        diagnostics.warn("massless-link", message, massless[0].at)
 
 
 def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
@@ -80,10 +86,10 @@ def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
     """What moves has the inertia of something about as large as its shape, and lies near it.
 
     With k the radius of gyration about the centre of mass, k^2 = trace(I) / 2m; a solid
-    box of diagonal d has k^2 = d^2 / 12.
+    box of diagonal d has k^2 = d^2 / 12. Nothing is said of links whose shapes are not all known.
     """
     unsuited: list[Link] = []
-    for link, diagonal, outside in _sizes_and_offsets(_moved_links(body)):
+    for link, diagonal, outside in _sizes_and_offsets(_drawn_and_moved(body)):
         trace = sum(link.inertia.diagonal().tolist())
         if not 0.0 < diagonal < inf or link.mass <= 0.0 or not isfinite(trace):
             continue
@@ -108,9 +114,11 @@ def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
             )
             diagnostics.warn("mass-outside-shape", message, link.at)
     if unsuited:  # a placeholder, often in all links
-        links = first_few([f"'{link.name}'" for link in unsuited], 4)
+        links = _named(unsuited)
         message = f"the inertia is the identity matrix, which does not suit the size of {links}"
-        diagnostics.warn("inertia-out-of-proportion", message, unsuited[0].at)
+        # Nobody controls a thing of one link, which falls and stands well enough like that.
+        report = diagnostics.note if len(body.links) == 1 else diagnostics.warn
+        report("inertia-out-of-proportion", message, unsuited[0].at)
 
 
 RULES = (masses_are_positive, inertias_are_physical, masses_fit_the_shapes)
@@ -125,13 +133,21 @@ def _links_that_carry_mass(body: Body) -> set[str]:
     return heavy
 
 
-def _moved_links(body: Body) -> list[Link]:
-    """Return the links that a joint of theirs or above them can move."""
+def _named(links: list[Link]) -> str:
+    """Return the names of the first few links."""
+    return first_few([f"'{link.name}'" for link in links], 4)
+
+
+def _drawn_and_moved(body: Body) -> list[Link]:
+    """Return the links that a joint of theirs or above them can move, and whose shapes are known.
+
+    That is all of their shapes: a part says nothing about the size of a link.
+    """
     moved: set[str] = set()
     for link in body.links:
         if link.joint.type in _MOVING or link.parent in moved:
             moved.add(link.name)
-    return [link for link in body.links if link.name in moved]
+    return [link for link in body.links if link.name in moved and not link.lacks_shapes]
 
 
 def _sizes_and_offsets(links: list[Link]) -> Iterator[tuple[Link, float, float]]:

@@ -83,7 +83,10 @@ class SceneBuilder:
 
     def _inline(self, node: Node) -> SceneNode | None:
         path: Path | None = self._shapes.inline(node)
-        scene = self._reading.read_scene(path, node.at("url")) if path else None
+        if path is None:
+            self._reading.lost_shapes += 1
+            return None
+        scene = self._reading.read_scene(path, node.at("url"))
         if scene is None or not node.name:
             return scene
         return SceneNode(node.name, children=(scene,))

@@ -51,6 +51,7 @@ class _Draft:
     collision: list[Shape] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
     has_surface: bool = False
+    lacks_shapes: bool = False
 
     def link(self) -> Link:
         """Return the finished link."""
@@ -69,6 +70,7 @@ class _Draft:
             inertia=mass.inertia,
             visual=visual,
             collision=tuple(self.collision) if self.has_surface else visual,
+            lacks_shapes=self.lacks_shapes,
             info=info,
             at=self.node.span,
         )
@@ -344,16 +346,21 @@ class BodyBuilder:
         """Read the part that an Inline draws in; one of VRML may hold joints and sensors."""
         path = self._shapes.inline(node)
         if path is None:
+            draft.lacks_shapes = True
             return
         at = node.at("url")
         if path.suffix.lower() != ".wrl":
+            lost = self._reading.lost_shapes
             scene = self._reading.read_scene(path, at)
+            draft.lacks_shapes |= self._reading.lost_shapes > lost
             self._scene(scene, node, draft, place)
             return
         with self._reading.entering(path, at) as entered:
             document = self._document(path, at) if entered else None
             if document is not None:
                 self._walk(self._expander.nodes(document.nodes), draft, place)
+            else:
+                draft.lacks_shapes = True
 
     def _scene(self, scene: SceneNode | None, node: Node, draft: _Draft, place: _Place) -> None:
         if scene is None:

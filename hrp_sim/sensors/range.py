@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 
 from hrp_model.rigid import Array
-from hrp_model.scan_angles import pitch_angles
+from hrp_model.scan_angles import pitch_angles, yaw_increment
 
 from ..state import WorldState
 from .scanner import Scanner
@@ -22,7 +22,7 @@ class ScanReading:
         time_ns: Simulation time of the first ray, in [ns].
         body: Name of the body that carries the sensor.
         angle_min: Of the first ray, in [rad]; 0 is forward.
-        angle_increment: Between neighbouring rays, in [rad].
+        angle_increment: Between neighbouring rays, in [rad]; above 0 for a single ray, too.
         scan_time: Time between scans, in [s].
         range_min: Nearest distance that can be measured, in [m].
         range_max: Farthest, in [m].
@@ -81,7 +81,7 @@ class RangeImageReading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RangeSensor(Scanner):
-    """A planar laser scanner. Its rays lie at multiples of ``yaw_step``."""
+    """A planar laser scanner. Its rays lie at multiples of ``yaw_step``; there may be just one."""
 
     def read(self, world: WorldState) -> ScanReading | None:
         """Cast all rays from S at once, or end a scan that is spread and begin the next.
@@ -97,7 +97,7 @@ class RangeSensor(Scanner):
             time_ns,
             self.body,
             angle_min=self._angle_min,
-            angle_increment=self.yaw_step,
+            angle_increment=yaw_increment(self.yaw_step),
             scan_time=1.0 / self.rate_hz,
             range_min=self.min_distance,
             range_max=self.max_distance,

@@ -55,7 +55,7 @@ class Scanner:
         link: Index of L in the body's links.
         X_LS: Pose of S in L.
         yaw_range: Total angle of the scan, in [rad].
-        yaw_step: Between neighbouring rays, in [rad].
+        yaw_step: Between neighbouring rays, in [rad]; of any value if the range is 0.
         min_distance, max_distance: In [m].
         cast_rays: Asks the physics.
         sees_own_body: Whether links of ``body`` other than L stop rays, too.

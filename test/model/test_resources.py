@@ -25,6 +25,7 @@ def workspace(tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(["/nowhere", f"{tmp_path}/install"]))
     monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path}/src")
     monkeypatch.setenv("MESHES", "meshes")
+    monkeypatch.setenv("SECRET", "hush:" + 300 * "x")
     return tmp_path
 
 
@@ -81,6 +82,10 @@ def test_folders_above_are_outside_of_a_closed_fence(workspace):
         ("${SHARE}/arms/meshes/leg.stl", "no such file: .*/share/arms/meshes/leg.stl"),
         ("${NO_SUCH_VARIABLE}/arm.stl", "environment variable NO_SUCH_VARIABLE is not set"),
         ("http://example.com/arm.stl", "'http:' references are not understood"),
+        ("${MESHES}/leg.stl", r"^no such file \(MESHES is taken from the environment\)$"),
+        ("package://${MESHES}/leg.stl", r"^no such file \(MESHES is"),
+        ("${SECRET}", r"^no such file \(SECRET is taken from the environment\)$"),
+        ("~/leg.stl", "^no such file: ~/leg.stl$"),
         ("package://wings/arm.stl", "no package 'wings' in AMENT_PREFIX_PATH"),
         ("package://../arms/meshes/elbow.stl", "'..' is no name of a package"),
         ("package:///arms/meshes/elbow.stl", "'' is no name of a package"),
@@ -100,8 +105,8 @@ def test_a_reference_without_a_file_says_what_is_missing(workspace, uri, message
 
 def test_a_name_that_no_file_can_have_is_none_in_a_sandbox_either(workspace):
     fence = resources.Fence((workspace.resolve(),), closed=True)
-    for uri in ("~a\0b", "a\ud800b"):
-        with pytest.raises(ResourceError, match="cannot use"):
+    for uri, message in (("~a\0b", "home folders"), ("a\ud800b", "cannot use")):
+        with pytest.raises(ResourceError, match=message):
             resolve(uri, workspace / "robot", fence)
 
 

@@ -1,5 +1,6 @@
 """What a model may make the readers touch: its own folder, packages, and what it says aloud."""
 
+import json
 import os
 import struct
 
@@ -7,6 +8,7 @@ import pytest
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
+from hrp_model.report import json_report, sarif_report
 from hrp_model.resources import MAX_FILE_SIZE, Fence, OutsideError, read_file, resolve
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
@@ -95,6 +97,40 @@ def test_what_is_outside_a_sandbox_is_not_even_looked_for(tree):
     _, there = tree.body("../outside/out.obj", sandbox=True)
     _, not_there = tree.body("../outside/other.obj", sandbox=True)
     assert codes(there) == codes(not_there) == ["outside-sandbox"]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "${TOKEN}", "${TOKEN}/a.obj", "meshes/${TOKEN}.obj", "package://${TOKEN}/a.obj",
+        "file://${TOKEN}", "${SHARE}/../${TOKEN}", "~/a.obj", "~root/a.obj", "~nobody-so-called",
+        "file://~/a.obj", "~\\a.obj",
+    ],
+)  # fmt: skip
+def test_a_sandbox_takes_nothing_from_the_environment_or_home_folders(uri, tree, monkeypatch):
+    monkeypatch.setenv("TOKEN", "s3cret")
+    monkeypatch.setenv("HOME", str(tree.root / "robot" / "s3cret"))
+
+    def no_lookup(path):
+        raise AssertionError(f"{path} was looked up")
+
+    monkeypatch.setattr("pathlib.Path.expanduser", no_lookup)
+    tree.write("robot/s3cret/a.obj", TRIANGLE)
+    tree.write("robot/meshes/s3cret.obj", TRIANGLE)
+    tree.write("robot/arm.body", BODY % uri.replace("\\", "\\\\"))
+    _, (problem,) = tree.load("robot/arm.body", sandbox=True)
+    assert problem.at.source.text[problem.at.start : problem.at.end].startswith('"')
+    reports = json.dumps([json_report([("m", [problem])]), sarif_report([("m", [problem])])])
+    assert "s3cret" not in reports.replace(str(tree.root), "")
+    if "SHARE" not in uri:
+        assert problem.code == "outside-sandbox"
+        assert "not used in a sandbox" in problem.message
+
+
+def test_folders_above_go_before_the_environment_in_a_sandbox(tree, monkeypatch):
+    monkeypatch.setenv("PROJECT_DIR", str(tree.root / "outside"))
+    body, found = tree.body("${PROJECT_DIR}/meshes/in.obj", sandbox=True)
+    assert (len(body.root.visual), found) == (1, [])
 
 
 @pytest.mark.parametrize("uri", ["meshes/in.obj", "../robot/meshes/in.obj", "./meshes/../a.obj"])

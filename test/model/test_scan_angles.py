@@ -16,6 +16,7 @@ DEGREE = np.pi / 180.0
         (100, 3, -48, 48),
         (0.19, 0.1, 0, 0),
         (0, 1, 0, 0),
+        (0, 0, 0, 0),
         (359.9, 1, -179, 179),
     ],
 )
@@ -24,7 +25,8 @@ def test_yaw_angles_are_multiples_of_the_step_on_both_sides(total, step, first, 
     assert angles[0] == pytest.approx(first)
     assert angles[-1] == pytest.approx(last)
     np.testing.assert_allclose(np.diff(angles), step)
-    np.testing.assert_allclose(angles / step, np.round(angles / step), atol=1e-9)
+    multiples = angles / (step or 1.0)
+    np.testing.assert_allclose(multiples, np.round(multiples), atol=1e-9)
 
 
 @pytest.mark.parametrize(

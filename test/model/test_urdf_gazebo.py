@@ -253,8 +253,9 @@ def test_a_camera_that_gazebo_cannot_simulate_is_left_out(keys):
 
 @pytest.mark.parametrize(
     ("span", "step", "lowest", "highest", "count"),
-    [(240, 0.5, -120, 120, 481), (100, 3, -48, 48, 33), (0, 1, 0, 0, 1), (360, 1, -180, 179, 360)],
-)
+    [(240, 0.5, -120, 120, 481), (100, 3, -48, 48, 33), (0, 1, 0, 0, 1), (0, 0, 0, 0, 1),
+     (360, 1, -180, 179, 360)],
+)  # fmt: skip
 def test_rays_are_multiples_of_the_step_on_both_sides(span, step, lowest, highest, count):
     sensor = sensor_of(
         RangeSensor(name="laser", link="HEAD", yaw_range=radians(span), yaw_step=radians(step))

@@ -65,7 +65,6 @@ def test_limits_without_end_are_sound(diagnostics):
 
 WARNINGS = [
     ("duplicate-joint-id", body(hand=change(HAND, id=0)), "HAND", "'ARM'"),
-    ("joint-id-gap", body(hand=change(HAND, id=3)), "ROOT", "id 1, 2"),
     ("inverted-range", body(arm=change(ARM, position=Range(1, -1))), "ARM", "1 to -1"),
     ("inverted-range", body(arm=change(ARM, velocity=Range(1, -1))), "ARM", "velocity"),
     ("empty-range", body(arm=change(ARM, effort=Range(0, 0))), "ARM", "effort"),
@@ -121,6 +120,26 @@ def test_doubtful_things_give_one_located_warning(code, bad, place, words, diagn
     assert found.severity is Severity.WARNING
     assert found.at is PLACES[place]
     assert words in found.message
+
+
+def test_a_gap_in_joint_ids_is_a_note(diagnostics):
+    validate(body(hand=change(HAND, id=3)), diagnostics)
+    found = diagnostics.take("joint-id-gap")
+    assert found.severity is Severity.NOTE
+    assert found.at is PLACES["ROOT"]
+    assert found.message.endswith("id 1, 2")
+
+
+def test_links_without_mass_are_one_warning(diagnostics):
+    bare = replace(HAND, mass=0.0, inertia=np.zeros((3, 3)))
+    tips = [
+        replace(bare, name=f"TIP{i}", joint=joint(f"T{i}", JointType.REVOLUTE)) for i in range(5)
+    ]
+    validate(Body(name="arm", links=(ROOT, ARM, *tips)), diagnostics)
+    found = diagnostics.take("massless-link")
+    assert found.severity is Severity.WARNING
+    assert found.message == ("5 links move but have no mass: 'TIP0', 'TIP1', 'TIP2', 'TIP3', ...")
+    assert found.at is PLACES["HAND"]
 
 
 ERRORS = [

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hrp_model import load_body
 from hrp_model.body import Body, Joint, JointType, Link
-from hrp_model.diagnostics import Diagnostics, Source, Span
+from hrp_model.diagnostics import Diagnostics, Severity, Source, Span
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.validate import validate
 
@@ -105,8 +106,16 @@ def test_the_identity_matrix_is_a_placeholder_told_once(diagnostics):
     ]
     validate(Body(name="b", links=(root, *arms)), diagnostics)
     found = diagnostics.take("inertia-out-of-proportion")
+    assert found.severity is Severity.WARNING
     assert found.at is AT
     assert found.message.endswith("'ARM', 'L0', 'L1', 'L2', ...")
+
+
+def test_the_placeholder_of_a_single_link_is_a_note(diagnostics):
+    validate(Body(name="b", links=(link(BOX, inertia=np.eye(3)),)), diagnostics)
+    found = diagnostics.take("inertia-out-of-proportion")
+    assert found.severity is Severity.NOTE
+    assert found.message.endswith("identity matrix, which does not suit the size of 'ARM'")
 
 
 def test_the_identity_matrix_may_be_right():
@@ -138,6 +147,66 @@ def test_what_cannot_move_may_weigh_what_it_wants():
     assert codes(fixed, moved) == []
     tool = replace(fixed, name="T", parent="M")
     assert sorted(codes(fixed, moved, tool)) == ["inertia-out-of-proportion", "mass-outside-shape"]
+
+
+def test_a_link_whose_shapes_are_not_all_known_is_not_compared():
+    odd = link(BOX, inertia=np.eye(3) * 2.0, center=[9, 0, 0])
+    assert sorted(codes(odd)) == ["inertia-out-of-proportion", "mass-outside-shape"]
+    assert codes(replace(odd, lacks_shapes=True)) == []
+
+
+MASS = "mass: 10, center_of_mass: [0, 0, 3], inertia: [2, 0, 0, 2, 0, 2]"
+LINK = "{ type: Shape, geometry: { type: Box, size: [0.1, 0.1, 0.1] } }"
+TEXTS = {
+    "body": (
+        "format: ChoreonoidBody\nformat_version: 2.0\nname: arm\nlinks:\n"
+        f"  - {{ name: A, joint_type: free, {MASS}, elements: [ {LINK}, "
+        "{ type: Resource, uri: %s } ] }\n"
+    ),
+    "urdf": (
+        '<robot name="arm"><link name="W"/><joint name="J" type="floating"><parent link="W"/>'
+        '<child link="A"/></joint><link name="A"><inertial><origin xyz="0 0 3"/><mass value="10"/>'
+        '<inertia ixx="2" ixy="0" ixz="0" iyy="2" iyz="0" izz="2"/></inertial>'
+        '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+        '<visual><geometry><mesh filename="%s"/></geometry></visual></link></robot>'
+    ),
+    "wrl": (
+        '#VRML V2.0 utf8\nDEF arm Humanoid { humanoidBody [ DEF A Joint { jointType "free" '
+        "children [ DEF S Segment { mass 10 centerOfMass 0 0 3 momentsOfInertia [2 0 0 0 2 0 0 0 2]"
+        ' children [ Shape { geometry Box { size 0.1 0.1 0.1 } } Inline { url "%s" } ] } ] } ] }\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("file", ["absent.stl", "broken.stl", "part.wrl", "sound.obj"])
+def test_every_reader_knows_which_links_lack_shapes(kind, file, tmp_path):
+    (tmp_path / "broken.stl").write_text("solid a\nfacet")
+    (tmp_path / "sound.obj").write_text("v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nf 1 2 3\n")
+    part = '#VRML V2.0 utf8\nTransform { children [ Inline { url "absent.wrl" } ] }\n'
+    (tmp_path / "part.wrl").write_text(part)
+    (tmp_path / f"arm.{kind}").write_text(TEXTS[kind] % file)
+    found = Diagnostics(listener=lambda _: None)
+    body = load_body(tmp_path / f"arm.{kind}", found)
+    lacks = file != "sound.obj"
+    assert body.link("A").lacks_shapes == lacks
+    proportions = {"inertia-out-of-proportion", "mass-outside-shape"}
+    assert proportions.isdisjoint(d.code for d in found.found) == lacks
+
+
+def test_a_part_that_lacks_shapes_does_so_wherever_it_is_used(tmp_path):
+    part = '#VRML V2.0 utf8\nTransform { children [ Inline { url "absent.wrl" } ] }\n'
+    (tmp_path / "part.wrl").write_text(part)
+    text = "".join(
+        f"  - {{ name: {name}, elements: [ {{ type: Resource, uri: {uri} }} ], parent: A }}\n"
+        for name, uri in (("B", "part.wrl"), ("C", "part.wrl"), ("D", "nodes.yaml"), ("E", "*"))
+    )
+    text = text.replace("{ type: Resource, uri: * }", LINK)
+    (tmp_path / "nodes.yaml").write_text("[ { type: Resource, uri: part.wrl } ]\n")
+    head = "format: ChoreonoidBody\nformat_version: 2.0\nname: arm\nlinks:\n  - { name: A }\n"
+    (tmp_path / "arm.body").write_text(head + text)
+    body = load_body(tmp_path / "arm.body", Diagnostics(listener=lambda _: None))
+    assert [link.name for link in body.links if link.lacks_shapes] == ["B", "C", "D"]
 
 
 def test_links_without_shape_or_mass_are_not_compared():

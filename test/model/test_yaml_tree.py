@@ -89,12 +89,6 @@ def test_the_last_of_equal_keys_wins_with_a_warning(diagnostics):
     assert str(found).startswith("m.yaml:3:1: warning: 'a' replaces the one in line 1")
 
 
-def test_the_last_of_equal_anchors_wins_with_a_warning(diagnostics):
-    root = tree("a: &x 1\nb: &x 2\nc: *x\n", diagnostics)
-    assert root.number("c", default=0.0) == 2.0
-    assert str(diagnostics.take("duplicate-anchor").at) == "m.yaml:2:4"
-
-
 def test_an_alias_without_anchor_is_an_error(diagnostics):
     assert tree("a: *x\n", diagnostics).get("a").is_null
     assert str(diagnostics.take("unknown-alias").at) == "m.yaml:1:4"

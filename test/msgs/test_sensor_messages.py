@@ -182,6 +182,14 @@ def test_laser_scan():
     assert len(msg.intensities) == 0
 
 
+def test_a_scan_of_one_ray_begins_and_ends_with_it():
+    settings = {"angle_min": 0.0, "angle_increment": 0.25, "time_increment": 0.125}
+    settings |= {"scan_time": 0.125, "range_min": 0.1, "range_max": 30.0}
+    msg = laser_scan(TIME_NS, "laser_frame", np.array([2.25]), **settings)
+    assert (msg.angle_min, msg.angle_max) == (0.0, 0.0)
+    assert msg.ranges.tolist() == [2.25]
+
+
 def test_the_next_scan_is_written_into_the_same_memory_unless_it_has_more_rays():
     settings = {"angle_min": -0.5, "angle_increment": 0.25, "time_increment": 0.0}
     settings |= {"scan_time": 0.125, "range_min": 0.1, "range_max": 30.0}

@@ -359,7 +359,6 @@ def test_nodes_of_the_scene_alone_are_left_out_with_a_note(diagnostics):
         ("{Shape: 3}", "wrong-type"),
         ("{Shape: {type: Group, geometry: {type: Box}}}", "type-mismatch"),
         ("{Shape: {geometry: {size: [1, 1, 1]}}}", "missing-key"),
-        ("{Shape: {geometry: 3}}", "wrong-type"),
         ("{RigidBody: {inertia: [1, 2]}}", "wrong-count"),
     ],
 )

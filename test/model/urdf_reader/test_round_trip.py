@@ -160,6 +160,11 @@ DEVICES = [
     RangeSensor(
         name="ROUND", link="LINK1", X_LS=tilted(), yaw_range=2 * np.pi, yaw_step=np.pi / 180
     ),
+    RangeSensor(name="RAY", link="LINK1", X_LS=tilted(), yaw_range=0.0, yaw_step=0.0),
+    RangeSensor(
+        name="COLUMN", link="LINK1", X_LS=tilted(), yaw_range=0.0, yaw_step=0.0,
+        pitch_range=0.5, pitch_step=0.125,
+    ),
 ]  # fmt: skip
 
 

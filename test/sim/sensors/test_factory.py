@@ -235,6 +235,15 @@ def test_a_range_sensor_that_cannot_be_is_a_warning(diagnostics, fields):
     assert "'laser' of body 'r1'" in diagnostics.take("unusable-device").message
 
 
+@pytest.mark.parametrize(
+    ("fields", "rays"), [({}, 1), ({"pitch_range": 0.5, "pitch_step": 0.1}, 6)], ids=str
+)
+def test_a_range_sensor_of_no_width_is_simulated(diagnostics, fields, rays):
+    found = sensors_of(diagnostics, scanner(yaw_range=0.0, yaw_step=0.0, **fields))
+    (sensor,) = devices_only(found)
+    assert sensor.ray_count == rays
+
+
 def test_a_range_sensor_with_layers_is_one_of_its_own(diagnostics):
     (sensor,) = devices_only(sensors_of(diagnostics, scanner(pitch_range=0.5, pitch_step=0.1)))
     assert isinstance(sensor, RangeSensor3D)

@@ -107,6 +107,17 @@ def test_angles_are_multiples_of_the_step_on_both_sides(yaw_range, yaw_step, per
     assert reading.angle_increment == yaw_step
 
 
+@pytest.mark.parametrize("yaw_step", [0.0, 0.25])
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_scan_of_no_width_is_one_ray_ahead(yaw_step, spread):
+    sensor = scanner(LEVEL, yaw_range=0.0, yaw_step=yaw_step, spread=spread)
+    assert sensor.ray_count == 1
+    reading = scanner(LEVEL, yaw_range=0.0, yaw_step=yaw_step).read(arm_world())
+    assert reading.ranges == pytest.approx([4.0])
+    assert reading.angle_min == 0.0
+    assert reading.angle_increment == (yaw_step or np.pi / 180.0)  # receivers divide by it
+
+
 def test_too_near_is_minus_infinity_and_too_far_infinity():
     reading = scanner(LEVEL, min_distance=2.0, max_distance=3.5).read(arm_world())
     assert at(reading, 0) == np.inf

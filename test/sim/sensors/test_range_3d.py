@@ -84,6 +84,13 @@ def test_the_level_layer_is_the_planar_scan():
     np.testing.assert_array_equal(lidar().read(arm_world()).ranges[4], flat.ranges)
 
 
+def test_a_scan_of_no_width_is_one_column():
+    reading = lidar(yaw_range=0.0, yaw_step=0.0).read(arm_world())
+    whole = lidar().read(arm_world())
+    np.testing.assert_allclose(reading.ranges, whole.ranges[:, 36:37], atol=1e-12)
+    assert reading.points.shape == (9, 1, 3)
+
+
 def test_what_was_not_seen_is_a_hole():
     limits = {"min_distance": 2.0, "max_distance": 3.5}
     reading = lidar(**limits, pitch_range=0.0).read(arm_world())
