@@ -1,5 +1,6 @@
 """Build and install hrp_ros: with pip, with pip -e, or with colcon (ament_python)."""
 
+import runpy
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
@@ -39,7 +40,7 @@ def shared(folder: str) -> list[tuple[str, list[str]]]:
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version=runpy.run_path(str(ROOT / "hrp_model" / "version.py"))["__version__"],
     description="OpenHRP and Choreonoid robots in ROS 2: URDF, TF and an ODE simulation",
     license="Apache-2.0",
     author="hrp_ros developers",

@@ -35,6 +35,7 @@ from .load import load_body
 from .postures import PostureError, read_postures
 from .tree import body_tree
 from .urdf.rviz_config import rviz_config
+from .version import __version__
 
 if TYPE_CHECKING:
     _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -74,9 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
         "hrp-model COMMAND --help tells more",
     )
-    parser.add_argument(
-        "--version", action="version", version=f"%(prog)s {report.version_number()}".rstrip()
-    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_check(commands)
 

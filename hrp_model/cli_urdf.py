@@ -32,9 +32,10 @@ from .cli_urdf_options import (
     refuse_contradictions,
     urdf_options,
 )
-from .collision.shapes import CollisionShapes, MissingLibraryError
+from .collision.shapes import CollisionShapes
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
+from .missing import MissingLibraryError
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert
 from .urdf.glb import UpAxis
