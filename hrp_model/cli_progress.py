@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TaskID,
     TextColumn,
@@ -57,7 +56,8 @@ def progress(what: str) -> Iterator[Told]:
 
 
 def _started_bar(what: str, done: int, total: int, console: Console) -> Progress:
-    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    count = TextColumn("{task.completed:.0f}/{task.total:.0f}")
+    columns = TextColumn(what), BarColumn(), count, TimeElapsedColumn()
     bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
     bar.add_task(what, completed=done, total=total)
     bar.start()

@@ -53,6 +53,10 @@ CODES = {
         "DEF without a name",
         "write a name between DEF and the node, or remove DEF",
     ),
+    "missing-library": (
+        "a mesh file needs a library that is not installed",
+        "install what the message names, then read the model again",
+    ),
     "missing-model": (
         "there is no such model",
         "check the path; package:// needs the package's workspace to be sourced",
