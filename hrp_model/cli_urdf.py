@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,12 @@ from .cli_urdf_options import (
     refuse_contradictions,
     urdf_options,
 )
+from .cli_urdf_written import (
+    report_files,
+    report_next_for_package,
+    report_next_for_urdf,
+    report_package,
+)
 from .collision.shapes import CollisionShapes
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
@@ -40,7 +47,7 @@ from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert
 from .urdf.glb import UpAxis
 from .urdf.options import UrdfOptions
-from .urdf.package import Package, write_package
+from .urdf.package import write_package
 from .urdf.srdf import body_to_srdf
 
 __all__ = ["EPILOG", "add_arguments", "run"]
@@ -61,7 +68,10 @@ def run(options: argparse.Namespace) -> int:
                 with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
                     there = {**vars(options), "output": Path(folder) / "robot.urdf"}
                     return _files(body, argparse.Namespace(**there), diagnostics)
-            return _files(body, options, diagnostics)
+            status = _files(body, options, diagnostics, is_reported=True)
+            if status == GOOD:
+                report_next_for_urdf(options.output)
+            return status
     except MissingLibraryError as error:
         raise UsageError(str(error)) from None
 
@@ -100,8 +110,14 @@ def _writing() -> Iterator[None]:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
 
 
-def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
-    """Write the URDF and what lies beside it, all or nothing."""
+def _files(
+    body: Body,
+    options: argparse.Namespace,
+    diagnostics: Diagnostics,
+    *,
+    is_reported: bool = False,
+) -> int:
+    """Write the URDF and what lies beside it, all or nothing; report it if asked to."""
     output: Path | None = options.output
     wanted = urdf_options(options)
     folder = mesh_folder(options)
@@ -109,15 +125,19 @@ def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) ->
     if folder is None:
         conversion = _convert(body, None, None, options, wanted, diagnostics)
         with _writing():
-            write_all(_texts(conversion, options, wanted, diagnostics))
+            texts = _texts(conversion, options, wanted, diagnostics)
+            write_all(texts)
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
             uri = _package_uri(folder.resolve())
         with _writing(), staged_folder(folder) as staged:
             conversion = _convert(body, staged, uri, options, wanted, diagnostics)
-            write_all(_texts(conversion, options, wanted, diagnostics))
+            texts = _texts(conversion, options, wanted, diagnostics)
+            write_all(texts)
         _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
+    if is_reported:
+        report_files(texts, 0 if folder is None else len(_mesh_names(conversion.urdf)), folder)
     if output is None:
         with standard_output():
             print(conversion.urdf)
@@ -222,6 +242,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
             package = write_package(
                 body,
                 options.package,
+                name=Path(os.path.abspath(options.package)).name,
                 options=wanted,
                 collision=CollisionShapes(options.collision),
                 glb_up=UpAxis(options.glb_up),
@@ -230,21 +251,15 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
             )
     except ModelError:
         raise
-    except ValueError as error:  # no name for a package can be made
+    except ValueError as error:  # ROS has no packages of this name
         raise UsageError(f"--package {options.package}: {error}") from None
-    _tell_of_removed(package)
+    report_package(package)
+    status = GOOD
     if options.verify:
-        return _verify(package.body, package.urdf, options, wanted, package.srdf)
-    return GOOD
-
-
-def _tell_of_removed(package: Package) -> None:
-    meshes = [path for path in package.removed if path.startswith("meshes/")]
-    parts = [path for path in package.removed if path not in meshes]
-    if meshes:
-        parts.append(counted(len(meshes), "mesh file"))
-    if parts:
-        tell(f"removed from {package.folder}: {', '.join(parts)}")
+        status = _verify(package.body, package.urdf, options, wanted, package.srdf)
+    if status == GOOD:
+        report_next_for_package(package)
+    return status
 
 
 def _verify(

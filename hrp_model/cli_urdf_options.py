@@ -96,9 +96,10 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--package",
         type=_file,
-        metavar="DIR",
-        help="write a whole ROS 2 description package instead: package.xml, URDF, meshes, "
-        "launch files, RViz and controller settings",
+        metavar="NAME",
+        help="write a whole ROS 2 description package of this name instead: package.xml, URDF, "
+        "meshes, launch files, RViz and controller settings; NAME may be a path, whose last part "
+        "is the name",
     )
 
 
