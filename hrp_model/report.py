@@ -140,20 +140,22 @@ def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
 
     Code hosts and editors show it. What has no place is told of the model's file.
     """
-    found = [(name, diagnostic) for name, of_model in checked for diagnostic in of_model]
-    codes = sorted({diagnostic.code for _, diagnostic in found})
-    rules = [_sarif_rule(code) for code in codes]
-    driver = {"name": "hrp-model", "version": __version__, "rules": rules}
-    results = [
+    results: list[dict[str, Any]] = [
         {
             "ruleId": diagnostic.code,
-            "ruleIndex": codes.index(diagnostic.code),
             "level": diagnostic.severity.value,
             "message": {"text": diagnostic.message},
             "locations": [{"physicalLocation": _sarif_place(name, diagnostic.at)}],
         }
-        for name, diagnostic in found
+        for name, found in checked
+        for diagnostic in found
     ]
+    codes = sorted({result["ruleId"] for result in results})
+    numbers = {code: number for number, code in enumerate(codes)}
+    for result in results:
+        result["ruleIndex"] = numbers[result["ruleId"]]
+    rules = [_sarif_rule(code) for code in codes]
+    driver = {"name": "hrp-model", "version": __version__, "rules": rules}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
