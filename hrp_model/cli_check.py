@@ -20,7 +20,6 @@ from .cli_tools import (
     CHECK_ALL,
     GOOD,
     PROBLEMS,
-    WRONG_USE,
     UsageError,
     print_diagnostics,
     standard_output,
@@ -58,34 +57,36 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
     Raises:
         UsageError: A folder, a file of settings or a baseline cannot be read or written.
     """
-    try:
-        with _usage_errors():
-            settings = SettingsFinder(options.config, is_searching=not options.sandbox)
-            models = NamedModels(options.files, settings)
-            written = _new_baseline(options.write_baseline)
-            judge = Judge(settings, strict=options.strict, written=written)
-            _report(_checked(models, judge, check), models, judge.summary, options)
-            if written is not None:
-                write_whole(options.write_baseline, written.text().encode())
-    except SettingsError as error:
-        print_diagnostics("settings", error.diagnostics)
-        return WRONG_USE
+    with usage_errors():
+        settings = SettingsFinder(options.config, is_searching=not options.sandbox)
+        models = NamedModels(options.files, settings)
+        written = _new_baseline(options.write_baseline)
+        judge = Judge(settings, strict=options.strict, written=written)
+        _report(_checked(models, judge, check), models, judge.summary, options)
     errors = judge.summary.problems[Severity.ERROR]
     if written is not None:
+        with usage_errors():
+            write_whole(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
         tell(f"wrote {options.write_baseline}: {count} that the setting 'baseline' makes known")
-    if written is not None and errors:
-        tell(f"{counted(errors, 'error')} not in it: exclude models that cannot be used")
+        if errors:
+            tell(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
     return PROBLEMS if errors else GOOD
 
 
 @contextmanager
-def _usage_errors() -> Iterator[None]:
+def usage_errors() -> Iterator[None]:
+    """Report files, folders and settings that cannot be used as a wrong use of the command.
+
+    Raises:
+        UsageError: One of them cannot be used; problems with places have been printed.
+    """
     try:
         yield
-    except TooManyFilesError as error:
-        raise UsageError(str(error)) from None
-    except MissingLibraryError as error:
+    except SettingsError as error:
+        print_diagnostics("settings", error.diagnostics)
+        raise UsageError("the settings of the project cannot be used") from None
+    except (TooManyFilesError, MissingLibraryError) as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         if error.filename is None:
@@ -121,7 +122,6 @@ def _checked(models: NamedModels, judge: Judge, check: Check) -> Iterator[report
                 yield model.name, found
     finally:
         bar.hide()
-    judge.summary.worlds, judge.summary.others = models.worlds, models.others
 
 
 def _report(
@@ -132,17 +132,26 @@ def _report(
 ) -> None:
     if options.format == "json":
         problems = report.json_report(checked)
-        _print(_json({"summary": summary.numbers(), "problems": problems}))
+        _print(_json({"summary": _numbers(summary, models), "problems": problems}))
     elif options.format == "sarif":
         log = report.sarif_report(checked)
-        log["runs"][0]["properties"] = {"summary": summary.numbers()}
+        log["runs"][0]["properties"] = {"summary": _numbers(summary, models)}
         _print(_json(log))
     else:
         for name, found in checked:
             print_diagnostics(name, found, with_notes=True, every=options.all, advice=CHECK_ALL)
             _print(report.summary(name, found))
         if models.has_folders or summary.models > 1:
-            _print(str(summary))
+            skipped = models.skipped()
+            _print(f"{summary}; {skipped}" if skipped else str(summary))
+
+
+def _numbers(summary: Summary, models: NamedModels) -> dict[str, int]:
+    return {
+        **summary.numbers(),
+        "skipped_worlds": models.worlds,
+        "skipped_files": models.others,
+    }
 
 
 def _json(data: object) -> str:

@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,9 @@ from rich.console import Console, RenderableType
 
 from .actuation import controlled_joints
 from .body import Body
+from .checking.named_models import NamedModels
+from .checking.settings import SettingsFinder
+from .cli_check import usage_errors
 from .cli_progress import progress
 from .cli_tools import (
     GOOD,
@@ -31,6 +35,7 @@ from .cli_urdf_options import (
     controllers_file,
     mesh_folder,
     refuse_contradictions,
+    refuse_outputs_of_many,
     urdf_options,
 )
 from .cli_urdf_written import (
@@ -58,6 +63,38 @@ _SPLITTING = "splitting meshes into convex parts"
 def run(options: argparse.Namespace) -> int:
     """Convert; return the exit status."""
     refuse_contradictions(options)
+    if len(options.files) > 1 or os.path.isdir(options.files[0]):
+        return _verify_all(options)
+    return _convert_one(argparse.Namespace(**vars(options), file=options.files[0], in_turn=False))
+
+
+def _verify_all(options: argparse.Namespace) -> int:
+    """Verify the URDFs of several models in turn, with one summary at the end."""
+    refuse_outputs_of_many(options)
+    outcomes = Counter[str]()
+    with usage_errors():
+        models = NamedModels(options.files, SettingsFinder())
+        for _, model in models:
+            one = argparse.Namespace(**vars(options), file=model.name, in_turn=True)
+            try:
+                status = _convert_one(one)
+                outcomes["passed" if status == GOOD else "failed"] += 1
+            except ModelError:  # its errors have been printed
+                outcomes["not converted"] += 1
+                _print_line(f"{model.name}: not converted")
+    listed = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    skipped = models.skipped()
+    summary = f"{counted(outcomes.total(), 'model')}: {listed or 'nothing to verify'}"
+    _print_line(f"{summary}; {skipped}" if skipped else summary)
+    return PROBLEMS if outcomes["failed"] or outcomes["not converted"] else GOOD
+
+
+def _print_line(text: str) -> None:
+    with standard_output():
+        print(text)
+
+
+def _convert_one(options: argparse.Namespace) -> int:
     body, reported = load_and_report(options.file, strict=options.strict)
     diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
     try:
@@ -273,6 +310,10 @@ def _verify(
     from .urdf.verify import verify  # its independent readers take long to load
 
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
+    if options.in_turn:
+        lines = [f"{options.file}: {found.verdict}", *(f"  {row}" for row in found.failures)]
+        _print_line("\n".join(lines))
+        return GOOD if found.passed else PROBLEMS
     console = Console(highlight=False)
     with standard_output():
         if console.is_terminal:

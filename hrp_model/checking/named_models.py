@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..diagnostics import counted
 from ..resources import ResourceError, named_path
 from .model_files import FileKind, candidate_files, file_kind
 from .settings import SettingsFinder
@@ -58,6 +59,12 @@ class NamedModels:
                 self._named.setdefault(
                     NamedModel(_joined(name, file.relative_to(path)), file), False
                 )
+
+    def skipped(self) -> str:
+        """Return how many files of folders were skipped, or nothing."""
+        counts = ((self.worlds, "world"), (self.others, "other file"))
+        parts = [counted(number, what) for number, what in counts if number]
+        return f"skipped {' and '.join(parts)}" if parts else ""
 
     def __len__(self) -> int:
         """Return the number of files that are looked at."""

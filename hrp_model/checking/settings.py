@@ -28,7 +28,8 @@ OWN_FILE = ".hrp-model.toml"
 SHARED_FILE = "pyproject.toml"
 _TABLE = ("tool", "hrp-model")
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?hrp-model\b", re.MULTILINE)
-_KEYS = ("baseline", "exclude", "ignore", "per-file-ignores")
+_BASELINE, _EXCLUDE, _IGNORE, _PER_FILE = "baseline", "exclude", "ignore", "per-file-ignores"
+_KEYS = (_BASELINE, _EXCLUDE, _IGNORE, _PER_FILE)
 _LARGEST = 1 << 20  # [bytes]
 _PLACE = re.compile(r" \(at line (\d+), column (\d+)\)")
 
@@ -229,23 +230,23 @@ class _Reader:
             if key not in _KEYS:
                 message = f"there is no setting '{key}'.{did_you_mean_or_all(key, _KEYS)}"
                 self._diagnostics.error("unknown-setting", message, self._at(key))
-        baseline = content.get("baseline")
+        baseline = content.get(_BASELINE)
         if baseline is not None and not isinstance(baseline, str):
-            self._refuse("baseline", "the path of a file")
+            self._refuse(_BASELINE, "the path of a file")
             baseline = None
-        per_file = content.get("per-file-ignores", {})
+        per_file = content.get(_PER_FILE, {})
         if not isinstance(per_file, Mapping):
-            self._refuse("per-file-ignores", "a table of globs with lists of codes")
+            self._refuse(_PER_FILE, "a table of globs with lists of codes")
             per_file = {}
         return Settings(
             folder,
-            ignore=self._codes("ignore", content.get("ignore", [])),
+            ignore=self._codes(_IGNORE, content.get(_IGNORE, [])),
             per_file_ignores=tuple(
                 (glob, self._codes(glob, codes)) for glob, codes in per_file.items()
             ),
-            exclude=self._texts("exclude", content.get("exclude", []), "globs"),
+            exclude=self._texts(_EXCLUDE, content.get(_EXCLUDE, []), "globs"),
             baseline=None if baseline is None else folder / baseline,
-            baseline_at=None if baseline is None else self._at("baseline"),
+            baseline_at=None if baseline is None else self._at(_BASELINE),
         )
 
     def _codes(self, key: str, value: object) -> frozenset[str]:

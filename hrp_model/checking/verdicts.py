@@ -22,7 +22,6 @@ class Summary:
         problems: How many count, by severity.
         ignored: How many do not, by the settings.
         known: How many do not, as they are in a baseline.
-        worlds, others: How many files in folders were skipped; see ``NamedModels``.
     """
 
     models: int = 0
@@ -30,8 +29,6 @@ class Summary:
     problems: Counter[Severity] = field(default_factory=Counter)
     ignored: int = 0
     known: int = 0
-    worlds: int = 0
-    others: int = 0
 
     def add(self, found: Iterable[Diagnostic]) -> None:
         """Add a model and its problems that count."""
@@ -48,8 +45,6 @@ class Summary:
             **{f"{severity.value}s": self.problems[severity] for severity in reversed(Severity)},
             "ignored": self.ignored,
             "in_baseline": self.known,
-            "skipped_worlds": self.worlds,
-            "skipped_files": self.others,
         }
 
     def __str__(self) -> str:
@@ -63,9 +58,6 @@ class Summary:
             parts.append(f"{counted(self.ignored, 'problem')} ignored")
         if self.known:
             parts.append(f"{counted(self.known, 'problem')} in the baseline")
-        skipped = [(self.worlds, "world"), (self.others, "other file")]
-        if self.worlds or self.others:
-            parts.append(f"skipped {' and '.join(counted(n, what) for n, what in skipped if n)}")
         return "; ".join(parts)
 
 
