@@ -98,6 +98,7 @@ setup(
         "pycollada>=0.7",  # COLLADA for trimesh
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL
+        "tomli>=1.1; python_version < '3.11'",  # settings of hrp-model check
         "rich>=11.2",  # tables and progress in the terminal; Ubuntu 22.04 has 11.2
     ],
     extras_require={

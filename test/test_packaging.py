@@ -29,6 +29,7 @@ LIBRARIES = {
     "moderngl": ("moderngl", None),
     "numpy": ("numpy", "python3-numpy"),
     "rich": ("rich", "python3-rich"),
+    "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
     "trimesh": ("trimesh", None),
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "yaml": ("PyYAML", "python3-yaml"),

@@ -63,7 +63,7 @@ def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[P
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
-            elif path.suffix.lower() in _SUFFIXES and entry.is_file():
+            elif path.suffix.lower() in _SUFFIXES and path.is_file():
                 found.append(path)
         pending += reversed(folders)
     return found
