@@ -75,7 +75,7 @@ class Baseline:
     def text(self) -> str:
         """Return the baseline as JSON, a line for each kind of problem."""
         problems = [{**entry._asdict(), "count": n} for entry, n in sorted(self._known.items())]
-        lines = ",\n".join(f"  {json.dumps(p, ensure_ascii=False)}" for p in problems)
+        lines = ",\n".join(f"  {json.dumps(p)}" for p in problems)
         listed = f"[\n{lines}\n ]" if lines else "[]"
         return f'{{\n "version": {_VERSION},\n "problems": {listed}\n}}\n'
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 
 _SUFFIXES = (".body", ".urdf", ".wrl", ".yaml", ".yml")
@@ -51,7 +52,8 @@ def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[P
     while pending:
         here = pending.pop()
         with os.scandir(here) as scan:
-            entries = sorted(scan, key=lambda entry: entry.name)
+            first = islice(scan, _MOST_ENTRIES + 1)
+            entries = sorted(first, key=lambda entry: entry.name)
         seen += len(entries)
         if seen > _MOST_ENTRIES:
             many = f"more than {_MOST_ENTRIES} files and folders"

@@ -17,7 +17,7 @@ class NamedModel(NamedTuple):
     """A model to read.
 
     Attributes:
-        name: The file as the user named it, or its path from the folder that was named.
+        name: The file as the user named it, or its path with that of the folder.
         path: The file.
     """
 
@@ -31,7 +31,7 @@ class NamedModels:
     A file that is named itself is always a model, even if it is excluded or none.
 
     Args:
-        names: Paths, or ``file://`` or ``package://`` URIs.
+        names: Paths, or ``file://`` or ``package://`` URIs of files.
         settings: Which files in folders are excluded.
 
     Attributes:
@@ -56,9 +56,7 @@ class NamedModels:
                 continue
             self.has_folders = True
             for file in candidate_files(path, settings.is_excluded):
-                self._named.setdefault(
-                    NamedModel(_joined(name, file.relative_to(path)), file), False
-                )
+                self._named.setdefault(NamedModel(os.fspath(file), file), False)
 
     def skipped(self) -> str:
         """Return how many files of folders were skipped, or nothing."""
@@ -87,9 +85,3 @@ def _path(name: str) -> Path:
         return named_path(name)
     except ResourceError:
         return Path(name)  # its reader reports it
-
-
-def _joined(folder: str, inside: Path) -> str:
-    if "://" in folder:
-        return f"{folder.rstrip('/')}/{inside.as_posix()}"
-    return os.path.join("" if folder == os.curdir else folder, inside)

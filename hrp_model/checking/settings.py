@@ -68,6 +68,8 @@ class Settings:
 
     def is_excluded(self, path: Path) -> bool:
         """Whether a glob excludes a file or folder, or a folder that it lies in."""
+        if not self.exclude:
+            return False
         place = _relative(os.path.abspath(path), self.folder)
         return any(_matches(place, glob) for glob in self.exclude)
 
@@ -95,12 +97,15 @@ def _matches(place: Path, glob: str) -> bool:
 
     Args:
         place: From the folder of the settings.
-        glob: Without a slash that of a name, and otherwise that of a path from there.
+        glob: Without a slash that of a name, and otherwise that of a path from there; "**/"
+            at its beginning stands for any folders, or none.
     """
     glob = glob.rstrip("/").removeprefix("./")
     if "/" not in glob:
         return any(fnmatchcase(part, glob) for part in place.parts)
-    return any(fnmatchcase(part.as_posix(), glob) for part in (place, *place.parents))
+    globs = (glob, glob.removeprefix("**/"))
+    paths = [path.as_posix() for path in (place, *place.parents)]
+    return any(fnmatchcase(path, glob) for path in paths for glob in globs)
 
 
 class SettingsFinder:
