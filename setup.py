@@ -1,5 +1,6 @@
 """Build and install hrp_ros: with pip, with pip -e, or with colcon (ament_python)."""
 
+import runpy
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
@@ -39,7 +40,7 @@ def shared(folder: str) -> list[tuple[str, list[str]]]:
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version=runpy.run_path(str(ROOT / "hrp_model" / "version.py"))["__version__"],
     description="OpenHRP and Choreonoid robots in ROS 2: URDF, TF and an ODE simulation",
     license="Apache-2.0",
     author="hrp_ros developers",
@@ -97,7 +98,8 @@ setup(
         "pycollada>=0.7",  # COLLADA for trimesh
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL
-        "rich>=12.0",  # tables and progress in the terminal
+        "tomli>=1.1; python_version < '3.11'",  # settings of hrp-model check
+        "rich>=11.2",  # tables and progress in the terminal; Ubuntu 22.04 has 11.2
     ],
     extras_require={
         "verify": VERIFY,

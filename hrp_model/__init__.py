@@ -15,6 +15,7 @@ from .diagnostics import Diagnostic, Diagnostics, ModelError, Severity
 from .kinematics import BodyState
 from .load import load_body, load_body_text
 from .rigid import Pose
+from .version import __version__
 
 if TYPE_CHECKING:
     from .urdf import body_to_urdf
@@ -33,6 +34,7 @@ __all__ = [
     "Pose",
     "Range",
     "Severity",
+    "__version__",
     "body_to_urdf",
     "load_body",
     "load_body_text",

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.console import Console
 
-from . import cli_urdf, report
+from . import cli_check, cli_urdf, report
 from .cli_tools import (
-    CHECK_ALL,
     GOOD,
     INTERRUPTED,
     MODEL,
@@ -24,10 +23,9 @@ from .cli_tools import (
     UsageError,
     discard_output,
     load_and_report,
-    print_diagnostics,
     standard_output,
 )
-from .diagnostics import Diagnostics, ModelError, Severity
+from .diagnostics import Diagnostics, ModelError
 from .dump import dump_body
 from .files import write_all
 from .frames import FrameOptions, body_frames
@@ -35,6 +33,7 @@ from .load import load_body
 from .postures import PostureError, read_postures
 from .tree import body_tree
 from .urdf.rviz_config import rviz_config
+from .version import __version__
 
 if TYPE_CHECKING:
     _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -74,9 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
         "hrp-model COMMAND --help tells more",
     )
-    parser.add_argument(
-        "--version", action="version", version=f"%(prog)s {report.version_number()}".rstrip()
-    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_check(commands)
 
@@ -112,10 +109,11 @@ def _add_check(commands: _Commands) -> None:
         "check",
         "report every problem with its place and a hint",
         _check,
-        "Problems go to the standard error, a line for each model to the standard output. "
-        "Errors, and warnings with --strict, make the exit status 1.",
+        "Problems go to the standard error, a line for each model to the standard output; of a "
+        "folder, only for models with problems. Errors, and warnings with --strict, make the exit "
+        "status 1. A project's settings and baseline: docs/checking.md.",
     )
-    check.add_argument("files", nargs="+", metavar="FILE", help=MODEL)
+    check.add_argument("files", nargs="+", metavar="FILE", help=f"{MODEL}, or a folder of models")
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
         "--all", action="store_true", help="show all problems of a kind, not only the first few"
@@ -142,6 +140,7 @@ def _add_check(commands: _Commands) -> None:
     check.add_argument(
         "--list-codes", action=_ListCodes, help="explain every code of a problem, and exit"
     )
+    cli_check.add_arguments(check)
 
 
 def _add_command(
@@ -173,23 +172,7 @@ def _check(options: argparse.Namespace) -> int:
     for folder in options.allow:
         if not Path(folder).is_dir():
             raise UsageError(f"--allow {folder}: there is no such folder")
-    checked = []
-    for name in options.files:
-        diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
-        _check_one(name, diagnostics, options)
-        checked.append((name, report.by_place(diagnostics.found)))
-        if options.format == "text":
-            print_diagnostics(
-                name, diagnostics.found, with_notes=True, every=options.all, advice=CHECK_ALL
-            )
-            with standard_output():
-                print(report.summary(name, diagnostics.found))
-    if options.format == "json":
-        _print_json(report.json_report(checked))
-    elif options.format == "sarif":
-        _print_json(report.sarif_report(checked))
-    errors = [d for _, found in checked for d in found if d.severity is Severity.ERROR]
-    return PROBLEMS if errors else GOOD
+    return cli_check.check_models(options, lambda name, found: _check_one(name, found, options))
 
 
 def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,9 @@ from rich.console import Console, RenderableType
 
 from .actuation import controlled_joints
 from .body import Body
+from .checking.named_models import NamedModels
+from .checking.settings import SettingsFinder
+from .cli_check import usage_errors
 from .cli_progress import progress
 from .cli_tools import (
     GOOD,
@@ -30,16 +35,24 @@ from .cli_urdf_options import (
     controllers_file,
     mesh_folder,
     refuse_contradictions,
+    refuse_outputs_of_many,
     urdf_options,
 )
-from .collision.shapes import CollisionShapes, MissingLibraryError
+from .cli_urdf_written import (
+    report_files,
+    report_next_for_package,
+    report_next_for_urdf,
+    report_package,
+)
+from .collision.shapes import CollisionShapes
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
+from .missing import MissingLibraryError
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert
 from .urdf.glb import UpAxis
 from .urdf.options import UrdfOptions
-from .urdf.package import Package, write_package
+from .urdf.package import write_package
 from .urdf.srdf import body_to_srdf
 
 __all__ = ["EPILOG", "add_arguments", "run"]
@@ -50,6 +63,38 @@ _SPLITTING = "splitting meshes into convex parts"
 def run(options: argparse.Namespace) -> int:
     """Convert; return the exit status."""
     refuse_contradictions(options)
+    if len(options.files) > 1 or os.path.isdir(options.files[0]):
+        return _verify_all(options)
+    return _convert_one(argparse.Namespace(**vars(options), file=options.files[0], in_turn=False))
+
+
+def _verify_all(options: argparse.Namespace) -> int:
+    """Verify the URDFs of several models in turn, with one summary at the end."""
+    refuse_outputs_of_many(options)
+    outcomes = Counter[str]()
+    with usage_errors():
+        models = NamedModels(options.files, SettingsFinder())
+        for _, model in models:
+            one = argparse.Namespace(**vars(options), file=model.name, in_turn=True)
+            try:
+                status = _convert_one(one)
+                outcomes["passed" if status == GOOD else "failed"] += 1
+            except ModelError:  # its errors have been printed
+                outcomes["not converted"] += 1
+                _print_line(f"{model.name}: not converted")
+    listed = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    skipped = models.skipped()
+    summary = f"{counted(outcomes.total(), 'model')}: {listed or 'nothing to verify'}"
+    _print_line(f"{summary}; {skipped}" if skipped else summary)
+    return PROBLEMS if outcomes["failed"] or outcomes["not converted"] else GOOD
+
+
+def _print_line(text: str) -> None:
+    with standard_output():
+        print(text)
+
+
+def _convert_one(options: argparse.Namespace) -> int:
     body, reported = load_and_report(options.file, strict=options.strict)
     diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
     try:
@@ -60,7 +105,10 @@ def run(options: argparse.Namespace) -> int:
                 with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
                     there = {**vars(options), "output": Path(folder) / "robot.urdf"}
                     return _files(body, argparse.Namespace(**there), diagnostics)
-            return _files(body, options, diagnostics)
+            status = _files(body, options, diagnostics, is_reported=True)
+            if status == GOOD:
+                report_next_for_urdf(options.output)
+            return status
     except MissingLibraryError as error:
         raise UsageError(str(error)) from None
 
@@ -99,8 +147,14 @@ def _writing() -> Iterator[None]:
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
 
 
-def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
-    """Write the URDF and what lies beside it, all or nothing."""
+def _files(
+    body: Body,
+    options: argparse.Namespace,
+    diagnostics: Diagnostics,
+    *,
+    is_reported: bool = False,
+) -> int:
+    """Write the URDF and what lies beside it, all or nothing; report it if asked to."""
     output: Path | None = options.output
     wanted = urdf_options(options)
     folder = mesh_folder(options)
@@ -108,15 +162,19 @@ def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) ->
     if folder is None:
         conversion = _convert(body, None, None, options, wanted, diagnostics)
         with _writing():
-            write_all(_texts(conversion, options, wanted, diagnostics))
+            texts = _texts(conversion, options, wanted, diagnostics)
+            write_all(texts)
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
             uri = _package_uri(folder.resolve())
         with _writing(), staged_folder(folder) as staged:
             conversion = _convert(body, staged, uri, options, wanted, diagnostics)
-            write_all(_texts(conversion, options, wanted, diagnostics))
+            texts = _texts(conversion, options, wanted, diagnostics)
+            write_all(texts)
         _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
+    if is_reported:
+        report_files(texts, 0 if folder is None else len(_mesh_names(conversion.urdf)), folder)
     if output is None:
         with standard_output():
             print(conversion.urdf)
@@ -221,6 +279,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
             package = write_package(
                 body,
                 options.package,
+                name=Path(os.path.abspath(options.package)).name,
                 options=wanted,
                 collision=CollisionShapes(options.collision),
                 glb_up=UpAxis(options.glb_up),
@@ -229,21 +288,15 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
             )
     except ModelError:
         raise
-    except ValueError as error:  # no name for a package can be made
+    except ValueError as error:  # ROS has no packages of this name
         raise UsageError(f"--package {options.package}: {error}") from None
-    _tell_of_removed(package)
+    report_package(package)
+    status = GOOD
     if options.verify:
-        return _verify(package.body, package.urdf, options, wanted, package.srdf)
-    return GOOD
-
-
-def _tell_of_removed(package: Package) -> None:
-    meshes = [path for path in package.removed if path.startswith("meshes/")]
-    parts = [path for path in package.removed if path not in meshes]
-    if meshes:
-        parts.append(counted(len(meshes), "mesh file"))
-    if parts:
-        tell(f"removed from {package.folder}: {', '.join(parts)}")
+        status = _verify(package.body, package.urdf, options, wanted, package.srdf)
+    if status == GOOD:
+        report_next_for_package(package)
+    return status
 
 
 def _verify(
@@ -257,6 +310,10 @@ def _verify(
     from .urdf.verify import verify  # its independent readers take long to load
 
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
+    if options.in_turn:
+        lines = [f"{options.file}: {found.verdict}", *(f"  {row}" for row in found.failures)]
+        _print_line("\n".join(lines))
+        return GOOD if found.passed else PROBLEMS
     console = Console(highlight=False)
     with standard_output():
         if console.is_terminal:

@@ -46,7 +46,12 @@ def _prefix(text: str) -> str:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare what ``hrp-model urdf`` understands."""
-    command.add_argument("file", metavar="FILE", help=MODEL)
+    command.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help=f"{MODEL}; with --verify alone also several, or folders of models",
+    )
     _add_outputs(command.add_argument_group("where it goes"))
     _add_contents(command.add_argument_group("what it tells"))
     _add_blocks(command.add_argument_group("what it tells simulators and controllers"))
@@ -96,9 +101,10 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--package",
         type=_file,
-        metavar="DIR",
-        help="write a whole ROS 2 description package instead: package.xml, URDF, meshes, "
-        "launch files, RViz and controller settings",
+        metavar="NAME",
+        help="write a whole ROS 2 description package of this name instead: package.xml, URDF, "
+        "meshes, launch files, RViz and controller settings; NAME may be a path, whose last part "
+        "is the name",
     )
 
 
@@ -185,6 +191,22 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
     if _lacks_controllers(options):
         message = "with --ros2-control gz the URDF names the file of the controllers' parameters"
         raise UsageError(f"{message}: say where that goes, by -o FILE or --controllers FILE")
+
+
+def refuse_outputs_of_many(options: argparse.Namespace) -> None:
+    """Refuse to write files of several models.
+
+    Raises:
+        UsageError: It says what to do instead.
+    """
+    outputs = (options.output, options.mesh_dir, options.srdf, options.controllers, options.package)
+    if options.verify and all(output is None for output in outputs):
+        return
+    last = options.files[-1]
+    if len(options.files) == 2 and last.lower().endswith(".urdf") and not os.path.exists(last):
+        raise UsageError(f"there is no model '{last}'. Did you mean '-o {last}'?")
+    message = "URDF is written of one model at a time"
+    raise UsageError(f"{message}; only --verify without outputs takes several, or a folder")
 
 
 def _refuse_equal_places(options: argparse.Namespace) -> None:

@@ -30,13 +30,13 @@ from hrp_msgs.topic import Topic
 
 from .body import Body
 from .cache import mesh_folder
-from .collision.shapes import MissingLibraryError
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
 from .frames import Frame, FrameOptions
+from .missing import MissingLibraryError
 from .rigid import matrix_quaternion
 
 PARAMETERS = MODEL_NODE

@@ -16,6 +16,7 @@ from . import resources
 from .body import Body
 from .diagnostics import Diagnostics, Source, Span
 from .geometry import SceneNode
+from .missing import MissingLibraryError
 from .packages_above import PackagesAbove
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
@@ -229,6 +230,9 @@ class Reading:
                     return None  # and not for good: whoever reads it now is not done yet
                 try:
                     scene = reader(path, self)
+                except MissingLibraryError as error:
+                    message = f"'{path.name}' is left out: {error}"
+                    self.diagnostics.warn("missing-library", message, at)
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or error
                     message = f"'{path.name}' is left out: {reason}"

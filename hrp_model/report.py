@@ -6,8 +6,6 @@ import os
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from rich.cells import cell_len
 
 from .codes import CODES, Rule
 from .diagnostics import Diagnostic, Severity, Source, Span, counted
+from .version import __version__
 
 # A model, as the user named it, and what was found in it.
 Checked = tuple[str, Iterable[Diagnostic]]
@@ -141,21 +140,22 @@ def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
 
     Code hosts and editors show it. What has no place is told of the model's file.
     """
-    found = [(name, diagnostic) for name, of_model in checked for diagnostic in of_model]
-    codes = sorted({diagnostic.code for _, diagnostic in found})
-    driver: dict[str, Any] = {"name": "hrp-model", "rules": [_sarif_rule(code) for code in codes]}
-    if number := version_number():
-        driver["version"] = number
-    results = [
+    results: list[dict[str, Any]] = [
         {
             "ruleId": diagnostic.code,
-            "ruleIndex": codes.index(diagnostic.code),
             "level": diagnostic.severity.value,
             "message": {"text": diagnostic.message},
             "locations": [{"physicalLocation": _sarif_place(name, diagnostic.at)}],
         }
-        for name, diagnostic in found
+        for name, found in checked
+        for diagnostic in found
     ]
+    codes = sorted({result["ruleId"] for result in results})
+    numbers = {code: number for number, code in enumerate(codes)}
+    for result in results:
+        result["ruleIndex"] = numbers[result["ruleId"]]
+    rules = [_sarif_rule(code) for code in codes]
+    driver = {"name": "hrp-model", "version": __version__, "rules": rules}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -167,13 +167,6 @@ def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
             }
         ],
     }
-
-
-def version_number() -> str:
-    """Return the version of the installed package, or nothing in a source tree."""
-    with suppress(PackageNotFoundError):
-        return version("hrp_ros")
-    return ""
 
 
 def code_list(codes: Mapping[str, Rule] = CODES) -> str:

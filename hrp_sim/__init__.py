@@ -8,6 +8,8 @@ Example::
     readings = sim.step()  # {sensor name: reading}
 """
 
+from hrp_model.version import __version__
+
 from .config import BodyEntry, WorldConfig
 from .contact_points import ContactPoints
 from .control import CommandTimeout, ControlMode, ControlSettings, JointCommand, TrajectoryRun
@@ -36,5 +38,6 @@ __all__ = [
     "TrajectoryPoint",
     "TrajectoryRun",
     "WorldConfig",
+    "__version__",
     "load_world",
 ]

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from hrp_model import ModelError
 from hrp_model.cli_tools import discard_output
+from hrp_model.missing import MissingLibraryError
+from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
 from .benchmark.names import ALL, SCENE_NAMES
@@ -19,7 +21,7 @@ from .engines import ENGINES
 from .sensor_options import parse
 from .sensors.settings import OptionValue
 
-GOOD, PROBLEM, INTERRUPTED = 0, 1, 130
+GOOD, PROBLEM, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 _Number = TypeVar("_Number", int, float)
 
@@ -83,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hrp-sim", description="Simulate OpenHRP and Choreonoid robots with ODE."
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
@@ -274,8 +277,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status.
 
     Returns:
-        0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use;
-        130 Ctrl-C before there was anything to sum up.
+        0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use, or
+        a library is not installed; 130 Ctrl-C before there was anything to sum up.
     """
     try:
         status = _main(argv)
@@ -294,6 +297,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PhysicsError as error:
         print(f"error: {error}", file=sys.stderr)
         return PROBLEM
+    except MissingLibraryError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return WRONG_USE
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -18,6 +18,7 @@ def make_engine(name: str, settings: PhysicsSettings) -> Engine:
     Raises:
         PhysicsError: There is no such engine, what it needs is not installed, or a setting
             is not finite or has no sense.
+        MissingLibraryError: ODE is not installed.
     """
     if name == "ode":
         from .ode import OdeEngine

@@ -26,6 +26,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
+from hrp_model.missing import MissingLibraryError
 from hrp_model.node import logged_diagnostics
 from hrp_model.resources import share_folder
 from hrp_msgs.command_params import joint_params
@@ -336,7 +337,7 @@ def main() -> int:
         return _run()
     except KeyboardInterrupt:
         return 0
-    except (ParameterException, WrongUseError) as error:
+    except (ParameterException, WrongUseError, MissingLibraryError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except (ModelError, PhysicsError, OSError) as error:  # a ModelError's lines say "error"

@@ -15,7 +15,7 @@ from .contact_points import ContactPoints
 from .control import BodyController, Command, CommandCounts
 from .drives import Drives
 from .engine import Engine, Placement
-from .ode import OdeEngine
+from .engines import ENGINES, make_engine
 from .pushes import Push, Pushes
 from .render import Renderer
 from .sensors import CameraSensor, Reading, Sensor, instruments, make_sensors
@@ -47,6 +47,7 @@ class Simulation:
 
     Raises:
         PhysicsError: The engine cannot take a body; the message names body and link.
+        MissingLibraryError: ODE is not installed.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Simulation:
         defer_images: bool = False,
         diagnostics: Diagnostics | None = None,
     ) -> None:
-        self.engine: Engine = OdeEngine(world.physics) if engine is None else engine
+        self.engine = make_engine(ENGINES[0], world.physics) if engine is None else engine
         self.wanted: Callable[[str], bool] = lambda _name: True
         self.switched: Callable[[str, bool], None] = lambda _name, _on: None
         self._defer_images, self._sensor_settings = defer_images, world.sensors

@@ -5,7 +5,7 @@ import re
 
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 # Words with a hyphen that are no codes.
-OTHERS = re.compile(r"hrp-model|hrp-sim|utf-.*|latin-1|cp932|.*-8859-.*")
+OTHERS = re.compile(r"hrp-model|hrp-sim|per-file-ignores|utf-.*|latin-1|cp932|.*-8859-.*")
 
 
 def texts(node):

@@ -1,4 +1,4 @@
-"""What gets installed: the contents of the wheel, its dependencies, and package.xml."""
+"""What gets installed: the contents of wheel and sdist, their dependencies, and package.xml."""
 
 import ast
 import configparser
@@ -7,13 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from paths import ROOT
+
+import hrp_model.cli
+import hrp_sim.cli
 
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs")
 SHARED_FOLDERS = ("launch", "config", "models")
@@ -24,7 +29,8 @@ LIBRARIES = {
     "moderngl": ("moderngl", None),
     "numpy": ("numpy", "python3-numpy"),
     "rich": ("rich", "python3-rich"),
-    "trimesh": ("trimesh", "python3-trimesh-pip"),
+    "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
+    "trimesh": ("trimesh", None),
     "urdf_parser_py": ("urdf-parser-py", "urdfdom_py"),
     "yaml": ("PyYAML", "python3-yaml"),
 }
@@ -73,17 +79,24 @@ def _distribution(requirement: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def source(tmp_path_factory):
+    """A copy of the source tree."""
     if not (find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
         pytest.skip("no wheel can be built: neither wheel nor setuptools >= 70.1 is installed")
-    folder = tmp_path_factory.mktemp("wheel")
+    folder = tmp_path_factory.mktemp("source")
     unwanted = shutil.ignore_patterns(
-        ".*", "build", "install", "log", "test", "docs", "*.so", "*.egg-info"
+        ".*", "__pycache__", "build", "install", "log", "*.so", "*.egg-info"
     )
     shutil.copytree(ROOT, folder / "source", ignore=unwanted)
     for name in SHARED_FOLDERS:  # as in a tree where they were run
-        (folder / "source" / name / "__pycache__").mkdir(exist_ok=True)
+        (folder / "source" / name / "__pycache__").mkdir()
         (folder / "source" / name / "__pycache__" / "old.pyc").touch()
+    return folder / "source"
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
     # Extensions that are newer than their sources are not compiled once more; colcon does that
     # in test_colcon_self.
     built = folder / "built"
@@ -91,14 +104,27 @@ def wheel(tmp_path_factory):
         place = built / extension.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(extension, place)
-    command = [
-        sys.executable, "setup.py", "-q", "build", "--build-lib", str(built),
-        "bdist_wheel", "-d", str(folder),
-    ]  # fmt: skip
-    done = subprocess.run(command, cwd=folder / "source", capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    setup(source, "build", "--build-lib", str(built), "bdist_wheel", "-d", str(folder))
     (path,) = folder.glob("*.whl")
     return Wheel(path)
+
+
+@pytest.fixture(scope="module")
+def sdist(source, tmp_path_factory):
+    """The unpacked sdist."""
+    folder = tmp_path_factory.mktemp("sdist")
+    setup(source, "sdist", "-d", str(folder))
+    (path,) = folder.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        archive.extractall(folder)
+    (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
+    return unpacked
+
+
+def setup(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, "setup.py", "-q", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +214,48 @@ def test_every_script_has_its_function(wheel):
         }
 
 
+# The sdist.
+
+
+def test_all_sources_are_in_the_sdist(source, sdist):
+    made = {"PKG-INFO", "setup.cfg"}  # setuptools adds a section to the latter
+    given = {k: v for k, v in tree(source).items() if "__pycache__" not in k}
+    given = {k: v for k, v in given.items() if k not in made and ".egg-info/" not in k}
+    packed = tree(sdist)
+    assert given.keys() - packed.keys() == set()
+    assert {k: packed[k] for k in given} == given
+    assert not [name for name in packed if "__pycache__" in name]
+
+
+def test_the_wheel_of_the_sdist_is_that_of_the_tree(sdist, wheel, tmp_path):
+    """It is built as pip does it, with nothing from a network, and nothing built before."""
+    if find_spec("pip") is None:
+        pytest.skip("pip is not installed")
+    command = [
+        sys.executable, "-m", "pip", "-q", "wheel", "--no-index", "--no-deps",
+        "--no-build-isolation", "--disable-pip-version-check", "-w", str(tmp_path), str(sdist),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = tmp_path.glob("*.whl")
+    again = Wheel(path)
+    assert again.files.keys() == wheel.files.keys()
+    changed = {name for name in again.files if again.files[name] != wheel.files[name]}
+    # Extensions were compiled anew; one file of the wheel lists digests of all others.
+    assert {n for n in changed if not n.endswith((".so", ".pyd", ".dist-info/RECORD"))} == set()
+
+
 # What it says of itself.
 
 
-def test_versions_agree(wheel, manifest):
+def test_versions_agree(wheel, manifest, capsys):
     version = manifest.findtext("version")
     assert wheel.metadata["Version"] == version
+    assert hrp_model.__version__ == hrp_sim.__version__ == version
+    for main, name in ((hrp_model.cli.main, "hrp-model"), (hrp_sim.cli.main, "hrp-sim")):
+        with suppress(SystemExit):  # argparse has printed it
+            main(["--version"])
+        assert capsys.readouterr().out == f"{name} {version}\n"
     log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.findall(r"^## \[?(\d+\.\d+\.\d+)", log, re.MULTILINE)
     assert releases[:1] in ([], [version]), "the newest release in the change log is another"

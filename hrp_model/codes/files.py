@@ -49,9 +49,17 @@ CODES = {
         "a symbolic link leads out of the model's folder",
         "name the file itself in the model, or allow its folder with --allow",
     ),
+    "bad-baseline": (
+        "the file of known problems that the settings name cannot be used",
+        "write it anew with 'hrp-model check --write-baseline FILE'",
+    ),
     "missing-def-name": (
         "DEF without a name",
         "write a name between DEF and the node, or remove DEF",
+    ),
+    "missing-library": (
+        "a mesh file needs a library that is not installed",
+        "install what the message names, then read the model again",
     ),
     "missing-model": (
         "there is no such model",
@@ -90,6 +98,10 @@ CODES = {
         "the file is a template, not a model",
         "fill the template in with the program that it belongs to",
     ),
+    "toml-syntax": (
+        "the settings are no TOML",
+        "look at the place and just before it: a quotation mark, a bracket or a comma",
+    ),
     "too-deep": ("parts are nested deeper than can be read", "check that no part contains itself"),
     "too-large": (
         "the file stands for more than any model holds",
@@ -116,6 +128,10 @@ CODES = {
         "a YAML alias has no anchor",
         "write the anchor (&name) before the alias (*name)",
     ),
+    "unknown-code": (
+        "the settings of the project name a code that no problem has",
+        "'hrp-model check --list-codes' lists all codes",
+    ),
     "unknown-field-type": (
         "a field is declared with an unknown type",
         "use a type of VRML97, such as SFFloat or MFVec3f",
@@ -123,6 +139,10 @@ CODES = {
     "unknown-is": (
         "IS names a field that the PROTO lacks",
         "declare the field in the PROTO's interface",
+    ),
+    "unknown-setting": (
+        "the settings of the project hold a key that is none",
+        "write baseline, exclude, ignore or per-file-ignores",
     ),
     "unknown-suffix": (
         "the kind of a file is not known",

@@ -24,7 +24,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 
 from ..geometry import Mesh
-from .hull import MissingLibraryError
+from ..missing import MissingLibraryError
 from .parts_cache import PartsCache
 
 # Called a few times a second with how many meshes are done, and how many there are.

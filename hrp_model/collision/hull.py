@@ -10,6 +10,7 @@ import numpy as np
 
 from ..geometry import IntArray, Mesh
 from ..joining import unique_rows
+from ..missing import MissingLibraryError
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
 
 # What is flat gets this thickness, in [m], or this share of its size if that is less: bodies
@@ -21,10 +22,6 @@ _DIRECTIONS = 256
 _STARTS = 4  # boxes that are turned
 _SAME = 1.0 + 1e-6  # volumes within this factor are equal
 _MOST_DIRECTIONS = 8
-
-
-class MissingLibraryError(ImportError):
-    """A library that is needed for what was asked is not installed; the message says which."""
 
 
 def convex_hull(points: Array) -> Mesh:

@@ -18,9 +18,9 @@ from ..measure import area, signed_volume
 from ..rigid import Array, Pose
 from ..tessellate import mesh_origin, placed_mesh, placed_mesh_key
 from .decompose import Decomposer, Progress
-from .hull import MissingLibraryError, convex_hull, is_flat, tight_box
+from .hull import convex_hull, is_flat, tight_box
 
-__all__ = ["CollisionShapes", "MissingLibraryError", "with_collision"]
+__all__ = ["CollisionShapes", "with_collision"]
 
 # A mesh that has at least this share of its hull is taken for convex.
 _NEARLY = 0.95

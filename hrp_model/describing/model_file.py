@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..collision.shapes import MissingLibraryError
 from ..diagnostics import Diagnostic, Diagnostics, ModelError
 from ..file_watch import FileWatch
 from ..load import load_body
+from ..missing import MissingLibraryError
 from .description import Description, Wanted, describe
 
 # What keeps a model from being described.

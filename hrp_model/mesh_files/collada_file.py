@@ -12,6 +12,7 @@ import numpy as np
 
 from ..geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from ..meshing import face_set
+from ..missing import MissingLibraryError
 from ..reading import Reading
 from ..resources import read_file
 
@@ -38,9 +39,13 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
     Raises:
         OSError: The file cannot be read.
         ValueError: It is no COLLADA file, or holds no polygon.
+        MissingLibraryError: pycollada is not installed.
     """
-    import collada  # slow to import, and most models need none of it
-
+    try:
+        import collada  # slow to import, and most models need none of it
+    except ImportError:
+        message = "COLLADA files need pycollada (apt install python3-collada)"
+        raise MissingLibraryError(message) from None
     try:
         data = _without_comments(_checked(read_file(path)))
         document = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError])

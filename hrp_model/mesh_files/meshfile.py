@@ -33,6 +33,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
     Raises:
         OSError: The file cannot be read.
         ValueError: It is not what its suffix says, or holds nothing usable.
+        MissingLibraryError: The library that reads such files is not installed.
     """
     if path.suffix.lower() == ".stl":
         return SceneNode(shapes=(Shape(read_stl(read_file(path)), material=GREY),))

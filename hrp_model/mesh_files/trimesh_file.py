@@ -12,6 +12,7 @@ import numpy as np
 
 from ..companions import Companions
 from ..geometry import Attribute, IntArray, Mesh, SceneNode, Shape
+from ..missing import MissingLibraryError
 from ..reading import Reading
 from ..resources import read_file
 from ..rigid import Array
@@ -25,9 +26,13 @@ def read_with_trimesh(path: Path, reading: Reading) -> SceneNode:
     Raises:
         OSError: The file cannot be read.
         ValueError: It is not what its suffix says, or holds nothing usable.
+        MissingLibraryError: trimesh is not installed.
     """
-    import trimesh
-
+    try:
+        import trimesh
+    except ImportError:
+        message = "glTF and PLY files need trimesh (pip install trimesh)"
+        raise MissingLibraryError(message) from None
     try:
         companions = Companions(path, reading)
         loaded = _loaded(read_file(path), path, reading, companions)

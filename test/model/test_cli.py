@@ -56,7 +56,9 @@ def test_check_goes_through_all_files(model, tmp_path, capsys):
         "1 error",
         "1 error",
         "no problems",
+        "2 errors",
     ]
+    assert out.endswith("\n3 models: 2 errors\n")
 
 
 def test_check_tells_in_one_run_what_readers_and_rules_find(model, capsys):
@@ -93,7 +95,11 @@ def test_a_defect_of_a_reader_does_not_stop_the_other_files(model, capsys, monke
     monkeypatch.setattr(cli, "load_body", fail)
     assert main(["check", model(ARM, "bad.body"), model(WITHOUT_MASS)]) == 1
     out, err = capsys.readouterr()
-    assert [line.split(": ")[-1] for line in out.splitlines()] == ["1 error", "1 warning"]
+    assert [line.split(": ")[-1] for line in out.splitlines()] == [
+        "1 error",
+        "1 warning",
+        "1 error, 1 warning",
+    ]
     assert "ZeroDivisionError in test_cli.py:" in err
     assert "no such luck [internal-error]" in err
 
@@ -102,7 +108,7 @@ def test_check_as_json_is_for_programs(model, tmp_path, capsys):
     path, missing = model(WITHOUT_MASS), str(tmp_path / "missing.body")
     assert main(["check", "--format", "json", path, missing]) == 1
     out, err = capsys.readouterr()
-    doubt, absence = json.loads(out)
+    doubt, absence = json.loads(out)["problems"]
     assert err == ""
     assert (doubt["model"], doubt["file"], doubt["line"]) == (path, path, 11)
     assert (doubt["severity"], doubt["code"]) == ("warning", "massless-link")
@@ -299,7 +305,7 @@ def test_many_problems_of_a_kind_are_folded(model, capsys):
     assert err.count("warning: ") == 9
     assert "more [" not in err
     assert main(["check", "--format", "json", path]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 9
+    assert len(json.loads(capsys.readouterr().out)["problems"]) == 9
     assert main(["check", "--format", "sarif", path]) == 0
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert len(run["results"]) == 9

@@ -114,7 +114,10 @@ def test_it_can_be_written_again_over_itself(model, tmp_path, capsys):
         found = everything_in(out.parent), out.read_bytes()
     assert main(["urdf", path, "-o", str(out)]) == 0
     assert found == (everything_in(out.parent), out.read_bytes())
-    assert capsys.readouterr().err == ""
+    wrote, then = capsys.readouterr().err.splitlines()[-2:]
+    assert wrote == f"wrote {out}, 2 mesh files in {out.parent / 'meshes'}"
+    launch = f"ros2 launch hrp_ros display.launch.py model:={out}"
+    assert then == f"next: hrp-model check {out}; with ROS 2: {launch}"
 
 
 def test_a_pipe_gets_the_urdf_and_no_folder_beside_it(model, capfd):

@@ -47,7 +47,7 @@ def made_by(package):
     """Return the options by which a package says that it was made, from both places."""
     (line,) = (x for x in (package / "README.md").read_text().splitlines() if "hrp-model " in x)
     words = shlex.split(line)
-    assert words[:5] == ["hrp-model", "urdf", "MODEL", "--package", "DIR"]
+    assert words[:5] == ["hrp-model", "urdf", "MODEL", "--package", package.name]
     assert json.loads((package / ".hrp_model.json").read_text())["options"] == words[5:]
     return words[5:]
 
@@ -63,7 +63,11 @@ def made_by(package):
     ],
 )
 def test_a_package_knows_the_command_that_makes_it_again(arguments, model, tmp_path):
-    path, package, again = model(), tmp_path / "p", tmp_path / "again"
+    path, package, again = (
+        model(),
+        tmp_path / "arm_description",
+        tmp_path / "again" / "arm_description",
+    )
     assert main(["urdf", path, "--package", str(package), *arguments]) == 0
     assert main(["urdf", path, "--package", str(again), *made_by(package)]) == 0
     for one in sorted(x for x in package.rglob("*") if x.is_file()):
@@ -74,29 +78,58 @@ def test_a_package_knows_the_command_that_makes_it_again(arguments, model, tmp_p
     assert noted == given
 
 
+def written(package):
+    """Return what is reported of a package that was written."""
+    return (
+        f"wrote package {package.name} in {package}\n"
+        "next, in the root of its workspace: "
+        f"colcon build --packages-select {package.name} && source install/setup.bash && "
+        f"ros2 launch {package.name} display.launch.py\n"
+    )
+
+
+def test_a_package_has_the_name_that_was_given(model, tmp_path, capsys, monkeypatch):
+    path = model()
+    monkeypatch.chdir(tmp_path)
+    assert main(["urdf", path, "--package", "my_robot"]) == 0
+    assert capsys.readouterr().err == written(tmp_path / "my_robot")
+    manifest = ElementTree.parse(tmp_path / "my_robot" / "package.xml")
+    assert manifest.findtext("name") == "my_robot"
+    assert (tmp_path / "my_robot" / "urdf" / "my_robot.urdf").is_file()
+    monkeypatch.chdir(tmp_path / "my_robot")
+    assert main(["urdf", path, "--package", "."]) == 0
+    assert capsys.readouterr().err == written(tmp_path / "my_robot")
+
+
+@pytest.mark.parametrize("name", ["My Robot", "p", "my-robot", "2legs"])
+def test_a_name_that_ros_has_no_packages_of_is_refused(name, model, tmp_path, capsys):
+    assert main(["urdf", model(), "--package", str(tmp_path / name)]) == 2
+    assert f"'{name}' cannot be the name of a ROS package" in capsys.readouterr().err
+    assert everything_in(tmp_path) == ["arm.body"]
+
+
 def test_files_that_go_are_told(model, tmp_path, capsys):
-    path, package = model(), tmp_path / "p"
+    path, package = model(), tmp_path / "arm_description"
     assert main(["urdf", path, "--package", str(package), "--ros2-control", "mock"]) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == written(package)
     assert main(["urdf", path, "--package", str(package), "--collision", "box"]) == 0
     told = capsys.readouterr().err
-    assert told == (
-        f"removed from {package}: config/controllers.yaml, launch/ros2_control.launch.py, "
-        "1 mesh file\n"
-    )
+    removed = "config/controllers.yaml, launch/ros2_control.launch.py, 1 mesh file"
+    assert told == f"removed from {package}: {removed}\n{written(package)}"
     assert main(["urdf", path, "--package", str(package), "--collision", "box"]) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == written(package)
 
 
 def test_a_manifest_that_was_changed_is_told_what_it_lacks(model, tmp_path, capsys):
-    path, package = model(), tmp_path / "p"
+    path, package = model(), tmp_path / "arm_description"
     arguments = ["urdf", path, "--package", str(package)]
     assert main(arguments) == 0
+    capsys.readouterr()
     manifest = package / "package.xml"
     licensed = manifest.read_text().replace("NOASSERTION", "MIT")
     manifest.write_text(licensed)
     assert main([*arguments, "--strict"]) == 0  # nothing is amiss
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == written(package)
     control = ["--ros2-control", "mock"]
     assert main([*arguments, *control]) == 0
     told = capsys.readouterr().err
@@ -110,24 +143,25 @@ def test_a_manifest_that_was_changed_is_told_what_it_lacks(model, tmp_path, caps
         complete.getroot().append(ElementTree.fromstring(line))
     complete.write(manifest)
     assert main([*arguments, *control, "--strict"]) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == written(package)
 
 
 def test_a_build_file_that_was_changed_is_told_what_it_lacks(model, tmp_path, capsys):
-    path, package = model(), tmp_path / "p"
+    path, package = model(), tmp_path / "arm_description"
     arguments = ["urdf", path, "--package", str(package), "--ros2-control"]
     assert main([*arguments, "mock"]) == 0
+    capsys.readouterr()
     build = package / "CMakeLists.txt"
     build.write_text(f"{build.read_text()}# mine\n")
     assert main([*arguments, "mock"]) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == written(package)
     assert main([*arguments, "gz", "--frame-prefix", "r_"]) == 0
     told = capsys.readouterr().err
     assert f"{build} was changed by hand and is kept, but lacks DIRECTORY worlds" in told
 
 
 def test_a_manifest_that_is_none_any_more_is_kept_too(model, tmp_path, capsys):
-    path, package = model(), tmp_path / "p"
+    path, package = model(), tmp_path / "arm_description"
     assert main(["urdf", path, "--package", str(package)]) == 0
     (package / "package.xml").write_text("<package>")
     assert main(["urdf", path, "--package", str(package)]) == 0
@@ -143,7 +177,7 @@ def test_a_file_is_no_folder_for_a_package(model, tmp_path, capsys):
 
 
 def test_its_readme_tells_of_what_is_there(model, tmp_path):
-    path, package = model(), tmp_path / "p"
+    path, package = model(), tmp_path / "arm_description"
     assert main(["urdf", path, "--package", str(package)]) == 0
     text = (package / "README.md").read_text()
     assert "2 links, 1 moving joint, 1 sensor or other device." in text

@@ -1,0 +1,1 @@
+"""Checks of many models: which files, which of their problems count, and the sums."""

@@ -1,0 +1,113 @@
+"""Baselines: problems that were there before, so that only new ones count."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from ..diagnostics import Diagnostic, Severity
+from ..resources import read_file
+
+_VERSION = 1
+_DIGITS = 16
+_LARGEST = 64 << 20  # [bytes]
+# Places in messages, such as "line 12" or "arm.body:12:3", which move when lines are added.
+_PLACE = re.compile(r"\bline \d+|:\d+(?::\d+)?\b")
+
+
+class BaselineError(ValueError):
+    """A file is no baseline; the message says why."""
+
+
+class Entry(NamedTuple):
+    """Equal problems of a file.
+
+    Attributes:
+        file: Relative to the folder of the baseline.
+        code: That of the diagnostics.
+        message: A digest of their message without places.
+    """
+
+    file: str
+    code: str
+    message: str
+
+
+class Baseline:
+    """How many problems of each kind are known.
+
+    Errors are never in a baseline: the model cannot be used.
+
+    Args:
+        path: The file of the baseline; its folder is what files are relative to.
+        known: By kind of problem, how many there are.
+    """
+
+    def __init__(self, path: Path, known: Counter[Entry] | None = None) -> None:
+        self._folder = Path(os.path.realpath(path.parent))
+        self._known: Counter[Entry] = Counter() if known is None else known
+
+    @property
+    def total(self) -> int:
+        """The number of problems."""
+        return self._known.total()
+
+    def add(self, model: Path, found: Iterable[Diagnostic]) -> None:
+        """Add the problems of a model that are no errors."""
+        self._known.update(self._entry(model, d) for d in found if d.severity is not Severity.ERROR)
+
+    def take(self, model: Path, diagnostic: Diagnostic) -> bool:
+        """Return whether a problem is known; each is taken from the baseline once."""
+        if diagnostic.severity is Severity.ERROR:
+            return False
+        entry = self._entry(model, diagnostic)
+        if not self._known[entry]:
+            return False
+        self._known[entry] -= 1
+        return True
+
+    def text(self) -> str:
+        """Return the baseline as JSON, a line for each kind of problem."""
+        problems = [{**entry._asdict(), "count": n} for entry, n in sorted(self._known.items())]
+        lines = ",\n".join(f"  {json.dumps(p)}" for p in problems)
+        listed = f"[\n{lines}\n ]" if lines else "[]"
+        return f'{{\n "version": {_VERSION},\n "problems": {listed}\n}}\n'
+
+    def _entry(self, model: Path, diagnostic: Diagnostic) -> Entry:
+        source = None if diagnostic.at is None else diagnostic.at.source
+        path = model if source is None or source.path is None else source.path
+        file = Path(os.path.relpath(os.path.realpath(path), self._folder)).as_posix()
+        message = _PLACE.sub("", diagnostic.message.replace(f"{self._folder}{os.sep}", ""))
+        digest = hashlib.sha256(message.encode(errors="surrogatepass")).hexdigest()
+        return Entry(file, diagnostic.code, digest[:_DIGITS])
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline.
+
+    Raises:
+        OSError: The file cannot be read.
+        BaselineError: It is no baseline.
+    """
+    data = read_file(path)
+    if len(data) > _LARGEST:
+        raise BaselineError(f"it is larger than {_LARGEST >> 20} MiB")
+    known: Counter[Entry] = Counter()
+    try:
+        content = json.loads(data)
+        if content["version"] != _VERSION:
+            raise BaselineError(f"its version is not {_VERSION}")
+        for problem in content["problems"]:
+            entry = Entry(*(str(problem[name]) for name in Entry._fields))
+            known[entry] += int(problem["count"])
+    except BaselineError:
+        raise
+    except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
+        raise BaselineError("it is not what --write-baseline writes") from None
+    return Baseline(path, known)

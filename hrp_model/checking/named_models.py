@@ -1,0 +1,87 @@
+"""The models that a user names, by files and by folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..diagnostics import counted
+from ..resources import ResourceError, named_path
+from .model_files import FileKind, candidate_files, file_kind
+from .settings import SettingsFinder
+
+
+class NamedModel(NamedTuple):
+    """A model to read.
+
+    Attributes:
+        name: The file as the user named it, or its path with that of the folder.
+        path: The file.
+    """
+
+    name: str
+    path: Path
+
+
+class NamedModels:
+    """The models of files and folders: all below a folder, sorted by folder and name.
+
+    A file that is named itself is always a model, even if it is excluded or none.
+
+    Args:
+        names: Paths, or ``file://`` or ``package://`` URIs of files.
+        settings: Which files in folders are excluded.
+
+    Attributes:
+        has_folders: Whether a folder was named.
+        worlds: The number of world files in the folders, which are no models.
+        others: The number of other files there that have the suffix of a model and are none.
+            Both are complete after an iteration.
+
+    Raises:
+        OSError: A folder cannot be read.
+        TooManyFilesError: A folder holds too many files.
+    """
+
+    def __init__(self, names: Sequence[str], settings: SettingsFinder) -> None:
+        self.has_folders = False
+        self.worlds = self.others = 0
+        self._named: dict[NamedModel, bool] = {}  # and whether the file itself was named
+        for name in names:
+            path = _path(name)
+            if not path.is_dir():
+                self._named[NamedModel(name, path)] = True
+                continue
+            self.has_folders = True
+            for file in candidate_files(path, settings.is_excluded):
+                self._named.setdefault(NamedModel(os.fspath(file), file), False)
+
+    def skipped(self) -> str:
+        """Return how many files of folders were skipped, or nothing."""
+        counts = ((self.worlds, "world"), (self.others, "other file"))
+        parts = [counted(number, what) for number, what in counts if number]
+        return f"skipped {' and '.join(parts)}" if parts else ""
+
+    def __len__(self) -> int:
+        """Return the number of files that are looked at."""
+        return len(self._named)
+
+    def __iter__(self) -> Iterator[tuple[int, NamedModel]]:
+        """Yield the models, each with the number of files that were looked at before."""
+        for done, (model, is_named) in enumerate(self._named.items()):
+            kind = FileKind.MODEL if is_named else file_kind(model.path)
+            if kind is FileKind.MODEL:
+                yield done, model
+            elif kind is FileKind.WORLD:
+                self.worlds += 1
+            else:
+                self.others += 1
+
+
+def _path(name: str) -> Path:
+    try:
+        return named_path(name)
+    except ResourceError:
+        return Path(name)  # its reader reports it

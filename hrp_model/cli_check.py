@@ -1,0 +1,163 @@
+"""``hrp-model check`` of any number of files and folders, with one summary."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from . import report
+from .checking.baseline import Baseline, BaselineError, read_baseline
+from .checking.model_files import TooManyFilesError
+from .checking.named_models import NamedModels
+from .checking.settings import SettingsError, SettingsFinder
+from .checking.verdicts import Judge, Summary
+from .cli_progress import ProgressBar
+from .cli_tools import (
+    CHECK_ALL,
+    GOOD,
+    PROBLEMS,
+    UsageError,
+    print_diagnostics,
+    standard_output,
+    tell,
+)
+from .diagnostics import Diagnostics, Severity, counted
+from .files import write_whole
+from .missing import MissingLibraryError
+
+# Reads a model of this name for its problems.
+Check: TypeAlias = Callable[[str, Diagnostics], None]
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options about the settings of a project."""
+    command.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="take the settings from this TOML file, not from the nearest .hrp-model.toml or "
+        "pyproject.toml in or above the folder of a model; with --sandbox those are not read",
+    )
+    command.add_argument(
+        "--write-baseline",
+        type=Path,
+        metavar="FILE",
+        help="write the warnings and notes of today to FILE, which the setting 'baseline' names: "
+        "then only new ones count",
+    )
+
+
+def check_models(options: argparse.Namespace, check: Check) -> int:
+    """Check models, print their problems and a summary, and return the exit status.
+
+    Raises:
+        UsageError: A folder, a file of settings or a baseline cannot be read or written.
+    """
+    with usage_errors():
+        settings = SettingsFinder(options.config, is_searching=not options.sandbox)
+        models = NamedModels(options.files, settings)
+        written = _new_baseline(options.write_baseline)
+        judge = Judge(settings, strict=options.strict, written=written)
+        _report(_checked(models, judge, check), models, judge.summary, options)
+    errors = judge.summary.problems[Severity.ERROR]
+    if written is not None:
+        with usage_errors():
+            write_whole(options.write_baseline, written.text().encode())
+        count = counted(written.total, "problem")
+        tell(f"wrote {options.write_baseline}: {count} that the setting 'baseline' makes known")
+        if errors:
+            tell(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
+    return PROBLEMS if errors else GOOD
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Report files, folders and settings that cannot be used as a wrong use of the command.
+
+    Raises:
+        UsageError: One of them cannot be used; problems with places have been printed.
+    """
+    try:
+        yield
+    except SettingsError as error:
+        print_diagnostics("settings", error.diagnostics)
+        raise UsageError("the settings of the project cannot be used") from None
+    except (TooManyFilesError, MissingLibraryError) as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise UsageError(f"cannot use '{error.filename}': {error.strerror}") from None
+
+
+def _new_baseline(path: Path | None) -> Baseline | None:
+    """Return an empty baseline for a file that is none yet, or is one."""
+    if path is None:
+        return None
+    if path.exists():
+        try:
+            read_baseline(path)
+        except (OSError, BaselineError) as error:
+            reason = getattr(error, "strerror", None) or error
+            message = f"--write-baseline {path}: what is there is no baseline ({reason})"
+            raise UsageError(f"{message}; name another file") from None
+    return Baseline(path)
+
+
+def _checked(models: NamedModels, judge: Judge, check: Check) -> Iterator[report.Checked]:
+    """Yield models with the problems that count; of a model that was yielded nothing is kept."""
+    bar = ProgressBar("checking models")
+    try:
+        for done, model in models:
+            bar.update(done, len(models))
+            diagnostics = Diagnostics(listener=lambda _: None)
+            check(model.name, diagnostics)
+            found = judge.counting(model.path, report.by_place(diagnostics.found))
+            if found or not models.has_folders:
+                bar.hide()
+                yield model.name, found
+    finally:
+        bar.hide()
+
+
+def _report(
+    checked: Iterable[report.Checked],
+    models: NamedModels,
+    summary: Summary,
+    options: argparse.Namespace,
+) -> None:
+    if options.format == "json":
+        problems = report.json_report(checked)
+        _print(_json({"summary": _numbers(summary, models), "problems": problems}))
+    elif options.format == "sarif":
+        log = report.sarif_report(checked)
+        log["runs"][0]["properties"] = {"summary": _numbers(summary, models)}
+        _print(_json(log))
+    else:
+        for name, found in checked:
+            print_diagnostics(name, found, with_notes=True, every=options.all, advice=CHECK_ALL)
+            _print(report.summary(name, found))
+        if models.has_folders or summary.models > 1:
+            skipped = models.skipped()
+            _print(f"{summary}; {skipped}" if skipped else str(summary))
+
+
+def _numbers(summary: Summary, models: NamedModels) -> dict[str, int]:
+    return {
+        **summary.numbers(),
+        "skipped_worlds": models.worlds,
+        "skipped_files": models.others,
+    }
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _print(text: str) -> None:
+    with standard_output():
+        print(text)

@@ -1,0 +1,53 @@
+"""What ``hrp-model urdf`` reports after it has written files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from .cli_tools import tell
+from .diagnostics import counted
+from .files import is_special
+from .urdf.package import Package
+
+
+def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:
+    """Report the files that were written; nothing of pipes and terminals.
+
+    Args:
+        paths: All of them but meshes.
+        meshes: The number of mesh files.
+        mesh_folder: Where those are.
+    """
+    parts = [str(path) for path in paths if not is_special(path)]
+    if meshes:
+        parts.append(f"{counted(meshes, 'mesh file')} in {mesh_folder}")
+    if parts:
+        tell(f"wrote {', '.join(parts)}")
+
+
+def report_next_for_urdf(urdf: Path | None) -> None:
+    """Report what can be done with a URDF file; nothing if it is no file."""
+    if urdf is None or is_special(urdf):
+        return
+    launch = f"ros2 launch hrp_ros display.launch.py {shlex.quote(f'model:={urdf}')}"
+    tell(f"next: hrp-model check {shlex.quote(str(urdf))}; with ROS 2: {launch}")
+
+
+def report_package(package: Package) -> None:
+    """Report the package that was written, and the files of an earlier one that were removed."""
+    meshes = [path for path in package.removed if path.startswith("meshes/")]
+    parts = [path for path in package.removed if path not in meshes]
+    if meshes:
+        parts.append(counted(len(meshes), "mesh file"))
+    if parts:
+        tell(f"removed from {package.folder}: {', '.join(parts)}")
+    tell(f"wrote package {package.name} in {package.folder}")
+
+
+def report_next_for_package(package: Package) -> None:
+    """Report how a package is built and its robot shown."""
+    build = f"colcon build --packages-select {package.name} && source install/setup.bash"
+    launch = f"ros2 launch {package.name} display.launch.py"
+    tell(f"next, in the root of its workspace: {build} && {launch}")
