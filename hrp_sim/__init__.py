@@ -10,7 +10,14 @@ Example::
 
 from .config import BodyEntry, WorldConfig
 from .contact_points import ContactPoints
-from .control import CommandTimeout, ControlMode, ControlSettings, JointCommand, TrajectoryRun
+from .control import (
+    CommandRateLimit,
+    CommandTimeout,
+    ControlMode,
+    ControlSettings,
+    JointCommand,
+    TrajectoryRun,
+)
 from .engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .load import load_world
 from .simulation import Simulation
@@ -19,6 +26,7 @@ from .trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 __all__ = [
     "BodyEntry",
+    "CommandRateLimit",
     "CommandTimeout",
     "ContactPoints",
     "ControlMode",
