@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from .settings import ControlMode
 
 if TYPE_CHECKING:
@@ -38,12 +40,24 @@ class JointCommand:
         position: In [rad] or [m], one per name, or empty.
         velocity: In [rad/s] or [m/s], one per name, or empty.
         effort: In [N m] or [N], one per name, or empty.
+
+    Raises:
+        TypeError: Names are not a sequence of texts, or values not a sequence of numbers.
     """
 
     names: Sequence[str]
     position: Sequence[float] = ()
     velocity: Sequence[float] = ()
     effort: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"names must be a list of joint names, such as ['J1'], not {names!r}")
+        for kind in ("position", "velocity", "effort"):
+            values = getattr(self, kind)
+            if not _are_numbers(values):
+                raise TypeError(f"{kind} must be a list of numbers, one per name, not {values!r}")
 
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller take it."""
@@ -52,6 +66,14 @@ class JointCommand:
             controller.refuse("too many names", message)
             return
         controller.command(self, time_ns)
+
+
+def _are_numbers(values: object) -> bool:
+    """Whether something is a sequence of numbers."""
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        return False
+    found = np.asarray(values)
+    return found.ndim == 1 and (found.dtype.kind in "fiu" or not len(found))
 
 
 class Setting:

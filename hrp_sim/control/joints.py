@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hrp_model import Body, JointType, Range
 from hrp_model.actuation import CommandInterface, controlled_joints
-from hrp_model.diagnostics import did_you_mean
+from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
@@ -70,7 +70,7 @@ class ControlledJoints:
             ValueError: There is none of this name.
         """
         if joint not in self.index:
-            hint = did_you_mean(joint, self.index)
+            hint = did_you_mean_or_all(joint, self.index)
             raise ValueError(f"body '{self._name}' has no moving joint '{joint}'.{hint}")
         return self.index[joint]
 
