@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from math import nan
 from numbers import Real
 
-from hrp_model import Body, Diagnostics
+from hrp_model import Diagnostics
 from hrp_model.diagnostics import names_with_hint
 
 from .config import WorldConfig
-from .control import Command, JointCommand
+from .control import Command, JointCommand, TrajectoryRun
 from .load import load_world
-from .state import LARGEST_DRIVE
+from .state import LARGEST_DRIVE, SimulatedBody
+from .trajectory import BadTrajectoryError, JointTrajectory
 
 _COMMANDS = (
     "a mapping of joint names to positions, such as {'J1': 0.5}, or a JointCommand, "
@@ -42,7 +43,7 @@ def as_world(
 
 
 def as_command(
-    body: Body,
+    target: SimulatedBody,
     command: Command | Mapping[str, float] | None,
     velocity: Mapping[str, float] | None,
     effort: Mapping[str, float] | None,
@@ -50,7 +51,7 @@ def as_command(
     """Return a command to a body: the one that is given, or one of values by joint name.
 
     Args:
-        body: The model.
+        target: The body.
         command: A command, or positions by joint name, in [rad] or [m].
         velocity: By joint name, in [rad/s] or [m/s].
         effort: By joint name, in [N m] or [N].
@@ -66,23 +67,42 @@ def as_command(
                 f"velocity and effort go with positions by joint name, not with a "
                 f"{type(command).__name__}"
             )
+        _check_points(command)
         return command  # type: ignore[return-value]  # it has what a Command has
     kinds = {"position": command, "velocity": velocity, "effort": effort}
     given = {kind: values for kind, values in kinds.items() if values is not None}
     if not given or not all(isinstance(values, Mapping) for values in given.values()):
         wrong = next((v for v in given.values() if not isinstance(v, Mapping)), None)
-        raise TypeError(f"a command is {_COMMANDS}; not {_described(wrong)}")
-    return _joint_command(body, given)  # type: ignore[arg-type]  # all are mappings
+        raise TypeError(f"a command is {_COMMANDS}, not {_described(wrong)}")
+    return _joint_command(target, given)  # type: ignore[arg-type]  # all are mappings
 
 
-def _joint_command(body: Body, given: Mapping[str, Mapping[str, float]]) -> JointCommand:
-    known = {link.joint.name for link in body.jointed_links}
+def _check_points(command: object) -> None:
+    """Check that the points of a trajectory are made of numbers.
+
+    Which numbers they are is judged in the next step, as for commands from elsewhere.
+
+    Raises:
+        TypeError: They are not.
+    """
+    trajectory = command.trajectory if isinstance(command, TrajectoryRun) else command
+    if not isinstance(trajectory, JointTrajectory):
+        return
+    try:
+        _ = trajectory.table
+    except BadTrajectoryError:
+        pass
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the points of a trajectory must be made of numbers: {error}") from None
+
+
+def _joint_command(target: SimulatedBody, given: Mapping[str, Mapping[str, float]]) -> JointCommand:
+    known = [link.joint.name for link in target.body.jointed_links]
     names = list(dict.fromkeys(name for values in given.values() for name in values))
     for name in names:
         if name not in known:
-            joints = [link.joint.name for link in body.jointed_links]
-            has = names_with_hint(str(name), joints)
-            raise KeyError(f"body '{body.name}' has no joint '{name}'; it has {has}")
+            has = names_with_hint(str(name), known)
+            raise KeyError(f"body '{target.name}' has no joint '{name}'; it has {has}")
     columns = {
         kind: [_number(values[name], kind, name) if name in values else nan for name in names]
         for kind, values in given.items()

@@ -273,7 +273,7 @@ class Simulation:
             ValueError: A value by joint name is not finite, or absurd.
         """
         self.controller(body)
-        given = as_command(self.bodies[body].body, command, velocity, effort)
+        given = as_command(self.bodies[body], command, velocity, effort)
         self._drives.command(body, given, source)
 
     def settle(self) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..trajectory import check_names
 from .settings import ControlMode
 
 if TYPE_CHECKING:
@@ -51,9 +53,7 @@ class JointCommand:
     effort: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        names = self.names
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-            raise TypeError(f"names must be a list of joint names, such as ['J1'], not {names!r}")
+        check_names(self.names)
         for kind in ("position", "velocity", "effort"):
             values = getattr(self, kind)
             if not _are_numbers(values):
@@ -66,6 +66,16 @@ class JointCommand:
             controller.refuse("too many names", message)
             return
         controller.command(self, time_ns)
+
+
+def _check_gain(name: str, gain: object) -> None:
+    if gain is not None and not isinstance(gain, Real):
+        raise TypeError(f"{name} must be a number or None, not {gain!r}")
+
+
+def _check_name(joint: object) -> None:
+    if not isinstance(joint, str):
+        raise TypeError(f"a joint is named by a text, not {joint!r}")
 
 
 def _are_numbers(values: object) -> bool:
@@ -90,11 +100,19 @@ class GainChange(Setting):
         joint: Its name.
         kp: Stiffness, in [N m/rad] or [N/m]; None leaves it.
         kd: Damping, in [N m s/rad] or [N s/m]; None leaves it.
+
+    Raises:
+        TypeError: The name is no text, or a gain no number.
     """
 
     joint: str
     kp: float | None = None
     kd: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.joint)
+        _check_gain("kp", self.kp)
+        _check_gain("kd", self.kd)
 
     def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
         """Have a controller take it."""
@@ -106,10 +124,19 @@ class GainChange(Setting):
 
 @dataclass(frozen=True, slots=True)
 class ModeChange(Setting):
-    """Another way to drive a joint, from now on and after a reset."""
+    """Another way to drive a joint, from now on and after a reset.
+
+    Raises:
+        TypeError: The name is no text, or the mode no ``ControlMode``.
+    """
 
     joint: str
     mode: ControlMode
+
+    def __post_init__(self) -> None:
+        _check_name(self.joint)
+        if not isinstance(self.mode, ControlMode):
+            raise TypeError(f"mode must be a ControlMode, not {self.mode!r}")
 
     def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
         """Have a controller take it."""
