@@ -2,9 +2,9 @@
 
 Example::
 
-    from hrp_sim import Simulation, load_world
+    from hrp_sim import Simulation
 
-    sim = Simulation(load_world("world.yaml"))
+    sim = Simulation("world.yaml")
     readings = sim.step()  # {sensor name: reading}
 """
 
