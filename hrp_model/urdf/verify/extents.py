@@ -27,16 +27,17 @@ class Extent:
         lower, upper: Corners of the box around it in its link, in [m], each of shape (3,).
         volume: Enclosed, in [m^3]; of an open mesh it only serves to compare.
         area: Of its triangles, in [m^2]; 0 for a primitive.
-        rounded: The largest of the numbers that its coordinates are sums of, in [m]. It exceeds
-            them where a mesh far from its own origin is placed by a translation back: a file
-            in single precision rounds the vertices before that, relative to what they are there.
+        largest_term: The largest of the numbers that its coordinates are sums of, in [m]; 0 if
+            these are no larger than the coordinates. They are where vertices far from their own
+            origin are moved back by a translation: a mesh file in single precision rounds the
+            vertices relative to what they are before that.
     """
 
     lower: Array
     upper: Array
     volume: float
     area: float = 0.0
-    rounded: float = 0.0
+    largest_term: float = 0.0
 
     @property
     def size(self) -> float:
@@ -44,19 +45,19 @@ class Extent:
         return float(max(abs(self.lower).max(), abs(self.upper).max(), 1e-300))
 
     def difference(self, other: Extent) -> float:
-        """Return the largest difference, relative to what rounding of its numbers makes of it.
+        """Return the largest difference, relative to the numbers that rounding errors scale with.
 
         An error d of all coordinates moves corners by d, and changes volumes and areas by no
         more than about d times the square of the size and d times the size.
         """
         size = self.size
-        rounded = max(size, self.rounded)
+        scale = max(size, self.largest_term)
         corners = np.concatenate([self.lower - other.lower, self.upper - other.upper])
         differences = [
-            float(abs(corners).max()) / rounded,
+            float(abs(corners).max()) / scale,
             # Of thin and of flat shapes these are small, and rounded no less.
-            (self.volume - other.volume) / max(abs(self.volume), size**2 * rounded),
-            (self.area - other.area) / max(self.area, size * rounded),
+            (self.volume - other.volume) / max(abs(self.volume), size**2 * scale),
+            (self.area - other.area) / max(self.area, size * scale),
         ]
         return float(np.abs(differences).max())
 
@@ -85,7 +86,7 @@ def expected_extent(shape: Shape, kind: str, *, solid: bool) -> Extent | None:
     geometry, T = shape.geometry, shape.T_FG
     if kind == "mesh":
         extent = _mesh(shape_mesh(shape, solid=solid))
-        return replace(extent, rounded=_largest_term(geometry, T))
+        return replace(extent, largest_term=_largest_term(geometry, T))
     if _KINDS.get(type(geometry)) != kind:
         return None
     if isinstance(geometry, Box):

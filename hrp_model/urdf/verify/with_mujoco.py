@@ -15,7 +15,7 @@ from ...rigid import Array, Pose, matrix_quaternion
 from .mujoco_spec import Adapted, adapted_spec
 from .reading import DynamicRobot, Dynamics, Quantity, ReadingError, SeenJoint, SeenShape, Shapes
 
-# In [kg]: of what moves.
+# Of a moving body that MuJoCo takes, in [kg].
 LEAST_MASS = float(mujoco.mjMINVAL)
 _NO_VELOCITY = "MuJoCo has no limits of velocity"
 _NO_MIMIC = "MuJoCo reads no mimic joints"
