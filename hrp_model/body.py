@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .devices import Device
-from .diagnostics import Span
+from .diagnostics import Span, names_with_hint
 from .geometry import Shape
 from .rigid import Array, Pose, frozen_array
 
@@ -282,8 +282,8 @@ class Body:
         try:
             return self._index[name]
         except KeyError:
-            known = ", ".join(self._index)
-            raise KeyError(f"no link '{name}' in body '{self.name}'; it has {known}") from None
+            has = names_with_hint(name, self._index)
+            raise KeyError(f"no link '{name}' in body '{self.name}'; it has {has}") from None
 
     @cached_property
     def parent_indices(self) -> tuple[int, ...]:

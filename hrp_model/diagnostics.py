@@ -16,6 +16,7 @@ _MAX_MESSAGE = 2000
 # To compare names takes time that grows with their number and length.
 _MANY_NAMES = 200
 _LONG_NAME = 80
+_LISTED = 50  # names in one message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,6 +192,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         names = [k for k in names if k[:1].lower() == name[:1].lower()][:_MANY_NAMES]
     close = difflib.get_close_matches(name, names, n=1)
     return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def names_with_hint(name: str, known: Iterable[str]) -> str:
+    """Return "x, y. Did you mean 'x'?": the names there are, for one that is not among them.
+
+    Of very many names only the first are listed.
+    """
+    names = list(known)
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    hint = did_you_mean(name, names)
+    return f"{', '.join(names[:_LISTED]) or 'none'}{more}{'.' if hint else ''}{hint}"
 
 
 def did_you_mean_or_all(name: str, known: Iterable[str]) -> str:

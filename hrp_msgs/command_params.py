@@ -58,6 +58,15 @@ COMMANDS = (
         choices=("", "hold", "limp", "last"),
     ),
     Param(
+        "command_rate_limit",
+        "",
+        "How fast position commands become the targets of servos: model = at the speed limit that "
+        "the model states for the joint, at once where it states none; none = always at once; "
+        "empty = what the world file says, or model.",
+        read_only=False,
+        choices=("", "model", "none"),
+    ),
+    Param(
         "wrench_duration",
         0.1,
         "How long an external_wrench acts, unless the next one comes, in simulated time [s].",

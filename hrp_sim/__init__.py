@@ -2,9 +2,9 @@
 
 Example::
 
-    from hrp_sim import Simulation, load_world
+    from hrp_sim import Simulation
 
-    sim = Simulation(load_world("world.yaml"))
+    sim = Simulation("world.yaml")
     readings = sim.step()  # {sensor name: reading}
 """
 
@@ -12,7 +12,14 @@ from hrp_model.version import __version__
 
 from .config import BodyEntry, WorldConfig
 from .contact_points import ContactPoints
-from .control import CommandTimeout, ControlMode, ControlSettings, JointCommand, TrajectoryRun
+from .control import (
+    CommandRateLimit,
+    CommandTimeout,
+    ControlMode,
+    ControlSettings,
+    JointCommand,
+    TrajectoryRun,
+)
 from .engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .load import load_world
 from .simulation import Simulation
@@ -21,6 +28,7 @@ from .trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 __all__ = [
     "BodyEntry",
+    "CommandRateLimit",
     "CommandTimeout",
     "ContactPoints",
     "ControlMode",

@@ -17,6 +17,7 @@ from .control import (
     BodyController,
     CancelTrajectory,
     Command,
+    CommandRateLimit,
     CommandTimeout,
     ControlMode,
     Fallback,
@@ -63,6 +64,17 @@ class TimeoutChange(Setting):
     def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
         """Have a controller take it."""
         controller.timeout = self.timeout
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitChange(Setting):
+    """Another rate limit of position commands, from now on and after a reset."""
+
+    rate_limit: CommandRateLimit
+
+    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
+        """Have a controller take it."""
+        controller.rate_limit = self.rate_limit
 
 
 def _never(_act: Callable[[], None]) -> None:
@@ -117,6 +129,7 @@ class BodyCommands:
         self._name = body
         self._body = simulation.bodies[body].body
         self._usual_timeout = simulation.controller(body).timeout
+        self._usual_rate_limit = simulation.controller(body).rate_limit
         self._frames = frames
         self._deliver = deliver
         self._hasten = hasten
@@ -251,6 +264,15 @@ class BodyCommands:
             chosen = Fallback(fallback) if fallback else otherwise
             timeout = CommandTimeout(after_s=after_s, fallback=chosen)
         self._hand_on("", TimeoutChange(timeout))
+
+    def set_rate_limit(self, rate_limit: str) -> None:
+        """Set how fast position commands become targets of servos.
+
+        Args:
+            rate_limit: "model" or "none"; empty means what the world says.
+        """
+        chosen = CommandRateLimit(rate_limit) if rate_limit else self._usual_rate_limit
+        self._hand_on("", RateLimitChange(chosen))
 
     def _check_age(self, stamp_ns: int) -> None:
         max_age, now_ns = self.options.max_age, self._simulation.state.time_ns

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from urllib.parse import quote
 
+from hrp_model.diagnostics import names_with_hint
+
 from .config import BodyEntry
 from .control import (
     BodyController,
@@ -83,7 +85,7 @@ class Drives:
             KeyError: No body of this name can be commanded.
         """
         if body not in self._controllers:
-            known = ", ".join(self._controllers) or "none"
+            known = names_with_hint(body, self._controllers)
             raise KeyError(f"no body '{body}' that can be commanded; there is {known}")
         return self._controllers[body]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
 from hrp_model import Diagnostics
+from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
 
 from .advice import advise_spawned
+from .arguments import as_command, as_world
+from .by_name import ByName
 from .config import BodyEntry, WorldConfig
 from .contact_points import ContactPoints
 from .control import BodyController, Command, CommandCounts
@@ -17,22 +21,24 @@ from .drives import Drives
 from .engine import Engine, Placement
 from .engines import ENGINES, make_engine
 from .pushes import Push, Pushes
-from .render import Renderer
-from .sensors import CameraSensor, Reading, Sensor, instruments, make_sensors
-from .sensors.settings import SensorSettings
+from .sensors import Reading, Sensor
 from .snapshot import Snapshot, check_arrays, check_names
 from .state import SimulatedBody, WorldState
-from .watch import Light, Watch
+from .watch import Light
+from .world_sensors import WorldSensors
 
 
 class Simulation:
     """A world that runs: its physics, the controllers that drive it, the sensors that watch it.
 
     One thread steps it, changes what is in it and switches it; ``command`` and ``push`` are
-    for all.
+    for all. ``with Simulation(...) as sim:`` closes it at the end.
+
+    A simulation itself cannot be pickled. A ``WorldConfig`` can: give it to another process and
+    make a simulation of it there, which runs as this one does, to the last bit.
 
     Args:
-        world: What is in it; see ``load_world``.
+        world: What is in it, or the path of a world file or of a model; see ``load_world``.
         engine: Made from the world's settings; ODE by default.
         defer_images: Cameras give an ``Exposure`` instead of an image, to be developed
             later, maybe by another thread.
@@ -46,33 +52,46 @@ class Simulation:
             that has changed.
 
     Raises:
+        ModelError: The file of the world, or of a model in it, cannot be used.
         PhysicsError: The engine cannot take a body; the message names body and link.
         MissingLibraryError: ODE is not installed.
+        TypeError: ``world`` is neither a world nor a path.
     """
 
     def __init__(
         self,
-        world: WorldConfig,
+        world: WorldConfig | str | os.PathLike[str],
         *,
         engine: Engine | None = None,
         defer_images: bool = False,
         diagnostics: Diagnostics | None = None,
     ) -> None:
+        world = as_world(world, diagnostics)
         self.engine = make_engine(ENGINES[0], world.physics) if engine is None else engine
         self.wanted: Callable[[str], bool] = lambda _name: True
         self.switched: Callable[[str, bool], None] = lambda _name, _on: None
-        self._defer_images, self._sensor_settings = defer_images, world.sensors
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
-        # Of each body: the settings of the sensors that have options of their own.
-        self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
-        self._placements: dict[str, Placement] = {}
-        self._namespaces: dict[str, str | None] = {}
-        self._drives, self._pushes, self._renderer = Drives(), Pushes(), Renderer({})
-        self._watch = Watch(self._has_switched)
+        self._placements = ByName[Placement]("body", {})
+        self._namespaces = ByName[str | None]("body", {})
+        self._drives, self._pushes = Drives(), Pushes()
+        self._sensors = WorldSensors(
+            self.engine,
+            world.sensors,
+            self._diagnostics,
+            defer_images=defer_images,
+            switched=lambda name, on: self.switched(name, on),
+        )
+        self._watch = self._sensors.watch
         for entry in world.bodies:
             self._put(entry)
         self.engine.reset()
-        self._look_at(self.bodies)
+        self._add_sensors(self.bodies)
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
 
     @property
     def state(self) -> WorldState:
@@ -123,11 +142,19 @@ class Simulation:
         self._watch.switch(name, on, self.state.time_ns)
 
     def is_fixed(self, body: str) -> bool:
-        """Tell whether the root of a body is fixed to the world."""
+        """Return whether the root of a body is fixed to the world.
+
+        Raises:
+            KeyError: There is no such body.
+        """
         return self._placements[body].fixed
 
     def namespace(self, body: str) -> str | None:
-        """Return the namespace that a body is to have, or None if there is no wish."""
+        """Return the namespace that a body is to have, or None if there is no wish.
+
+        Raises:
+            KeyError: There is no such body.
+        """
         return self._namespaces[body]
 
     def spawn(self, entry: BodyEntry) -> SimulatedBody:
@@ -141,7 +168,7 @@ class Simulation:
                 that it does not have, or what such a sensor may not be asked.
         """
         simulated = self._put(entry)
-        self._look_at([simulated.name])
+        self._add_sensors([simulated.name])
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated
@@ -155,10 +182,9 @@ class Simulation:
         """
         self._known(name)
         self.engine.remove_body(name)
-        del self._placements[name], self._own_settings[name], self._namespaces[name]
+        del self._placements[name], self._namespaces[name]
         self._drives.remove(name)
-        self._watch.remove(name, self.state.time_ns)
-        self._show()
+        self._sensors.remove(name)
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
         """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
@@ -219,19 +245,37 @@ class Simulation:
         """
         return self.engine.contact_points()
 
-    def command(self, body: str, command: Command, source: str = "") -> None:
+    def command(
+        self,
+        body: str,
+        command: Command | Mapping[str, float] | None = None,
+        source: str = "",
+        *,
+        velocity: Mapping[str, float] | None = None,
+        effort: Mapping[str, float] | None = None,
+    ) -> None:
         """Hand a command to a body before its next step. May be called from any thread.
 
         Args:
             body: Name of the body in the world.
-            command: A ``JointCommand``, ``JointTrajectory``, ``TrajectoryRun`` or another one.
+            command: Positions by joint name, in [rad] or [m]; or a ``JointCommand``,
+                ``JointTrajectory``, ``TrajectoryRun`` or another command.
             source: Who sent it. Of several commands within a step, those of one source come in
                 the order in which they were sent, and sources in the order of their names.
+            velocity: Velocities by joint name, in [rad/s] or [m/s]; fed forward where the joint
+                has a position too.
+            effort: Efforts by joint name, in [N m] or [N]; added to what the servo does where
+                the joint has a position or velocity too.
 
         Raises:
-            KeyError: No body of this name can be commanded.
+            KeyError: No body of this name can be commanded, or it has no such joint; the message
+                lists those there are.
+            TypeError: It is no command, or a value is no number.
+            ValueError: A value by joint name is not finite, or absurd.
         """
-        self._drives.command(body, command, source)
+        self.controller(body)
+        given = as_command(self.bodies[body], command, velocity, effort)
+        self._drives.command(body, given, source)
 
     def settle(self) -> None:
         """Let changes of gains, modes and time-outs count now that wait for the next step."""
@@ -281,7 +325,7 @@ class Simulation:
         else:
             self.engine.step()
         self._drives.judge(time_ns + step_ns)
-        return self._read()
+        return self._sensors.read(self.wanted)
 
     def save(self) -> Snapshot:
         """Return the whole state; a run that goes on from it is the same to the last bit."""
@@ -318,33 +362,18 @@ class Simulation:
         return self.state.digest()
 
     def close(self) -> None:
-        """Free the engine. Nothing else may be called afterwards."""
+        """Free the engine (idempotent). Nothing else may be called afterwards."""
         self.engine.close()
-
-    def _read(self) -> dict[str, Reading]:
-        state = self.engine.state
-        readings: dict[str, Reading] = {}
-        for name, observer in self._watch.observers:
-            if self.wanted(name):
-                observer.observe(state)
-        for name, sensor in self._watch.due(state.time_ns):
-            if not self.wanted(name):
-                continue
-            if self._defer_images and isinstance(sensor, CameraSensor):
-                readings[name] = sensor.expose(state)
-            elif (reading := sensor.read(state)) is not None:
-                readings[name] = reading
-        return readings
 
     def _known(self, name: str) -> SimulatedBody:
         if name not in self.bodies:
-            raise KeyError(f"no body '{name}'; there is {', '.join(self.bodies)}")
+            raise KeyError(f"no body '{name}'; there is {names_with_hint(name, self.bodies)}")
         return self.bodies[name]
 
     def _put(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body and what drives it, or nothing."""
         placement = entry.placement
-        own_settings = self._settings_in(entry)
+        own_settings = self._sensors.own_settings(entry)
         simulated = self.engine.add_body(placement)
         try:
             self._drives.add(simulated, entry)
@@ -353,48 +382,8 @@ class Simulation:
             raise
         self._placements[simulated.name] = placement
         self._namespaces[simulated.name] = entry.namespace
-        self._own_settings[simulated.name] = own_settings
+        self._sensors.expect(simulated.name, own_settings)
         return simulated
 
-    def _look_at(self, names: Collection[str]) -> None:
-        """Make the sensors of new bodies, and show these to the cameras there are."""
-        self._show()
-        state = self.state
-        new = WorldState(state.time_ns, {name: state.bodies[name] for name in names})
-        gravity, cast_rays = np.array(self.engine.settings.gravity), self.engine.cast_rays
-        sensors = make_sensors(
-            new,
-            gravity,
-            cast_rays,
-            self._renderer,
-            self._diagnostics,
-            settings_of=self._settings_of,
-            seed=self.engine.settings.seed,
-            step_ns=self.engine.settings.step_ns,
-            fixed={name for name in names if self.is_fixed(name)},
-        )
-        on: dict[str, dict[str, bool]] = {}
-        lights: list[Light] = []
-        for name, simulated in new.bodies.items():
-            found = instruments(simulated.body).values()
-            on[name] = {instrument.name: instrument.on for instrument in found}
-            lights += [Light(name, i.name) for i in found if i.kind == "light"]
-        self._watch.add(sensors, lights, on, state.time_ns)
-
-    def _has_switched(self, name: str, on: bool) -> None:
-        if (light := self.lights.get(name)) is not None:
-            self._renderer.switch_light(light.body, light.name, on)
-        self.switched(name, on)
-
-    def _settings_in(self, entry: BodyEntry) -> dict[str, SensorSettings]:
-        """Return the settings of those sensors of a body that have options of their own."""
-        if unknown := entry.sensors.keys() - instruments(entry.placement.body).keys():
-            what = f"body '{entry.placement.name}' has no sensor '{min(unknown)}'"
-            raise ValueError(f"{what}, of which there are options")
-        return {k: self._sensor_settings.with_values(own) for k, own in entry.sensors.items()}
-
-    def _settings_of(self, body: str, sensor: str) -> SensorSettings:
-        return self._own_settings[body].get(sensor, self._sensor_settings)
-
-    def _show(self) -> None:
-        self._renderer.show({k: s.body for k, s in self.bodies.items()}, self._diagnostics)
+    def _add_sensors(self, names: Collection[str]) -> None:
+        self._sensors.add(names, {name for name in names if self.is_fixed(name)})

@@ -84,6 +84,9 @@ class JointTrajectory:
         names: Joint names.
         points: In the order of time.
         start_ns: Simulated time, in [ns]; None or 0 means now.
+
+    Raises:
+        TypeError: Names are not a sequence of texts, or points not one of ``TrajectoryPoint``.
     """
 
     names: Sequence[str]
@@ -91,12 +94,19 @@ class JointTrajectory:
     start_ns: int | None = None
     _table: PointTable | None = field(default=None, init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        wrong = [p for p in self.points if not isinstance(p, TrajectoryPoint)]
+        if wrong:
+            raise TypeError(f"points must be a list of TrajectoryPoint, not of {wrong[0]!r}")
+
     @property
     def table(self) -> PointTable:
         """The points as arrays; worked out when it is asked for first.
 
         Raises:
             BadTrajectoryError: Numbers, lengths or times are wrong.
+            TypeError, ValueError: They are no numbers.
         """
         if self._table is None:
             object.__setattr__(self, "_table", _tabulated(self.names, self.points))
@@ -137,6 +147,16 @@ class Tolerances:
 
 
 ANYWHERE = Tolerances()
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Check that these can be names of joints.
+
+    Raises:
+        TypeError: They are not a sequence of texts.
+    """
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"names must be a list of joint names, such as ['J1'], not {names!r}")
 
 
 class BadTrajectoryError(ValueError):

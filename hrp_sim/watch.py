@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from .by_name import ByName
 from .engine import AnyArray
 from .schedule import EARLIEST_NS, SampleClock
 from .sensors import Observer, Remembering, Sensor
@@ -50,8 +51,8 @@ class Watch:
     """
 
     def __init__(self, switched: Callable[[str, bool], None]) -> None:
-        self.sensors: Mapping[str, Sensor] = {}
-        self.lights: Mapping[str, Light] = {}
+        self.sensors: Mapping[str, Sensor] = ByName("sensor", {})
+        self.lights: Mapping[str, Light] = ByName("light", {})
         self.observers: Sequence[tuple[str, Observer]] = ()
         self._switched = switched
         # Of each body: what of it is on, by its name in the model; now, and at the start.
@@ -79,8 +80,8 @@ class Watch:
             on: For each new body: whether what it has is on at the start, by name in the model.
             time_ns: Simulation time, in [ns].
         """
-        self.sensors = {**self.sensors, **_named(sensors, self._devices)}
-        self.lights = {**self.lights, **_named(lights, self._devices)}
+        self.sensors = ByName("sensor", {**self.sensors, **_named(sensors, self._devices)})
+        self.lights = ByName("light", {**self.lights, **_named(lights, self._devices)})
         for body, states in on.items():
             self._on[body], self._on_at_start[body] = dict(states), states
             self._origins[body] = time_ns
@@ -88,8 +89,9 @@ class Watch:
 
     def remove(self, body: str, time_ns: int) -> None:
         """Forget the sensors and lights of a body."""
-        self.sensors = {name: s for name, s in self.sensors.items() if s.body != body}
-        self.lights = {name: s for name, s in self.lights.items() if s.body != body}
+        sensors = {name: s for name, s in self.sensors.items() if s.body != body}
+        lights = {name: s for name, s in self.lights.items() if s.body != body}
+        self.sensors, self.lights = ByName("sensor", sensors), ByName("light", lights)
         del self._on[body], self._on_at_start[body], self._origins[body]
         self._wind(time_ns)
 
@@ -99,8 +101,7 @@ class Watch:
         Raises:
             KeyError: There is none of this name.
         """
-        if (device := self._devices.get(name)) is None:
-            raise KeyError(f"no sensor or light '{name}'; there is {', '.join(self._devices)}")
+        device = ByName("sensor or light", self._devices)[name]
         return self._on[device.body][device.name]
 
     def switch(self, name: str, on: bool, time_ns: int) -> None:

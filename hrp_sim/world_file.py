@@ -19,6 +19,7 @@ from .config import BodyEntry, WorldConfig
 from .control import (
     HOLD,
     LIMP,
+    CommandRateLimit,
     CommandTimeout,
     ControlMode,
     ControlSettings,
@@ -36,6 +37,7 @@ from .sensors import IDEAL
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}
 _FALLBACKS = {fallback.value: fallback for fallback in Fallback}
+_RATE_LIMITS = {limit.value: limit for limit in CommandRateLimit}
 _OWN_MODES: dict[str, ControlMode | None] = {**_MODES}
 
 
@@ -193,6 +195,9 @@ class WorldReader:
             kd=self._common_gain(control, "kd", names, joints),
             joints=joints,
             timeout=self._timeout(control),
+            rate_limit=control.choice(
+                "command_rate_limit", choices=_RATE_LIMITS, default=CommandRateLimit.MODEL
+            ),
         )
         control.finish()
         return settings

@@ -20,6 +20,7 @@ START = {"J1": 0.0, "J2": 0.5, "J3": 0.9, "J4": 0.0, "J5": 0.6, "J6": 0.0}
 PARAMETERS = (
     *(f"{joint}.{what}" for joint in START for what in ("kp", "kd", "mode")),
     *("wrench_duration", "command_timeout", "command_fallback", "command_max_age"),
+    "command_rate_limit",
 )
 
 

@@ -1,7 +1,11 @@
 """What the README promises."""
 
+import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 from paths import ROOT
@@ -11,6 +15,11 @@ import hrp_sim.cli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
+PHYSICS = re.findall(
+    r"```python\n(.*?)```",
+    (ROOT / "docs" / "physics.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
 COMMANDS = [
     line.partition("#")[0]
     for _, block in BLOCKS
@@ -20,8 +29,7 @@ COMMANDS = [
 
 
 def test_the_python_of_the_page_about_physics_runs(monkeypatch, tmp_path):
-    page = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, _ = PHYSICS
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -30,6 +38,17 @@ def test_the_python_of_the_page_about_physics_runs(monkeypatch, tmp_path):
     assert abs(names["pushed"] - names["quiet"]).max() > 1.0
     fell = 1.5 - names["sim"].bodies["block"].motion.p[0, 2]
     assert abs(fell - 9.80665 * 0.3**2 / 2) < 0.01
+
+
+def test_the_processes_of_the_page_about_physics_run(tmp_path):
+    _, code = PHYSICS
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    (tmp_path / "pool.py").write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "pool.py"], cwd=tmp_path, capture_output=True, check=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert json.loads(done.stdout) == pytest.approx([0.4, 0.6], abs=0.01)
 
 
 def test_its_python_runs(monkeypatch, capsys):

@@ -144,6 +144,9 @@ class Commanding:
         timeout = settings["command_timeout"], settings["command_fallback"]
         if timeout != (0.0, "") or "command_timeout" in changed or "command_fallback" in changed:
             port.commands.set_timeout(*timeout)
+        rate_limit = settings["command_rate_limit"]
+        if rate_limit or "command_rate_limit" in changed:
+            port.commands.set_rate_limit(rate_limit)
 
 
 class CommandPort:

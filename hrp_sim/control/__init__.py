@@ -10,12 +10,12 @@ from .commands import (
     Setting,
 )
 from .controller import BodyController, ControlState
-from .joints import DEFAULT_SPEED
 from .runs import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
 from .senders import array_command, vehicle_command
 from .settings import (
     HOLD,
     LIMP,
+    CommandRateLimit,
     CommandTimeout,
     ControlMode,
     ControlSettings,
@@ -24,13 +24,13 @@ from .settings import (
 )
 
 __all__ = [
-    "DEFAULT_SPEED",
     "HOLD",
     "LIMP",
     "BodyController",
     "CancelTrajectory",
     "Command",
     "CommandCounts",
+    "CommandRateLimit",
     "CommandTimeout",
     "ControlMode",
     "ControlSettings",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import nan
+from math import isnan, nan
 
+from ..state import LARGEST_DRIVE
 from .commands import JointCommand
 
 _KINDS = ("position", "velocity", "effort")
@@ -24,6 +25,15 @@ def columns(
     """
     position, velocity, effort = (_column(command, kind, interface, refuse) for kind in _KINDS)
     return position, velocity, effort
+
+
+def usable(name: str, value: float, refuse: Callable[[str, str], None]) -> float | None:
+    """Return one value of a joint; None for NaN and, with a complaint, for an absurd one."""
+    if -LARGEST_DRIVE < value < LARGEST_DRIVE:
+        return float(value)
+    if not isnan(value):
+        refuse(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
+    return None
 
 
 def _column(

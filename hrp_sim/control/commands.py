@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from ..trajectory import check_names
 from .settings import ControlMode
 
 if TYPE_CHECKING:
@@ -38,12 +42,22 @@ class JointCommand:
         position: In [rad] or [m], one per name, or empty.
         velocity: In [rad/s] or [m/s], one per name, or empty.
         effort: In [N m] or [N], one per name, or empty.
+
+    Raises:
+        TypeError: Names are not a sequence of texts, or values not a sequence of numbers.
     """
 
     names: Sequence[str]
     position: Sequence[float] = ()
     velocity: Sequence[float] = ()
     effort: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        for kind in ("position", "velocity", "effort"):
+            values = getattr(self, kind)
+            if not _are_numbers(values):
+                raise TypeError(f"{kind} must be a list of numbers, one per name, not {values!r}")
 
     def give(self, controller: BodyController, time_ns: int) -> None:
         """Have a controller take it."""
@@ -52,6 +66,24 @@ class JointCommand:
             controller.refuse("too many names", message)
             return
         controller.command(self, time_ns)
+
+
+def _check_gain(name: str, gain: object) -> None:
+    if gain is not None and not isinstance(gain, Real):
+        raise TypeError(f"{name} must be a number or None, not {gain!r}")
+
+
+def _check_name(joint: object) -> None:
+    if not isinstance(joint, str):
+        raise TypeError(f"a joint is named by a text, not {joint!r}")
+
+
+def _are_numbers(values: object) -> bool:
+    """Whether something is a sequence of numbers."""
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        return False
+    found = np.asarray(values)
+    return found.ndim == 1 and (found.dtype.kind in "fiu" or not len(found))
 
 
 class Setting:
@@ -68,11 +100,19 @@ class GainChange(Setting):
         joint: Its name.
         kp: Stiffness, in [N m/rad] or [N/m]; None leaves it.
         kd: Damping, in [N m s/rad] or [N s/m]; None leaves it.
+
+    Raises:
+        TypeError: The name is no text, or a gain no number.
     """
 
     joint: str
     kp: float | None = None
     kd: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.joint)
+        _check_gain("kp", self.kp)
+        _check_gain("kd", self.kd)
 
     def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
         """Have a controller take it."""
@@ -84,10 +124,19 @@ class GainChange(Setting):
 
 @dataclass(frozen=True, slots=True)
 class ModeChange(Setting):
-    """Another way to drive a joint, from now on and after a reset."""
+    """Another way to drive a joint, from now on and after a reset.
+
+    Raises:
+        TypeError: The name is no text, or the mode no ``ControlMode``.
+    """
 
     joint: str
     mode: ControlMode
+
+    def __post_init__(self) -> None:
+        _check_name(self.joint)
+        if not isinstance(self.mode, ControlMode):
+            raise TypeError(f"mode must be a ControlMode, not {self.mode!r}")
 
     def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
         """Have a controller take it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 
 import numpy as np
 
@@ -14,14 +13,21 @@ from ..engine import AnyArray
 from ..snapshot import check_arrays
 from ..state import LARGEST_DRIVE, SimulatedBody
 from ..trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
-from .columns import columns
+from .columns import columns, usable
 from .commands import CommandCounts, JointCommand
 from .complaints import Complaints
 from .deadlines import Deadlines
 from .followers import Followers
 from .joints import ControlledJoints
 from .runs import Following, TrajectoryRun, TrajectoryStatus
-from .settings import CommandTimeout, ControlMode, ControlSettings, Fallback
+from .settings import (
+    CommandRateLimit,
+    CommandTimeout,
+    ControlMode,
+    ControlSettings,
+    Fallback,
+)
+from .slew import SlewedTargets
 from .spline import EFFORT, POSITION, VELOCITY
 from .trajectories import Trajectories
 
@@ -41,10 +47,12 @@ class ControlState:
 class BodyController:
     """Turns commands into the drive of one body, before every physics step.
 
-    A position command is approached at no more than the joint's own speed limit, and no
-    farther than its range. A track takes the speed of its surface, as a velocity. What cannot
-    be used (an unknown joint, a value that is infinite, or absurd) is counted, reported once
-    and left out; the rest of the command counts.
+    A position command is clipped to the range that the model states for the joint, and the
+    servo's target moves there at no more than the joint's speed limit; see ``rate_limit``. A
+    trajectory has speeds of its own: it is clipped to the range, and not slewed. Velocities and
+    efforts go to the drive as they are commanded. A track takes the speed of its surface, as a
+    velocity. What cannot be used (an unknown joint, a value that is infinite, or absurd) is
+    counted, reported once and left out; the rest of the command counts.
 
     Args:
         simulated: The body; its ``drive`` is written, its ``motion`` read.
@@ -74,8 +82,7 @@ class BodyController:
         self._trajectories = Trajectories(simulated.body, simulated.motion)
         self._followers = Followers(simulated.body)
         self._initial = np.array(q, dtype=np.float64)
-        self._target = self._initial.copy()
-        self._approaching = False
+        self._targets = SlewedTargets(q, self._joints.speed, settings.rate_limit)
         self._mode = np.zeros(len(self._initial), dtype=np.int64)  # of each joint, now
         self._deadlines = Deadlines(len(self._initial) + len(simulated.body.links))
         self._deadlines.timeout = settings.timeout
@@ -89,6 +96,15 @@ class BodyController:
     @timeout.setter
     def timeout(self, timeout: CommandTimeout | None) -> None:
         self._deadlines.timeout = timeout
+
+    @property
+    def rate_limit(self) -> CommandRateLimit:
+        """How fast position commands become targets; may be set between two steps."""
+        return self._targets.rate_limit
+
+    @rate_limit.setter
+    def rate_limit(self, rate_limit: CommandRateLimit) -> None:
+        self._targets.rate_limit = rate_limit
 
     def gains(self, joint: str) -> tuple[float, float]:
         """Return kp and kd of a joint: what it is held with when it is driven by position.
@@ -150,8 +166,7 @@ class BodyController:
         drive = self._drive
         drive.q[:] = self._initial
         drive.dq[:] = drive.effort[:] = drive.track_speed[:] = 0.0
-        self._target[:] = self._initial
-        self._approaching = False
+        self._targets.jump(self._initial)
         for i in range(len(self._initial)):
             self._set_mode(i, _MODES.index(self._joints.mode(i)))
 
@@ -159,8 +174,7 @@ class BodyController:
         """Aim at this posture, in [rad] or [m], shape (joints,), from now on."""
         self._trajectories.abort("the robot was moved elsewhere")
         self._drive.q[:] = q
-        self._target[:] = q
-        self._approaching = False
+        self._targets.jump(q)
         held = self._mode == _POSITION  # not on the way anywhere any more
         self._drive.dq[held] = self._drive.effort[held] = 0.0
 
@@ -192,8 +206,8 @@ class BodyController:
     def restore(self, state: ControlState, time_ns: int) -> None:
         """Aim again at what was aimed at; the drive is restored by the engine."""
         arrays, joints = state.arrays, self._joints
-        self._target[:] = arrays["target"]
-        self._approaching = bool(arrays["approaching"])
+        self._targets.final[:] = arrays["target"]
+        self._targets.moving = bool(arrays["approaching"])
         self._mode[:] = np.clip(arrays["mode"], _POSITION, _EFFORT)
         own = enumerate(arrays["own_mode"].tolist())
         joints.own_modes = {i: _MODES[mode] for i, mode in own if 0 <= mode < len(_MODES)}
@@ -206,9 +220,8 @@ class BodyController:
         """Take a command; it holds until the next one for the same joint."""
         by_kind = columns(command, self._joints.interface, self.refuse)
         for k, name in enumerate(command.names):
-            values = [self._usable(name, column[k]) if len(column) else None for column in by_kind]
-            if name in self._followers.leaders:
-                leader = self._followers.leaders[name]
+            values = [usable(name, c[k], self.refuse) if len(c) else None for c in by_kind]
+            if (leader := self._followers.leaders.get(name)) is not None:
                 self.refuse(
                     f"follower {name}",
                     f"joint '{name}' follows '{leader}'; the command to it is ignored",
@@ -218,8 +231,7 @@ class BodyController:
             elif name in self._joints.tracks:
                 self._command_track(name, values, time_ns)
             else:
-                known = [*self._joints.index, *self._joints.tracks]
-                self._complaints.refuse_unknown(name, known)
+                self._complaints.refuse_unknown(name, [*self._joints.index, *self._joints.tracks])
 
     def follow(self, sent: JointTrajectory | TrajectoryRun, time_ns: int) -> None:
         """Follow a trajectory from its start on; see ``JointTrajectory``."""
@@ -249,15 +261,9 @@ class BodyController:
             time_ns: When the step begins, in [ns].
             step_ns: How long it takes, in [ns].
         """
-        if self._approaching or self._trajectories:
-            reach = self._joints.speed * (step_ns * 1e-9)
-        if self._approaching:
-            drive = self._drive
-            left = self._target - drive.q
-            drive.q += np.clip(left, -reach, reach)
-            self._approaching = bool(np.any(np.abs(left) > reach))
+        self._targets.advance(self._drive.q, step_ns)
         if self._trajectories:
-            self._advance_trajectories(time_ns, step_ns, reach)
+            self._advance_trajectories(time_ns, step_ns)
         self._followers.aim(self._motion, self._drive)
         if late := self._deadlines.expired(time_ns):
             self._fall_back(late)
@@ -278,8 +284,8 @@ class BodyController:
         for i, mode in self._joints.own_modes.items():
             own_mode[i] = _MODES.index(mode)
         return {
-            "target": self._target.copy(),
-            "approaching": np.array(self._approaching, dtype=np.int64),
+            "target": self._targets.final.copy(),
+            "approaching": np.array(self._targets.moving, dtype=np.int64),
             "mode": self._mode.copy(),
             "own_mode": own_mode,
             "kp": self._joints.kp.copy(),
@@ -299,7 +305,7 @@ class BodyController:
         for i in joints:
             if q is not None or self._mode[i] != _POSITION:
                 drive.q[i] = (self._motion.q if q is None else q)[i]
-            self._target[i] = drive.q[i]
+            self._targets.final[i] = drive.q[i]
             drive.dq[i] = drive.effort[i] = 0.0
             self._set_mode(i, _POSITION)
 
@@ -313,18 +319,19 @@ class BodyController:
         """Hold the last point; what is still on its way to it goes on as after a command."""
         joints = following.moves
         end = following.spline.points[-1, POSITION, following.active]
-        self._target[joints] = np.clip(end, self._joints.lower[joints], self._joints.upper[joints])
-        self._approaching = True
+        self._targets.final[joints] = self._joints.within_range(joints, end)
+        self._targets.moving = True
 
-    def _advance_trajectories(self, time_ns: int, step_ns: int, reach: Array) -> None:
-        drive, joints, largest = self._drive, self._joints, 0.5 * LARGEST_DRIVE
+    def _advance_trajectories(self, time_ns: int, step_ns: int) -> None:
+        drive, largest = self._drive, 0.5 * LARGEST_DRIVE
         for i in self._trajectories.begin_due(time_ns, self._aimed_at).tolist():
             self._set_mode(i, _POSITION)
+        reach = self._targets.reach(step_ns)
         for moved, asked in self._trajectories.advance(time_ns + step_ns, reach):
             # What swings wide ends where a drive does.
             sane = np.minimum(np.maximum(asked, -largest), largest)
-            q = np.minimum(np.maximum(sane[POSITION], joints.lower[moved]), joints.upper[moved])
-            drive.q[moved] = self._target[moved] = q
+            q = self._joints.within_range(moved, sane[POSITION])
+            drive.q[moved] = self._targets.final[moved] = q
             drive.dq[moved] = sane[VELOCITY]
             drive.effort[moved] = sane[EFFORT]
             self._deadlines.command(moved, time_ns)
@@ -367,8 +374,8 @@ class BodyController:
             if self._mode[i] != _POSITION:  # start from where it is
                 drive.q[i] = self._motion.q[i]
             self._set_mode(i, _POSITION)
-            self._target[i] = min(max(position, joints.lower[i]), joints.upper[i])
-            self._approaching = True
+            self._targets.final[i] = min(max(position, joints.lower[i]), joints.upper[i])
+            self._targets.moving = True
             drive.dq[i] = velocity or 0.0
             drive.effort[i] = effort or 0.0
         elif velocity is not None:
@@ -391,10 +398,3 @@ class BodyController:
                     f"{kind} {name}",
                     f"joint '{name}' is a track and takes a velocity only; its {kind} is ignored",
                 )
-
-    def _usable(self, name: str, value: float) -> float | None:
-        if -LARGEST_DRIVE < value < LARGEST_DRIVE:
-            return float(value)
-        if not isnan(value):
-            self.refuse(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
-        return None

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite, pi
+from math import inf, isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hrp_model import Body, JointType, Range
 from hrp_model.actuation import CommandInterface, controlled_joints
-from hrp_model.diagnostics import did_you_mean
+from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
 from ..gains import servo_gains
 from ..state import LARGEST_DRIVE
 from .settings import ControlMode, ControlSettings, JointControl
-
-# Speed at which a position command is approached where the model states no limit, so that
-# a far command is a motion and not a blow; in [rad/s] or [m/s].
-DEFAULT_SPEED = 2.0 * pi
 
 
 class ControlledJoints:
@@ -34,7 +31,8 @@ class ControlledJoints:
     Attributes:
         index: Element of q of each joint, by name.
         tracks: Index among the links of each track, by the name of its joint.
-        speed: Speed of approach, in [rad/s] or [m/s], shape (joints,).
+        speed: Speed limits that the model states, infinity where it states none, in [rad/s] or
+            [m/s], shape (joints,).
         lower, upper: Ranges of the positions, in [rad] or [m], shape (joints,).
         kp, kd: Gains, shape (joints,).
         own_modes: How joints are driven at the start that have a mode of their own, by element.
@@ -72,9 +70,19 @@ class ControlledJoints:
             ValueError: There is none of this name.
         """
         if joint not in self.index:
-            hint = did_you_mean(joint, self.index)
+            hint = did_you_mean_or_all(joint, self.index)
             raise ValueError(f"body '{self._name}' has no moving joint '{joint}'.{hint}")
         return self.index[joint]
+
+    def within_range(self, joints: NDArray[np.intp], q: Array) -> Array:
+        """Return positions of some joints, clipped to the ranges that the model states.
+
+        Args:
+            joints: Elements of q.
+            q: Their positions, in [rad] or [m], of the same shape.
+        """
+        clipped: Array = np.minimum(np.maximum(q, self.lower[joints]), self.upper[joints])
+        return clipped
 
     def mode(self, i: int) -> ControlMode:
         """Return how a joint is driven at the start."""
@@ -124,8 +132,8 @@ def _usable(allowed: Range) -> Range:
 
 
 def _speed_limit(velocity: Range) -> float:
-    limit = min(abs(velocity.lower), abs(velocity.upper))
-    return limit if 0.0 < limit < inf else DEFAULT_SPEED
+    """Return the lesser limit of both directions; a joint that may not move at all has none."""
+    return min(abs(velocity.lower), abs(velocity.upper)) or inf
 
 
 def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> tuple[Array, Array]:

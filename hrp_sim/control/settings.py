@@ -30,6 +30,17 @@ class Fallback(Enum):
     LAST = "last"
 
 
+class CommandRateLimit(Enum):
+    """How fast a position command becomes the target of a joint's servo.
+
+    MODEL: at the speed limit that the model states for the joint, as a drive's own slew-rate limit
+    does it; at once where it states none. NONE: always at once.
+    """
+
+    MODEL = "model"
+    NONE = "none"
+
+
 # The longest time-out that makes sense, in [s]; thirty years.
 LONGEST_TIMEOUT = 1e9
 
@@ -89,6 +100,7 @@ class ControlSettings:
         kp, kd: Gains for every joint; None derives each joint's from the model.
         joints: Joints that differ, by name.
         timeout: What happens when commands stop coming; None lets the last one count for ever.
+        rate_limit: How fast position commands become the targets of servos.
     """
 
     mode: ControlMode = ControlMode.POSITION
@@ -96,6 +108,7 @@ class ControlSettings:
     kd: float | None = None
     joints: Mapping[str, JointControl] = field(default_factory=dict)
     timeout: CommandTimeout | None = None
+    rate_limit: CommandRateLimit = CommandRateLimit.MODEL
 
 
 HOLD = ControlSettings()

@@ -12,6 +12,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
+from ..by_name import ByName
 from ..contact_points import ContactPoints
 from ..engine import (
     LARGEST_GRAVITY,
@@ -63,7 +64,7 @@ class OdeEngine:
         self._world = _make_world(self._world_type, settings)
         self._entries: dict[str, Entry] = {}
         # Never changed, but replaced, so that any thread may walk through it.
-        self._simulated: Mapping[str, SimulatedBody] = MappingProxyType({})
+        self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
         self._has_complained = False
         self._is_told = False  # whether the world's contacts are those of the state
@@ -348,7 +349,8 @@ class OdeEngine:
         self._show_bodies()
 
     def _show_bodies(self) -> None:
-        self._simulated = MappingProxyType({k: e.simulated for k, e in self._entries.items()})
+        bodies = ByName("body", {k: e.simulated for k, e in self._entries.items()})
+        self._simulated = MappingProxyType(bodies)
 
 
 def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:

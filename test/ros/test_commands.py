@@ -239,12 +239,29 @@ def test_a_joint_can_be_driven_otherwise_while_it_runs(robot):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("J1__kp", -1.0), ("J1__kd", math.nan), ("J1__mode", "warp"), ("command_fallback", "panic")],
+    [
+        *(("J1__kp", -1.0), ("J1__kd", math.nan), ("J1__mode", "warp")),
+        *(("command_fallback", "panic"), ("command_rate_limit", "fast")),
+    ],
 )
 def test_a_parameter_out_of_range_is_refused_in_words(robot, name, value):
     (result,) = robot.set(**{name: value})
     assert not result.successful
     assert name.replace("__", ".") in result.reason
+
+
+@pytest.mark.parametrize(("limit", "is_slewed"), [("", True), ("none", False)])
+def test_positions_are_slewed_at_the_speed_limit_of_the_model_if_wanted(robot, limit, is_slewed):
+    """J1 may turn at pi rad/s and has the torque for more; it overshoots that a little."""
+    robot.set(command_rate_limit=limit)
+    robot.keep_saying(
+        "joint_commands",
+        JointState(name=["J1"], position=[1.5]),
+        "J1 at 1.5",
+        lambda: abs(robot.where("J1") - 1.5) < 0.02,
+    )
+    fastest = max(abs(s.velocity[s.name.index("J1")]) for s in robot.states)
+    assert (fastest < 1.3 * math.pi) is is_slewed, fastest
 
 
 def test_joints_go_limp_when_commands_stop_coming_if_asked_to(robot):

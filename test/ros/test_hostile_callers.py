@@ -351,6 +351,7 @@ def test_parameters_that_make_no_sense_are_refused(caller):
         parameter("J1.kp", text, string_value=HUGE),
         parameter("J1.kp", ParameterType.PARAMETER_NOT_SET),
         parameter("command_fallback", text, string_value="\n"),
+        parameter("command_rate_limit", text, string_value="slow"),
         parameter("world", text, string_value="other.yaml"),
         parameter("nobody.kp", double, double_value=1.0),
         parameter(HUGE, double, double_value=1.0),

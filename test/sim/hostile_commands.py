@@ -48,7 +48,7 @@ class Commander(Hostile):
             )
         self.commands = (
             *(self.joints, self.joints, self.trajectory, self.in_order, self.drive, self.wrench),
-            *(self.follow, self.cancel, self.set_joint, self.set_timeout),
+            *(self.follow, self.cancel, self.set_joint, self.set_timeout, self.set_rate_limit),
         )
 
     @property
@@ -174,6 +174,10 @@ class Commander(Hostile):
         mode = self.pick([None, "position", "velocity", "effort"])
         gains = {"kp": self.number(10.0), "kd": self.number(1.0)}
         taken.set_joint(self.name(joints or ["none"]), **gains, mode=mode)
+
+    def set_rate_limit(self):
+        taken, *_ = self.body()
+        taken.set_rate_limit(self.pick(["", "model", "none", "hold"]))
 
     def set_timeout(self):
         taken, *_ = self.body()

@@ -208,6 +208,17 @@ def test_a_timeout_lets_go_and_is_taken_back(arm):
     assert simulation.controller("arm").timeout is None
 
 
+def test_the_rate_limit_of_positions_is_that_of_the_world_unless_another_is_chosen(arm):
+    simulation, commands = arm
+    controller = simulation.controller("arm")
+    for chosen, expected in (("none", "none"), ("", "model"), ("none", "none"), ("model", "model")):
+        commands.set_rate_limit(chosen)
+        simulation.step()
+        assert controller.rate_limit.value == expected
+    with pytest.raises(ValueError, match="fast"):
+        commands.set_rate_limit("fast")
+
+
 def test_commands_wait_where_they_are_delivered():
     simulation = Simulation(load_world(WORLDS / "arm.yaml"))
     waiting = []
@@ -232,5 +243,6 @@ def test_what_comes_for_a_body_that_is_gone_is_forgotten(arm):
     commands.joints("topic", 0, ["J1"], [0.2], [], [])
     commands.wrench("topic", 0, "robot/J6", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     commands.set_timeout(1.0, "")
+    commands.set_rate_limit("none")
     run(simulation, 2)
     assert simulation.command_counts.taken == 0

@@ -7,7 +7,15 @@ from numpy.testing import assert_allclose
 
 from hrp_model import Diagnostics, ModelError
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_sim.control import HOLD, LIMP, CommandTimeout, ControlMode, Fallback, JointControl
+from hrp_sim.control import (
+    HOLD,
+    LIMP,
+    CommandRateLimit,
+    CommandTimeout,
+    ControlMode,
+    Fallback,
+    JointControl,
+)
 from hrp_sim.engine import PhysicsSettings, Solver
 from hrp_sim.load import load_world
 
@@ -177,6 +185,12 @@ def test_control_may_say_what_happens_when_commands_stop_coming(world, fallback)
     assert control.timeout == CommandTimeout(after_s=0.25, fallback=fallback)
     control = only_body(world(with_body("control: { timeout: 2 }"))).control
     assert control.timeout == CommandTimeout(after_s=2.0, fallback=Fallback.HOLD)
+
+
+@pytest.mark.parametrize("rate_limit", CommandRateLimit)
+def test_control_may_say_how_fast_positions_become_targets(world, rate_limit):
+    keys = f"control: {{ command_rate_limit: {rate_limit.value} }}"
+    assert only_body(world(with_body(keys))).control.rate_limit is rate_limit
 
 
 @pytest.mark.parametrize(

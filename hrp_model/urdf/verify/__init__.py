@@ -172,14 +172,14 @@ def _yourdfpy() -> Reader:
 
 
 def _mujoco() -> Reader:
-    from .with_mujoco import MujocoRobot
+    from .with_mujoco import LEAST_MASS, MujocoRobot
 
     return lambda job: MujocoRobot(
         job.urdf,
         root=job.expected.frames.root,
         free_root=job.expected.has_free_root,
         files=job.meshes.by_uri,
-        massless=any(x.mass == 0.0 or not x.inertia.any() for x in job.expected.moving),
+        massless=any(x.mass < LEAST_MASS or not x.inertia.any() for x in job.expected.moving),
     )
 
 

@@ -145,23 +145,23 @@ def _inertials(
     found: Differences, expected: Expected, robot: Robot, _postures: Sequence[Posture]
 ) -> None:
     seen = robot.inertials()
+    negligible = float(np.finfo(np.float64).eps) * expected.body.total_mass
     found.names({x for links in robot.parts.values() for x in links}, expected.names, "link")
     for frame, links in robot.parts.items():
         if not expected.names.issuperset(links):
             continue  # told above
         wanted = expected.inertial(list(links))
         if frame not in seen:
-            if wanted.mass > 0.0:
-                found.add(inf, f"link '{frame}' has no mass")
+            if wanted.mass > 0.0 or wanted.inertia.any():
+                found.add(inf, f"link '{frame}' has no mass and no inertia")
             continue
         part = seen[frame]
         reach = max(1.0, float(np.abs(wanted.center_of_mass).max()))
         inertia = float(np.abs(wanted.inertia).max()) or 1.0
         found.add((part.mass - wanted.mass) / (wanted.mass or 1.0), f"mass of link '{frame}'")
-        if wanted.mass == 0.0:
-            continue  # and so no centre
-        where = f"centre of mass of link '{frame}'"
-        found.arrays(part.center_of_mass, wanted.center_of_mass, reach, where)
+        if wanted.mass > negligible:  # else nothing depends on where its centre is
+            where = f"centre of mass of link '{frame}'"
+            found.arrays(part.center_of_mass, wanted.center_of_mass, reach, where)
         found.arrays(part.inertia, wanted.inertia, inertia, f"inertia of link '{frame}'")
 
 

@@ -139,6 +139,9 @@ class Expected:
     def inertial(self, links: list[str]) -> MassProperties:
         """Return the mass properties of links lumped together, in the frame of the first.
 
+        A link without mass adds its inertia, if it has one: it resists rotation all the same,
+        here as in the mass matrix.
+
         Args:
             links: Frames that no joint moves relative to each other.
         """
@@ -147,7 +150,7 @@ class Expected:
         parts = []
         for name in links:
             link = by_frame.get(name)
-            if link is not None and link.mass > 0.0:
+            if link is not None and (link.mass > 0.0 or link.inertia.any()):
                 part = MassProperties(link.mass, link.center_of_mass, link.inertia)
                 apart = name != links[0]
                 parts.append(part.expressed_in(X_0W @ self._at_zero[name]) if apart else part)

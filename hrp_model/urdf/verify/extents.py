@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...geometry import Box, Cylinder, Mesh, Shape, Sphere
+from ...geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from ...measure import area, bounding_box, signed_volume
 from ...rigid import Array
 from ...tessellate import shape_mesh
@@ -27,27 +27,37 @@ class Extent:
         lower, upper: Corners of the box around it in its link, in [m], each of shape (3,).
         volume: Enclosed, in [m^3]; of an open mesh it only serves to compare.
         area: Of its triangles, in [m^2]; 0 for a primitive.
+        largest_term: The largest of the numbers that its coordinates are sums of, in [m]; 0 if
+            these are no larger than the coordinates. They are where vertices far from their own
+            origin are moved back by a translation: a mesh file in single precision rounds the
+            vertices relative to what they are before that.
     """
 
     lower: Array
     upper: Array
     volume: float
     area: float = 0.0
+    largest_term: float = 0.0
 
     @property
     def size(self) -> float:
-        """The largest coordinate or edge, in [m]: what single precision is relative to."""
+        """The largest coordinate or edge, in [m]."""
         return float(max(abs(self.lower).max(), abs(self.upper).max(), 1e-300))
 
     def difference(self, other: Extent) -> float:
-        """Return the largest difference, relative to this one's size, area or volume."""
+        """Return the largest difference, relative to the numbers that rounding errors scale with.
+
+        An error d of all coordinates moves corners by d, and changes volumes and areas by no
+        more than about d times the square of the size and d times the size.
+        """
         size = self.size
+        scale = max(size, self.largest_term)
         corners = np.concatenate([self.lower - other.lower, self.upper - other.upper])
         differences = [
-            float(abs(corners).max()) / size,
+            float(abs(corners).max()) / scale,
             # Of thin and of flat shapes these are small, and rounded no less.
-            (self.volume - other.volume) / max(abs(self.volume), size**3),
-            (self.area - other.area) / max(self.area, size**2),
+            (self.volume - other.volume) / max(abs(self.volume), size**2 * scale),
+            (self.area - other.area) / max(self.area, size * scale),
         ]
         return float(np.abs(differences).max())
 
@@ -75,7 +85,8 @@ def expected_extent(shape: Shape, kind: str, *, solid: bool) -> Extent | None:
     """
     geometry, T = shape.geometry, shape.T_FG
     if kind == "mesh":
-        return _mesh(shape_mesh(shape, solid=solid))
+        extent = _mesh(shape_mesh(shape, solid=solid))
+        return replace(extent, largest_term=_largest_term(geometry, T))
     if _KINDS.get(type(geometry)) != kind:
         return None
     if isinstance(geometry, Box):
@@ -84,6 +95,14 @@ def expected_extent(shape: Shape, kind: str, *, solid: bool) -> Extent | None:
         return _sphere(geometry.radius, T)
     assert isinstance(geometry, Cylinder)
     return _cylinder(geometry.radius, geometry.height, T)
+
+
+def _largest_term(geometry: Geometry, T: Array) -> float:
+    """Return the largest number that is rounded before a geometry is where it is, in [m]."""
+    if not isinstance(geometry, Mesh) or not len(geometry.vertices):
+        return 0.0  # around its own origin, so that nothing is cancelled
+    vertices = abs(geometry.vertices).max(axis=0)
+    return float((abs(T[:3, :3]) @ vertices + abs(T[:3, 3])).max())
 
 
 def is_flat(shape: Shape) -> bool:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import frexp, ldexp
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -28,6 +29,12 @@ _NO_FILE = re.compile(r"Error opening file '(file|package):")
 _NO_MASS = re.compile(r"mass and inertia of moving bodies")
 _NAMED = re.compile(r"Element name '([^']*)'")
 _LEAST_MASS = 1e-6
+# Of the largest principal moment. MuJoCo computes the moments by an algorithm of its own, so
+# that a flat body, whose moments fulfil a + b = c, or a thin one, with a = 0, is refused or not
+# by their last digits. This is more than rounding ever makes of them.
+_INERTIA_MARGIN = 1e-9
+# In [kg m^2]: MuJoCo takes moments for negative that are smaller than 1e-14.
+_LEAST_MOMENT = 1e-12
 _HANDED_OVER = (
     "its meshes were handed over, as MuJoCo knows no file:// or package://; "
     "a <mujoco> block (option --mujoco) tells it where they are"
@@ -44,7 +51,7 @@ class Adapted:
         hint: How it would find the meshes, if they had to be handed over.
         unknown: Quantities that cannot be compared then.
         left_out: Collision shapes that are missing, by link and number in the link.
-        shifts: What was added to all principal moments of links that it would refuse.
+        changed_inertias: How the inertias of links were changed that it would refuse.
         welded: Links that float in the URDF.
     """
 
@@ -53,8 +60,22 @@ class Adapted:
     hint: str = ""
     unknown: dict[Quantity, str] = field(default_factory=dict)
     left_out: dict[tuple[str, int], str] = field(default_factory=dict)
-    shifts: dict[str, float] = field(default_factory=dict)
+    changed_inertias: dict[str, InertiaChange] = field(default_factory=dict)
     welded: set[str] = field(default_factory=set)
+
+
+class InertiaChange(NamedTuple):
+    """What became of the principal moments of a link: each ``scale`` times itself + ``shift``.
+
+    The principal axes stay, so that only the moments are to be put back.
+
+    Attributes:
+        scale: A power of two, so that scaling costs no digit.
+        shift: In [kg m^2].
+    """
+
+    scale: float
+    shift: float
 
 
 def adapted_spec(
@@ -66,7 +87,7 @@ def adapted_spec(
         urdf: The file.
         free_root: Whether to give the root a free joint.
         files: The files of its meshes by their URIs.
-        massless: Whether links of the model may move without mass or inertia.
+        massless: Whether links of the model move without mass or inertia.
 
     Raises:
         ReadingError: MuJoCo refuses the file for a reason that is not in the model.
@@ -81,7 +102,7 @@ def adapted_spec(
         places = _named_shapes(spec)
         _drop_shapes(spec, places, made)
         _weld(spec, made)
-        _shift_inertias(spec, made)
+        _change_inertias(spec, made)
         if free_root and len(spec.bodies) > 1:
             spec.bodies[1].add_freejoint()
         if bound_mass:
@@ -146,21 +167,22 @@ def _weld(spec: Any, made: Adapted) -> None:
             spec.delete(joint)
 
 
-def _shift_inertias(spec: Any, made: Adapted) -> None:
-    """Make the inertias such that it takes them."""
+def _change_inertias(spec: Any, made: Adapted) -> None:
+    """Make the inertias such that MuJoCo takes them."""
     for body in spec.bodies:
         full = np.array(body.fullinertia)
-        if not body.mass or np.isnan(full).any():
+        if np.isnan(full).any() or not full.any():
             continue
         xx, yy, zz, xy, xz, yz = full
-        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        a, b, c = np.linalg.eigvalsh(inertia).tolist()
-        shift = max(c - a - b, -a)
-        if shift < 0.0:
+        moments = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+        largest = float(abs(moments).max())
+        a, b, c = moments.tolist()
+        if min(a, a + b - c) > _INERTIA_MARGIN * largest and a > _LEAST_MOMENT:
             continue
-        # The principal axes stay, so that only the moments are to be put back.
-        made.shifts[body.name] = shift = shift * 1.01 + 1e-6 * c
-        body.fullinertia = [xx + shift, yy + shift, zz + shift, xy, xz, yz]
+        scale = ldexp(1.0, -frexp(largest)[1])
+        shift = max(c - a - b, -a, 0.0) * scale * 1.01 + 1e-6
+        made.changed_inertias[body.name] = InertiaChange(scale, shift)
+        body.fullinertia = full * scale + shift * np.array([1, 1, 1, 0, 0, 0])
 
 
 def _note_no_mass(message: str, made: Adapted) -> None:

@@ -15,6 +15,8 @@ from ...rigid import Array, Pose, matrix_quaternion
 from .mujoco_spec import Adapted, adapted_spec
 from .reading import DynamicRobot, Dynamics, Quantity, ReadingError, SeenJoint, SeenShape, Shapes
 
+# Of a moving body that MuJoCo takes, in [kg].
+LEAST_MASS = float(mujoco.mjMINVAL)
 _NO_VELOCITY = "MuJoCo has no limits of velocity"
 _NO_MIMIC = "MuJoCo reads no mimic joints"
 _NO_VISUALS = "MuJoCo discards visuals of a URDF"
@@ -28,7 +30,7 @@ class MujocoRobot(DynamicRobot):
         root: Name of its root link.
         free_root: Whether that may move; MuJoCo itself welds it to the world.
         files: The files of its meshes by their URIs, for URIs that MuJoCo cannot follow.
-        massless: Whether links of the model may move without mass or inertia.
+        massless: Whether links of the model move without mass or inertia.
 
     Raises:
         ReadingError: MuJoCo refuses the file for a reason that is not in the model.
@@ -53,8 +55,9 @@ class MujocoRobot(DynamicRobot):
         self.refusal, self.hint = made.refusal, made.hint
         self._model = made.model
         self._model.opt.gravity[:] = 0.0, 0.0, -STANDARD_GRAVITY
-        for link, shift in made.shifts.items():
-            self._model.body(link).inertia[:] -= shift
+        for link, change in made.changed_inertias.items():
+            moments = self._model.body(link).inertia
+            moments[:] = (moments - change.shift) / change.scale
         self._data = mujoco.MjData(self._model)
         self._free_root = free_root
         if self._model.nbody == 1 and root != "world":
@@ -162,8 +165,12 @@ class MujocoRobot(DynamicRobot):
             joint = self._model.joint(i)
             if joint.name in q:
                 data.qpos[int(joint.qposadr[0])] = q[joint.name]
-        data.qvel[:] = 0.0
-        mujoco.mj_forward(self._model, data)
+        # Not mj_forward: it inverts the mass matrix too, and writes a file MUJOCO_LOG.TXT into
+        # the current folder where that is hardly possible. Nothing moves: velocities stay zero.
+        mujoco.mj_kinematics(self._model, data)
+        mujoco.mj_comPos(self._model, data)
+        mujoco.mj_crb(self._model, data)
+        mujoco.mj_rne(self._model, data, 0, data.qfrc_bias)
 
     def _shape(self, geom: Any) -> SeenShape:
         X_LS = Pose(_rotation(geom.quat), geom.pos).matrix()

@@ -122,10 +122,10 @@ class PinocchioRobot(DynamicRobot):
         still = model.inertias[0]
         moment = still.mass * still.lever
         mass = still.mass
-        if model.njoints > 1:
+        if moving := pinocchio.computeTotalMass(model):  # else its centre is 0 / 0
             center = pinocchio.centerOfMass(model, data, self._vector(q, X_WU))
-            moment = moment + data.mass[0] * center
-            mass += data.mass[0]
+            moment = moment + moving * center
+            mass += moving
         return mass, moment / mass if mass else np.full(3, np.nan)
 
     def dynamics(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:

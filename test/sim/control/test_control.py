@@ -12,9 +12,9 @@ from sim.control.bench import BODY, FAST, INITIAL, STEP, TRACK, A, B, Bench, C
 from hrp_model import Body, Joint, JointType, Link, Pose, Range
 from hrp_model.body import ExtraJoint, ExtraJointType
 from hrp_sim.control import (
-    DEFAULT_SPEED,
     HOLD,
     LIMP,
+    CommandRateLimit,
     ControlMode,
     ControlSettings,
     JointControl,
@@ -91,27 +91,46 @@ def test_a_body_of_tracks_alone_can_be_driven():
     assert bench.drive.track_speed.tolist() == [0.0, 0.4]
 
 
-def test_a_far_position_is_approached_at_the_speed_of_the_joint(bench):
+def test_a_far_position_is_approached_at_the_speed_limit_that_the_model_states(bench):
     bench.command("A", "B", "C", position=[10.0, -10.0, 0.3001])
     bench.run(50)
-    traveled = 50 * STEP
-    assert_allclose(
-        bench.drive.q, [0.1 + DEFAULT_SPEED * traveled, 0.2 - FAST * traveled, 0.3001], rtol=1e-12
-    )
+    assert_allclose(bench.drive.q, [10.0, 0.2 - FAST * 50 * STEP, 0.3001], rtol=1e-12)
     bench.run(10_000)
-    assert_allclose(bench.drive.q, [10.0, -10.0, 0.3001], rtol=1e-14)
+    assert bench.drive.q.tolist() == [10.0, -10.0, 0.3001]
+
+
+def test_without_a_rate_limit_a_position_counts_at_once():
+    bench = Bench(ControlSettings(rate_limit=CommandRateLimit.NONE))
+    bench.command("A", "B", position=[10.0, -10.0])
+    bench.run()
+    assert bench.drive.q.tolist() == [10.0, -10.0, 0.3]
+
+
+def test_the_rate_limit_may_change_on_the_way_and_stays_after_a_reset(bench):
+    bench.command("B", position=[10.0])
+    bench.run(50)
+    bench.controller.rate_limit = CommandRateLimit.NONE
+    bench.run()
+    assert bench.drive.q[B] == 10.0
+    bench.controller.reset()
+    assert bench.controller.rate_limit is CommandRateLimit.NONE
+    bench.controller.rate_limit = CommandRateLimit.MODEL
+    bench.command("B", position=[-10.0])
+    bench.run()
+    assert bench.drive.q[B] == pytest.approx(0.2 - FAST * STEP)
 
 
 @pytest.mark.parametrize(
     ("limits", "speed"),
     [
-        (Range(), DEFAULT_SPEED),
-        (Range(0.0, 0.0), DEFAULT_SPEED),
+        (Range(), 100.0 / STEP),
+        (Range(0.0, 0.0), 100.0 / STEP),  # as many URDFs have it: no joint is meant to stand still
         (Range(-inf, 0.5), 0.5),
         (Range(-3.0, 3.0), 3.0),
+        (Range(-3.0, 6.0), 3.0),
     ],
 )
-def test_the_speed_of_approach_is_the_lesser_limit_where_there_is_one(limits, speed):
+def test_the_rate_limit_is_the_lesser_speed_limit_where_there_is_one(limits, speed):
     joint = Joint(type=JointType.REVOLUTE, name="A", velocity=limits)
     link = Link(name="A", parent="BASE_LINK", joint=joint, mass=1.0, inertia=np.eye(3))
     bench = Bench(body=Body(name="m", links=(BODY.links[0], link)), q=np.zeros(1))
@@ -277,14 +296,15 @@ def test_of_two_commands_to_one_joint_the_last_counts(bench):
     assert bench.drive.dq[A] == 2.0
 
 
-def test_a_command_beyond_the_range_goes_to_its_end():
+@pytest.mark.parametrize("rate_limit", CommandRateLimit)
+def test_a_command_beyond_the_range_goes_to_its_end(rate_limit):
     link = BODY.moving_links[A]
     joint = replace(link.joint, position=Range(-0.5, 0.4))
     links = tuple(replace(x, joint=joint) if x is link else x for x in BODY.links)
-    bench = Bench(body=replace(BODY, links=links))
+    bench = Bench(ControlSettings(rate_limit=rate_limit), body=replace(BODY, links=links))
     bench.command("A", position=[3.0])
     bench.run(2000)
-    assert_allclose(bench.drive.q[A], 0.4)
+    assert bench.drive.q[A] == 0.4
 
 
 def loop(*ids):

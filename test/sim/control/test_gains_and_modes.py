@@ -90,7 +90,8 @@ def test_there_are_no_gains_and_modes_of_other_joints(bench, warnings):
             ask()
     bench.give(ModeChange("X", ControlMode.EFFORT))
     assert warnings() == [
-        "body 'r1': a change of mode is ignored: body 'r1' has no moving joint 'X'."
+        "body 'r1': a change of mode is ignored: body 'r1' has no moving joint 'X'. "
+        "It is one of A, B, C."
     ]
 
 

@@ -1,0 +1,130 @@
+"""What ``Simulation`` takes from Python users, in each of the forms in which they may give it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from math import nan
+from numbers import Real
+
+from hrp_model import Diagnostics
+from hrp_model.diagnostics import names_with_hint
+
+from .config import WorldConfig
+from .control import Command, JointCommand, TrajectoryRun
+from .load import load_world
+from .state import LARGEST_DRIVE, SimulatedBody
+from .trajectory import BadTrajectoryError, JointTrajectory
+
+_COMMANDS = (
+    "a mapping of joint names to positions, such as {'J1': 0.5}, or a JointCommand, "
+    "JointTrajectory, TrajectoryRun, CancelTrajectory, GainChange or ModeChange"
+)
+_UNITS = {"position": "rad or m", "velocity": "rad/s or m/s", "effort": "N m or N"}
+
+
+def as_world(
+    world: WorldConfig | str | os.PathLike[str], diagnostics: Diagnostics | None
+) -> WorldConfig:
+    """Return a world, read from its file if it is a path.
+
+    Raises:
+        ModelError: The file cannot be used.
+        TypeError: It is neither a world nor a path.
+    """
+    if isinstance(world, WorldConfig):
+        return world
+    if isinstance(world, str | os.PathLike):
+        return load_world(world, diagnostics)
+    raise TypeError(
+        "a world is a WorldConfig, or the path of a world file or of a model, not "
+        f"{type(world).__name__}"
+    )
+
+
+def as_command(
+    target: SimulatedBody,
+    command: Command | Mapping[str, float] | None,
+    velocity: Mapping[str, float] | None,
+    effort: Mapping[str, float] | None,
+) -> Command:
+    """Return a command to a body: the one that is given, or one of values by joint name.
+
+    Args:
+        target: The body.
+        command: A command, or positions by joint name, in [rad] or [m].
+        velocity: By joint name, in [rad/s] or [m/s].
+        effort: By joint name, in [N m] or [N].
+
+    Raises:
+        KeyError: The body has no joint of a name; the message lists those that it has.
+        TypeError: It is no command, or a value is no number.
+        ValueError: A value is not finite, or absurd.
+    """
+    if callable(getattr(command, "give", None)) and not isinstance(command, type):
+        if velocity is not None or effort is not None:
+            raise TypeError(
+                f"velocity and effort go with positions by joint name, not with a "
+                f"{type(command).__name__}"
+            )
+        _check_points(command)
+        return command  # type: ignore[return-value]  # it has what a Command has
+    kinds = {"position": command, "velocity": velocity, "effort": effort}
+    given = {kind: values for kind, values in kinds.items() if values is not None}
+    if not given or not all(isinstance(values, Mapping) for values in given.values()):
+        wrong = next((v for v in given.values() if not isinstance(v, Mapping)), None)
+        raise TypeError(f"a command is {_COMMANDS}, not {_described(wrong)}")
+    return _joint_command(target, given)  # type: ignore[arg-type]  # all are mappings
+
+
+def _check_points(command: object) -> None:
+    """Check that the points of a trajectory are made of numbers.
+
+    Which numbers they are is judged in the next step, as for commands from elsewhere.
+
+    Raises:
+        TypeError: They are not.
+    """
+    trajectory = command.trajectory if isinstance(command, TrajectoryRun) else command
+    if not isinstance(trajectory, JointTrajectory):
+        return
+    try:
+        _ = trajectory.table
+    except BadTrajectoryError:
+        pass
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the points of a trajectory must be made of numbers: {error}") from None
+
+
+def _joint_command(target: SimulatedBody, given: Mapping[str, Mapping[str, float]]) -> JointCommand:
+    known = [link.joint.name for link in target.body.jointed_links]
+    names = list(dict.fromkeys(name for values in given.values() for name in values))
+    for name in names:
+        if name not in known:
+            has = names_with_hint(str(name), known)
+            raise KeyError(f"body '{target.name}' has no joint '{name}'; it has {has}")
+    columns = {
+        kind: [_number(values[name], kind, name) if name in values else nan for name in names]
+        for kind, values in given.items()
+    }
+    return JointCommand(names, **columns)
+
+
+def _number(value: object, kind: str, joint: str) -> float:
+    """Return a value of a joint as a float."""
+    if not isinstance(value, Real):
+        what = f"the {kind} of joint '{joint}' must be a number [{_UNITS[kind]}]"
+        raise TypeError(f"{what}, not {_described(value)}")
+    number = float(value)
+    if not -LARGEST_DRIVE < number < LARGEST_DRIVE:
+        what = f"the {kind} of joint '{joint}' is {number} {_UNITS[kind]}"
+        raise ValueError(f"{what}; it must be finite and below {LARGEST_DRIVE:g}")
+    return number
+
+
+def _described(thing: object) -> str:
+    """Return an object as text, with its type; a long one is cut."""
+    if thing is None:
+        return "None"
+    text = repr(thing)
+    return f"{type(thing).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

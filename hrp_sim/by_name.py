@@ -1,0 +1,29 @@
+"""Mappings that say what there is when they are asked for what there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn, TypeVar
+
+from hrp_model.diagnostics import names_with_hint
+
+_V = TypeVar("_V")
+
+
+class ByName(dict[str, _V]):
+    """Things of one kind by name.
+
+    Args:
+        kind: What they are, for the error about a name that is not among them.
+        items: The things.
+
+    Raises:
+        KeyError: On ``[name]``: there is none of this name; the message lists those there are.
+    """
+
+    def __init__(self, kind: str, items: Mapping[str, _V]) -> None:
+        super().__init__(items)
+        self._kind = kind
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"no {self._kind} '{name}'; there is {names_with_hint(name, self)}")

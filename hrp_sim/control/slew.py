@@ -1,0 +1,51 @@
+"""Slew-rate limit of position commands: how fast they become the targets of servos."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hrp_model.rigid import Array
+
+from .settings import CommandRateLimit
+
+
+class SlewedTargets:
+    """Positions that were commanded, and the way of the servos' targets to them.
+
+    Args:
+        q: Initial positions, in [rad] or [m], shape (joints,).
+        speed: Speed limits that the model states, in [rad/s] or [m/s], infinity where it states
+            none, shape (joints,).
+        rate_limit: Whether targets move no faster than these.
+
+    Attributes:
+        final: The positions that were commanded, in [rad] or [m], shape (joints,).
+        moving: Whether targets may be on their way.
+        rate_limit: May be set between two steps.
+    """
+
+    def __init__(self, q: Array, speed: Array, rate_limit: CommandRateLimit) -> None:
+        self.final = np.array(q, dtype=np.float64)
+        self.moving = False
+        self.rate_limit = rate_limit
+        self._speed = speed
+
+    def jump(self, q: Array) -> None:
+        """Aim at positions, in [rad] or [m], shape (joints,), that targets are at already."""
+        self.final[:] = q
+        self.moving = False
+
+    def reach(self, step_ns: int) -> Array:
+        """Return how far targets may move in a step of so many [ns], in [rad] or [m]."""
+        if self.rate_limit is CommandRateLimit.NONE:
+            return np.full_like(self._speed, np.inf)
+        return self._speed * (step_ns * 1e-9)
+
+    def advance(self, targets: Array, step_ns: int) -> None:
+        """Move targets, shape (joints,), on as far as they may in a step of so many [ns]."""
+        if not self.moving:
+            return
+        left, reach = self.final - targets, self.reach(step_ns)
+        far = np.abs(left) > reach
+        targets[:] = np.where(far, targets + np.clip(left, -reach, reach), self.final)
+        self.moving = bool(far.any())

@@ -1,0 +1,127 @@
+"""The sensors and lights of a world: made with their bodies, and read when they fall due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+
+from hrp_model import Diagnostics
+
+from .config import BodyEntry
+from .engine import Engine
+from .render import Renderer
+from .sensors import CameraSensor, Reading, instruments, make_sensors
+from .sensors.settings import SensorSettings
+from .state import WorldState
+from .watch import Light, Watch
+
+
+class WorldSensors:
+    """Makes the sensors and lights of bodies that come into a world, and reads them.
+
+    Args:
+        engine: What they observe.
+        settings: Options of all sensors.
+        diagnostics: Where warnings go.
+        defer_images: Cameras give an ``Exposure`` instead of an image.
+        switched: Called with a name and whether it is on now, whenever that has changed.
+
+    Attributes:
+        watch: The sensors and lights by name.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: SensorSettings,
+        diagnostics: Diagnostics,
+        *,
+        defer_images: bool,
+        switched: Callable[[str, bool], None],
+    ) -> None:
+        self.watch = Watch(self._has_switched)
+        self._engine = engine
+        self._settings = settings
+        self._diagnostics = diagnostics
+        self._defer_images = defer_images
+        self._switched = switched
+        self._renderer = Renderer({})
+        # Of each body: the settings of the sensors that have options of their own.
+        self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
+
+    def own_settings(self, entry: BodyEntry) -> dict[str, SensorSettings]:
+        """Return the settings of those sensors of a body that have options of their own.
+
+        Raises:
+            ValueError: There are options of a sensor that it does not have.
+        """
+        if unknown := entry.sensors.keys() - instruments(entry.placement.body).keys():
+            what = f"body '{entry.placement.name}' has no sensor '{min(unknown)}'"
+            raise ValueError(f"{what}, of which there are options")
+        return {k: self._settings.with_values(own) for k, own in entry.sensors.items()}
+
+    def expect(self, body: str, own_settings: Mapping[str, SensorSettings]) -> None:
+        """Use these settings for sensors of a body that is to be added."""
+        self._own_settings[body] = own_settings
+
+    def add(self, names: Collection[str], fixed: Collection[str]) -> None:
+        """Make the sensors of new bodies, and show these to the cameras there are.
+
+        Args:
+            names: Bodies that are in the world.
+            fixed: Those of them whose root is fixed to the world.
+        """
+        self._show()
+        state = self._engine.state
+        new = WorldState(state.time_ns, {name: state.bodies[name] for name in names})
+        settings = self._engine.settings
+        sensors = make_sensors(
+            new,
+            np.array(settings.gravity),
+            self._engine.cast_rays,
+            self._renderer,
+            self._diagnostics,
+            settings_of=lambda body, name: self._own_settings[body].get(name, self._settings),
+            seed=settings.seed,
+            step_ns=settings.step_ns,
+            fixed=set(fixed),
+        )
+        on: dict[str, dict[str, bool]] = {}
+        lights: list[Light] = []
+        for name, simulated in new.bodies.items():
+            found = instruments(simulated.body).values()
+            on[name] = {instrument.name: instrument.on for instrument in found}
+            lights += [Light(name, i.name) for i in found if i.kind == "light"]
+        self.watch.add(sensors, lights, on, state.time_ns)
+
+    def remove(self, body: str) -> None:
+        """Forget the sensors and lights of a body that has been removed."""
+        del self._own_settings[body]
+        self.watch.remove(body, self._engine.state.time_ns)
+        self._show()
+
+    def read(self, wanted: Callable[[str], bool]) -> dict[str, Reading]:
+        """Return the readings that fall due after a step, by name, of the sensors wanted."""
+        state = self._engine.state
+        readings: dict[str, Reading] = {}
+        for name, observer in self.watch.observers:
+            if wanted(name):
+                observer.observe(state)
+        for name, sensor in self.watch.due(state.time_ns):
+            if not wanted(name):
+                continue
+            if self._defer_images and isinstance(sensor, CameraSensor):
+                readings[name] = sensor.expose(state)
+            elif (reading := sensor.read(state)) is not None:
+                readings[name] = reading
+        return readings
+
+    def _has_switched(self, name: str, on: bool) -> None:
+        if (light := self.watch.lights.get(name)) is not None:
+            self._renderer.switch_light(light.body, light.name, on)
+        self._switched(name, on)
+
+    def _show(self) -> None:
+        bodies = self._engine.state.bodies
+        self._renderer.show({name: s.body for name, s in bodies.items()}, self._diagnostics)
