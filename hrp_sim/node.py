@@ -202,6 +202,7 @@ class SimNode(Node):
             check_names=self.face.check_names,
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
+            keeps_time=self.settings["hardware_topics"],
         )
         simulator = self._simulation_services.simulator
         self._run_services = RunServices(self, runner, simulator, lambda: self.after_failure)

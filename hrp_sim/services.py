@@ -65,14 +65,21 @@ class RunServices:
 
     def _failure(self, error: PhysicsError) -> str:
         service = self._node.resolve_service_name(names.RESET)
+        start = "" if self._simulator.keeps_time else " from time zero"
         return (
             f"the simulation stands still: {error}; {self._hint()}; "
-            "then start again from time zero with: "
+            f"then start again{start} with: "
             f"ros2 service call {service} std_srvs/srv/Trigger"
         )
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         done = "the world is back at its start, at time zero"
+        if self._simulator.keeps_time:
+            done = (
+                "the world is back at its start, and time goes on, since controllers of "
+                "ros2_control would stand still if it went back (reset_simulation with scope 3 "
+                "puts it back all the same)"
+            )
         if self._runner.paused:
             done += ", and still paused"
         response.success, response.message = _outcome(self._simulator.restart, done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from hrp_msgs.names import NameCollisionError
 from ..config import WorldConfig
 from ..engine import PhysicsError
 from ..runner import Change, Runner
+from ..schedule import NS_PER_S
 from ..simulation import Simulation
 from ..stepping import Stepping
 from .asking import refusing
@@ -41,6 +43,7 @@ _WITHOUT_WORLD = {
 SPAWN_FORMATS = ("wrl", "body", "urdf")
 # After the answer that it will end, the process goes on for as long, so that this arrives. [s]
 GRACE = 0.3
+_log = logging.getLogger(__name__)
 
 
 class Simulator:
@@ -59,10 +62,13 @@ class Simulator:
             one of them could not be told from others.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go; by default they are logged.
+        keeps_time: Whether ``restart`` leaves the time as it is, and a reset of time is warned
+            of, since controllers sleep by the clock.
 
     Attributes:
         entities: What can be done with the bodies of the world.
         features: What it can do.
+        keeps_time: As given.
     """
 
     def __init__(
@@ -77,7 +83,9 @@ class Simulator:
         check_names: CheckNames = lambda _simulation, _names: None,
         world_frame: str = "world",
         diagnostics: Diagnostics | None = None,
+        keeps_time: bool = False,
     ) -> None:
+        self.keeps_time = keeps_time
         self._runner = runner
         self._make_simulation = make_simulation
         self._check_names = check_names
@@ -163,19 +171,27 @@ class Simulator:
             self._play()
 
     def restart(self) -> None:
-        """Put time and state back to the start; a failure is over, a pause is not.
+        """Put the state and, unless it ``keeps_time``, the time back to the start.
+
+        A failure is over, a pause is not.
 
         Raises:
             RefusedError: There is no world, or the physics cannot.
         """
         self._check_world()
         with refusing():
-            self._runner.reset()
+            if self.keeps_time:
+                self._runner.change(lambda: self._reset(Scope.STATE), Change.RESET)
+            else:
+                self._runner.reset()
 
-    def reset(self, scope: int = Scope.DEFAULT) -> None:
+    def reset(self, scope: int = Scope.DEFAULT) -> str:
         """Put time, state or both back to the start, or take out what was spawned.
 
         All of it together is a simulation as it was launched: what was deleted is there again.
+
+        Returns:
+            A warning, or nothing.
 
         Raises:
             RefusedError: There is no such scope, or the physics cannot.
@@ -187,13 +203,15 @@ class Simulator:
             raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
         with refusing():
             if scope == Scope.ALL and self._runner.call(self.entities.lacks_some):
-                self._swap(self._made(self._config))
+                warning = self._swap(self._made(self._config))
             else:
                 what = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
-                self._runner.change(lambda: self._reset(scope), what)
+                before_ns = self._runner.change(lambda: self._reset(scope), what)
+                warning = self._warn_of_time(before_ns) if scope & Scope.TIME else ""
                 self._changed()
         if scope == Scope.ALL and self._runner.paused:
             self._was_stopped = True
+        return warning
 
     def step(
         self,
@@ -317,8 +335,8 @@ class Simulator:
         timer.daemon = True
         timer.start()
 
-    def _reset(self, scope: int) -> None:
-        """Do a reset, in the thread that steps."""
+    def _reset(self, scope: int) -> int:
+        """Do a reset, in the thread that steps; return the time before it, in [ns]."""
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
         if scope & Scope.STATE:
@@ -330,6 +348,19 @@ class Simulator:
         wanted_ns = 0 if scope & Scope.TIME else time_ns
         if simulation.state.time_ns != wanted_ns:
             simulation.retime(wanted_ns)
+        return time_ns
+
+    def _warn_of_time(self, before_ns: int) -> str:
+        """Log that time was put back to zero, and return it, where controllers sleep by it."""
+        if not self.keeps_time or before_ns == 0:
+            return ""
+        warning = (
+            f"time was put back from {before_ns / NS_PER_S:.9g} s to 0 s: controllers of "
+            "ros2_control stand still until the clock has come there again; start their "
+            "controller manager anew, and next time reset with scope 2 (STATE), which keeps time"
+        )
+        _log.warning(warning)
+        return warning
 
     def _made(self, config: WorldConfig) -> Simulation:
         try:
@@ -337,17 +368,20 @@ class Simulator:
         except ModelError as error:
             raise RefusedError(Code.OPERATION_FAILED, str(error)) from None
 
-    def _swap(self, simulation: Simulation) -> None:
+    def _swap(self, simulation: Simulation) -> str:
+        """Run another simulation; return a warning, or nothing."""
         try:
             before = self._runner.replace(simulation)
         except BaseException:
             simulation.close()
             raise
+        before_ns = before.state.time_ns
         try:
             self.entities.begin()
             self._changed()
         finally:
             before.close()
+        return self._warn_of_time(before_ns)
 
     @contextmanager
     def _standing(self) -> Iterator[None]:

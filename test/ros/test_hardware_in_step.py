@@ -9,11 +9,15 @@ import pytest
 from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hardware import ControllerManager, sim_time_peer
 from ros_peer import Peer, running, stamp_ns
 from rosgraph_msgs.msg import Clock
+from simulation_interfaces.msg import Result
+from simulation_interfaces.srv import ResetSimulation
+from std_srvs.srv import Trigger
 
 pytestmark = pytest.mark.ros
 
@@ -95,3 +99,33 @@ def test_every_period_is_answered_by_a_manager_whose_stamps_lag_behind(tmp_path)
     assert gaps[-PERIODS // 2 :] == [PERIOD_NS] * (PERIODS // 2)
     late = [s < t for s, t in zip(controllers.stamps, controllers.times, strict=True)]
     assert sum(late) > PERIODS // 2
+
+
+def test_a_reset_keeps_time_so_that_controllers_go_on_unless_time_is_asked_for(tmp_path):
+    with simulation(tmp_path, lock_step_timeout=0.0) as peer:
+        controllers = manager()
+        try:
+            times = controllers.times
+            peer.wait_until("commands", lambda: len(times) > 50)
+            answer = peer.call("sim_node/reset", Trigger)
+            assert answer.success
+            assert "time goes on" in answer.message
+            after_ns = times[-1]
+            peer.wait_until("more commands", lambda: len(times) > 100)
+            assert times[-1] >= after_ns > 0
+            # They stand still now, and the run goes on without them.
+            scope = ResetSimulation.Request.SCOPE_TIME
+            result = peer.call("sim_node/reset_simulation", ResetSimulation, scope=scope).result
+            assert result.result == Result.RESULT_OK
+            assert "controllers of ros2_control stand still" in result.error_message
+            heard = len(peer.messages["/clock"])
+            peer.wait_until(
+                "a run without them",
+                lambda: any(
+                    50 * PERIOD_NS < stamp_ns(m.clock) < after_ns
+                    for m in list(peer.messages["/clock"])[heard:]
+                ),
+            )
+        finally:
+            controllers.close()
+        assert result.error_message in (tmp_path / "log.txt").read_text(encoding="utf-8")
