@@ -24,11 +24,12 @@ from ..config import WorldConfig
 from ..runner import Runner
 from ..simulation import Simulation
 from ..stepping import Stepping
+from .asking import check_steps
 from .handling.services import HANDLERS, Handler
 from .keeper import CheckNames
 from .resources import WorldResource
 from .results import Code, RefusedError
-from .simulator import Simulator, check_steps
+from .simulator import Simulator
 
 PACKAGE = "simulation_interfaces"
 STEP = "step_simulation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +13,9 @@ from hrp_msgs.names import NameCollisionError
 from ..config import WorldConfig
 from ..engine import PhysicsError
 from ..runner import Change, Runner
-from ..schedule import NS_PER_S
 from ..simulation import Simulation
 from ..stepping import Stepping
-from .asking import refusing
+from .asking import refusing, warn_of_time_reset
 from .keeper import CheckNames, EntityKeeper
 from .resources import Resource, WorldResource
 from .results import (
@@ -43,7 +41,6 @@ _WITHOUT_WORLD = {
 SPAWN_FORMATS = ("wrl", "body", "urdf")
 # After the answer that it will end, the process goes on for as long, so that this arrives. [s]
 GRACE = 0.3
-_log = logging.getLogger(__name__)
 
 
 class Simulator:
@@ -207,7 +204,8 @@ class Simulator:
             else:
                 what = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
                 before_ns = self._runner.change(lambda: self._reset(scope), what)
-                warning = self._warn_of_time(before_ns) if scope & Scope.TIME else ""
+                is_warned = self.keeps_time and scope & Scope.TIME
+                warning = warn_of_time_reset(before_ns) if is_warned else ""
                 self._changed()
         if scope == Scope.ALL and self._runner.paused:
             self._was_stopped = True
@@ -350,18 +348,6 @@ class Simulator:
             simulation.retime(wanted_ns)
         return time_ns
 
-    def _warn_of_time(self, before_ns: int) -> str:
-        """Log that time was put back to zero, and return it, where controllers sleep by it."""
-        if not self.keeps_time or before_ns == 0:
-            return ""
-        warning = (
-            f"time was put back from {before_ns / NS_PER_S:.9g} s to 0 s: controllers of "
-            "ros2_control stand still until the clock has come there again; start their "
-            "controller manager anew, and next time reset with scope 2 (STATE), which keeps time"
-        )
-        _log.warning(warning)
-        return warning
-
     def _made(self, config: WorldConfig) -> Simulation:
         try:
             return self._make_simulation(config)
@@ -381,7 +367,7 @@ class Simulator:
             self._changed()
         finally:
             before.close()
-        return self._warn_of_time(before_ns)
+        return warn_of_time_reset(before_ns) if self.keeps_time else ""
 
     @contextmanager
     def _standing(self) -> Iterator[None]:
@@ -401,19 +387,3 @@ class Simulator:
             raise
         finally:
             self._loading.release()
-
-
-def check_steps(stepping: Stepping) -> None:
-    """Check that all steps were taken that were asked for.
-
-    Raises:
-        RefusedError: They were not; the message says why.
-    """
-    if stepping.done >= stepping.steps:
-        return
-    reason = "it was reset, or goes on"
-    if stepping.error is not None:
-        reason = f"the physics has failed: {stepping.error}"
-    elif stepping.cancelled:
-        reason = "they were cancelled"
-    raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")

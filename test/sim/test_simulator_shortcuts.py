@@ -7,8 +7,8 @@ import threading
 import pytest
 from simulator_tools import refused, simulating
 
+from hrp_sim.simulator.asking import check_steps
 from hrp_sim.simulator.results import Code, Scope, State, StateCode
-from hrp_sim.simulator.simulator import check_steps
 
 
 @pytest.fixture
