@@ -265,7 +265,7 @@ class RosSession:
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
     ) -> None:
-        os.environ.update(dds_room(share_folder() / "config" / "fastdds.xml"))
+        os.environ.update(dds_room(share_folder() / "config"))
         self._context = Context()
         init_ros(
             arguments,
