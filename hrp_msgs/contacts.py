@@ -65,7 +65,7 @@ class ContactTopic:
     """
 
     def __init__(self, node: Node, frame_id: str) -> None:
-        self.topic = Topic(node, MarkerArray, names.CONTACT_MARKERS, qos.SENSOR)
+        self.topic = Topic(node, MarkerArray, names.CONTACT_MARKERS, qos.IMAGE)
         self._frame_id = frame_id
         self._arrows = 0
 

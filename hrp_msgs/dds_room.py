@@ -1,4 +1,4 @@
-"""Room for images in Fast DDS, which is decided before ROS starts."""
+"""Settings of Fast DDS, which are decided before ROS starts."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import os
 import sys
 from pathlib import Path
 
-# In Fast DDS 2, and in 3, which warns of the name that was.
+# In Fast DDS 2, and in 3, which warns of the name that was. Files of the one are not read by the
+# other.
 _OLD, _NEW = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"
+_OLD_FILE, _NEW_FILE = "fastrtps.xml", "fastdds.xml"
 _FILES_HERE = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
 
 
-def dds_room(profiles: Path) -> dict[str, str]:
-    """Return the environment in which Fast DDS has more shared memory.
+def dds_room(folder: Path) -> dict[str, str]:
+    """Return the environment in which Fast DDS loses no messages that it could keep.
 
-    Its default segment holds two small images; what comes meanwhile at 500 Hz is lost.
+    It gets more shared memory, of which the default holds two small images; and it tells
+    subscribers more often what they could have, so that they ask for it while it is there.
 
     Args:
-        profiles: The file that asks for more.
+        folder: Of the files with these settings, one for each version.
 
     Returns:
-        What is to be set; nothing where the user has profiles of his own.
+        Variables to be set; none where the user has profiles of his own.
     """
     if any(name in os.environ for name in (_OLD, _NEW)) or any(map(os.path.exists, _FILES_HERE)):
         return {}
     prefixes = [sys.prefix, *os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)]
     # ROS calls its package "fastrtps" up to Fast DDS 2.
     is_new = any((Path(prefix) / "share" / "fastdds").is_dir() for prefix in filter(None, prefixes))
-    return {_NEW if is_new else _OLD: str(profiles)}
+    variable, file = (_NEW, _NEW_FILE) if is_new else (_OLD, _OLD_FILE)
+    return {variable: str(folder / file)}

@@ -205,7 +205,7 @@ def node(values: Mapping[str, str], *, package: str, executable: str, **options:
         output="screen",
         remappings=[*options.pop("remappings", ()), *([(_CLOCK, clock)] * (clock != _CLOCK))],
         ros_arguments=["--log-level", values["log_level"]],
-        additional_env=dds_room(share() / "config" / "fastdds.xml"),
+        additional_env=dds_room(share() / "config"),
         **options,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, PointCloud2
 
 from . import qos
@@ -84,8 +85,10 @@ POINTS = Route(
 class SensorOutput:
     """The topic of one sensor, and the message that is filled anew for each reading."""
 
-    def __init__(self, node: Node, route: Route, topic: str, frame: str) -> None:
-        self.topics = [Topic(node, route.message, topic, qos.SENSOR)]
+    def __init__(
+        self, node: Node, route: Route, topic: str, frame: str, profile: QoSProfile
+    ) -> None:
+        self.topics = [Topic(node, route.message, topic, profile)]
         self._route = route
         self._frame = frame
         self._message = (route.buffer or route.message)()
@@ -103,8 +106,16 @@ class SensorOutput:
 class OdometryOutput:
     """The true motion of a root, as odometry and, unless it is latched elsewhere, on /tf."""
 
-    def __init__(self, node: Node, topic: str, world: str, root: str, tf: Topic | None) -> None:
-        self.topics = [Topic(node, Odometry, topic, qos.SENSOR)]
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        world: str,
+        root: str,
+        tf: Topic | None,
+        profile: QoSProfile,
+    ) -> None:
+        self.topics = [Topic(node, Odometry, topic, profile)]
         self._frames = world, root
         self._tf = tf
         self._message = Odometry()
@@ -127,8 +138,9 @@ class _ImageTopics:
     """An image and the camera_info beside it."""
 
     def __init__(self, node: Node, image: str, info: str) -> None:
-        self.image = Topic(node, Image, image, qos.SENSOR)
-        self.info = Topic(node, CameraInfo, info, qos.SENSOR)
+        self.image = Topic(node, Image, image, qos.IMAGE)
+        # As many as of the images: one without the other is of no use.
+        self.info = Topic(node, CameraInfo, info, qos.IMAGE)
         self._buffer = ImageBuffer()
 
     def publish(self, time_ns: int, frame: str, pixels: AnyPixels | None, lens: Any) -> None:
@@ -159,7 +171,7 @@ class CameraOutput:
         if depth_topics:
             *images, points = depth_topics
             self._depths = _ImageTopics(node, *images)
-            self._points = Topic(node, PointCloud2, points, qos.SENSOR)
+            self._points = Topic(node, PointCloud2, points, qos.IMAGE)
         both = (self._images, self._depths)
         self.topics = [t for pair in both if pair is not None for t in (pair.image, pair.info)]
         self.topics += [] if self._points is None else [self._points]

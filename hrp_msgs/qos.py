@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from math import ceil
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -31,8 +32,9 @@ def _profile(depth: int, *, reliable: bool = True, latched: bool = False) -> QoS
     )
 
 
-# Reliable, so that both kinds of subscriber connect and big images are not lost.
-SENSOR = _profile(5)
+# Of images, clouds and markers. Reliable, so that both kinds of subscriber connect and big messages
+# are not lost.
+IMAGE = _profile(5)
 # Best effort, so that a publisher of either kind is heard; only the newest command counts.
 COMMAND = _profile(1, reliable=False)
 # In lock-step every command counts.
@@ -45,8 +47,25 @@ SENSOR_INPUT = qos_profile_sensor_data
 LATCHED = _profile(1, latched=True)
 CLOCK = _profile(1)
 DIAGNOSTICS = _profile(10)
-TF = _profile(100)
+TF = _profile(1000)
 TF_STATIC = LATCHED
+
+# What is kept of a sensor for a listener that is held up: the samples of two seconds, so that after
+# a pause of one second there is another one to send them again; at most as many bytes as five
+# colour images of 640 x 480 take; and never fewer samples than of an image.
+_KEPT_SECONDS = 2.0
+_KEPT_BYTES = 4 * 2**20
+
+
+def sensor(rate_hz: float, size: int) -> QoSProfile:
+    """Return the profile of a topic of small messages.
+
+    Args:
+        rate_hz: Messages per second of simulated time.
+        size: Of one message, roughly, in bytes.
+    """
+    depth = min(ceil(_KEPT_SECONDS * rate_hz), _KEPT_BYTES // size)
+    return _profile(max(depth, IMAGE.depth))
 
 
 def events(profile: QoSProfile) -> SubscriptionEventCallbacks:

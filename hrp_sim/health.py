@@ -114,6 +114,9 @@ def lock_step_health(lock_step: LockStep) -> Health:
     }
     if missing and lock_step.waits_long:
         return Health("lock-step", "warn", f"waiting for {' '.join(missing)}", values)
+    if free := lock_step.free:
+        message = f"not waiting for {' '.join(free)} until it sends commands"
+        return Health("lock-step", "warn", message, values)
     if counts.timeouts:  # a run that others repeat will not be the same
         message = f"{counts.timeouts} of {counts.boundaries} control periods lacked a command"
         return Health("lock-step", "warn", message, values)

@@ -13,6 +13,13 @@ from .schedule import SampleClock
 # While nothing comes the readings are told again, in [s] of wall time: who has only just
 # connected has not heard them.
 TELL_AGAIN = 1.0
+# A source that is counted by arrival is waited for longer than ``TELL_AGAIN`` only after it has
+# answered so many boundaries in a row: then it cannot be asleep until a time that the run would
+# have to reach first.
+SETTLED = 10
+# After each boundary that such a source leaves out while it is not settled, twice as many of its
+# commands pass freely before it is waited for again, up to this number.
+_MOST_FREE = 4096
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,36 @@ class LockStepCounts:
     longest: float = 0.0
 
 
+@dataclass
+class _Follower:
+    """A source that sleeps by the clock, and whose commands are counted by arrival.
+
+    Attributes:
+        free: Commands that still pass at once before it is waited for; 0 = it is waited for.
+        next_free: The same, after the next boundary that it leaves out.
+        answered: Boundaries in a row that it has answered before the readings were told again.
+    """
+
+    free: int = 1
+    next_free: int = 1
+    answered: int = 0
+
+    @property
+    def is_settled(self) -> bool:
+        return self.answered >= SETTLED
+
+    def passed(self, *, is_missing: bool, waited: float) -> None:
+        """Count a boundary at which it was waited for, for so long in [s]."""
+        if not is_missing:
+            self.answered = self.answered + 1 if waited < TELL_AGAIN else 0
+            if self.is_settled:
+                self.next_free = 1
+            return
+        self.answered = 0
+        self.free = self.next_free
+        self.next_free = min(2 * self.next_free, _MOST_FREE)
+
+
 class LockStep:
     """Lets a run pass each boundary of a control period when all commands for it are there.
 
@@ -45,6 +82,16 @@ class LockStep:
     is put to a boundary, by a reset or from a saved state, nobody has readings of it to answer:
     the first commands that are waited for are those for the next one.
 
+    A controller manager of ros2_control sleeps until its next period by the clock, and stamps its
+    commands with a clock that may lag behind. Sources ``by_arrival`` are such ones: the first
+    command after a boundary was reached answers it, whatever its stamp. They are waited for once
+    a command has come, and after a boundary without an answer once one comes again; until then
+    their commands take effect at once. Because a sleeping manager cannot answer before the clock
+    reaches its time, three rules exclude that both wait for each other: a boundary lies at least
+    a whole period after the one before, the clock is to be published at boundaries only
+    (``paces_clock``), and a source that has not answered ``SETTLED`` boundaries in a row is waited
+    for ``TELL_AGAIN`` seconds at most.
+
     It is the ``gate`` of a ``Runner``. ``take`` is for any thread, all else for the one that runs.
 
     Args:
@@ -52,6 +99,7 @@ class LockStep:
         rate: Of the control periods, in [Hz]; read as ``rate_fraction`` reads it.
         timeout: How long to wait at one boundary before the run goes on without, in [s] of wall
             time; 0 waits for ever.
+        by_arrival: Those of the sources whose commands are counted by arrival.
         on_timeout: Called with the sources that gave nothing, and the time in [ns].
         tell_again: Called to tell the readings of the boundary again when nothing comes.
         wake: Called when the last command is there; ``Runner.wake``.
@@ -66,6 +114,7 @@ class LockStep:
         rate: float,
         timeout: float,
         *,
+        by_arrival: Collection[str] = (),
         on_timeout: Callable[[list[str], int], None],
         tell_again: Callable[[], None],
         wake: Callable[[], None],
@@ -73,6 +122,7 @@ class LockStep:
         if not sources or not 0.0 <= timeout < inf:
             raise ValueError("lock-step needs a source and a time-out of at least 0 s")
         self.sources = frozenset(sources)
+        self._followers = {source: _Follower() for source in by_arrival}
         self._timeout = timeout if timeout > 0.0 else inf
         self._on_timeout = on_timeout
         self._tell_again = tell_again
@@ -96,6 +146,16 @@ class LockStep:
         """The sources whose commands are waited for now. For any thread."""
         with self._lock:
             return self._missing()
+
+    @property
+    def free(self) -> list[str]:
+        """The sources that are not waited for until they send commands. For any thread."""
+        return sorted(source for source, follower in self._followers.items() if follower.free)
+
+    @property
+    def paces_clock(self) -> bool:
+        """Whether the clock is to be published at boundaries only."""
+        return bool(self._followers)
 
     @property
     def strays(self) -> Mapping[str, int]:
@@ -122,13 +182,15 @@ class LockStep:
         Args:
             source: Where it comes from; what is not waited for is handed on at once.
             stamp_ns: The time whose readings it answers, in [ns]; 0 if it does not say.
-            act: Called at the boundary, in the thread that runs, or never; raises nothing.
+            act: Called at the boundary, in the thread that runs, or never; raises nothing. Called
+                at once if the source is not waited for.
         """
-        if source not in self.sources:
+        if source not in self.sources or self._passes_freely(source):
             act()
             return
         with self._lock:
-            is_missing, is_in_time = source in self._missing(), stamp_ns in (0, self._boundary_ns)
+            is_missing = source in self._missing()
+            is_in_time = source in self._followers or stamp_ns in (0, self._boundary_ns)
             if not (is_missing and is_in_time):
                 self._counts = replace(self._counts, dropped=self._counts.dropped + 1)
                 if is_missing:
@@ -151,11 +213,15 @@ class LockStep:
                 self._boundary_ns = None
                 self._commands.clear()
                 self._clock.wait(now_ns)
+                for follower in self._followers.values():
+                    follower.answered = 0
             self._since = None
 
     def stepped(self, now_ns: int) -> None:
         """Note that a step has led to this time, in [ns], before its readings are told."""
         if self._clock.is_due(now_ns):
+            if self._followers:
+                self._clock.restart(now_ns)
             with self._lock:
                 self._boundary_ns = now_ns
                 self._since = None
@@ -167,25 +233,49 @@ class LockStep:
         wall = time.monotonic()
         if self._since is None:
             self._since = self._told = wall
-        if self.missing and (left := self._timeout - (wall - self._since)) > 0.0:
+        waited = wall - self._since
+        left = max((self._patience(source) - waited for source in self.missing), default=0.0)
+        if left > 0.0:
             if wall - self._told >= TELL_AGAIN:
                 self._told = wall
                 self._tell_again()
             return min(left, self._told + TELL_AGAIN - wall)
-        self._pass(now_ns, wall - self._since)
+        self._pass(now_ns, waited)
         return 0.0
+
+    def _patience(self, source: str) -> float:
+        """Return how long a source is waited for at one boundary, in [s]."""
+        follower = self._followers.get(source)
+        is_unsettled = follower is not None and not follower.is_settled
+        return min(self._timeout, TELL_AGAIN) if is_unsettled else self._timeout
+
+    def _passes_freely(self, source: str) -> bool:
+        """Count a command of a source; return whether it takes effect at once."""
+        follower = self._followers.get(source)
+        if follower is None:
+            return False
+        with self._lock:
+            if not follower.free:
+                return False
+            follower.free -= 1
+            # The last one answers a boundary that the run is at: there may be no other to it.
+            return bool(follower.free) or self._boundary_ns is None
 
     def _pass(self, now_ns: int, waited: float) -> None:
         """Let the commands that are there have their effect."""
         with self._lock:
             missing = self._missing()
+            is_waited_for = len(self.free) < len(self.sources)
             commands = [act for _, act in sorted(self._commands.items())]
+            for source, follower in self._followers.items():
+                if not follower.free:
+                    follower.passed(is_missing=source in missing, waited=waited)
             self._commands.clear()
             self._boundary_ns = self._since = None
             counts = self._counts
             self._counts = replace(
                 counts,
-                boundaries=counts.boundaries + 1,
+                boundaries=counts.boundaries + is_waited_for,
                 timeouts=counts.timeouts + bool(missing),
                 waited=counts.waited + waited,
                 longest=max(counts.longest, waited),
@@ -198,4 +288,4 @@ class LockStep:
     def _missing(self) -> list[str]:
         if self._boundary_ns is None:
             return []
-        return sorted(self.sources - self._commands.keys())
+        return sorted(self.sources.difference(self._commands, self.free))

@@ -203,6 +203,7 @@ class SimNode(Node):
             check_names=self.face.check_names,
             world_frame=self.settings["world_frame"],
             diagnostics=logged_diagnostics(self),
+            keeps_time=self.settings["hardware_topics"],
         )
         simulator = self._simulation_services.simulator
         self._run_services = RunServices(self, runner, simulator, lambda: self.after_failure)
@@ -265,7 +266,7 @@ class RosSession:
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
     ) -> None:
-        os.environ.update(dds_room(share_folder() / "config" / "fastdds.xml"))
+        os.environ.update(dds_room(share_folder() / "config"))
         self._context = Context()
         init_ros(
             arguments,

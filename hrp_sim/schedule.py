@@ -51,6 +51,11 @@ class SampleClock:
         """Start again from the origin."""
         self.due_ns = self._time_of(1)
 
+    def restart(self, origin_ns: int) -> None:
+        """Start again from another origin, in [ns]."""
+        self._origin_ns = origin_ns
+        self.reset()
+
     def wait(self, time_ns: int) -> None:
         """Wait for the first sample after a time, which is not before the origin."""
         elapsed = time_ns - self._origin_ns

@@ -27,6 +27,7 @@ from .simulator.simulator import Simulator
 
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0
+_SLOW_MANAGER = " (lock_step_rate must not exceed the update_rate of its controller manager)"
 
 
 class RunServices:
@@ -64,14 +65,21 @@ class RunServices:
 
     def _failure(self, error: PhysicsError) -> str:
         service = self._node.resolve_service_name(names.RESET)
+        start = "" if self._simulator.keeps_time else " from time zero"
         return (
             f"the simulation stands still: {error}; {self._hint()}; "
-            "then start again from time zero with: "
+            f"then start again{start} with: "
             f"ros2 service call {service} std_srvs/srv/Trigger"
         )
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         done = "the world is back at its start, at time zero"
+        if self._simulator.keeps_time:
+            done = (
+                "the world is back at its start, and time goes on, since controllers of "
+                "ros2_control would stand still if it went back (reset_simulation with scope 3 "
+                "puts it back all the same)"
+            )
         if self._runner.paused:
             done += ", and still paused"
         response.success, response.message = _outcome(self._simulator.restart, done)
@@ -107,7 +115,8 @@ def start_lock_step(
 
     Args:
         node: Whose log tells whom the run waits for.
-        settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``.
+        settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``,
+            ``hardware_topics`` and ``naming``.
         runner: The run, before it begins.
         tell_again: Publishes the last readings once more.
 
@@ -125,11 +134,18 @@ def start_lock_step(
             )
     if not topics:
         return []
+    hardware = names.renamed(names.HARDWARE_COMMANDS, settings["naming"])
+    is_hardware = settings["hardware_topics"]
+    by_arrival = [t for t in topics if is_hardware and t.endswith(f"/{hardware}")]
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
         strays = lock_step.strays
-        return ", ".join(topic + _doubt(node, topic, strays.get(topic)) for topic in missing)
+        doubts = {topic: _doubt(node, topic, strays.get(topic)) for topic in missing}
+        return ", ".join(
+            topic + (doubt or (_SLOW_MANAGER if topic in by_arrival else ""))
+            for topic, doubt in doubts.items()
+        )
 
     def go_on(missing: list[str], now_ns: int) -> None:
         logger.warning(
@@ -149,6 +165,7 @@ def start_lock_step(
         topics,
         settings["lock_step_rate"],
         settings["lock_step_timeout"],
+        by_arrival=by_arrival,
         on_timeout=go_on,
         tell_again=wait,
         wake=runner.wake,

@@ -23,6 +23,10 @@ from .sensors import (
 from .simulation import Simulation
 from .watch import Light
 
+# In bytes: header, frame, covariances; of a joint three numbers and the length of its name; of a
+# ray one number.
+_FIXED_SIZE, _JOINT_SIZE, _RANGE_SIZE = 768, 32, 4
+
 
 @dataclass(frozen=True)
 class DeviceTopics:
@@ -70,6 +74,16 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
     found |= {k: DeviceTopics(naming.place(tokens[s.name])) for k, s in lights.items()}
     _check(found, naming)
     return found
+
+
+def message_size(sensor: Sensor) -> int:
+    """Return roughly how many bytes a message of a sensor has, of those that are small."""
+    match sensor:
+        case JointSensor():
+            return _FIXED_SIZE + sum(_JOINT_SIZE + len(joint) for joint in sensor.joints)
+        case RangeSensor():
+            return _FIXED_SIZE + _RANGE_SIZE * sensor.ray_count
+    return _FIXED_SIZE
 
 
 def _check(found: Mapping[str, DeviceTopics], naming: BodyNaming) -> None:

@@ -60,7 +60,7 @@ class LoadListener(Node):
 
     Attributes:
         stamps: Of each topic, in [ns]; of those without a header what stands in its place.
-        last: When the last message came, in [s] of the steady clock.
+        last: When the last message but for the clock came, in [s] of the steady clock.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -78,7 +78,8 @@ class LoadListener(Node):
         def keep(data: bytes) -> None:
             sec, nanosec = _STAMP.unpack_from(data)
             stamps.append(sec * NS_PER_S + nanosec)
-            self.last = time.monotonic()
+            if topic != "/clock":  # which is shown for ever, also when time stands still
+                self.last = time.monotonic()
 
         return keep
 
@@ -119,6 +120,7 @@ def main() -> int:
         topic: {
             "count": len(stamps),
             "gaps": missing(stamps, RATES[topic]) if topic in RATES else 0,
+            "last": stamps[-1] if stamps else None,
         }
         for topic, stamps in listener.stamps.items()
     }

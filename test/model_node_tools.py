@@ -32,7 +32,7 @@ class Joints:
     def __init__(self, peer):
         self._peer = peer
         peer.follow(names.TF, TFMessage, qos.TF)
-        self._publisher = peer.node.create_publisher(JointState, names.JOINT_STATES, qos.SENSOR)
+        self._publisher = peer.node.create_publisher(JointState, names.JOINT_STATES, qos.IMAGE)
 
     def send(self, time_ns, positions):
         msg = JointState(name=list(positions), position=[float(q) for q in positions.values()])

@@ -13,7 +13,7 @@ from hrp_model import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
-from hrp_msgs import names, outputs
+from hrp_msgs import names, outputs, qos
 from hrp_msgs.robot import FramePose
 from hrp_msgs.start import WrongUseError
 from hrp_msgs.topic import Topic
@@ -34,7 +34,7 @@ from ..sensors import (
 )
 from ..services import SwitchServices
 from ..simulation import Simulation
-from ..topics import DeviceTopics, device_topics
+from ..topics import DeviceTopics, device_topics, message_size
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {
@@ -231,14 +231,17 @@ class BodyFace:
             self._remembering |= {key} if sensor.memory else set()
 
     def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
+        profile = qos.sensor(sensor.rate_hz, message_size(sensor))
         if isinstance(sensor, OdometrySensor):
             moving = None if self._is_fixed or self._is_world else tf
             return outputs.OdometryOutput(
-                self._node, topics.data[0], self._world, self._root, moving
+                self._node, topics.data[0], self._world, self._root, moving, profile
             )
         if isinstance(sensor, CameraSensor):
             return outputs.CameraOutput(self._node, frame, topics.data, topics.depth)
         topic = topics.data[0]
         if isinstance(sensor, JointSensor) and self._commanding.hardware:
             topic = self.naming.topic(names.HARDWARE_STATES)
-        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame)
+        if isinstance(sensor, RangeSensor3D):
+            profile = qos.IMAGE
+        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame, profile)

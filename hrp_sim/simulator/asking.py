@@ -1,14 +1,19 @@
-"""What goes wrong between a request and the thread that steps, in the words of the services."""
+"""Refusals and warnings about what the thread that steps was asked for."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
 from ..engine import PhysicsError
 from ..runner import NotRunningError, StandingError
+from ..schedule import NS_PER_S
+from ..stepping import Stepping
 from .results import Code, RefusedError
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -18,3 +23,39 @@ def refusing(code: IntEnum = Code.OPERATION_FAILED) -> Iterator[None]:
         yield
     except (NotRunningError, PhysicsError, StandingError) as error:
         raise RefusedError(code, str(error)) from None
+
+
+def check_steps(stepping: Stepping) -> None:
+    """Check that all steps were taken that were asked for.
+
+    Raises:
+        RefusedError: They were not; the message says why.
+    """
+    if stepping.done >= stepping.steps:
+        return
+    reason = "it was reset, or goes on"
+    if stepping.error is not None:
+        reason = f"the physics has failed: {stepping.error}"
+    elif stepping.cancelled:
+        reason = "they were cancelled"
+    raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
+
+
+def warn_of_time_reset(before_ns: int) -> str:
+    """Log that time was put back to zero where controllers sleep by the clock.
+
+    Args:
+        before_ns: The time before, in [ns].
+
+    Returns:
+        The warning; empty if it was zero already.
+    """
+    if before_ns == 0:
+        return ""
+    warning = (
+        f"time was put back from {before_ns / NS_PER_S:.9g} s to 0 s: controllers of ros2_control "
+        "stand still until the clock has come there again; start their controller manager anew, "
+        "and next time reset with scope 2 (STATE), which keeps time"
+    )
+    _log.warning(warning)
+    return warning

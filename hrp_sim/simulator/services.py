@@ -24,11 +24,12 @@ from ..config import WorldConfig
 from ..runner import Runner
 from ..simulation import Simulation
 from ..stepping import Stepping
+from .asking import check_steps
 from .handling.services import HANDLERS, Handler
 from .keeper import CheckNames
 from .resources import WorldResource
 from .results import Code, RefusedError
-from .simulator import Simulator, check_steps
+from .simulator import Simulator
 
 PACKAGE = "simulation_interfaces"
 STEP = "step_simulation"
@@ -55,6 +56,7 @@ class SimulationServices:
         check_names: Whether bodies can have topics of their own; see ``Simulator``.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go.
+        keeps_time: Whether controllers sleep by the clock; see ``Simulator``.
 
     Attributes:
         simulator: What does it all.
@@ -72,6 +74,8 @@ class SimulationServices:
         check_names: CheckNames,
         world_frame: str,
         diagnostics: Diagnostics,
+        *,
+        keeps_time: bool,
     ) -> None:
         self._node = node
         self._serving: int | None = None  # the thread that serves the node
@@ -87,6 +91,7 @@ class SimulationServices:
             check_names=check_names,
             world_frame=world_frame,
             diagnostics=diagnostics,
+            keeps_time=keeps_time,
         )
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="simulation services")
         self._services: list[LateService] = []

@@ -15,7 +15,7 @@ from ..engine import PhysicsError
 from ..runner import Change, Runner
 from ..simulation import Simulation
 from ..stepping import Stepping
-from .asking import refusing
+from .asking import refusing, warn_of_time_reset
 from .keeper import CheckNames, EntityKeeper
 from .resources import Resource, WorldResource
 from .results import (
@@ -59,10 +59,13 @@ class Simulator:
             one of them could not be told from others.
         world_frame: What the frame of the world is called.
         diagnostics: Where notes and warnings about models go; by default they are logged.
+        keeps_time: Whether ``restart`` leaves the time as it is, and a reset of time is warned
+            of, since controllers sleep by the clock.
 
     Attributes:
         entities: What can be done with the bodies of the world.
         features: What it can do.
+        keeps_time: As given.
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class Simulator:
         check_names: CheckNames = lambda _simulation, _names: None,
         world_frame: str = "world",
         diagnostics: Diagnostics | None = None,
+        keeps_time: bool = False,
     ) -> None:
+        self.keeps_time = keeps_time
         self._runner = runner
         self._make_simulation = make_simulation
         self._check_names = check_names
@@ -163,19 +168,27 @@ class Simulator:
             self._play()
 
     def restart(self) -> None:
-        """Put time and state back to the start; a failure is over, a pause is not.
+        """Put the state and, unless it ``keeps_time``, the time back to the start.
+
+        A failure is over, a pause is not.
 
         Raises:
             RefusedError: There is no world, or the physics cannot.
         """
         self._check_world()
         with refusing():
-            self._runner.reset()
+            if self.keeps_time:
+                self._runner.change(lambda: self._reset(Scope.STATE), Change.RESET)
+            else:
+                self._runner.reset()
 
-    def reset(self, scope: int = Scope.DEFAULT) -> None:
+    def reset(self, scope: int = Scope.DEFAULT) -> str:
         """Put time, state or both back to the start, or take out what was spawned.
 
         All of it together is a simulation as it was launched: what was deleted is there again.
+
+        Returns:
+            A warning, or nothing.
 
         Raises:
             RefusedError: There is no such scope, or the physics cannot.
@@ -187,13 +200,16 @@ class Simulator:
             raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
         with refusing():
             if scope == Scope.ALL and self._runner.call(self.entities.lacks_some):
-                self._swap(self._made(self._config))
+                warning = self._swap(self._made(self._config))
             else:
                 what = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
-                self._runner.change(lambda: self._reset(scope), what)
+                before_ns = self._runner.change(lambda: self._reset(scope), what)
+                is_warned = self.keeps_time and scope & Scope.TIME
+                warning = warn_of_time_reset(before_ns) if is_warned else ""
                 self._changed()
         if scope == Scope.ALL and self._runner.paused:
             self._was_stopped = True
+        return warning
 
     def step(
         self,
@@ -317,8 +333,8 @@ class Simulator:
         timer.daemon = True
         timer.start()
 
-    def _reset(self, scope: int) -> None:
-        """Do a reset, in the thread that steps."""
+    def _reset(self, scope: int) -> int:
+        """Do a reset, in the thread that steps; return the time before it, in [ns]."""
         simulation = self._runner.simulation
         time_ns = simulation.state.time_ns
         if scope & Scope.STATE:
@@ -330,6 +346,7 @@ class Simulator:
         wanted_ns = 0 if scope & Scope.TIME else time_ns
         if simulation.state.time_ns != wanted_ns:
             simulation.retime(wanted_ns)
+        return time_ns
 
     def _made(self, config: WorldConfig) -> Simulation:
         try:
@@ -337,17 +354,20 @@ class Simulator:
         except ModelError as error:
             raise RefusedError(Code.OPERATION_FAILED, str(error)) from None
 
-    def _swap(self, simulation: Simulation) -> None:
+    def _swap(self, simulation: Simulation) -> str:
+        """Run another simulation; return a warning, or nothing."""
         try:
             before = self._runner.replace(simulation)
         except BaseException:
             simulation.close()
             raise
+        before_ns = before.state.time_ns
         try:
             self.entities.begin()
             self._changed()
         finally:
             before.close()
+        return warn_of_time_reset(before_ns) if self.keeps_time else ""
 
     @contextmanager
     def _standing(self) -> Iterator[None]:
@@ -367,19 +387,3 @@ class Simulator:
             raise
         finally:
             self._loading.release()
-
-
-def check_steps(stepping: Stepping) -> None:
-    """Check that all steps were taken that were asked for.
-
-    Raises:
-        RefusedError: They were not; the message says why.
-    """
-    if stepping.done >= stepping.steps:
-        return
-    reason = "it was reset, or goes on"
-    if stepping.error is not None:
-        reason = f"the physics has failed: {stepping.error}"
-    elif stepping.cancelled:
-        reason = "they were cancelled"
-    raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")

@@ -1,98 +1,131 @@
-"""ros2_control's hardware of topics in lock-step: its commands have the stamp of the clock."""
+"""ros2_control's hardware of topics in lock-step: it sleeps by the clock, and its stamps lag."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from itertools import pairwise
+
 import pytest
-from hardware import TopicHardware
 from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray
-from ros_peer import RELIABLE, Peer, running, stamp_ns
+from hardware import ControllerManager, sim_time_peer
+from ros_peer import Peer, running, stamp_ns
 from rosgraph_msgs.msg import Clock
+from simulation_interfaces.msg import Result
+from simulation_interfaces.srv import ResetSimulation
+from std_srvs.srv import Trigger
 
 pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "arm.yaml"
 JOINTS = [f"J{k}" for k in range(1, 7)]
-PERIOD_NS = 2_000_000
-PERIODS = 400
+RATE = 500  # [Hz]
+PERIOD_NS = 1_000_000_000 // RATE
+PERIODS = 1000
 
 
-class Manager:
-    """Reads, updates and writes when the clock moves, as a controller manager in simulated time.
+def damp(hardware):
+    """Play a controller that brakes."""
+    for joint in JOINTS:
+        hardware.commands["effort"][joint] = -5.0 * hardware.states["velocity"][joint]
 
-    Attributes:
-        hardware: What it reads and writes.
-        times: What the clock showed that it has worked at, in [ns].
-    """
 
-    def __init__(self, peer: Peer) -> None:
-        self.hardware = TopicHardware(peer.node, {joint: ["effort"] for joint in JOINTS})
-        self.times: list[int] = []
-        peer.node.create_subscription(Clock, "/clock", self._tick, RELIABLE)
-
-    def _tick(self, message: Clock) -> None:
-        now_ns = stamp_ns(message.clock)
-        hardware = self.hardware
-        can_work = hardware.publisher.get_subscription_count() and hardware.read_count
-        if not can_work or (self.times and now_ns < self.times[-1]):
-            return
-        # A clock that tells a time again has not heard the first command: who sends does not know
-        # when those who hear have found it.
-        if not self.times or now_ns > self.times[-1]:
-            self.times.append(now_ns)
-        hardware.read()
-        for joint in JOINTS:
-            effort = -5.0 * hardware.states["velocity"][joint]
-            hardware.commands["effort"][joint] = effort
-        hardware.write(message.clock)
+def manager(rate=RATE):
+    return ControllerManager(sim_time_peer(), {joint: ["effort"] for joint in JOINTS}, rate, damp)
 
 
 def lock_step_health(peer):
-    """Return the last numbers of the waiting, or None before there are any."""
+    """Return the last numbers of the waiting; all are 0 before there are any."""
     for message in reversed(list(peer.messages["/diagnostics"])):
         for status in message.status:
             if status.name == "sim_node: lock-step":
-                return {v.key: v.value for v in status.values}
-    return None
+                return {v.key: v.value for v in status.values} | {"message": status.message}
+    return {"control periods": "0", "time-outs": "0", "message": ""}
 
 
-def test_it_needs_no_time_out_at_more_than_the_rate_of_the_clock(tmp_path):
-    log = tmp_path / "log.txt"
-    parameters = (
-        f"world:={WORLD}",
-        "hardware_topics:=true",
-        "lock_step:=robot_joint_command",
-        f"lock_step_rate:={1e9 / PERIOD_NS}",
-        # For ever: without a command that has the stamp of a boundary the run stays there.
-        "lock_step_timeout:=0.0",
-        # Also between the boundaries; what is stamped so does not count.
-        "clock_rate:=240.0",
-        "real_time_factor:=0.0",
-        *(f"{joint}.mode:=effort" for joint in JOINTS),
-    )
-    given = [word for p in parameters for word in ("-p", p)]
+@contextmanager
+def simulation(folder, **parameters):
+    """Run the arm in lock-step with hardware topics; yield a peer that hears how it goes."""
+    given = {
+        "world": WORLD,
+        "hardware_topics": "true",
+        "lock_step": "robot_joint_command",
+        "lock_step_rate": float(RATE),
+        "real_time_factor": 0.0,
+        **{f"{joint}.mode": "effort" for joint in JOINTS},
+        **parameters,
+    }
+    words = [word for key, value in given.items() for word in ("-p", f"{key}:={value}")]
+    log = folder / "log.txt"
     peer = Peer()
-
-    def passed():
-        health = lock_step_health(peer)
-        return health is not None and int(health["control periods"]) >= PERIODS
-
+    peer.follow("/diagnostics", DiagnosticArray)
+    peer.follow("/clock", Clock)
     try:
-        peer.follow("/diagnostics", DiagnosticArray)
-        manager = Manager(peer)
-        with running(["-m", "hrp_sim.node", "--ros-args", *given], log):
-            peer.wait_until("periods that have passed", passed)
+        with running(["-m", "hrp_sim.node", "--ros-args", *words], log):
+            yield peer
     except AssertionError:
         print(lock_step_health(peer))
         print(log.read_text(encoding="utf-8"))
         raise
     finally:
         peer.close()
-    assert lock_step_health(peer)["time-outs"] == "0"
-    # It saw each boundary, from the first on.
-    seen = [time_ns for time_ns in manager.times if time_ns % PERIOD_NS == 0]
-    assert seen[:PERIODS] == [k * PERIOD_NS for k in range(1, PERIODS + 1)]
-    assert len(manager.times) > len(seen)
+
+
+def test_every_period_is_answered_by_a_manager_whose_stamps_lag_behind(tmp_path):
+    # For ever: without an answer the run would stay at a boundary.
+    with simulation(tmp_path, lock_step_timeout=0.0, clock_rate=240.0) as peer:
+        # Nobody commands yet, and the run goes on.
+        peer.wait_until(
+            "a free run", lambda: "not waiting for" in lock_step_health(peer)["message"]
+        )
+        peer.wait_for("/clock", 100)
+        controllers = manager()
+        try:
+            peer.wait_until(
+                "periods",
+                lambda: int(lock_step_health(peer)["control periods"]) >= PERIODS,
+            )
+        finally:
+            controllers.close()
+        health = lock_step_health(peer)
+        shown = [stamp_ns(message.clock) for message in list(peer.messages["/clock"])]
+    assert health["time-outs"] == "0"
+    assert all(time_ns % PERIOD_NS == 0 for time_ns in shown)
+    gaps = [b - a for a, b in pairwise(controllers.times)]
+    assert gaps[-PERIODS // 2 :] == [PERIOD_NS] * (PERIODS // 2)
+    late = [s < t for s, t in zip(controllers.stamps, controllers.times, strict=True)]
+    assert sum(late) > PERIODS // 2
+
+
+def test_a_reset_keeps_time_so_that_controllers_go_on_unless_time_is_asked_for(tmp_path):
+    with simulation(tmp_path, lock_step_timeout=0.0) as peer:
+        controllers = manager()
+        try:
+            times = controllers.times
+            peer.wait_until("commands", lambda: len(times) > 50)
+            answer = peer.call("sim_node/reset", Trigger)
+            assert answer.success
+            assert "time goes on" in answer.message
+            after_ns = times[-1]
+            peer.wait_until("more commands", lambda: len(times) > 100)
+            assert times[-1] >= after_ns > 0
+            # They stand still now, and the run goes on without them.
+            scope = ResetSimulation.Request.SCOPE_TIME
+            result = peer.call("sim_node/reset_simulation", ResetSimulation, scope=scope).result
+            assert result.result == Result.RESULT_OK
+            assert "controllers of ros2_control stand still" in result.error_message
+            heard = len(peer.messages["/clock"])
+            peer.wait_until(
+                "a run without them",
+                lambda: any(
+                    50 * PERIOD_NS < stamp_ns(m.clock) < after_ns
+                    for m in list(peer.messages["/clock"])[heard:]
+                ),
+            )
+        finally:
+            controllers.close()
+        assert result.error_message in (tmp_path / "log.txt").read_text(encoding="utf-8")

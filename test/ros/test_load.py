@@ -6,6 +6,7 @@ scripts/ros_load.py is the long form, and measures what it costs.
 from __future__ import annotations
 
 import importlib.util
+import json
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import qos_profile_sensor_data
-from ros_peer import PATIENCE, RELIABLE, Peer, running
+from ros_peer import PATIENCE, RELIABLE, Peer, running, stamp_ns
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image, JointState
 from std_srvs.srv import SetBool
 
@@ -51,6 +53,8 @@ node.create_subscription(JointState, "joint_states", answer, 10)
 rclpy.spin(node)
 """
 NS_PER_S = 1_000_000_000
+STOPS = 5
+STOPPED, BETWEEN = 0.8, 0.3  # [s] of simulated time
 
 
 def listener_module():
@@ -202,3 +206,41 @@ def test_in_lock_step_a_killed_controller_holds_up_the_run_only_until_the_time_o
         load.peer.wait_until("what was answered", lambda: len(stamps) > COMMANDS)
         assert load.module.missing(stamps, load.module.RATES["/joint_states"]) == 0
         load.end(signal.SIGINT, signal.SIGINT)
+
+
+def test_a_listener_that_is_stopped_for_a_while_misses_nothing(tmp_path):
+    world, said = tmp_path / "load.yaml", tmp_path / "listener.txt"
+    world.write_text(WORLD, encoding="utf-8")
+    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={world}"]
+    rates = listener_module().RATES
+    with ExitStack() as stack:
+        stack.enter_context(running(arguments, tmp_path / "sim.txt"))
+        peer = Peer()
+        stack.callback(peer.close)
+        peer.follow("/clock", Clock)
+        shown = peer.messages["/clock"]
+        listener = stack.enter_context(running([str(LISTENER)], said))
+        for topic in rates:
+            peer.wait_until(topic, lambda t=topic: peer.node.count_subscribers(t))
+        peer.wait_until("the clock", lambda: shown)
+
+        def let_pass(seconds):
+            until_ns = stamp_ns(shown[-1].clock) + seconds * NS_PER_S
+            peer.wait_until("some time", lambda: stamp_ns(shown[-1].clock) >= until_ns)
+
+        let_pass(1.0)
+        for _ in range(STOPS):
+            listener.send_signal(signal.SIGSTOP)
+            let_pass(STOPPED)
+            listener.send_signal(signal.SIGCONT)
+            let_pass(BETWEEN)
+        assert peer.call("sim_node/pause", SetBool, data=True).success
+        end_ns = stamp_ns(shown[-1].clock)
+        # It waits for more than there is, until nothing comes any more.
+        listener.stdin.write(json.dumps(dict.fromkeys(rates, 10**9)).encode() + b"\n")
+        listener.stdin.flush()
+        assert listener.wait(PATIENCE) == 0
+    heard = json.loads(said.read_text(encoding="utf-8"))
+    assert {topic: heard[topic]["gaps"] for topic in rates} == dict.fromkeys(rates, 0)
+    for topic, rate in rates.items():
+        assert heard[topic]["last"] >= end_ns - 2 * NS_PER_S / rate, topic

@@ -35,7 +35,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = README + PAGE
 EXAMPLE = ROOT / "docs" / "examples" / "pd_controller.py"
 PROFILES = {
-    "sensor": qos.SENSOR,
+    "sensor": qos.sensor(500.0, 1000),
+    "image": qos.IMAGE,
     "latched": qos.LATCHED,
     "tf": qos.TF,
     "clock": qos.CLOCK,
@@ -141,7 +142,8 @@ def test_the_words_for_qos_mean_what_the_page_says():
         latched = profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
         assert profile.reliability is ReliabilityPolicy.RELIABLE
         assert ("transient local" in told[word]) == latched
-        assert f"the last {profile.depth} |" in told[word]
+        depth = rf"the last {profile.depth} \||the last two seconds \({profile.depth} at 500 Hz\)"
+        assert re.search(depth, told[word])
 
 
 def test_all_that_is_taken_is_told():

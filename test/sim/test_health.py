@@ -248,6 +248,15 @@ def test_a_run_is_announced_in_a_line(stack, factor, lock_step, words):
     assert announcement(runner, lock_step, 200.0) == words
 
 
+def test_a_lock_step_that_waits_for_nobody_yet_is_not_well():
+    quiet = dict.fromkeys(("on_timeout", "tell_again", "wake"), lambda *_: None)
+    lock_step = LockStep(["a"], 100.0, 0.0, by_arrival=["a"], **quiet)
+    health = lock_step_health(lock_step)
+    assert (health.level, health.message) == ("warn", "not waiting for a until it sends commands")
+    lock_step.take("a", 0, lambda: None)
+    assert lock_step_health(lock_step).level == "ok"
+
+
 def test_a_lock_step_that_has_gone_on_without_a_command_is_not_well(monkeypatch):
     clock = Clock(monkeypatch)
     quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}

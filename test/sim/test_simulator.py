@@ -11,6 +11,7 @@ from simulator_tools import ARM_WORLD, BOX, refused, simulating
 from hrp_msgs.names import NameCollisionError
 from hrp_sim.control import TrajectoryRun, TrajectoryStatus
 from hrp_sim.simulator import simulator as simulator_module
+from hrp_sim.simulator.asking import check_steps
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.results import (
     Code,
@@ -20,7 +21,6 @@ from hrp_sim.simulator.results import (
     StateCode,
     WorldCode,
 )
-from hrp_sim.simulator.simulator import check_steps
 from hrp_sim.simulator.spawning import SpawnRequest
 from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 from simulator_tools import refused, simulating
 
-from hrp_sim.simulator.results import Code, State, StateCode
-from hrp_sim.simulator.simulator import check_steps
+from hrp_sim.simulator.asking import check_steps
+from hrp_sim.simulator.results import Code, Scope, State, StateCode
 
 
 @pytest.fixture
@@ -51,3 +51,43 @@ def test_what_quits_cannot_be_asked_to_go_on(run):
             run.simulator.set_state(target)
     with refused(Code.INCORRECT_STATE, "QUITTING; start it again"):
         run.simulator.resume()
+
+
+@pytest.fixture
+def hardware(run):
+    """A simulator whose controllers sleep by the clock, five steps after its start."""
+    run.start = run.hash()
+    run.simulator.keeps_time = True
+    run.step(5)
+    return run
+
+
+def test_a_restart_keeps_time_where_controllers_sleep_by_the_clock(hardware, caplog):
+    before_ns = hardware.time_ns
+    hardware.simulator.restart()
+    assert hardware.time_ns == before_ns > 0
+    hardware.simulator.reset(Scope.TIME)
+    assert hardware.hash() == hardware.start  # nothing else was left as it was
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("scope", [Scope.TIME, Scope.TIME | Scope.STATE, Scope.ALL, Scope.DEFAULT])
+def test_a_reset_of_time_warns_where_controllers_sleep_by_the_clock(hardware, scope, caplog):
+    before = hardware.time_ns / 1e9
+    warning = hardware.simulator.reset(scope)
+    assert hardware.time_ns == 0
+    assert warning.startswith(f"time was put back from {before:g} s to 0 s: controllers")
+    assert caplog.messages == [warning]
+    assert hardware.simulator.reset(scope) == ""  # it is at zero already
+
+
+def test_another_world_warns_where_controllers_sleep_by_the_clock(hardware, caplog):
+    hardware.simulator.unload_world()
+    assert [message[:18] for message in caplog.messages] == ["time was put back "]
+
+
+def test_without_such_controllers_nobody_is_warned(run, caplog):
+    run.step(5)
+    assert run.simulator.reset(Scope.ALL) == ""
+    assert run.time_ns == 0
+    assert caplog.messages == []

@@ -157,8 +157,10 @@ class WorldFace:
         """
         self._time_ns, self._readings = time_ns, readings
         gate = None if self._runner is None else self._runner.gate
-        is_waited_for = isinstance(gate, LockStep) and gate.is_boundary(time_ns)
-        if self._clock_ticks.is_due(time_ns) and not is_waited_for:
+        lock_step = gate if isinstance(gate, LockStep) else None
+        is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
+        is_paced = lock_step is not None and lock_step.paces_clock
+        if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
             self._topics.show(time_ns)
         for face in self._faces.values():
             face.poll()
@@ -172,8 +174,8 @@ class WorldFace:
         if self._contacts is not None and stepped is not None:
             self._contacts.watch.follow(stepped)
         if is_waited_for:
-            # At any clock_rate, for ros2_control stamps its commands with the time that it sees;
-            # and last, so that whoever works when the clock moves is likely to have the readings.
+            # At any clock_rate, for a controller manager sleeps until it sees this time; and last,
+            # so that whoever works when the clock moves is likely to have the readings.
             self._topics.show(time_ns)
 
     def tell_again(self) -> None:

@@ -69,8 +69,8 @@ def _set_simulation_state(simulator: Simulator, request: Any, response: Any) -> 
 
 
 def _reset_simulation(simulator: Simulator, request: Any, response: Any) -> None:
-    simulator.reset(request.scope)
-    _ok(response)
+    warning = simulator.reset(request.scope)
+    convert.set_result(response.result, Code.OK, warning)
 
 
 def _spawn_entity(simulator: Simulator, request: Any, response: Any) -> None:
