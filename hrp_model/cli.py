@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import sys
 import traceback
@@ -11,64 +10,52 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rich.console import Console
-
 from . import cli_urdf, report
 from .cli_tools import (
     CHECK_ALL,
     GOOD,
-    INTERRUPTED,
     MODEL,
     PROBLEMS,
-    WRONG_USE,
     UsageError,
-    discard_output,
     load_and_report,
     print_diagnostics,
-    standard_output,
 )
+from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostics, ModelError, Severity
 from .dump import dump_body
 from .files import write_all
 from .frames import FrameOptions, body_frames
 from .load import load_body
 from .postures import PostureError, read_postures
+from .printable import printable
+from .program import ArgumentParser, run_program
 from .tree import body_tree
 from .urdf.rviz_config import rviz_config
 
 if TYPE_CHECKING:
-    _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    _Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     Returns:
-        0 good; 1 problems in the model; 2 wrong use of the command.
+        0 good; 1 problems in the model; 2 wrong use of the command; 130 after Ctrl-C.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # JSON, URDF and names of any language; even file names that are no text at all
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return run_program("hrp-model", lambda: _run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    options = _parser().parse_args(argv)
     try:
-        options = _parser().parse_args(argv)
         status: int = options.run(options)
-        return status
-    except SystemExit as stop:  # argparse has printed its message or its help
-        return stop.code if isinstance(stop.code, int) else GOOD
     except ModelError:
         return PROBLEMS  # every problem was printed when it was found
-    except (PostureError, UsageError) as error:
-        print(f"hrp-model: error: {error}", file=sys.stderr)
-        return WRONG_USE
-    except BrokenPipeError:
-        discard_output()  # whose reader has seen enough
-        return GOOD
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="hrp-model",
         description="Look at OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
@@ -164,7 +151,7 @@ class _ListCodes(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print(report.code_list())
+        print_text(report.code_list())
         parser.exit()
 
 
@@ -181,8 +168,7 @@ def _check(options: argparse.Namespace) -> int:
             print_diagnostics(
                 name, diagnostics.found, with_notes=True, every=options.all, advice=CHECK_ALL
             )
-            with standard_output():
-                print(report.summary(name, diagnostics.found))
+            print_text(printable(report.summary(name, diagnostics.found)))
     if options.format == "json":
         _print_json(report.json_report(checked))
     elif options.format == "sarif":
@@ -205,7 +191,10 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 
 def _dump(options: argparse.Namespace) -> int:
-    postures = None if options.poses is None else read_postures(options.poses)
+    try:
+        postures = None if options.poses is None else read_postures(options.poses)
+    except PostureError as error:
+        raise UsageError(str(error)) from None
     body, _ = load_and_report(options.file)
     try:
         _print_json(dump_body(body, postures))
@@ -229,30 +218,21 @@ def _rviz(options: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.output is not None:
-        try:
-            write_all({options.output: text.encode()})
-        except OSError as error:
-            raise UsageError(f"cannot write '{error.filename}': {error.strerror}") from None
-        return GOOD
-    with standard_output():
-        print(text, end="")
+    if options.output is None:
+        print_data(text)
+    else:
+        write_all({options.output: text.encode()})
     return GOOD
 
 
 def _tree(options: argparse.Namespace) -> int:
     body, _ = load_and_report(options.file)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 1000  # a file is not folded
-    with standard_output():
-        console.print(body_tree(body))
+    output_console().print(body_tree(body))
     return GOOD
 
 
 def _print_json(data: Any) -> None:
-    with standard_output():
-        print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+    print_data(f"{json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)}\n")
 
 
 if __name__ == "__main__":

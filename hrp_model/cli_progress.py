@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,6 +16,7 @@ from rich.progress import (
 )
 
 from .collision.decompose import Progress as Told
+from .console import PlainConsole, message_console
 
 _ONLY = TaskID(0)
 _PATIENCE = 1.0  # [s]; what is done by then needs no words
@@ -32,7 +32,7 @@ def progress(what: str) -> Iterator[Told]:
     Args:
         what: Is being done.
     """
-    console = Console(stderr=True, highlight=False)
+    console = message_console()
     begun = time.monotonic()
     bar: Progress | None = None
     is_told = False
@@ -56,8 +56,8 @@ def progress(what: str) -> Iterator[Told]:
             bar.stop()
 
 
-def _started_bar(what: str, done: int, total: int, console: Console) -> Progress:
-    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+def _started_bar(what: str, done: int, total: int, console: PlainConsole) -> Progress:
+    columns = TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
     bar.add_task(what, completed=done, total=total)
     bar.start()

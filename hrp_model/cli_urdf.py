@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import io
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
-
-from rich.console import Console, RenderableType
 
 from .actuation import controlled_joints
 from .body import Body
@@ -21,7 +18,6 @@ from .cli_tools import (
     UsageError,
     load_and_report,
     print_diagnostics,
-    standard_output,
     tell,
 )
 from .cli_urdf_options import (
@@ -33,6 +29,7 @@ from .cli_urdf_options import (
     urdf_options,
 )
 from .collision.shapes import CollisionShapes, MissingLibraryError
+from .console import output_console, print_data
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
 from .urdf.controllers import controllers_yaml
@@ -118,8 +115,7 @@ def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) ->
             write_all(_texts(conversion, options, wanted, diagnostics))
         _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
     if output is None:
-        with standard_output():
-            print(conversion.urdf)
+        print_data(f"{conversion.urdf}\n")
     elif options.verify:
         return _verify(conversion.body, output, options, wanted, options.srdf)
     return GOOD
@@ -257,21 +253,8 @@ def _verify(
     from .urdf.verify import verify  # its independent readers take long to load
 
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
-    console = Console(highlight=False)
-    with standard_output():
-        if console.is_terminal:
-            console.print(found.table())
-        else:
-            print(_plain(found.table()))
+    output_console().print(found.table())
     return GOOD if found.passed else PROBLEMS
-
-
-def _plain(table: RenderableType) -> str:
-    """Return a table as lines of a file, without the blanks that rich ends them with."""
-    console = Console(highlight=False, width=100, file=io.StringIO())
-    with console.capture() as captured:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _package_uri(folder: Path) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, NoReturn, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -21,6 +22,10 @@ from .printable import printable_lines
 
 # Columns of what is no terminal; rich makes nothing as wide as this by itself.
 _UNFOLDED = 1_000_000
+
+
+class OutputError(OSError):
+    """The standard output cannot be written, though its reader is there."""
 
 
 class PlainConsole(Console):
@@ -59,14 +64,20 @@ class PlainConsole(Console):
                 yield Segment(printable_lines(segment.text), segment.style)
 
     def print(self, *objects: object, **options: object) -> None:
-        """Print as rich does; without blanks at the ends of lines if nothing is folded."""
-        if self._is_folded:
-            super().print(*objects, **options)  # type: ignore[arg-type]
-            return
-        with self.capture() as captured:
-            super().print(*objects, **options)  # type: ignore[arg-type]
-        self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
-        self.file.flush()
+        """Print as rich does; without blanks at the ends of lines if nothing is folded.
+
+        Raises:
+            OutputError, BrokenPipeError: The standard output cannot be written. Where that
+                is the standard error, nobody could be told.
+        """
+        with _errors_of(self.file):
+            if self._is_folded:
+                super().print(*objects, **options)  # type: ignore[arg-type]
+                return
+            with self.capture() as captured:
+                super().print(*objects, **options)  # type: ignore[arg-type]
+            self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
+            self.file.flush()
 
     def on_broken_pipe(self) -> NoReturn:
         """Let the program end in its own way; rich would do it with status 1."""
@@ -97,8 +108,47 @@ def print_data(text: str) -> None:
     """Print data, such as a URDF, on the standard output: all of it, as it is.
 
     Only on a terminal, where it is for eyes, unsafe characters are replaced as in a message.
+
+    Raises:
+        OutputError, BrokenPipeError: The standard output cannot be written.
     """
-    sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
+    with _errors_of(sys.stdout):
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
+        sys.stdout.flush()
+
+
+def flush_output() -> None:
+    """Write what is left of the standard output, such as the help of argparse.
+
+    Raises:
+        OutputError, BrokenPipeError: It cannot be written.
+    """
+    with _errors_of(sys.stdout):
+        sys.stdout.flush()
+
+
+def discard_output() -> None:
+    """Drop what could not be printed: Python must not complain of it at exit."""
+    _discard(sys.stdout)
+
+
+@contextmanager
+def _errors_of(stream: IO[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if stream is sys.stderr:
+            _discard(stream)
+        elif isinstance(error, BrokenPipeError):
+            raise
+        else:
+            raise OutputError(error.errno, error.strerror) from None
+
+
+def _discard(stream: IO[str]) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def configure_streams() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import ModelError
-from hrp_model.cli_tools import discard_output
+from hrp_model.console import print_text
+from hrp_model.program import ArgumentParser, run_program
 from hrp_msgs.names import NAMINGS, STANDARD
 
 from .benchmark.names import ALL, SCENE_NAMES
@@ -18,8 +19,6 @@ from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import ENGINES
 from .sensor_options import parse
 from .sensors.settings import OptionValue
-
-GOOD, PROBLEM, INTERRUPTED = 0, 1, 130
 
 _Number = TypeVar("_Number", int, float)
 
@@ -75,12 +74,12 @@ class _ListCodes(argparse.Action):
 
         from .codes import CODES
 
-        print(code_list(CODES), flush=True)
+        print_text(code_list(CODES))
         parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="hrp-sim", description="Simulate OpenHRP and Choreonoid robots with ODE."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -277,25 +276,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use;
         130 Ctrl-C before there was anything to sum up.
     """
-    try:
-        status = _main(argv)
-        sys.stdout.flush()
-        return status
-    except BrokenPipeError:
-        discard_output()  # whose reader has seen enough
-        return GOOD
-    except ModelError as error:  # its lines say "error" themselves
-        print(error, file=sys.stderr)
-        return PROBLEM
-    except OSError as error:
-        name = f"'{error.filename}': " if error.filename else ""
-        print(f"error: {name}{error.strerror or error}", file=sys.stderr)
-        return PROBLEM
-    except PhysicsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return PROBLEM
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return run_program("hrp-sim", lambda: _main(argv), problems=(ModelError, PhysicsError))
 
 
 def _main(argv: Sequence[str] | None) -> int:

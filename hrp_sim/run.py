@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,11 +12,12 @@ from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.live import Live
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model.console import output_console, print_data, print_message, print_text
 from hrp_model.files import write_all
+from hrp_model.printable import printable
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
@@ -68,7 +68,7 @@ def list_sensors(options: argparse.Namespace) -> int:
     config = load_world(options.world, diagnostics)
     with closing(Simulation(config, defer_images=True, diagnostics=diagnostics)) as simulation:
         if not simulation.sensors and not simulation.lights:
-            print("this world has no sensors")
+            print_text("this world has no sensors")
             return GOOD
         try:
             devices = device_table(config, simulation, options.naming)
@@ -76,9 +76,9 @@ def list_sensors(options: argparse.Namespace) -> int:
             diagnostics.error("name-collision", str(error))
             diagnostics.raise_errors()
     kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
-    Console().print(devices)
-    print(f"\n{option_text(config, kinds)}")
-    print("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
+    output_console().print(devices)
+    print_text(f"\n{option_text(config, kinds)}")
+    print_text("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
     return GOOD
 
 
@@ -101,10 +101,10 @@ def print_rviz(options: argparse.Namespace) -> int:
     except ModelError:
         raise  # a ValueError, too
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_message(f"error: {error}")
         return PROBLEM
     if options.output is None:
-        print(text, end="")
+        print_data(text)
     else:
         write_all({options.output: text.encode()})
     return GOOD
@@ -143,15 +143,15 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
 def _print_warning(diagnostic: Diagnostic) -> None:
     """Print a warning; notes matter to few, and errors are printed where they end the run."""
     if diagnostic.severity is Severity.WARNING:
-        print(diagnostic, file=sys.stderr)
+        print_message(printable(str(diagnostic)))
 
 
 def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
         from .node import RosSession
     except ImportError as error:
-        print(f"error: ROS 2 cannot be imported: {error}", file=sys.stderr)
-        print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
+        print_message(f"error: ROS 2 cannot be imported: {error}")
+        print_message("source a ROS 2, or let scripts/bootstrap.sh install it")
         return PROBLEM
     parameters: dict[str, Any] = {
         "world": options.world,
@@ -208,9 +208,9 @@ def _step(
     """
     step = simulation.engine.settings.time_step
     if options.duration is not None and options.duration < step:
-        print(f"warning: --duration is less than one step of {step:g} s", file=sys.stderr)
+        print_message(f"warning: --duration is less than one step of {step:g} s")
     factor = default_factor if options.rtf is None else options.rtf
-    console = Console()
+    console = output_console()
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
@@ -240,7 +240,7 @@ def _step(
     )
     console.print(f"state sha256:{simulation.state_hash()}", soft_wrap=True)
     for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
+        print_message(f"error: {problem}")
     return PROBLEM if problems else GOOD
 
 

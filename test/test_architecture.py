@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs")
+PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 ROS = {
     "rclpy", "ament_index_python", "tf2_ros", "tf2_msgs", "builtin_interfaces", "rcl_interfaces",
     "rosgraph_msgs", "std_msgs", "geometry_msgs", "nav_msgs", "sensor_msgs", "trajectory_msgs",

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from paths import ROOT
 
-PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs")
+PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 SHARED_FOLDERS = ("launch", "config", "models")
 # What we import that is not ROS: its name on PyPI, and its rosdep key where it has one.
 LIBRARIES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hrp_model.console import message_console, output_console, print_message
 
 from ..engine import Solver
 from .machine import this_machine
@@ -70,14 +70,14 @@ def bench(options: BenchOptions) -> int:
         with tempfile.TemporaryDirectory() as folder:
             _measure(options, Path(folder))
     except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_message(f"error: {error}")
         return PROBLEM
     return GOOD
 
 
 def _measure(options: BenchOptions, folder: Path) -> None:
     solvers = [Solver(name) for name in dict.fromkeys(options.solvers)] or list(Solver)
-    console = Console()
+    console = output_console()
     rows: list[Row] = []
     ode_version = ""
     scenes = [(*x, solver) for x in _scenes(options) for solver in _solvers(x[0], solvers)]
@@ -132,5 +132,6 @@ _program = cache(compile_loop)
 
 
 def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    name = TextColumn("{task.description}", markup=False)
+    columns = name, BarColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=message_console(), transient=True)
