@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -23,9 +24,10 @@ from .cli_tools import (
 from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostics, ModelError, Severity
 from .dump import dump_body
-from .files import write_all
+from .files import write_whole
 from .frames import FrameOptions, body_frames
 from .load import load_body
+from .outputs import Kind, Output, add_force, check_outputs, writing
 from .postures import PostureError, read_postures
 from .printable import printable
 from .program import ArgumentParser, run_program
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     rviz = _add_command(commands, "rviz", "print an RViz configuration for the model", _rviz)
     rviz.add_argument("file", metavar="FILE", help=MODEL)
     rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    add_force(rviz)
     for name in ("namespace", "frame-prefix", "world-frame"):
         rviz.add_argument(f"--{name}", default="", help="as model_node is started with")
 
@@ -157,7 +160,7 @@ class _ListCodes(argparse.Action):
 
 def _check(options: argparse.Namespace) -> int:
     for folder in options.allow:
-        if not Path(folder).is_dir():
+        if not os.path.isdir(folder):
             raise UsageError(f"--allow {folder}: there is no such folder")
     checked = []
     for name in options.files:
@@ -204,6 +207,8 @@ def _dump(options: argparse.Namespace) -> int:
 
 
 def _rviz(options: argparse.Namespace) -> int:
+    outputs = [Output("-o", options.output, Kind.RVIZ)]
+    check_outputs(outputs, inputs=[options.file], force=options.force)
     body, _ = load_and_report(options.file)
     frames = body_frames(
         body, Diagnostics(listener=lambda _: None), FrameOptions(frame_prefix=options.frame_prefix)
@@ -221,7 +226,8 @@ def _rviz(options: argparse.Namespace) -> int:
     if options.output is None:
         print_data(text)
     else:
-        write_all({options.output: text.encode()})
+        with writing():
+            write_whole(options.output, text.encode())
     return GOOD
 
 

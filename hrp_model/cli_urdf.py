@@ -24,7 +24,9 @@ from .cli_urdf_options import (
     EPILOG,
     add_arguments,
     controllers_file,
+    loops_file,
     mesh_folder,
+    outputs,
     refuse_contradictions,
     urdf_options,
 )
@@ -32,6 +34,7 @@ from .collision.shapes import CollisionShapes, MissingLibraryError
 from .console import output_console, print_data
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
+from .outputs import check_outputs, writing
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert
 from .urdf.glb import UpAxis
@@ -48,6 +51,9 @@ def run(options: argparse.Namespace) -> int:
     """Convert; return the exit status."""
     refuse_contradictions(options)
     body, reported = load_and_report(options.file, strict=options.strict)
+    # Once more, for now it is known what was read.
+    has_loops = bool(body.extra_joints)
+    check_outputs(outputs(options, with_loops=has_loops), force=options.force)
     diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
     try:
         with _told(options.file, diagnostics, reported):
@@ -81,21 +87,6 @@ def _summed(found: list[Diagnostic]) -> list[Diagnostic]:
     return [d for d in found if d not in left_out] + [summary]
 
 
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Tell of a file that cannot be written as of a wrong use.
-
-    Raises:
-        UsageError: It names the file.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:  # it is not about a file
-            raise UsageError(error.strerror or str(error)) from None
-        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
-
-
 def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
     """Write the URDF and what lies beside it, all or nothing."""
     output: Path | None = options.output
@@ -104,13 +95,13 @@ def _files(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) ->
     former = _named_meshes(output)
     if folder is None:
         conversion = _convert(body, None, None, options, wanted, diagnostics)
-        with _writing():
+        with writing():
             write_all(_texts(conversion, options, wanted, diagnostics))
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
             uri = _package_uri(folder.resolve())
-        with _writing(), staged_folder(folder) as staged:
+        with writing(), staged_folder(folder) as staged:
             conversion = _convert(body, staged, uri, options, wanted, diagnostics)
             write_all(_texts(conversion, options, wanted, diagnostics))
         _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
@@ -158,8 +149,9 @@ def _texts(
     body, frames = conversion.body, conversion.frames
     if options.output is not None:
         texts[options.output] = conversion.urdf
-    if conversion.loops is not None and options.output is not None:
-        texts[options.output.parent / LOOPS_FILE] = conversion.loops
+    loops = loops_file(options)
+    if conversion.loops is not None and loops is not None:
+        texts[loops] = conversion.loops
     elif conversion.loops is not None:
         message = f"constraints close loops, which URDF cannot say: -o puts them in {LOOPS_FILE}"
         diagnostics.warn("open-loops", message, body.root.at)
@@ -213,7 +205,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
     """Write a description package."""
     wanted = urdf_options(options)
     try:
-        with _writing(), progress(_SPLITTING) as tell_progress:
+        with writing(), progress(_SPLITTING) as tell_progress:
             package = write_package(
                 body,
                 options.package,

@@ -78,24 +78,23 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
             status = _without_exit(command)
         flush_output()
         return status
-    except BrokenPipeError:
-        discard_output()
-        return GOOD
-    except UsageError as error:
-        print_message(f"{program}: error: {error}")
-        return WRONG_USE
-    except OutputError as error:
-        discard_output()
-        print_message(f"{program}: error: cannot write the standard output: {error.strerror}")
-        return WRONG_USE
     except problems as error:
         # The lines of a ModelError say themselves that they are errors, and where.
         print_message(str(error) if isinstance(error, ModelError) else f"error: {error}")
         return PROBLEMS
+    except UsageError as error:
+        message = str(error)
+    except OutputError as error:
+        discard_output()
+        message = f"cannot write the standard output: {error.strerror}"
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            discard_output()  # whose reader has seen enough
+            return GOOD
         place = "" if error.filename is None else f"'{error.filename}': "
-        print_message(f"{program}: error: {place}{error.strerror or error}")
-        return WRONG_USE
+        message = f"{place}{error.strerror or error}"
+    print_message(f"{program}: error: {printable(message)}")
+    return WRONG_USE
 
 
 def _without_exit(command: Callable[[], int]) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from math import inf
 from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import ModelError
 from hrp_model.console import print_text
+from hrp_model.outputs import add_force
 from hrp_model.program import ArgumentParser, run_program
 from hrp_msgs.names import NAMINGS, STANDARD
 
@@ -40,8 +40,11 @@ def _number(
     return checked
 
 
-_positive = _number(float, "a number greater than 0", lambda value: 0.0 < value < inf)
-_not_negative = _number(float, "a number, 0 or greater", lambda value: 0.0 <= value < inf)
+_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
+_positive = _number(
+    float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
+)
+_not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
 _count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
 _seed = _number(
     int,
@@ -111,6 +114,7 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
     parser.description = "Print an RViz configuration for a world and what its sensors see."
     _add_world(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    add_force(parser)
     for name, default in (("namespace", ""), ("frame-prefix", ""), ("world-frame", "world")):
         parser.add_argument(
             f"--{name}",
@@ -191,6 +195,7 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the state at the end, also after Ctrl-C or a failure of the physics",
     )
+    add_force(run)
     run.add_argument(
         "--restore",
         type=Path,
@@ -250,6 +255,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     bench.add_argument("--markdown", type=Path, metavar="FILE", help="write docs/performance.md")
+    add_force(bench)
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -265,6 +271,7 @@ def _bench(options: argparse.Namespace) -> int:
             original=options.original,
             json=options.json,
             markdown=options.markdown,
+            force=options.force,
         )
     )
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -16,7 +14,9 @@ from rich.live import Live
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.console import output_console, print_data, print_message, print_text
-from hrp_model.files import write_all
+from hrp_model.file_watch import unrecorded
+from hrp_model.files import write_whole
+from hrp_model.outputs import Kind, Output, check_outputs, writing
 from hrp_model.printable import printable
 from hrp_msgs.names import NameCollisionError
 
@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
         OSError: A file cannot be written.
         KeyboardInterrupt: A signal came before the first step.
     """
-    if options.save:
-        _check_can_be_written(options.save)
+    _check_outputs(options)
     with StopSignals() as signals:
         return _run_with_ros(options, signals) if options.ros else _run_alone(options, signals)
 
@@ -89,6 +88,8 @@ def print_rviz(options: argparse.Namespace) -> int:
         ModelError, PhysicsError: The world cannot be used.
         OSError: The file cannot be written.
     """
+    outputs = [Output("-o", options.output, Kind.RVIZ)]
+    check_outputs(outputs, inputs=[options.world], force=options.force)
     names = RvizOptions(
         options.namespace,
         options.frame_prefix,
@@ -106,7 +107,8 @@ def print_rviz(options: argparse.Namespace) -> int:
     if options.output is None:
         print_data(text)
     else:
-        write_all({options.output: text.encode()})
+        with writing():
+            write_whole(options.output, text.encode())
     return GOOD
 
 
@@ -211,6 +213,7 @@ def _step(
         print_message(f"warning: --duration is less than one step of {step:g} s")
     factor = default_factor if options.rtf is None else options.rtf
     console = output_console()
+    _check_outputs(options)  # once more, for now it is known what was read
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
@@ -230,7 +233,8 @@ def _step(
         simulated = (simulation.state.time_ns - start_ns) / NS_PER_S
         elapsed = time.monotonic() - start
     if options.save:
-        simulation.save().to_file(options.save)
+        with writing():
+            simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
     problems += [] if runner.error is None else [f"{runner.error}\nhint: {hint}"]
     console.print(board)
@@ -244,16 +248,23 @@ def _step(
     return PROBLEM if problems else GOOD
 
 
-def _check_can_be_written(path: Path) -> None:
-    """Refuse now what would lose the state at the end of a long run."""
-    number = errno.EISDIR if path.is_dir() else errno.ENOENT
-    if path.is_dir() or not path.parent.is_dir():
-        raise OSError(number, os.strerror(number), str(path))
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse now what would lose the results at the end of a long run.
+
+    Raises:
+        UsageError: An output must not or cannot be written.
+    """
+    save = Output("--save", options.save, Kind.STATE)
+    trace = Output("--trace", options.trace, Kind.TRACE)
+    check_outputs([save, trace], inputs=[options.world], force=options.force)
+    if options.restore:  # which --save may replace
+        check_outputs([trace], inputs=[options.restore], force=options.force)
 
 
 def _restore(simulation: Simulation, path: Path) -> None:
     """Go back to a saved state; what does not fit is said with the name of the file."""
-    snapshot = Snapshot.from_file(path)
+    with unrecorded():  # --save may replace it
+        snapshot = Snapshot.from_file(path)
     try:
         simulation.restore(snapshot)
     except PhysicsError as error:
