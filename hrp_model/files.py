@@ -49,38 +49,44 @@ def write_all(files: Mapping[Path, bytes]) -> None:
     """
     made: list[Path] = []
     unfinished: list[tuple[Path, Path, Path]] = []
-    at = Path()
+    special: list[Path] = []
     try:
         for path, content in files.items():
-            at = path
-            if is_special(path):
-                continue
-            target = _target(path)
-            if _must_stay(target, content):
-                continue
-            made = [*_make_folders(target.parent), *made]
-            draft = _unused(target.parent)
-            unfinished.append((path, draft, target))
-            with draft.open("xb") as file:
-                file.write(content)
-            if target.exists():
-                shutil.copymode(target, draft)
-        for path, draft, target in unfinished:
-            at = path
-            draft.replace(target)
-        for path, content in files.items():
-            at = path
-            if is_special(path):
-                with os.fdopen(_open_special(path), "wb") as file:
+            with naming(path):
+                if is_special(path):
+                    special.append(path)
+                    continue
+                target = _target(path)
+                if _is_settled(target, content):
+                    continue
+                made = [*_make_folders(target.parent), *made]
+                draft = _unused(target.parent)
+                unfinished.append((path, draft, target))
+                with draft.open("xb") as file:
                     file.write(content)
-    except OSError as error:
-        error.filename, error.filename2 = str(at), None
-        raise
+                if target.exists():
+                    shutil.copymode(target, draft)
+        for path, draft, target in unfinished:
+            with naming(path):
+                draft.replace(target)
+        for path in special:
+            with naming(path), os.fdopen(_open_special(path), "wb") as file:
+                file.write(files[path])
     finally:
         for _, draft, _ in unfinished:
             with suppress(OSError):
                 draft.unlink()  # none is left when all went well
         _remove_empty(made)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give each OSError of a block the name that the user knows the file by."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
 
 
 def open_stream(path: Path) -> TextIO:
@@ -91,16 +97,13 @@ def open_stream(path: Path) -> TextIO:
     Raises:
         OSError: It cannot be written; it names ``path``.
     """
-    try:
+    with naming(path):
         if is_special(path):
             return os.fdopen(_open_special(path), "w", encoding="utf-8")
         target = _target(path)
-        _must_stay(target, None)
+        _is_settled(target, None)
         _make_folders(target.parent)
         return target.open("w", encoding="utf-8")
-    except OSError as error:
-        error.filename, error.filename2 = str(path), None
-        raise
 
 
 def check_writable(path: Path) -> None:
@@ -109,13 +112,13 @@ def check_writable(path: Path) -> None:
     Raises:
         OSError: It could not; it names ``path``.
     """
-    try:
+    with naming(path):
         if is_special(path):
             if stat.S_ISSOCK(path.stat().st_mode):
-                raise OSError(errno.ENXIO, "It is a socket, which no program opens as a file")
+                raise OSError(errno.ENXIO, "it is a socket, which is no place for a file")
             return
         target = _target(path)
-        _must_stay(target, None)
+        _is_settled(target, None)
         folder = target.parent
         while not os.path.lexists(folder):
             folder = folder.parent
@@ -123,9 +126,6 @@ def check_writable(path: Path) -> None:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        error.filename, error.filename2 = str(path), None
-        raise
 
 
 def is_special(path: Path) -> bool:
@@ -189,7 +189,7 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _must_stay(target: Path, content: bytes | None) -> bool:
+def _is_settled(target: Path, content: bytes | None) -> bool:
     """Tell whether a file was read and is what it would become.
 
     Raises:
@@ -255,7 +255,7 @@ def _move_into(staged: Path, folder: Path) -> None:
         target = folder / path.relative_to(staged)
         if path.is_dir():
             target.mkdir(exist_ok=True)
-        elif not _must_stay(target, path.read_bytes()):
+        elif not _is_settled(target, path.read_bytes()):
             path.replace(target)
 
 

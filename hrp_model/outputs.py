@@ -26,7 +26,13 @@ _SEARCHED = 1 << 20  # bytes in which the mark of a kind is looked for
 
 
 class Kind(Enum):
-    """Kinds of outputs: what they are called, their suffixes, and what all of them contain."""
+    """Kinds of outputs: what they are called, and how to know those with a precious suffix.
+
+    Attributes:
+        noun: What a message calls one.
+        suffixes: Those of ``_PRECIOUS`` that files of the kind have.
+        mark: What a file with such a suffix contains if it is one.
+    """
 
     URDF = "URDF", (".urdf", ".xml"), b"<robot"
     SRDF = "SRDF", (".srdf", ".xml"), b"<robot"
@@ -34,9 +40,9 @@ class Kind(Enum):
     LOOPS = "file of closed loops", (".yaml",), b"closed loops of a robot"
     RVIZ = "RViz configuration", (".rviz",), b"Visualization Manager"
     STATE = "state of a simulation", (".npz",), b"format.npy"
-    TRACE = "trace", (".json", ".jsonl"), b'"bodies"'
-    JSON = "JSON file", (".json",), b"{"
-    MARKDOWN = "Markdown file", (".md",), b""
+    TRACE = "trace", (), b""
+    JSON = "JSON file", (), b""
+    MARKDOWN = "Markdown file", (), b""
 
     def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
         self.noun = noun
@@ -108,16 +114,15 @@ def check_outputs(
         for folder in filter(None, folders):
             with suppress(FileNotFoundError):
                 os.stat(folder)  # fails for a loop of links
-        wanted = [
-            (output, path)
-            for output in outputs
-            if (path := output.path) is not None and not is_special(path)
-        ]
+        wanted = []
+        for output in outputs:
+            if output.path is not None:
+                check_writable(output.path)
+                if not is_special(output.path):
+                    wanted.append((output, output.path))
     _refuse_equal_places(wanted)
     read = [path for name in inputs if (path := _path(name)) is not None]
     for output, path in wanted:
-        with writing():
-            check_writable(path)
         if any(_is_same(path, other) for other in read):
             raise UsageError(f"cannot write {path}: {IS_READ}")
         if not force and output.kind is not None:

@@ -15,6 +15,7 @@ from .console import (
     configure_streams,
     discard_output,
     flush_output,
+    print_data,
     print_message,
 )
 from .diagnostics import ModelError
@@ -37,6 +38,12 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message; exit with status 2."""
         super().error(printable(message))
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        if file is sys.stdout:
+            print_data(message)
+        else:
+            print_message(message.rstrip("\n"))
 
 
 def run_program(
@@ -79,8 +86,7 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
         flush_output()
         return status
     except problems as error:
-        # The lines of a ModelError say themselves that they are errors, and where.
-        print_message(str(error) if isinstance(error, ModelError) else f"error: {error}")
+        print_problem(error)
         return PROBLEMS
     except UsageError as error:
         message = str(error)
@@ -103,6 +109,14 @@ def _without_exit(command: Callable[[], int]) -> int:
         return command()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else GOOD
+
+
+def print_problem(error: Exception) -> None:
+    """Print why a model or world cannot be used; diagnostics themselves say "error", and where."""
+    if isinstance(error, ModelError):
+        print_message("\n".join(printable(str(diagnostic)) for diagnostic in error.diagnostics))
+    else:
+        print_message(f"error: {error}")
 
 
 def allow_interrupts() -> None:

@@ -28,6 +28,7 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.console import print_message
 from hrp_model.node import logged_diagnostics
+from hrp_model.program import print_problem
 from hrp_model.resources import share_folder
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.dds_room import dds_room
@@ -340,8 +341,8 @@ def main() -> int:
     except (ParameterException, WrongUseError) as error:
         print_message(f"error: {error}")
         return 2
-    except (ModelError, PhysicsError, OSError) as error:  # a ModelError's lines say "error"
-        print_message(str(error) if isinstance(error, ModelError) else f"error: {error}")
+    except (ModelError, PhysicsError, OSError) as error:
+        print_problem(error)
         return 1
 
 

@@ -18,6 +18,7 @@ from hrp_model.file_watch import unrecorded
 from hrp_model.files import write_whole
 from hrp_model.outputs import Kind, Output, check_outputs, writing
 from hrp_model.printable import printable
+from hrp_model.program import UsageError
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
@@ -49,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        OSError: A file cannot be written.
+        UsageError: A file cannot be written.
+        OSError: A file cannot be read, or not be written any more.
         KeyboardInterrupt: A signal came before the first step.
     """
     _check_outputs(options)
@@ -86,7 +88,7 @@ def print_rviz(options: argparse.Namespace) -> int:
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        OSError: The file cannot be written.
+        UsageError: An option makes no sense, or the file cannot be written.
     """
     outputs = [Output("-o", options.output, Kind.RVIZ)]
     check_outputs(outputs, inputs=[options.world], force=options.force)
@@ -101,9 +103,11 @@ def print_rviz(options: argparse.Namespace) -> int:
         text = world_rviz(options.world, names, Diagnostics(listener=_print_warning))
     except ModelError:
         raise  # a ValueError, too
-    except ValueError as error:
+    except NameCollisionError as error:
         print_message(f"error: {error}")
         return PROBLEM
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if options.output is None:
         print_data(text)
     else:
@@ -152,9 +156,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
         from .node import RosSession
     except ImportError as error:
-        print_message(f"error: ROS 2 cannot be imported: {error}")
-        print_message("source a ROS 2, or let scripts/bootstrap.sh install it")
-        return PROBLEM
+        advice = "source a ROS 2, or let scripts/bootstrap.sh install it"
+        raise UsageError(f"ROS 2 cannot be imported ({error}): {advice}") from None
     parameters: dict[str, Any] = {
         "world": options.world,
         "engine": options.engine,

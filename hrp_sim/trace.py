@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hrp_model.files import open_stream
+from hrp_model.files import naming, open_stream
 
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
@@ -48,7 +46,7 @@ class TraceWriter:
             self._next_ns = (state.time_ns // self._period_ns + 1) * self._period_ns
         bodies = {name: _motion(simulated) for name, simulated in state.bodies.items()}
         line = json.dumps({"time": state.time_ns / NS_PER_S, "bodies": bodies})
-        with self._naming_the_file():
+        with naming(self._path):
             self._file.write(line + "\n")
 
     def __enter__(self) -> TraceWriter:
@@ -60,16 +58,8 @@ class TraceWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with self._naming_the_file():
+        with naming(self._path):
             self._file.close()
-
-    @contextmanager
-    def _naming_the_file(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:  # of the descriptor
-            error.filename = str(self._path)
-            raise
 
 
 def _motion(simulated: SimulatedBody) -> dict[str, Any]:

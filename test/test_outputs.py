@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 import threading
 
@@ -217,6 +218,13 @@ def test_a_pipe_gets_what_a_file_would(option, folder):
     assert program("hrp-sim", *RUN, option, "file") == 0
     assert got == [(folder / "file").read_bytes()]
     assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
+
+
+def test_a_socket_is_refused_at_once(folder, capsys):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        assert program("hrp-sim", *RUN, "--save", "socket") == 2
+    assert "cannot write socket: it is a socket" in capsys.readouterr().err
 
 
 def test_a_link_is_followed_and_what_it_leads_to_keeps_its_mode(folder):

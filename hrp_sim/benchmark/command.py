@@ -109,7 +109,9 @@ def _measure(options: BenchOptions, folder: Path) -> None:
     with writing():
         write_all(
             {
-                path: text(rows, machine, options.duration, options.runs).encode()
+                path: text(rows, machine, options.duration, options.runs).encode(
+                    errors="backslashreplace"
+                )
                 for path, text in results.items()
                 if path is not None
             }

@@ -109,6 +109,14 @@ def test_a_model_runs_alone_on_a_floor(capsys):
     assert "left_foot_force" in out
 
 
+def test_a_file_whose_name_is_no_text_is_simulated_too(capsys, tmp_path):
+    model = tmp_path / os.fsdecode(b"\xff.body")
+    model.write_text(
+        MOVING_LINK.replace("name: Bad\n", "") % ("BASE", "revolute", 1, "1,0,0,0,1,0,0,0,1")
+    )
+    assert run(capsys, "run", model, "--duration", "0.002")[0] == 0
+
+
 def test_a_package_uri_names_our_own_worlds(capsys):
     uri = "package://hrp_ros/models/worlds/arm.yaml"
     assert run(capsys, "run", uri, "--duration", "0.01")[0] == 0
@@ -153,6 +161,7 @@ def test_a_model_that_physics_cannot_take_is_located(
     [
         (["run", "nowhere.yaml"], 1, "cannot read 'nowhere.yaml'"),
         (["run", "nowhere.wrl"], 1, "cannot read 'nowhere.wrl'"),
+        (["run", f"{'n' * 5000}.wrl"], 1, "cannot read 'nnn"),
         (["run", ARM, "--duration", "0"], 2, "must be a number greater than 0, up to 1e9, not '0'"),
         (["run", ARM, "--duration", "nan"], 2, "must be a number greater than 0"),
         (["run", ARM, "--duration", "long"], 2, "must be a number greater than 0, up to 1e9, not"),
