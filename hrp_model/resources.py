@@ -147,7 +147,7 @@ def _file(text: str, folder: Path, fence: Fence | None, *, replaced: bool) -> Pa
             says_so = explicit or spelling.is_absolute() or ".." in spelling.parts
             fence.check(path, folder, says_so)
         will_read(path)
-        if os.path.isfile(path):  # not is_file(), which fails for names that are too long
+        if path.is_file():
             return path.resolve()
     raise ResourceError(f"no such file: {folder / spellings[0]}")
 
