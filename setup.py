@@ -47,7 +47,7 @@ setup(
     maintainer="hrp_ros developers",
     maintainer_email="hrp_ros@example.org",
     python_requires=">=3.10",
-    packages=find_packages(include=["hrp_model*", "hrp_sim*", "hrp_msgs*"]),
+    packages=find_packages(include=["hrp_model*", "hrp_sim*", "hrp_msgs*", "hrp_ros*"]),
     package_data={
         "": ["py.typed"],
         "hrp_model": ["*.pyi"],
@@ -131,10 +131,10 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "hrp-model = hrp_model.cli:main",
-            "hrp-sim = hrp_sim.cli:main",
-            "model_node = hrp_model.entry:model_node",
-            "sim_node = hrp_sim.entry:sim_node",
+            "hrp-model = hrp_ros.programs:hrp_model",
+            "hrp-sim = hrp_ros.programs:hrp_sim",
+            "model_node = hrp_ros.programs:model_node",
+            "sim_node = hrp_ros.programs:sim_node",
         ],
     },
     zip_safe=False,

@@ -3,71 +3,59 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rich.console import Console
-
 from . import cli_check, cli_urdf, report
 from .cli_tools import (
     GOOD,
-    INTERRUPTED,
     MODEL,
     PROBLEMS,
-    WRONG_USE,
     UsageError,
-    discard_output,
     load_and_report,
-    standard_output,
 )
+from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostics, ModelError
 from .dump import dump_body
-from .files import write_all
+from .files import write_whole
 from .frames import FrameOptions, body_frames
 from .load import load_body
+from .outputs import Kind, Output, add_force, check_outputs, writing
 from .postures import PostureError, read_postures
+from .program import ArgumentParser, run_program
 from .tree import body_tree
 from .urdf.rviz_config import rviz_config
 from .version import __version__
 
 if TYPE_CHECKING:
-    _Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    _Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     Returns:
-        0 good; 1 problems in the model; 2 wrong use of the command.
+        0 good; 1 problems in the model; 2 wrong use of the command; 130 after Ctrl-C.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # JSON, URDF and names of any language; even file names that are no text at all
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return run_program("hrp-model", lambda: _run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    options = _parser().parse_args(argv)
     try:
-        options = _parser().parse_args(argv)
         status: int = options.run(options)
-        return status
-    except SystemExit as stop:  # argparse has printed its message or its help
-        return stop.code if isinstance(stop.code, int) else GOOD
     except ModelError:
         return PROBLEMS  # every problem was printed when it was found
-    except (PostureError, UsageError) as error:
-        print(f"hrp-model: error: {error}", file=sys.stderr)
-        return WRONG_USE
-    except BrokenPipeError:
-        discard_output()  # whose reader has seen enough
-        return GOOD
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="hrp-model",
         description="Look at OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
@@ -95,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     rviz = _add_command(commands, "rviz", "print an RViz configuration for the model", _rviz)
     rviz.add_argument("file", metavar="FILE", help=MODEL)
     rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    add_force(rviz)
     for name in ("namespace", "frame-prefix", "world-frame"):
         rviz.add_argument(f"--{name}", default="", help="as model_node is started with")
 
@@ -164,13 +153,13 @@ class _ListCodes(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print(report.code_list())
+        print_text(report.code_list())
         parser.exit()
 
 
 def _check(options: argparse.Namespace) -> int:
     for folder in options.allow:
-        if not Path(folder).is_dir():
+        if not os.path.isdir(folder):
             raise UsageError(f"--allow {folder}: there is no such folder")
     return cli_check.check_models(options, lambda name, found: _check_one(name, found, options))
 
@@ -189,7 +178,10 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 
 def _dump(options: argparse.Namespace) -> int:
-    postures = None if options.poses is None else read_postures(options.poses)
+    try:
+        postures = None if options.poses is None else read_postures(options.poses)
+    except PostureError as error:
+        raise UsageError(str(error)) from None
     body, _ = load_and_report(options.file)
     try:
         _print_json(dump_body(body, postures))
@@ -199,6 +191,8 @@ def _dump(options: argparse.Namespace) -> int:
 
 
 def _rviz(options: argparse.Namespace) -> int:
+    outputs = [Output("-o", options.output, Kind.RVIZ)]
+    check_outputs(outputs, inputs=[options.file], force=options.force)
     body, _ = load_and_report(options.file)
     frames = body_frames(
         body, Diagnostics(listener=lambda _: None), FrameOptions(frame_prefix=options.frame_prefix)
@@ -213,30 +207,22 @@ def _rviz(options: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.output is not None:
-        try:
-            write_all({options.output: text.encode()})
-        except OSError as error:
-            raise UsageError(f"cannot write '{error.filename}': {error.strerror}") from None
-        return GOOD
-    with standard_output():
-        print(text, end="")
+    if options.output is None:
+        print_data(text)
+    else:
+        with writing():
+            write_whole(options.output, text.encode())
     return GOOD
 
 
 def _tree(options: argparse.Namespace) -> int:
     body, _ = load_and_report(options.file)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 1000  # a file is not folded
-    with standard_output():
-        console.print(body_tree(body))
+    output_console().print(body_tree(body))
     return GOOD
 
 
 def _print_json(data: Any) -> None:
-    with standard_output():
-        print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+    print_data(f"{json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)}\n")
 
 
 if __name__ == "__main__":

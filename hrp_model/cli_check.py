@@ -22,9 +22,9 @@ from .cli_tools import (
     PROBLEMS,
     UsageError,
     print_diagnostics,
-    standard_output,
     tell,
 )
+from .console import print_data, print_text
 from .diagnostics import Diagnostics, Severity, counted
 from .files import write_whole
 from .missing import MissingLibraryError
@@ -132,18 +132,18 @@ def _report(
 ) -> None:
     if options.format == "json":
         problems = report.json_report(checked)
-        _print(_json({"summary": _numbers(summary, models), "problems": problems}))
+        print_data(_json({"summary": _numbers(summary, models), "problems": problems}))
     elif options.format == "sarif":
         log = report.sarif_report(checked)
         log["runs"][0]["properties"] = {"summary": _numbers(summary, models)}
-        _print(_json(log))
+        print_data(_json(log))
     else:
         for name, found in checked:
             print_diagnostics(name, found, with_notes=True, every=options.all, advice=CHECK_ALL)
-            _print(report.summary(name, found))
+            print_text(report.summary(name, found))
         if models.has_folders or summary.models > 1:
             skipped = models.skipped()
-            _print(f"{summary}; {skipped}" if skipped else str(summary))
+            print_text(f"{summary}; {skipped}" if skipped else str(summary))
 
 
 def _numbers(summary: Summary, models: NamedModels) -> dict[str, int]:
@@ -155,9 +155,4 @@ def _numbers(summary: Summary, models: NamedModels) -> dict[str, int]:
 
 
 def _json(data: object) -> str:
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _print(text: str) -> None:
-    with standard_output():
-        print(text)
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -16,6 +15,7 @@ from rich.progress import (
 )
 
 from .collision.decompose import Progress as Told
+from .console import PlainConsole, message_console
 
 _ONLY = TaskID(0)
 _PATIENCE = 1.0  # [s]; what is done by then needs no words
@@ -30,7 +30,7 @@ class ProgressBar:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._console = Console(stderr=True, highlight=False)
+        self._console = message_console()
         self._begun = time.monotonic()
         self._bar: Progress | None = None
         self._is_announced = False
@@ -70,9 +70,9 @@ def progress(what: str) -> Iterator[Told]:
         bar.hide()
 
 
-def _started_bar(what: str, done: int, total: int, console: Console) -> Progress:
+def _started_bar(what: str, done: int, total: int, console: PlainConsole) -> Progress:
     count = TextColumn("{task.completed:.0f}/{task.total:.0f}")
-    columns = TextColumn(what), BarColumn(), count, TimeElapsedColumn()
+    columns = TextColumn(what, markup=False), BarColumn(), count, TimeElapsedColumn()
     bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
     bar.add_task(what, completed=done, total=total)
     bar.start()

@@ -1,58 +1,39 @@
-"""What the commands of ``hrp-model`` share: exit status, loading, printing of problems."""
+"""What the commands of ``hrp-model`` share: loading, printing of problems."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-
-from rich.console import Console
 
 from . import report
 from .body import Body
+from .console import message_console, print_message
 from .diagnostics import Diagnostic, Diagnostics, Severity
 from .load import load_body
+from .printable import printable
+from .program import GOOD, PROBLEMS, WRONG_USE, UsageError
 
-GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+__all__ = [
+    "CHECK_ALL",
+    "GOOD",
+    "MODEL",
+    "PROBLEMS",
+    "WRONG_USE",
+    "UsageError",
+    "load_and_report",
+    "print_diagnostics",
+    "tell",
+]
 
 CHECK_ALL = "'hrp-model check --all' shows them"
 MODEL = "a model: .wrl, .body, .yaml or .urdf file, or its package:// URI"
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 
 
-class UsageError(Exception):
-    """The command was used wrongly; the message says how."""
-
-
-@contextmanager
-def standard_output() -> Iterator[None]:
-    """Have what a block prints arrive, or tell that it does not.
-
-    Raises:
-        UsageError: The standard output cannot be written.
-        BrokenPipeError: Its reader has seen enough.
-    """
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        discard_output()
-        raise UsageError(f"cannot write the standard output: {error.strerror}") from None
-
-
-def discard_output() -> None:
-    """Drop what could not be printed: Python must not complain of it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def tell(text: str) -> None:
     """Print on the standard error what is no problem but good to know."""
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    console.print(report.printable(text), style="dim", soft_wrap=True)
+    print_message(printable(text), "dim")
 
 
 def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diagnostic]]:
@@ -85,7 +66,7 @@ def print_diagnostics(
         every: As in ``report.text_reports``.
         advice: As in ``report.text_reports``.
     """
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console = message_console()
     folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
     shown = [d for d in report.by_place(found) if with_notes or d.severity is not Severity.NOTE]
     for severity, text in report.text_reports(shown, every=every, folder=folder, advice=advice):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import tempfile
 from collections import Counter
@@ -11,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
-
-from rich.console import Console, RenderableType
 
 from .actuation import controlled_joints
 from .body import Body
@@ -26,14 +23,15 @@ from .cli_tools import (
     UsageError,
     load_and_report,
     print_diagnostics,
-    standard_output,
     tell,
 )
 from .cli_urdf_options import (
     EPILOG,
     add_arguments,
     controllers_file,
+    loops_file,
     mesh_folder,
+    outputs,
     refuse_contradictions,
     refuse_outputs_of_many,
     urdf_options,
@@ -45,9 +43,11 @@ from .cli_urdf_written import (
     report_package,
 )
 from .collision.shapes import CollisionShapes
+from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
 from .files import is_special, staged_folder, write_all
 from .missing import MissingLibraryError
+from .outputs import check_outputs, writing
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert
 from .urdf.glb import UpAxis
@@ -81,21 +81,19 @@ def _verify_all(options: argparse.Namespace) -> int:
                 outcomes["passed" if status == GOOD else "failed"] += 1
             except ModelError:  # its errors have been printed
                 outcomes["not converted"] += 1
-                _print_line(f"{model.name}: not converted")
+                print_text(f"{model.name}: not converted")
     listed = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     skipped = models.skipped()
     summary = f"{counted(outcomes.total(), 'model')}: {listed or 'nothing to verify'}"
-    _print_line(f"{summary}; {skipped}" if skipped else summary)
+    print_text(f"{summary}; {skipped}" if skipped else summary)
     return PROBLEMS if outcomes["failed"] or outcomes["not converted"] else GOOD
-
-
-def _print_line(text: str) -> None:
-    with standard_output():
-        print(text)
 
 
 def _convert_one(options: argparse.Namespace) -> int:
     body, reported = load_and_report(options.file, strict=options.strict)
+    # Once more, for now it is known what was read.
+    has_loops = bool(body.extra_joints)
+    check_outputs(outputs(options, with_loops=has_loops), force=options.force)
     diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
     try:
         with _told(options.file, diagnostics, reported):
@@ -132,21 +130,6 @@ def _summed(found: list[Diagnostic]) -> list[Diagnostic]:
     return [d for d in found if d not in left_out] + [summary]
 
 
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Tell of a file that cannot be written as of a wrong use.
-
-    Raises:
-        UsageError: It names the file.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:  # it is not about a file
-            raise UsageError(error.strerror or str(error)) from None
-        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
-
-
 def _files(
     body: Body,
     options: argparse.Namespace,
@@ -161,14 +144,14 @@ def _files(
     former = _named_meshes(output)
     if folder is None:
         conversion = _convert(body, None, None, options, wanted, diagnostics)
-        with _writing():
+        with writing():
             texts = _texts(conversion, options, wanted, diagnostics)
             write_all(texts)
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
             uri = _package_uri(folder.resolve())
-        with _writing(), staged_folder(folder) as staged:
+        with writing(), staged_folder(folder) as staged:
             conversion = _convert(body, staged, uri, options, wanted, diagnostics)
             texts = _texts(conversion, options, wanted, diagnostics)
             write_all(texts)
@@ -176,8 +159,7 @@ def _files(
     if is_reported:
         report_files(texts, 0 if folder is None else len(_mesh_names(conversion.urdf)), folder)
     if output is None:
-        with standard_output():
-            print(conversion.urdf)
+        print_data(f"{conversion.urdf}\n")
     elif options.verify:
         return _verify(conversion.body, output, options, wanted, options.srdf)
     return GOOD
@@ -220,8 +202,9 @@ def _texts(
     body, frames = conversion.body, conversion.frames
     if options.output is not None:
         texts[options.output] = conversion.urdf
-    if conversion.loops is not None and options.output is not None:
-        texts[options.output.parent / LOOPS_FILE] = conversion.loops
+    loops = loops_file(options)
+    if conversion.loops is not None and loops is not None:
+        texts[loops] = conversion.loops
     elif conversion.loops is not None:
         message = f"constraints close loops, which URDF cannot say: -o puts them in {LOOPS_FILE}"
         diagnostics.warn("open-loops", message, body.root.at)
@@ -275,7 +258,7 @@ def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) 
     """Write a description package."""
     wanted = urdf_options(options)
     try:
-        with _writing(), progress(_SPLITTING) as tell_progress:
+        with writing(), progress(_SPLITTING) as tell_progress:
             package = write_package(
                 body,
                 options.package,
@@ -312,23 +295,10 @@ def _verify(
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
     if options.in_turn:
         lines = [f"{options.file}: {found.verdict}", *(f"  {row}" for row in found.failures)]
-        _print_line("\n".join(lines))
+        print_text("\n".join(lines))
         return GOOD if found.passed else PROBLEMS
-    console = Console(highlight=False)
-    with standard_output():
-        if console.is_terminal:
-            console.print(found.table())
-        else:
-            print(_plain(found.table()))
+    output_console().print(found.table())
     return GOOD if found.passed else PROBLEMS
-
-
-def _plain(table: RenderableType) -> str:
-    """Return a table as lines of a file, without the blanks that rich ends them with."""
-    console = Console(highlight=False, width=100, file=io.StringIO())
-    with console.capture() as captured:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _package_uri(folder: Path) -> str:

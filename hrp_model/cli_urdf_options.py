@@ -11,6 +11,7 @@ from .cli_tools import MODEL, UsageError
 from .collision.shapes import CollisionShapes
 from .files import is_special
 from .frames import Base, LinkNaming
+from .outputs import Kind, Output, add_force, check_outputs
 from .urdf.convert import LOOPS_FILE
 from .urdf.glb import UpAxis
 from .urdf.options import CommandInterface, Hardware, UrdfOptions
@@ -106,6 +107,7 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
         "meshes, launch files, RViz and controller settings; NAME may be a path, whose last part "
         "is the name",
     )
+    add_force(group)
 
 
 def _add_contents(group: argparse._ArgumentGroup) -> None:
@@ -180,7 +182,8 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
                 option = f"--{name.replace('_', '-')}"
                 message = f"{option} and --package exclude each other"
                 raise UsageError(f"{message}: --package chooses the places itself")
-    _refuse_equal_places(options)
+    folders = options.mesh_dir, options.package
+    check_outputs(outputs(options), folders=folders, inputs=options.files, force=options.force)
     if options.mesh_uri is not None and mesh_folder(options) is None:
         raise UsageError("--mesh-uri names meshes, which only -o FILE or --mesh-dir writes")
     if options.ros2_control is None:
@@ -209,18 +212,21 @@ def refuse_outputs_of_many(options: argparse.Namespace) -> None:
     raise UsageError(f"{message}; only --verify without outputs takes several, or a folder")
 
 
-def _refuse_equal_places(options: argparse.Namespace) -> None:
-    places = [("-o", options.output), ("--srdf", options.srdf)]
-    places.append(("--controllers", options.controllers))
-    if options.output is not None:
-        places.append((LOOPS_FILE, options.output.parent / LOOPS_FILE))
-    taken: dict[Path, str] = {}
-    for option, path in places:
-        if path is None or is_special(path):
-            continue
-        other = taken.setdefault(path.resolve(), option)
-        if other != option:
-            raise UsageError(f"{other} and {option} are the same file, {path}")
+def outputs(options: argparse.Namespace, *, with_loops: bool = False) -> list[Output]:
+    """Return the files to write besides meshes.
+
+    Args:
+        options: Of the command line.
+        with_loops: Whether the model has closed loops.
+    """
+    found = [Output("-o", options.output, Kind.URDF), Output("--srdf", options.srdf, Kind.SRDF)]
+    if options.controllers is not None:
+        found.append(Output("--controllers", options.controllers, Kind.CONTROLLERS))
+    else:  # the writer itself keeps another one that is there
+        found.append(Output(_CONTROLLERS_FILE, controllers_file(options), None))
+    if with_loops:
+        found.append(Output(LOOPS_FILE, loops_file(options), Kind.LOOPS))
+    return found
 
 
 def _lacks_controllers(options: argparse.Namespace) -> bool:
@@ -237,6 +243,12 @@ def mesh_folder(options: argparse.Namespace) -> Path | None:
         folder: Path | None = options.mesh_dir
         return folder
     return output.parent / "meshes"
+
+
+def loops_file(options: argparse.Namespace) -> Path | None:
+    """Return where the closed loops of a model go; None if there is no place beside the URDF."""
+    output: Path | None = options.output
+    return None if output is None or is_special(output) else output.parent / LOOPS_FILE
 
 
 def controllers_file(options: argparse.Namespace) -> Path | None:

@@ -37,6 +37,19 @@ class FileWatch:
         """Watch one more file, there or not, as it is now; the first look at it counts."""
         self._as_read.setdefault(path, _state(path))
 
+    def has_read(self, path: Path) -> bool:
+        """Tell whether a path leads to a watched file, be it by another name."""
+        try:
+            there = os.stat(path)
+        except (OSError, ValueError):
+            return False
+        real = os.path.realpath(path)
+        return any(
+            os.path.realpath(file) == real or (state[2] == there.st_ino and _is_same(file, there))
+            for file, state in self._as_read.items()
+            if state is not None
+        )
+
     def has_changed(self) -> bool:
         """Tell whether any file is other than it was read, and they all rest again.
 
@@ -55,6 +68,29 @@ def will_read(path: Path) -> None:
     watch = _recording.get()
     if watch is not None:
         watch.add(path)
+
+
+def was_read(path: Path) -> bool:
+    """Tell whether a file was read in the ``recording`` around this, be it by another name."""
+    watch = _recording.get()
+    return watch is not None and watch.has_read(path)
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Read in a ``with`` block what may be written over, such as a state that is saved again."""
+    token = _recording.set(None)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
+
+
+def _is_same(file: Path, there: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(file), there)
+    except OSError:
+        return False
 
 
 def _state(path: Path) -> _State:

@@ -1,13 +1,28 @@
-"""Files that are written as a whole or not at all."""
+"""The one writer of files: whole or not at all, and never over what was read."""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
+import stat
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
+
+from .file_watch import was_read
+
+# Why a file is refused.
+IS_READ = "this command reads it, and never writes over what it reads; name another file"
+
+_FOLDERS_OF_SYSTEM = (("dev",), ("proc",))
+# Open files of this process, as /dev/stdout leads to.
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
+_MOST_LINKS = 40  # as Linux follows
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -23,8 +38,9 @@ def write_all(files: Mapping[Path, bytes]) -> None:
     """Write files so that nobody ever sees half of one, and none if one cannot be written.
 
     All are written beside their places before the first is moved there. Missing folders are
-    made. Links are followed; what is there but is no ordinary file, such as a pipe, is
-    written to as it is, in the end.
+    made. Links are followed and stay; what is there but is no ordinary file, such as a pipe, is
+    written to as it is, in the end. A file that was read is not replaced, unless its content
+    stays the same (see ``file_watch.was_read``).
 
     Raises:
         OSError: A file or its folder cannot be written; it names the file. The folders are
@@ -33,30 +49,29 @@ def write_all(files: Mapping[Path, bytes]) -> None:
     """
     made: list[Path] = []
     unfinished: list[tuple[Path, Path, Path]] = []
-    at = Path()
+    special: list[Path] = []
     try:
         for path, content in files.items():
-            at = path
-            if is_special(path):
-                continue
-            target = Path(os.path.realpath(path))
-            if target.is_dir():
-                raise IsADirectoryError(21, "Is a directory")
-            made = [*_make_folders(target.parent), *made]
-            draft = _unused(target.parent)
-            unfinished.append((path, draft, target))
-            with draft.open("xb") as file:
-                file.write(content)
+            with naming(path):
+                if is_special(path):
+                    special.append(path)
+                    continue
+                target = _target(path)
+                if _is_settled(target, content):
+                    continue
+                made = [*_make_folders(target.parent), *made]
+                draft = _unused(target.parent)
+                unfinished.append((path, draft, target))
+                with draft.open("xb") as file:
+                    file.write(content)
+                if target.exists():
+                    shutil.copymode(target, draft)
         for path, draft, target in unfinished:
-            at = path
-            draft.replace(target)
-        for path, content in files.items():
-            at = path
-            if is_special(path):
-                path.write_bytes(content)
-    except OSError as error:
-        error.filename, error.filename2 = str(at), None
-        raise
+            with naming(path):
+                draft.replace(target)
+        for path in special:
+            with naming(path), os.fdopen(_open_special(path), "wb") as file:
+                file.write(files[path])
     finally:
         for _, draft, _ in unfinished:
             with suppress(OSError):
@@ -64,15 +79,127 @@ def write_all(files: Mapping[Path, bytes]) -> None:
         _remove_empty(made)
 
 
-def is_special(path: Path) -> bool:
-    """Tell whether a path leads to what is not put in a folder: a pipe, a terminal.
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give each OSError of a block the name that the user knows the file by."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
 
-    So is whatever the system shows below /dev, even if it is a file: /dev/stdout is the one
-    that the output was sent to.
+
+def open_stream(path: Path) -> TextIO:
+    """Open a text file that is written bit by bit, for whoever looks at it meanwhile.
+
+    Everything else is as with ``write_all``.
+
+    Raises:
+        OSError: It cannot be written; it names ``path``.
     """
-    if path.absolute().parts[:2] in (("/", "dev"), ("/", "proc")):
-        return path.exists()
-    return path.exists() and not path.is_file() and not path.is_dir()
+    with naming(path):
+        if is_special(path):
+            return os.fdopen(_open_special(path), "w", encoding="utf-8")
+        target = _target(path)
+        _is_settled(target, None)
+        _make_folders(target.parent)
+        return target.open("w", encoding="utf-8")
+
+
+def check_writable(path: Path) -> None:
+    """Find out, before the work, whether a file could be written; nothing is changed.
+
+    Raises:
+        OSError: It could not; it names ``path``.
+    """
+    with naming(path):
+        if is_special(path):
+            if stat.S_ISSOCK(path.stat().st_mode):
+                raise OSError(errno.ENXIO, "it is a socket, which is no place for a file")
+            return
+        target = _target(path)
+        _is_settled(target, None)
+        folder = target.parent
+        while not os.path.lexists(folder):
+            folder = folder.parent
+        if not os.path.isdir(folder):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def is_special(path: Path) -> bool:
+    """Tell whether a path leads to what is never replaced by a file: a pipe, a device.
+
+    So is whatever the system shows below /dev and /proc, even if it is a file: /dev/stdout is
+    the one that the output was sent to.
+
+    Raises:
+        OSError: The path leads nowhere: its links form a loop, or it is too long.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return False
+    is_ordinary = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return not is_ordinary or any(map(_is_of_system, _places(path)))
+
+
+def _places(path: Path) -> Iterator[Path]:
+    """Yield a path, and what its links lead to, one after the other."""
+    place = Path(os.path.abspath(path))
+    for _ in range(_MOST_LINKS):
+        yield place
+        if not place.is_symlink():
+            return
+        place = Path(os.path.abspath(place.parent / os.readlink(place)))
+
+
+def _is_of_system(place: Path) -> bool:
+    folders = place.parts[1:3]
+    return folders[:1] in _FOLDERS_OF_SYSTEM and folders != ("dev", "shm")
+
+
+def _open_special(path: Path) -> int:
+    """Open what is no ordinary file; it is neither made nor emptied."""
+    found = filter(None, (_DESCRIPTOR.fullmatch(str(place)) for place in _places(path)))
+    descriptor = next(found, None)
+    if descriptor is None:
+        return os.open(path, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()  # what was printed comes first
+    return os.dup(int(descriptor[1]))  # goes on where the others are, in a file, too
+
+
+def _target(path: Path) -> Path:
+    """Return where a file is to lie.
+
+    Raises:
+        OSError: There is a folder, or a file that must not be changed, or no place at all.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return target
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return target
+
+
+def _is_settled(target: Path, content: bytes | None) -> bool:
+    """Tell whether a file was read and is what it would become.
+
+    Raises:
+        FileExistsError: It was read, and would become something else.
+    """
+    if not was_read(target):
+        return False
+    if content is not None and target.read_bytes() == content:
+        return True
+    raise FileExistsError(errno.EEXIST, IS_READ)
 
 
 @contextmanager
@@ -128,7 +255,7 @@ def _move_into(staged: Path, folder: Path) -> None:
         target = folder / path.relative_to(staged)
         if path.is_dir():
             target.mkdir(exist_ok=True)
-        else:
+        elif not _is_settled(target, path.read_bytes()):
             path.replace(target)
 
 

@@ -30,6 +30,7 @@ from hrp_msgs.topic import Topic
 
 from .body import Body
 from .cache import mesh_folder
+from .console import print_message
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
 from .describing.health import JointHealth, Reminder, model_health
@@ -329,10 +330,10 @@ def _run(args: Sequence[str] | None) -> int:
         node.load()
         node.listen()
     except (ParameterException, WrongUseError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_message(f"error: {error}")
         return 2
     except UNUSABLE as error:
-        print(what_went_wrong(error), file=sys.stderr)
+        print_message(what_went_wrong(error))
         return 1
     rclpy.spin(node)
     return 0

@@ -55,6 +55,8 @@ def read_postures(path: Path) -> list[Posture]:
         raise PostureError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:
         raise PostureError(f"{path} is not JSON: {error}") from None
+    except RecursionError:
+        raise PostureError(f"{path} is no list of postures: it nests too deep") from None
     if not isinstance(rows, list):
         raise PostureError(f"{path} must hold a list of postures")
     return [_posture(row, f"{path}, posture {i}") for i, row in enumerate(rows)]
@@ -72,7 +74,7 @@ def _posture(row: Any, where: str) -> Posture:
             None if key not in row else frozen_array(row[key], shape, key)
             for key, shape in (("root_p", (3,)), ("root_R", (3, 3)))
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise PostureError(f"{where}: {error}") from None
     numbers = [*q.values(), *(x for a in (root_p, root_R) if a is not None for x in a.ravel())]
     if not np.isfinite(numbers).all():

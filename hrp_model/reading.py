@@ -5,6 +5,7 @@ Readers never import one another; a file of another format is read through this 
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -248,7 +249,7 @@ class Reading:
         if path in self._bodies:
             return self._bodies[path]
         reader = self.body_readers.get(path.suffix.lower())
-        if reader is None or path.is_dir():
+        if reader is None or os.path.isdir(path):
             self._report_other_kind(path, at, f"'{name or path}'")
             return None
         with self.entering(path, at) as entered:
@@ -287,7 +288,7 @@ class Reading:
 
     def _report_other_kind(self, path: Path, at: Span | None, shown: str) -> None:
         """Report what no body reader is for."""
-        if path.is_dir():
+        if os.path.isdir(path):
             message = f"{shown} is a folder; name a model file in it"
             self.diagnostics.error("unreadable-file", message, at)
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.cells import cell_len
 
 from .codes import CODES, Rule
 from .diagnostics import Diagnostic, Severity, Source, Span, counted
+from .printable import printable
 from .version import __version__
 
 # A model, as the user named it, and what was found in it.
@@ -20,8 +20,6 @@ Checked = tuple[str, Iterable[Diagnostic]]
 
 _SHOWN_COLUMNS = 100
 _SHOWN_OF_A_KIND = 5
-# Control and format characters, and separators of lines.
-_STEERING = ("Cc", "Cf", "Zl", "Zp")
 
 
 def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -208,16 +206,6 @@ def _excerpt(at: Span) -> list[str]:
         gutter + marks[0] + text + marks[1],
         " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, cell_len(pointed)),
     ]
-
-
-def printable(text: str) -> str:
-    """Return a line without characters that steer a terminal, each replaced by one other."""
-    if text.isprintable():
-        return text
-    line = text.replace("\n", " ")
-    return "".join(
-        "\ufffd" if c != "\t" and unicodedata.category(c) in _STEERING else c for c in line
-    )
 
 
 def _place(diagnostic: Diagnostic) -> dict[str, Any]:

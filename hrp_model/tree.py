@@ -9,7 +9,7 @@ from rich.tree import Tree
 
 from .body import Body, Joint, JointType, Link, Range
 from .devices import Device, GenericDevice
-from .report import printable
+from .printable import printable
 
 
 def body_tree(body: Body) -> Tree:

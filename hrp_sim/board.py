@@ -9,6 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hrp_model.printable import printable
+
 from .runner import Runner
 from .schedule import NS_PER_S
 
@@ -66,7 +68,7 @@ class Board:
         now_ns = self._runner.simulation.state.time_ns
         lines = self._lines()
         self._measure(lines, now_ns)
-        table = Table(title=self._title, title_justify="left", title_style="bold")
+        table = Table(title=printable(self._title), title_justify="left", title_style="bold")
         table.add_column("name", no_wrap=True)
         # Of a narrow terminal this column gives way: the numbers are what one looks for.
         table.add_column("what", style="dim", overflow="ellipsis")
@@ -74,11 +76,13 @@ class Board:
         if self._listening:
             table.add_column("heard", justify="right", style="green", no_wrap=True)
         for line in lines:
-            rate = f"{self._rates.get(line.name, 0.0):.1f}" if line.count else "-"
-            if not line.wanted and rate in ("-", "0.0"):
-                rate = "[dim]nobody listens[/dim]"
-            heard = "-" if line.heard is None else f"{line.heard:.0%}"
-            table.add_row(line.name, line.what, rate, *([heard] if self._listening else []))
+            rate = Text(f"{self._rates.get(line.name, 0.0):.1f}" if line.count else "-")
+            if not line.wanted and rate.plain in ("-", "0.0"):
+                rate = Text("nobody listens", "dim")
+            heard = (
+                [("-" if line.heard is None else f"{line.heard:.0%}")] if self._listening else []
+            )
+            table.add_row(printable(line.name), printable(line.what), rate, *heard)
         clock = f"time {now_ns / NS_PER_S:9.3f} s"
         if factor := self._runner.measured_factor:
             clock += f"    real-time factor {factor:5.2f}"

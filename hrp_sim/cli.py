@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from math import inf
 from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import ModelError
-from hrp_model.cli_tools import discard_output
-from hrp_model.missing import MissingLibraryError
+from hrp_model.console import print_text
+from hrp_model.outputs import add_force
+from hrp_model.program import ArgumentParser, run_program
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
@@ -20,8 +20,6 @@ from .engine import PHYSICS_RANGES, PhysicsError, Solver
 from .engines import ENGINES
 from .sensor_options import parse
 from .sensors.settings import OptionValue
-
-GOOD, PROBLEM, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 _Number = TypeVar("_Number", int, float)
 
@@ -43,8 +41,11 @@ def _number(
     return checked
 
 
-_positive = _number(float, "a number greater than 0", lambda value: 0.0 < value < inf)
-_not_negative = _number(float, "a number, 0 or greater", lambda value: 0.0 <= value < inf)
+_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
+_positive = _number(
+    float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
+)
+_not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
 _count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
 _seed = _number(
     int,
@@ -77,12 +78,12 @@ class _ListCodes(argparse.Action):
 
         from .codes import CODES
 
-        print(code_list(CODES), flush=True)
+        print_text(code_list(CODES))
         parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="hrp-sim", description="Simulate OpenHRP and Choreonoid robots with ODE."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
@@ -115,6 +116,7 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
     parser.description = "Print an RViz configuration for a world and what its sensors see."
     _add_world(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    add_force(parser)
     for name, default in (("namespace", ""), ("frame-prefix", ""), ("world-frame", "world")):
         parser.add_argument(
             f"--{name}",
@@ -195,6 +197,7 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the state at the end, also after Ctrl-C or a failure of the physics",
     )
+    add_force(run)
     run.add_argument(
         "--restore",
         type=Path,
@@ -254,6 +257,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     )
     bench.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     bench.add_argument("--markdown", type=Path, metavar="FILE", help="write docs/performance.md")
+    add_force(bench)
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -269,6 +273,7 @@ def _bench(options: argparse.Namespace) -> int:
             original=options.original,
             json=options.json,
             markdown=options.markdown,
+            force=options.force,
         )
     )
 
@@ -280,28 +285,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use, or
         a library is not installed; 130 Ctrl-C before there was anything to sum up.
     """
-    try:
-        status = _main(argv)
-        sys.stdout.flush()
-        return status
-    except BrokenPipeError:
-        discard_output()  # whose reader has seen enough
-        return GOOD
-    except ModelError as error:  # its lines say "error" themselves
-        print(error, file=sys.stderr)
-        return PROBLEM
-    except OSError as error:
-        name = f"'{error.filename}': " if error.filename else ""
-        print(f"error: {name}{error.strerror or error}", file=sys.stderr)
-        return PROBLEM
-    except PhysicsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return PROBLEM
-    except MissingLibraryError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return run_program("hrp-sim", lambda: _main(argv), problems=(ModelError, PhysicsError))
 
 
 def _main(argv: Sequence[str] | None) -> int:

@@ -26,8 +26,10 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
+from hrp_model.console import print_message
 from hrp_model.missing import MissingLibraryError
 from hrp_model.node import logged_diagnostics
+from hrp_model.program import print_problem
 from hrp_model.resources import share_folder
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.dds_room import dds_room
@@ -339,10 +341,10 @@ def main() -> int:
     except KeyboardInterrupt:
         return 0
     except (ParameterException, WrongUseError, MissingLibraryError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_message(f"error: {error}")
         return 2
-    except (ModelError, PhysicsError, OSError) as error:  # a ModelError's lines say "error"
-        print(error if isinstance(error, ModelError) else f"error: {error}", file=sys.stderr)
+    except (ModelError, PhysicsError, OSError) as error:
+        print_problem(error)
         return 1
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,11 +10,15 @@ from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.live import Live
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
-from hrp_model.files import write_all
+from hrp_model.console import output_console, print_data, print_message, print_text
+from hrp_model.file_watch import unrecorded
+from hrp_model.files import write_whole
+from hrp_model.outputs import Kind, Output, check_outputs, writing
+from hrp_model.printable import printable
+from hrp_model.program import UsageError
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
@@ -49,11 +50,11 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        OSError: A file cannot be written.
+        UsageError: A file cannot be written.
+        OSError: A file cannot be read, or not be written any more.
         KeyboardInterrupt: A signal came before the first step.
     """
-    if options.save:
-        _check_can_be_written(options.save)
+    _check_outputs(options)
     with StopSignals() as signals:
         return _run_with_ros(options, signals) if options.ros else _run_alone(options, signals)
 
@@ -68,7 +69,7 @@ def list_sensors(options: argparse.Namespace) -> int:
     config = load_world(options.world, diagnostics)
     with closing(Simulation(config, defer_images=True, diagnostics=diagnostics)) as simulation:
         if not simulation.sensors and not simulation.lights:
-            print("this world has no sensors")
+            print_text("this world has no sensors")
             return GOOD
         try:
             devices = device_table(config, simulation, options.naming)
@@ -76,9 +77,9 @@ def list_sensors(options: argparse.Namespace) -> int:
             diagnostics.error("name-collision", str(error))
             diagnostics.raise_errors()
     kinds = {i.kind: None for e in config.bodies for i in instruments(e.placement.body).values()}
-    Console().print(devices)
-    print(f"\n{option_text(config, kinds)}")
-    print("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
+    output_console().print(devices)
+    print_text(f"\n{option_text(config, kinds)}")
+    print_text("\nSet one with: hrp-sim run WORLD --sensor [SENSOR.]OPTION=VALUE")
     return GOOD
 
 
@@ -87,8 +88,10 @@ def print_rviz(options: argparse.Namespace) -> int:
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        OSError: The file cannot be written.
+        UsageError: An option makes no sense, or the file cannot be written.
     """
+    outputs = [Output("-o", options.output, Kind.RVIZ)]
+    check_outputs(outputs, inputs=[options.world], force=options.force)
     names = RvizOptions(
         options.namespace,
         options.frame_prefix,
@@ -100,13 +103,16 @@ def print_rviz(options: argparse.Namespace) -> int:
         text = world_rviz(options.world, names, Diagnostics(listener=_print_warning))
     except ModelError:
         raise  # a ValueError, too
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except NameCollisionError as error:
+        print_message(f"error: {error}")
         return PROBLEM
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if options.output is None:
-        print(text, end="")
+        print_data(text)
     else:
-        write_all({options.output: text.encode()})
+        with writing():
+            write_whole(options.output, text.encode())
     return GOOD
 
 
@@ -143,16 +149,15 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
 def _print_warning(diagnostic: Diagnostic) -> None:
     """Print a warning; notes matter to few, and errors are printed where they end the run."""
     if diagnostic.severity is Severity.WARNING:
-        print(diagnostic, file=sys.stderr)
+        print_message(printable(str(diagnostic)))
 
 
 def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
         from .node import RosSession
     except ImportError as error:
-        print(f"error: ROS 2 cannot be imported: {error}", file=sys.stderr)
-        print("source a ROS 2, or let scripts/bootstrap.sh install it", file=sys.stderr)
-        return PROBLEM
+        advice = "source a ROS 2, or let scripts/bootstrap.sh install it"
+        raise UsageError(f"ROS 2 cannot be imported ({error}): {advice}") from None
     parameters: dict[str, Any] = {
         "world": options.world,
         "engine": options.engine,
@@ -208,9 +213,10 @@ def _step(
     """
     step = simulation.engine.settings.time_step
     if options.duration is not None and options.duration < step:
-        print(f"warning: --duration is less than one step of {step:g} s", file=sys.stderr)
+        print_message(f"warning: --duration is less than one step of {step:g} s")
     factor = default_factor if options.rtf is None else options.rtf
-    console = Console()
+    console = output_console()
+    _check_outputs(options)  # once more, for now it is known what was read
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
@@ -230,7 +236,8 @@ def _step(
         simulated = (simulation.state.time_ns - start_ns) / NS_PER_S
         elapsed = time.monotonic() - start
     if options.save:
-        simulation.save().to_file(options.save)
+        with writing():
+            simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
     problems += [] if runner.error is None else [f"{runner.error}\nhint: {hint}"]
     console.print(board)
@@ -240,20 +247,27 @@ def _step(
     )
     console.print(f"state sha256:{simulation.state_hash()}", soft_wrap=True)
     for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
+        print_message(f"error: {problem}")
     return PROBLEM if problems else GOOD
 
 
-def _check_can_be_written(path: Path) -> None:
-    """Refuse now what would lose the state at the end of a long run."""
-    number = errno.EISDIR if path.is_dir() else errno.ENOENT
-    if path.is_dir() or not path.parent.is_dir():
-        raise OSError(number, os.strerror(number), str(path))
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse now what would lose the results at the end of a long run.
+
+    Raises:
+        UsageError: An output must not or cannot be written.
+    """
+    save = Output("--save", options.save, Kind.STATE)
+    trace = Output("--trace", options.trace, Kind.TRACE)
+    check_outputs([save, trace], inputs=[options.world], force=options.force)
+    if options.restore:  # which --save may replace
+        check_outputs([trace], inputs=[options.restore], force=options.force)
 
 
 def _restore(simulation: Simulation, path: Path) -> None:
     """Go back to a saved state; what does not fit is said with the name of the file."""
-    snapshot = Snapshot.from_file(path)
+    with unrecorded():  # --save may replace it
+        snapshot = Snapshot.from_file(path)
     try:
         simulation.restore(snapshot)
     except PhysicsError as error:

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Collection
 
 from rich.table import Table
-from rich.text import Text
 
+from hrp_model.printable import printable
 from hrp_msgs.names import STANDARD, set_enabled
 
 from .config import WorldConfig
@@ -50,11 +50,11 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
             device = simulation.lights[key] if sensor is None else sensor
             options = own[body].get(device.name, {})
             table.add_row(
-                Text(key if simulation.is_enabled(key) else f"{key} (off)"),
+                printable(key if simulation.is_enabled(key) else f"{key} (off)"),
                 known[device.name].kind,
                 "" if sensor is None else f"{sensor.rate_hz:g} Hz",
-                Text("\n".join((*topics.data, *topics.depth) or (set_enabled(topics.place),))),
-                Text("\n".join(f"{name}={_word(value)}" for name, value in options.items())),
+                "\n".join((*topics.data, *topics.depth) or (set_enabled(topics.place),)),
+                "\n".join(f"{name}={_word(value)}" for name, value in options.items()),
             )
     return table
 

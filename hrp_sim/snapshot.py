@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import struct
 import sys
@@ -13,10 +12,10 @@ from enum import Enum
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from hrp_model.files import write_whole
 from hrp_model.resources import read_file
 
 from .engine import AnyArray, PhysicsError, PhysicsSettings
@@ -59,6 +58,8 @@ class Snapshot:
     def to_file(self, path: Path) -> None:
         """Write a file that ``from_file`` and ``numpy.load`` read; it appears whole or not at all.
 
+        Missing folders are made; a link is followed, and a device or pipe written to as it is.
+
         Raises:
             OSError: It cannot be written.
             PhysicsError: A body has a name that cannot be written.
@@ -66,15 +67,7 @@ class Snapshot:
         for name in self.arrays:
             if "\0" in name or not name.isprintable():
                 raise PhysicsError(f"'{path}': the name {name!r} cannot be written to a file")
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with unfinished.open("wb") as file:
-                _write(file, {_FORMAT: np.array(_VERSION), **self.arrays})
-            unfinished.replace(path)
-        except OSError as error:  # with the name that the caller knows
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole(path, _packed({_FORMAT: np.array(_VERSION), **self.arrays}))
 
     @classmethod
     def from_file(cls, path: Path) -> Snapshot:
@@ -107,17 +100,20 @@ _BROKEN = (
 )
 
 
-def _write(file: Any, arrays: Mapping[str, AnyArray]) -> None:
+def _packed(arrays: Mapping[str, AnyArray]) -> bytes:
+    """Return the content of an .npz file."""
+    file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             data = BytesIO()
             np.lib.format.write_array(data, array, (1, 0), allow_pickle=False)
             # Without the time of day: equal states make equal files.
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data.getvalue())
+    return file.getvalue()
 
 
 def _read(data: bytes) -> Iterator[tuple[str, AnyArray]]:
-    """Yield the arrays of an .npz file by name; only what ``_write`` writes is taken."""
+    """Yield the arrays of an .npz file by name; only what ``_packed`` packs is taken."""
     with zipfile.ZipFile(BytesIO(data)) as archive:
         members = archive.infolist()
         if len(members) > _MAX_ARRAYS or sum(m.file_size for m in members) > MAX_SIZE:

@@ -170,7 +170,7 @@ class WorldState:
         """Return the SHA-256 of time and every body's motion: equal for equal runs."""
         sha = hashlib.sha256(str(self.time_ns).encode())
         for name, simulated in sorted(self.bodies.items()):
-            sha.update(name.encode())
+            sha.update(name.encode(errors="surrogatepass"))  # it may be from a path
             motion = simulated.motion
             for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
                 sha.update(np.ascontiguousarray(array).tobytes())

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from hrp_model.files import naming, open_stream
+
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState
 
@@ -15,7 +17,7 @@ class TraceWriter:
     """Writes the initial state, then the state at every period.
 
     Args:
-        path: File to write; an existing one is replaced.
+        path: File to write; an existing one is replaced, a device or pipe written to as it is.
         period: A line is written at the first step at or after each multiple of this
             simulated time, in [s]; None writes every step.
 
@@ -24,12 +26,17 @@ class TraceWriter:
     """
 
     def __init__(self, path: Path, period: float | None = None) -> None:
-        self._file = path.open("w", encoding="utf-8")
+        self._path = path
+        self._file = open_stream(path)
         self._period_ns = 0 if period is None else round(period * NS_PER_S)
         self._next_ns = self._last_ns = 0
 
     def write(self, state: WorldState) -> None:
-        """Write a line if one is due."""
+        """Write a line if one is due.
+
+        Raises:
+            OSError: It cannot be written; it names the file.
+        """
         if state.time_ns < self._last_ns:  # time began anew
             self._next_ns = 0
         self._last_ns = state.time_ns
@@ -39,7 +46,8 @@ class TraceWriter:
             self._next_ns = (state.time_ns // self._period_ns + 1) * self._period_ns
         bodies = {name: _motion(simulated) for name, simulated in state.bodies.items()}
         line = json.dumps({"time": state.time_ns / NS_PER_S, "bodies": bodies})
-        self._file.write(line + "\n")
+        with naming(self._path):
+            self._file.write(line + "\n")
 
     def __enter__(self) -> TraceWriter:
         return self
@@ -50,7 +58,8 @@ class TraceWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._file.close()
+        with naming(self._path):
+            self._file.close()
 
 
 def _motion(simulated: SimulatedBody) -> dict[str, Any]:

@@ -40,7 +40,7 @@ compile_strictly() {
 build_sanitized() {
   say "building with AddressSanitizer and UndefinedBehaviorSanitizer ..."
   mkdir "$work/tree"
-  cp -r hrp_model hrp_sim hrp_msgs models scripts test docs setup.py setup.cfg pyproject.toml package.xml \
+  cp -r hrp_model hrp_sim hrp_msgs hrp_ros models scripts test docs setup.py setup.cfg pyproject.toml package.xml \
     README.md resource launch config "$work/tree"
   find "$work/tree" -name '*.so' -delete
   local sanitize="-fsanitize=address,undefined,float-cast-overflow"

@@ -2,12 +2,13 @@
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
 from paths import ROOT
 
-PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs")
+PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 ROS = {
     "rclpy", "ament_index_python", "tf2_ros", "tf2_msgs", "builtin_interfaces", "rcl_interfaces",
     "rosgraph_msgs", "std_msgs", "geometry_msgs", "nav_msgs", "sensor_msgs", "trajectory_msgs",
@@ -66,6 +67,34 @@ def test_imports_point_inward(path):
     if parts[0] == "hrp_model" and parts[1] in READERS:
         for other in set(READERS) - {parts[1]}:
             assert not uses(names, f"hrp_model.{other}"), "readers never import each other"
+
+
+# hrp_msgs has processes that others read, and a build tool: no names of models get there.
+STREAM_WRITERS = {"hrp_model/console.py"}
+
+
+def writes_to_streams(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = ast.unparse(node.func)
+    return called in ("print", "Console", "rich.print", "rich.console.Console") or re.fullmatch(
+        r"sys\.(stdout|stderr)(\.buffer)?\.write(lines)?", called
+    )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_all_that_programs_print_goes_through_one_console(path):
+    if path.relative_to(ROOT).parts[0] == "hrp_msgs" or name_of(path) in STREAM_WRITERS:
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert [node.lineno for node in ast.walk(tree) if writes_to_streams(node)] == []
+    assert not uses(imported(path), "rich.console.Console")
+
+
+def test_entry_points_import_next_to_nothing():
+    """Ctrl-C before there is a handler would be a traceback."""
+    assert imported(ROOT / "hrp_ros" / "programs.py") == {"os", "signal", "sys"}
+    assert imported(ROOT / "hrp_ros" / "__init__.py") == set()
 
 
 def test_the_body_has_no_word_of_a_file_format():

@@ -20,7 +20,7 @@ from paths import ROOT
 import hrp_model.cli
 import hrp_sim.cli
 
-PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs")
+PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 SHARED_FOLDERS = ("launch", "config", "models")
 # What we import that is not ROS: its name on PyPI, and its rosdep key where it has one.
 LIBRARIES = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..diagnostics import Diagnostic, Severity
+from ..file_watch import unrecorded
 from ..resources import read_file
 
 _VERSION = 1
@@ -95,7 +96,8 @@ def read_baseline(path: Path) -> Baseline:
         OSError: The file cannot be read.
         BaselineError: It is no baseline.
     """
-    data = read_file(path)
+    with unrecorded():  # --write-baseline may replace it
+        data = read_file(path)
     if len(data) > _LARGEST:
         raise BaselineError(f"it is larger than {_LARGEST >> 20} MiB")
     known: Counter[Entry] = Counter()

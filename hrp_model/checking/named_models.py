@@ -51,7 +51,7 @@ class NamedModels:
         self._named: dict[NamedModel, bool] = {}  # and whether the file itself was named
         for name in names:
             path = _path(name)
-            if not path.is_dir():
+            if not os.path.isdir(path):  # False also where the name is too long
                 self._named[NamedModel(name, path)] = True
                 continue
             self.has_folders = True

@@ -148,7 +148,7 @@ class SettingsFinder:
     def _find(self, folder: Path) -> Settings:
         for name in (OWN_FILE, SHARED_FILE):
             file = folder / name
-            if file.is_file() and (found := read_settings(file)) is not None:
+            if os.path.isfile(file) and (found := read_settings(file)) is not None:
                 return found
         return Settings(folder) if folder.parent == folder else self.of_folder(folder.parent)
 

@@ -55,7 +55,7 @@ class FormerPackage:
             # Nothing but what lies below the folder is ever removed.
             files = {str(k): str(v) for k, v in manifest["files"].items() if _is_inside(k)}
             return FormerPackage(folder, str(manifest["package"]), files)
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             reason = "it is neither empty nor a description package that hrp-model wrote"
             raise FileExistsError(errno.EEXIST, reason, str(folder)) from None
 

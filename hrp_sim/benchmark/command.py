@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -10,8 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hrp_model.console import message_console, output_console, print_message
+from hrp_model.files import write_all
+from hrp_model.outputs import Kind, Output, check_outputs, writing
 
 from ..engine import Solver
 from .machine import this_machine
@@ -40,6 +42,7 @@ class BenchOptions:
         runs: How many of each.
         original: Whether to measure the files the original's way, too.
         json, markdown: Files to write, or None.
+        force: Whether they replace models and worlds.
     """
 
     files: Sequence[Path] = ()
@@ -50,6 +53,7 @@ class BenchOptions:
     original: bool = False
     json: Path | None = None
     markdown: Path | None = None
+    force: bool = False
 
 
 def bench(options: BenchOptions) -> int:
@@ -61,23 +65,25 @@ def bench(options: BenchOptions) -> int:
 
     Raises:
         ModelError, PhysicsError: A file cannot be read or simulated.
-        OSError: A file cannot be written.
+        UsageError: A file cannot be written, or must not be replaced.
     """
-    for path in (options.json, options.markdown):
-        if path is not None:  # refused now rather than after minutes
-            path.open("a", encoding="utf-8").close()
+    outputs = [
+        Output("--json", options.json, Kind.JSON),
+        Output("--markdown", options.markdown, Kind.MARKDOWN),
+    ]
+    check_outputs(outputs, inputs=options.files, force=options.force)
     try:
         with tempfile.TemporaryDirectory() as folder:
             _measure(options, Path(folder))
     except BenchError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_message(f"error: {error}")
         return PROBLEM
     return GOOD
 
 
 def _measure(options: BenchOptions, folder: Path) -> None:
     solvers = [Solver(name) for name in dict.fromkeys(options.solvers)] or list(Solver)
-    console = Console()
+    console = output_console()
     rows: list[Row] = []
     ode_version = ""
     scenes = [(*x, solver) for x in _scenes(options) for solver in _solvers(x[0], solvers)]
@@ -99,12 +105,17 @@ def _measure(options: BenchOptions, folder: Path) -> None:
             rows += new
             ode_version = session.ode_version or ode_version
     machine = this_machine(ode_version)
-    if options.json:
-        text = to_json(rows, machine, options.duration, options.runs)
-        options.json.write_text(text, encoding="utf-8")
-    if options.markdown:
-        text = page(rows, machine, options.duration, options.runs)
-        options.markdown.write_text(text, encoding="utf-8")
+    results = {options.json: to_json, options.markdown: page}
+    with writing():
+        write_all(
+            {
+                path: text(rows, machine, options.duration, options.runs).encode(
+                    errors="backslashreplace"
+                )
+                for path, text in results.items()
+                if path is not None
+            }
+        )
 
 
 def _scenes(options: BenchOptions) -> Iterator[tuple[Scene, bool]]:
@@ -132,5 +143,6 @@ _program = cache(compile_loop)
 
 
 def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    name = TextColumn("{task.description}", markup=False)
+    columns = name, BarColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=message_console(), transient=True)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
+
+from hrp_model.console import PlainConsole
+from hrp_model.printable import printable
 
 from .machine import Machine
 from .measure import Ratio
@@ -19,12 +21,12 @@ _SHORT = {Quantity.TO_ORIGINAL: "original", Quantity.SPEED: "real-time", Quantit
 SCHEMA = 1  # changes when a field changes its meaning or goes
 
 
-def print_rows(rows: Sequence[Row], console: Console) -> None:
+def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
     """Print the rows of one scene and solver as a table."""
     first = rows[0]
     solver = f", {first.solver.value} solver" if first.solver else ""
     table = Table(
-        title=f"{first.scene}{solver}: {first.what}",
+        title=printable(f"{first.scene}{solver}: {first.what}"),
         title_justify="left",
         box=box.SIMPLE,
         padding=(0, 1, 0, 0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -13,8 +12,10 @@ import numpy as np
 
 from hrp_model import Body, Diagnostic, Diagnostics, JointType, Link, Severity
 from hrp_model.body import Joint
+from hrp_model.console import print_message
 from hrp_model.devices import Camera, Device, ImageType, RangeSensor
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
+from hrp_model.printable import printable
 from hrp_model.resources import share_folder
 from hrp_model.rigid import Array, Pose
 from hrp_model.tessellate import mesh_of
@@ -82,7 +83,7 @@ def scene_of_file(path: Path) -> Scene:
 
 def _print_warning(diagnostic: Diagnostic) -> None:
     if diagnostic.severity is Severity.WARNING:  # errors are printed where they end the bench
-        print(diagnostic, file=sys.stderr)
+        print_message(printable(str(diagnostic)))
 
 
 def _humanoid() -> Scene:

@@ -125,6 +125,12 @@ def test_a_pipe_gets_the_urdf_and_no_folder_beside_it(model, capfd):
     assert ElementTree.fromstring(capfd.readouterr().out.encode()).get("name") == "arm"
 
 
+def test_loops_have_no_place_beside_a_pipe(model, capfd):
+    assert main(["urdf", model(LOOP), "-o", "/dev/stdout"]) == 0
+    assert "[open-loops]" in capfd.readouterr().err
+    assert not Path("/dev/loops.yaml").exists()
+
+
 def test_what_both_reading_and_writing_find_is_said_once(model, capsys):
     same_names = ARM.replace("name: wrist", "name: ARM")
     assert main(["urdf", model(same_names)]) == 0

@@ -53,7 +53,7 @@ def test_what_fails_without_a_file_is_not_called_a_file(model, tmp_path, capsys,
 @pytest.mark.parametrize(
     ("arguments", "culprit"),
     [
-        (["-o", "file/arm.urdf"], "file/meshes"),
+        (["-o", "file/arm.urdf"], "file/arm.urdf"),
         (["-o", "arm.urdf", "--mesh-dir", "file"], "file"),
         (["-o", "arm.urdf", "--mesh-dir", "file/meshes"], "file/meshes"),
         (["-o", "file/arm.urdf", "--mesh-dir", "new/meshes"], "file/arm.urdf"),
@@ -86,7 +86,10 @@ def test_what_cannot_be_written_is_one_message_and_leaves_nothing(
             ["--ros2-control", "mock", "--controllers", "arm.urdf"],
             "-o and --controllers are the same file, arm.urdf",
         ),
-        (["--srdf", "loops.yaml"], "--srdf and loops.yaml are the same file, loops.yaml"),
+        (
+            ["--ros2-control", "gz", "--srdf", "controllers.yaml"],
+            "--srdf and controllers.yaml are the same file, controllers.yaml",
+        ),
     ],
 )
 def test_two_outputs_never_share_a_file(arguments, message, model, tmp_path, capsys, monkeypatch):

@@ -85,7 +85,7 @@ def test_the_command_goes_on_without_a_library_that_cannot_be_imported(
     assert "passed with pinocchio, yourdfpy; without MuJoCo" in unfolded(out)
     assert "MuJoCo unusable: cannot be imported: OSError: libGL" in unfolded(out)
     assert err == ""
-    assert max(map(len, out.splitlines())) <= 100
+    assert "unusable: cannot be imported: OSError: libGL\n" in out  # no line is folded
 
 
 @pytest.mark.parametrize("status", [126, 127])

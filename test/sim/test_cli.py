@@ -29,11 +29,7 @@ links:
 
 def run(capsys, *arguments):
     """Return the exit status and what went to standard output and standard error."""
-    try:
-        status = main([str(argument) for argument in arguments])
-    except SystemExit as ended:  # how argparse refuses
-        status = ended.code
-    return (status, *capsys.readouterr())
+    return (main([str(argument) for argument in arguments]), *capsys.readouterr())
 
 
 def state_hash(out: str) -> str:
@@ -113,6 +109,14 @@ def test_a_model_runs_alone_on_a_floor(capsys):
     assert "left_foot_force" in out
 
 
+def test_a_file_whose_name_is_no_text_is_simulated_too(capsys, tmp_path):
+    model = tmp_path / os.fsdecode(b"\xff.body")
+    model.write_text(
+        MOVING_LINK.replace("name: Bad\n", "") % ("BASE", "revolute", 1, "1,0,0,0,1,0,0,0,1")
+    )
+    assert run(capsys, "run", model, "--duration", "0.002")[0] == 0
+
+
 def test_a_package_uri_names_our_own_worlds(capsys):
     uri = "package://hrp_ros/models/worlds/arm.yaml"
     assert run(capsys, "run", uri, "--duration", "0.01")[0] == 0
@@ -157,10 +161,11 @@ def test_a_model_that_physics_cannot_take_is_located(
     [
         (["run", "nowhere.yaml"], 1, "cannot read 'nowhere.yaml'"),
         (["run", "nowhere.wrl"], 1, "cannot read 'nowhere.wrl'"),
-        (["run", ARM, "--duration", "0"], 2, "must be a number greater than 0, not '0'"),
+        (["run", f"{'n' * 5000}.wrl"], 1, "cannot read 'nnn"),
+        (["run", ARM, "--duration", "0"], 2, "must be a number greater than 0, up to 1e9, not '0'"),
         (["run", ARM, "--duration", "nan"], 2, "must be a number greater than 0"),
-        (["run", ARM, "--duration", "long"], 2, "must be a number greater than 0, not 'long'"),
-        (["run", ARM, "--rtf", "-1"], 2, "must be a number, 0 or greater, not '-1'"),
+        (["run", ARM, "--duration", "long"], 2, "must be a number greater than 0, up to 1e9, not"),
+        (["run", ARM, "--rtf", "-1"], 2, "must be a number from 0 to 1e9, not '-1'"),
         (["run", ARM, "--time-step", "0.2"], 2, "of seconds from 1e-06 to 0.1, not '0.2'"),
         (["run", ARM, "--seed", "-1"], 2, "must be a whole number from 0 to 4294967295"),
         (["run", ARM, "--seed", "1.5"], 2, "must be a whole number"),
@@ -169,15 +174,13 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--solver", "fast"], 2, "invalid choice: 'fast'"),
         (["run", ARM, "--listen"], 2, "--listen needs --ros"),
         (["run", ARM, "--paused"], 2, "--paused needs --ros"),
-        (["run", ARM, "--restore", "no.npz", "--duration", "1"], 1, "'no.npz': No such file"),
+        (["run", ARM, "--restore", "no.npz", "--duration", "1"], 2, "'no.npz': No such file"),
         (["run", ARM, "--restore", ARM, "--duration", "1"], 1, "arm.yaml' is no snapshot"),
-        (["run", ARM, "--save", "/nowhere/x"], 1, "error: '/nowhere/x': No such file"),
-        (["run", ARM, "--save", "/"], 1, "error: '/': Is a directory"),
-        (
-            ["run", ARM, "--trace", "/nowhere/x", "--duration", "1"],
-            1,
-            "error: '/nowhere/x': No such file",
-        ),
+        (["run", ARM, "--save", f"{ARM}/x"], 2, "arm.yaml/x: Not a directory"),
+        (["run", ARM, "--save", "/"], 2, "error: cannot write /: Is a directory"),
+        (["run", ARM, "--trace", f"{ARM}/x"], 2, "arm.yaml/x: Not a directory"),
+        (["run", ARM, "--trace", "t", "--every", "1e300"], 2, "greater than 0, up to 1e9"),
+        (["run", ARM, "--duration", "1e300"], 2, "greater than 0, up to 1e9, not '1e300'"),
         ([], 2, "COMMAND"),
     ],
 )

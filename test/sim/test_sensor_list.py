@@ -46,11 +46,7 @@ def world(tmp_path):
 
 def run(capsys, *arguments):
     """Return the exit status and what went to standard output and standard error."""
-    try:
-        status = main([str(argument) for argument in arguments])
-    except SystemExit as ended:  # how argparse refuses
-        status = ended.code
-    return (status, *capsys.readouterr())
+    return (main([str(argument) for argument in arguments]), *capsys.readouterr())
 
 
 def test_sensors_are_listed_with_rates_topics_and_options(capsys, world):

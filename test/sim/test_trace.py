@@ -1,6 +1,7 @@
 """Traces, read back."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,5 +95,15 @@ def test_an_old_trace_is_replaced_and_an_aborted_one_is_kept(tmp_path, simulated
 
 
 def test_a_place_that_cannot_be_written_is_an_error_at_once(tmp_path):
-    with pytest.raises(OSError, match="nowhere"):
-        TraceWriter(tmp_path / "nowhere" / "t.jsonl")
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="file"):
+        TraceWriter(tmp_path / "file" / "t.jsonl")
+
+
+def test_a_disk_that_is_full_is_an_error_with_the_name_of_the_file(simulated):
+    def written():
+        with TraceWriter(Path("/dev/full")) as writer:
+            writer.write(WorldState(0, {"r1": simulated}))
+
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        written()

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...printable import printable
 from .reading import Quantity
 from .report import ABSENT, LOADS, MODEL, URDF, Outcome, Report, Row
 
@@ -70,7 +71,7 @@ def _failures(failures: Iterable[Row]) -> Table:
     for (quantity, of, reason), rows in found.items():
         where = "; ".join(part for part in (of, reason) if part)
         finders = ", ".join(_with_number(row) for row in rows)
-        text = Text(f"{quantity} ({finders}): {where}", overflow="fold")
+        text = Text(printable(f"{quantity} ({finders}): {where}"), overflow="fold")
         grid.add_row(Text("FAILED", _FAILED), text)
     return grid
 
@@ -161,7 +162,7 @@ def _list(rows: Iterable[tuple[str, str]]) -> Table:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for first, text in rows:
-        grid.add_row(Text(first), Text(text, overflow="fold"))
+        grid.add_row(Text(printable(first)), Text(printable(text), overflow="fold"))
     return grid
 
 

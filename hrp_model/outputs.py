@@ -1,0 +1,176 @@
+"""Outputs of a command: what must not be written is refused before the work begins."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from .files import IS_READ, check_writable, is_special
+from .program import UsageError
+from .resources import ResourceError, named_path
+
+# Models, worlds, meshes and what belongs to them: hard to replace, and easily named by mistake.
+_PRECIOUS = frozenset(
+    (
+        *(".body", ".cnoid", ".sdf", ".srdf", ".urdf", ".vrml", ".world", ".wrl", ".xacro", ".xml"),
+        *(".dae", ".glb", ".gltf", ".mtl", ".obj", ".ply", ".scen", ".stl"),
+        *(".npz", ".rviz", ".yaml", ".yml"),
+    )
+)
+_SEARCHED = 1 << 20  # bytes in which the mark of a kind is looked for
+
+
+class Kind(Enum):
+    """Kinds of outputs: what they are called, and how to know those with a precious suffix.
+
+    Attributes:
+        noun: What a message calls one.
+        suffixes: Those of ``_PRECIOUS`` that files of the kind have.
+        mark: What a file with such a suffix contains if it is one.
+    """
+
+    URDF = "URDF", (".urdf", ".xml"), b"<robot"
+    SRDF = "SRDF", (".srdf", ".xml"), b"<robot"
+    CONTROLLERS = "file of ROS parameters", (".yaml", ".yml"), b"ros__parameters"
+    LOOPS = "file of closed loops", (".yaml",), b"closed loops of a robot"
+    RVIZ = "RViz configuration", (".rviz",), b"Visualization Manager"
+    STATE = "state of a simulation", (".npz",), b"format.npy"
+    TRACE = "trace", (), b""
+    JSON = "JSON file", (), b""
+    MARKDOWN = "Markdown file", (), b""
+
+    def __init__(self, noun: str, suffixes: tuple[str, ...], mark: bytes) -> None:
+        self.noun = noun
+        self.suffixes = suffixes
+        self.mark = mark
+
+    def may_replace(self, path: Path) -> bool:
+        """Tell whether a file is of this kind, or nothing that one would miss.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        suffix = path.suffix.lower()
+        if suffix not in _PRECIOUS or not path.is_file() or path.stat().st_size == 0:
+            return True
+        if suffix not in self.suffixes:
+            return False
+        with path.open("rb") as file:
+            return self.mark in file.read(_SEARCHED)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that a command is to write.
+
+    Attributes:
+        option: What names it on the command line, as "--save".
+        path: Its path; None if it is not asked for.
+        kind: What it will be; None if its writer itself keeps what is there.
+    """
+
+    option: str
+    path: Path | None
+    kind: Kind | None
+
+
+def add_force(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add the option with which files of other kinds are replaced."""
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="let outputs replace models, worlds and meshes; never those that are read",
+    )
+
+
+def check_outputs(
+    outputs: Sequence[Output],
+    *,
+    folders: Iterable[Path | None] = (),
+    inputs: Iterable[str | Path] = (),
+    force: bool = False,
+) -> None:
+    """Refuse outputs that would destroy something, or cannot be written.
+
+    A file that the command has read is refused, or will read; so are two outputs in one
+    file, and, without ``force``, a model, world or mesh of another kind than the output. What
+    is no ordinary file, as /dev/null, is always good.
+
+    Args:
+        outputs: Of one command.
+        folders: Those in which it makes files of its own; None for one not asked for.
+        inputs: Files that it reads: paths or URIs.
+        force: Whether to replace what is there.
+
+    Raises:
+        UsageError: The message says which output, why, and what to do.
+    """
+    with writing():
+        for folder in filter(None, folders):
+            with suppress(FileNotFoundError):
+                os.stat(folder)  # fails for a loop of links
+        wanted = []
+        for output in outputs:
+            if output.path is not None:
+                check_writable(output.path)
+                if not is_special(output.path):
+                    wanted.append((output, output.path))
+    _refuse_equal_places(wanted)
+    read = [path for name in inputs if (path := _path(name)) is not None]
+    for output, path in wanted:
+        if any(_is_same(path, other) for other in read):
+            raise UsageError(f"cannot write {path}: {IS_READ}")
+        if not force and output.kind is not None:
+            _refuse_other_kind(output.option, path, output.kind)
+
+
+def _refuse_other_kind(option: str, path: Path, kind: Kind) -> None:
+    with writing():
+        is_replaceable = kind.may_replace(path)
+    if not is_replaceable:
+        reason = f"there is a file already, and it is no {kind.noun}, as {option} writes"
+        raise UsageError(f"cannot write {path}: {reason}; name another file, or add --force")
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Report a file that cannot be written as wrong use.
+
+    Raises:
+        UsageError: It names the file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:  # it is not about a file
+            raise UsageError(error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
+
+
+def _refuse_equal_places(wanted: Iterable[tuple[Output, Path]]) -> None:
+    places: list[tuple[Output, Path]] = []
+    for output, path in wanted:
+        for other, place in places:
+            if _is_same(path, place):
+                options = f"{other.option} and {output.option}"
+                raise UsageError(f"{options} are the same file, {path}")
+        places.append((output, path))
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
+    with suppress(OSError):
+        return os.path.samefile(path, other)
+    return False
+
+
+def _path(name: str | Path) -> Path | None:
+    with suppress(ResourceError, OSError, ValueError):
+        return named_path(name)
+    return None

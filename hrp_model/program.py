@@ -1,0 +1,167 @@
+"""How both programs run a command: its streams, Ctrl-C, and the exit status it ends with."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, NoReturn
+
+from .console import (
+    OutputError,
+    configure_streams,
+    discard_output,
+    flush_output,
+    print_data,
+    print_message,
+)
+from .diagnostics import ModelError
+from .file_watch import FileWatch
+from .missing import MissingLibraryError
+from .printable import printable
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+
+
+class UsageError(Exception):
+    """The command was used wrongly; the message says how."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Like argparse's, but what it repeats of the command line does not steer the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message; exit with status 2."""
+        super().error(printable(message))
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        if file is sys.stdout:
+            print_data(message)
+        else:
+            print_message(message.rstrip("\n"))
+
+
+def run_program(
+    program: str,
+    command: Callable[[], int],
+    *,
+    problems: tuple[type[Exception], ...] = (),
+) -> int:
+    """Run a command to its end; print why it failed, if it did.
+
+    While it runs, the files that it reads are recorded, so that it never writes over them.
+
+    Args:
+        program: Its name, in front of messages.
+        command: Returns its own exit status.
+        problems: Exceptions that stand for problems in the model.
+
+    Returns:
+        The exit status: 0 good, also when the reader of the output has seen enough; 1 problems
+        in the model; 2 wrong use, a file that cannot be read or written, or a library that is not
+        installed; 130 after Ctrl-C.
+    """
+    interrupts = _Interrupts()
+    try:
+        with interrupts:
+            configure_streams()
+            status = _status(program, command, problems)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception:
+        if interrupts.came:  # and was wrapped on its way, as inside an import
+            return INTERRUPTED
+        raise
+    return INTERRUPTED if interrupts.came else status
+
+
+def _status(program: str, command: Callable[[], int], problems: tuple[type[Exception], ...]) -> int:
+    try:
+        with FileWatch().recording():
+            status = _without_exit(command)
+        flush_output()
+        return status
+    except problems as error:
+        print_problem(error)
+        return PROBLEMS
+    except (UsageError, MissingLibraryError) as error:
+        message = str(error)
+    except OutputError as error:
+        discard_output()
+        message = f"cannot write the standard output: {error.strerror}"
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            discard_output()  # whose reader has seen enough
+            return GOOD
+        place = "" if error.filename is None else f"'{error.filename}': "
+        message = f"{place}{error.strerror or error}"
+    print_message(f"{program}: error: {printable(message)}")
+    return WRONG_USE
+
+
+def _without_exit(command: Callable[[], int]) -> int:
+    """Return a command's status, also where argparse, after printing, would exit."""
+    try:
+        return command()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else GOOD
+
+
+def print_problem(error: Exception) -> None:
+    """Print why a model or world cannot be used; diagnostics themselves say "error", and where."""
+    if isinstance(error, ModelError):
+        print_message("\n".join(printable(str(diagnostic)) for diagnostic in error.diagnostics))
+    else:
+        print_message(f"error: {error}")
+
+
+def allow_interrupts() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again, unless the process ignores it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Interrupts:
+    """Has Ctrl-C raise KeyboardInterrupt in a block, and remembers that it came.
+
+    For an interrupt in a destructor Python would print a traceback and go on; it only goes on.
+    """
+
+    came = False
+
+    def __enter__(self) -> None:
+        # Neither where SIGINT is ignored, nor in a thread of somebody who calls main().
+        self._handler = signal.getsignal(signal.SIGINT)
+        self._is_ours = (
+            threading.current_thread() is threading.main_thread()
+            and self._handler not in (signal.SIG_IGN, None)
+        )
+        self._hook = sys.unraisablehook
+        sys.unraisablehook = self._on_unraisable
+        if self._is_ours:
+            signal.signal(signal.SIGINT, self._take)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # StopSignals may have left another handler; that one is to stay.
+        if self._is_ours and signal.getsignal(signal.SIGINT) == self._take:
+            signal.signal(signal.SIGINT, self._handler)
+        sys.unraisablehook = self._hook
+
+    def _take(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self.came = True
+        raise KeyboardInterrupt
+
+    def _on_unraisable(self, unraisable: UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            self._hook(unraisable)

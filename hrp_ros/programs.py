@@ -1,0 +1,56 @@
+"""Entry points of the programs: Ctrl-C ends them without a traceback, however early it comes.
+
+Importing this module lets SIGINT end the process at once, with status 130, until the program
+says otherwise (see ``hrp_model.program``). An exception would come up in the middle of an
+import, where libraries wrap it, print it or lose it, and nothing is there yet to be tidied up.
+For this reason the module imports next to nothing, and lies outside of the packages that do.
+"""
+
+import os
+
+_INTERRUPTED = 130
+
+try:
+    import signal
+    import sys
+
+    def _end_at_once(*_: object) -> None:
+        os._exit(_INTERRUPTED)
+
+    # A script's background jobs and nohup ignore Ctrl-C, and so does the program then.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end_at_once)
+except KeyboardInterrupt:
+    os._exit(_INTERRUPTED)
+
+
+def hrp_model() -> int:
+    """Run ``hrp-model``."""
+    return _run("hrp_model.cli", "main")
+
+
+def hrp_sim() -> int:
+    """Run ``hrp-sim``."""
+    return _run("hrp_sim.cli", "main")
+
+
+def model_node() -> int:
+    """Run ``model_node``."""
+    return _run("hrp_model.entry", "model_node")
+
+
+def sim_node() -> int:
+    """Run ``sim_node``."""
+    return _run("hrp_sim.entry", "sim_node")
+
+
+def _run(module: str, function: str) -> int:
+    """Return the exit status of a program; from then on Ctrl-C changes nothing any more."""
+    __import__(module)
+    try:
+        status: int = getattr(sys.modules[module], function)()
+    except KeyboardInterrupt:  # in the last moment
+        status = _INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return status
