@@ -136,6 +136,8 @@ setup(
             "model_node = hrp_ros.programs:model_node",
             "sim_node = hrp_ros.programs:sim_node",
         ],
+        # What "hrp-model check" does with a YAML file that has this key and is no model.
+        "hrp_model.checkers": ["bodies = hrp_sim.check:check_world"],
     },
     zip_safe=False,
 )

@@ -8,10 +8,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from . import cli_check, cli_urdf, report
+from .cli_parsing import CommandParser, Suggestions
 from .cli_tools import (
     GOOD,
     MODEL,
@@ -20,20 +22,35 @@ from .cli_tools import (
     load_and_report,
 )
 from .console import output_console, print_data, print_text
-from .diagnostics import Diagnostics, ModelError
+from .diagnostics import Diagnostic, Diagnostics, ModelError
 from .dump import dump_body
 from .files import write_whole
 from .frames import FrameOptions, body_frames
 from .load import load_body
+from .other_files import checker_of
 from .outputs import Kind, Output, add_force, check_outputs, writing
 from .postures import PostureError, read_postures
-from .program import ArgumentParser, run_program
+from .program import run_program
 from .tree import body_tree
 from .urdf.rviz_config import rviz_config
 from .version import __version__
 
 if TYPE_CHECKING:
-    _Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
+    from .cli_parsing import Commands
+
+_SUGGESTIONS = Suggestions(
+    commands={
+        **dict.fromkeys(("convert", "export"), "hrp-model urdf"),
+        **dict.fromkeys(("validate", "lint", "test"), "hrp-model check"),
+        **dict.fromkeys(("show", "print", "info", "list"), "hrp-model tree"),
+        "verify": "hrp-model urdf --verify",
+        "json": "hrp-model dump",
+        **dict.fromkeys(("run", "simulate"), "hrp-sim run"),
+        "sensors": "hrp-sim sensors",
+    },
+    options={"--output-file": "-o"},
+    for_file="check",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    options = _parser().parse_args(argv)
+    options = _parser().parse(argv)
     try:
         status: int = options.run(options)
     except ModelError:
@@ -54,15 +71,16 @@ def _run(argv: Sequence[str] | None) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        suggestions=_SUGGESTIONS,
         prog="hrp-model",
         description="Look at OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
         epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
         "hrp-model COMMAND --help tells more",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_commands(title="commands")
     _add_check(commands)
 
     dump = _add_command(commands, "dump", "print the model as JSON (docs/dump-schema.json)", _dump)
@@ -92,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_check(commands: _Commands) -> None:
+def _add_check(commands: Commands) -> None:
     check = _add_command(
         commands,
         "check",
@@ -133,7 +151,7 @@ def _add_check(commands: _Commands) -> None:
 
 
 def _add_command(
-    commands: _Commands,
+    commands: Commands,
     name: str,
     what: str,
     run: Callable[[argparse.Namespace], int],
@@ -165,9 +183,26 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace) -> None:
-    """Read a model for its problems; not even a defect of a reader stops the others."""
+    """Read a model for its problems, or have another kind of file checked."""
+    found = _problems(
+        name,
+        lambda heard: load_body(
+            name, heard, sandbox=options.sandbox, resource_folders=options.allow
+        ),
+    )
+    if any(diagnostic.code == "not-a-model" for diagnostic in found):
+        check = checker_of(name, sandbox=options.sandbox)
+        if check is not None:
+            found = _problems(name, partial(check, name))
+    for diagnostic in found:
+        diagnostics.add(diagnostic)
+
+
+def _problems(name: str, check: Callable[[Diagnostics], object]) -> list[Diagnostic]:
+    """Return what a check finds; not even a defect of a reader stops those that come after it."""
+    diagnostics = Diagnostics(listener=lambda _: None)
     try:
-        load_body(name, diagnostics, sandbox=options.sandbox, resource_folders=options.allow)
+        check(diagnostics)
     except ModelError:
         pass  # every problem is among the diagnostics
     except Exception as error:
@@ -175,6 +210,7 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
         place = f"{Path(last.filename).name}:{last.lineno}"
         message = f"'{name}' cannot be read: {type(error).__name__} in {place}: {error}"
         diagnostics.error("internal-error", message)
+    return diagnostics.found
 
 
 def _dump(options: argparse.Namespace) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from . import report
 from .body import Body
+from .codes import CODES, Rule
 from .console import message_console, print_message
 from .diagnostics import Diagnostic, Diagnostics, Severity
 from .load import load_body
@@ -56,6 +57,7 @@ def print_diagnostics(
     with_notes: bool = False,
     every: bool = False,
     advice: str = "",
+    codes: Mapping[str, Rule] = CODES,
 ) -> None:
     """Print what was found in the model that the user called by a name.
 
@@ -65,11 +67,14 @@ def print_diagnostics(
         with_notes: Whether to print notes too.
         every: As in ``report.text_reports``.
         advice: As in ``report.text_reports``.
+        codes: As in ``report.text_reports``.
     """
     console = message_console()
     folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
     shown = [d for d in report.by_place(found) if with_notes or d.severity is not Severity.NOTE]
-    for severity, text in report.text_reports(shown, every=every, folder=folder, advice=advice):
+    for severity, text in report.text_reports(
+        shown, every=every, folder=folder, advice=advice, codes=codes
+    ):
         first, *rest = text.split("\n")
         style = "dim" if severity is None else _STYLES[severity]
         console.print(first, style=style, soft_wrap=True)

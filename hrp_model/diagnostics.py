@@ -180,18 +180,24 @@ def counted(count: int, what: str) -> str:
     return f"{count or 'no'} {what}{'' if count == 1 else 's'}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for a near miss, else nothing.
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a near miss is nearest to, else None.
 
     Of very many known names only some are considered, and of very long ones none.
     """
     if len(name) > _LONG_NAME:
-        return ""
+        return None
     names = [k for k in islice(known, _MANY_NAMES * 10) if len(k) <= _LONG_NAME]
     if len(names) > _MANY_NAMES:
         names = [k for k in names if k[:1].lower() == name[:1].lower()][:_MANY_NAMES]
     close = difflib.get_close_matches(name, names, n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    return close[0] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for a near miss, else nothing; see ``nearest_name``."""
+    nearest = nearest_name(name, known)
+    return "" if nearest is None else f" Did you mean '{nearest}'?"
 
 
 def names_with_hint(name: str, known: Iterable[str]) -> str:

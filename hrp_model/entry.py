@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 
 from .console import configure_streams, print_message, print_text
+from .printable import printable
 from .program import GOOD, WRONG_USE, allow_interrupts, run_program
 
 _NO_ROS = (
@@ -22,7 +24,8 @@ def run_node(module: str, program: str) -> int:
         program: What users know it as; the module's ``PARAMETERS`` are told as its own.
 
     Returns:
-        Its exit status; 2 where ROS cannot be imported, after telling what to do.
+        Its exit status; 2 where ROS cannot be imported, or there is an argument that is not for
+        ROS, after printing what to do.
     """
     configure_streams()
     try:
@@ -35,6 +38,9 @@ def run_node(module: str, program: str) -> int:
         return WRONG_USE
     if {"-h", "--help"}.intersection(sys.argv[1:]):
         return run_program(program, lambda: _print_help(params.usage(program, node.PARAMETERS)))
+    if words := _arguments_not_for_ros(sys.argv[1:]):
+        print_message(_advice(program, node.PARAMETERS[0].name, words))
+        return WRONG_USE
     allow_interrupts()
     status: int = node.main()
     return status
@@ -43,6 +49,30 @@ def run_node(module: str, program: str) -> int:
 def _print_help(text: str) -> int:
     print_text(text)
     return GOOD
+
+
+def _arguments_not_for_ros(arguments: Sequence[str]) -> list[str]:
+    """Return what stands before ``--ros-args`` or after the ``--`` that ends these."""
+    words: list[str] = []
+    for_ros = False
+    for word in arguments:
+        if word in ("--ros-args", "--"):
+            for_ros = word == "--ros-args"
+        elif not for_ros:
+            words.append(word)
+    return words
+
+
+def _advice(program: str, parameter: str, words: Sequence[str]) -> str:
+    """Return how to write what somebody has written as in other programs."""
+    command = " ".join(printable(word) for word in words)
+    meant = command
+    if not any(":=" in word for word in words):
+        name = next((word for word in words if not word.startswith("-")), "FILE")
+        meant = f"-p {parameter}:={printable(name)}"
+    elif not words[0].startswith("-"):
+        meant = f"-p {command}"
+    return f"error: '{command}' is not for ROS. Did you mean '{program} --ros-args {meant}'?"
 
 
 def model_node() -> int:

@@ -23,7 +23,7 @@ from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
 from hrp_msgs.diagnostics import PERIOD
 from hrp_msgs.node_params import MODEL_NODE
-from hrp_msgs.params import DerivedParams, Param, declare
+from hrp_msgs.params import DerivedParams, Param, declare, take_overrides, unknown_parameters
 from hrp_msgs.robot import FramePose, RobotTopics
 from hrp_msgs.start import WrongUseError, creating, end_ros, init_ros
 from hrp_msgs.topic import Topic
@@ -88,7 +88,9 @@ class ModelNode(Node):
     """
 
     def __init__(self, **node_options: Any) -> None:
-        super().__init__("model_node", **node_options)
+        given = {"automatically_declare_parameters_from_overrides": True}
+        super().__init__("model_node", **{**given, **node_options})
+        self._given = take_overrides(self)
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
         self._file: ModelFile | None = None
@@ -104,6 +106,8 @@ class ModelNode(Node):
             ModelError, OSError, MissingLibraryError: It cannot be described.
             WrongUseError: No model is named.
         """
+        for message in unknown_parameters(self._given, (*_PARAMS, *_LANGUAGES)):
+            self.get_logger().warning(message)
         model = self.settings["model"]
         if not model:
             raise WrongUseError(f"{_NO_MODEL}; start with: --ros-args -p model:=FILE, or --help")

@@ -54,6 +54,7 @@ def text_reports(
     every: bool = False,
     folder: Path | None = None,
     advice: str = "",
+    codes: Mapping[str, Rule] = CODES,
 ) -> list[tuple[Severity | None, str]]:
     """Return what to print of a model: paragraphs from top to bottom, each with its severity.
 
@@ -65,6 +66,7 @@ def text_reports(
         every: Whether to show all of them, and not only the first few of each code.
         folder: As in ``text_report``.
         advice: How to see those that are only counted.
+        codes: Hints by code.
     """
     times = Counter(found)
     shown, rest = (list(times), Counter()) if every else fold(times)
@@ -76,6 +78,7 @@ def text_reports(
             with_hint=diagnostic.code not in explained,
             times=times[diagnostic],
             folder=folder,
+            codes=codes,
         )
         if "\n  hint: " in text:
             explained.add(diagnostic.code)
@@ -92,6 +95,7 @@ def text_report(
     with_hint: bool = True,
     times: int = 1,
     folder: Path | None = None,
+    codes: Mapping[str, Rule] = CODES,
 ) -> str:
     """Return a diagnostic with the line that it is about and what to do.
 
@@ -102,6 +106,7 @@ def text_report(
         with_hint: Whether to say what to do.
         times: How often it was found.
         folder: Files below this one are called by their path from it.
+        codes: Hints by code.
     """
     first = str(diagnostic)
     if diagnostic.at is not None and folder is not None:
@@ -112,8 +117,8 @@ def text_report(
     if diagnostic.at is not None:
         lines += _excerpt(diagnostic.at)
     helps = diagnostic.severity is not Severity.NOTE and "Did you mean" not in diagnostic.message
-    if with_hint and helps and diagnostic.code in CODES:
-        lines.append(f"  hint: {CODES[diagnostic.code].hint}")
+    if with_hint and helps and diagnostic.code in codes:
+        lines.append(f"  hint: {codes[diagnostic.code].hint}")
     return "\n".join(lines)
 
 

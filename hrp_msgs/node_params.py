@@ -102,7 +102,12 @@ MODEL_NODE = (
 )
 
 SIM_NODE = (
-    Param("world", "", "World file or model, as a path, file:// or package:// URI."),
+    Param(
+        "world",
+        "",
+        "World file or model, as a path, file:// or package:// URI, or the name of a world of this "
+        "package.",
+    ),
     Param(
         "engine",
         "ode",

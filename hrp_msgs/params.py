@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from math import inf
 from typing import Any, TypeVar
 
@@ -171,6 +172,22 @@ def take_overrides(node: Node) -> dict[str, Any]:
     for name in given:
         node.undeclare_parameter(name)
     return given
+
+
+def unknown_parameters(given: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Yield a warning for each parameter that a node was started with and does not have.
+
+    Those of rclpy that come later, about the quality of service of topics, are not meant.
+
+    Args:
+        given: Names, as from ``take_overrides``.
+        known: Names of all that the node has.
+    """
+    for name in given:
+        if name not in known and not name.startswith("qos_overrides."):
+            near = get_close_matches(name, known, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else "--help lists those there are."
+            yield f"there is no parameter '{name}'. {hint}"
 
 
 def undeclare(node: Node, names: Iterable[str]) -> None:

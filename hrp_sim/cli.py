@@ -6,65 +6,24 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from hrp_model import ModelError
+from hrp_model import ModelError, Severity
+from hrp_model.cli_parsing import CommandParser
 from hrp_model.console import print_text
 from hrp_model.outputs import add_force
-from hrp_model.program import ArgumentParser, run_program
+from hrp_model.program import PROBLEMS, WRONG_USE, run_program
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
+from . import cli_types
 from .benchmark.names import ALL, SCENE_NAMES
-from .engine import PHYSICS_RANGES, PhysicsError, Solver
+from .cli_suggestions import SUGGESTIONS
+from .engine import PhysicsError, Solver
 from .engines import ENGINES
-from .sensor_options import parse
-from .sensors.settings import OptionValue
+from .world_names import DEFAULT_WORLD
 
-_Number = TypeVar("_Number", int, float)
-
-
-def _number(
-    read: Callable[[str], _Number], words: str, is_good: Callable[[_Number], bool]
-) -> Callable[[str], _Number]:
-    """Return the argparse type of a number; ``words`` say which are good."""
-
-    def checked(text: str) -> _Number:
-        try:
-            value = read(text)
-        except ValueError:
-            value = None
-        if value is None or not is_good(value):
-            raise argparse.ArgumentTypeError(f"must be {words}, not '{text}'")
-        return value
-
-    return checked
-
-
-_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
-_positive = _number(
-    float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
-)
-_not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
-_count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
-_seed = _number(
-    int,
-    "a whole number from {} to {}".format(*PHYSICS_RANGES["seed"]),
-    lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
-)
-
-_time_step = _number(
-    float,
-    "a number of seconds from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
-    lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
-)
-
-
-def _sensor_option(text: str) -> tuple[str, OptionValue]:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+# Of a run of the default world that nobody watches, in [s].
+DEFAULT_DURATION = 5.0
 
 
 class _ListCodes(argparse.Action):
@@ -82,13 +41,18 @@ class _ListCodes(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = ArgumentParser(
-        prog="hrp-sim", description="Simulate OpenHRP and Choreonoid robots with ODE."
+def _parser() -> CommandParser:
+    parser = CommandParser(
+        suggestions=SUGGESTIONS,
+        prog="hrp-sim",
+        description="Simulate OpenHRP and Choreonoid robots with ODE.",
+        epilog="exit status: 0 good; 1 a problem in the world or a model, or an expectation that "
+        "does not hold; 2 wrong use; 130 interrupted before there was a result",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_commands(dest="command")
     _add_run(commands.add_parser("run", help="simulate a world file, or a model alone on a floor"))
+    _add_check(commands.add_parser("check", help="report every problem of worlds, without a run"))
     sensors = commands.add_parser("sensors", help="list the sensors of a world and their options")
     _add_world(sensors)
     _add_naming(sensors)
@@ -97,9 +61,25 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+_WORLD = (
+    "world file (.yaml) or model (.wrl, .body, .yaml, .urdf): its path or URI, or the name of a "
+    "world of this package, such as rover"
+)
+
+
 def _add_world(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "world", help="world file (.yaml) or model (.wrl, .body, .urdf): path or URI"
+    parser.add_argument("world", help=_WORLD)
+
+
+def _add_check(check: argparse.ArgumentParser) -> None:
+    check.description = (
+        "Report every problem of worlds and their models with its place and a hint, and what the "
+        "physics will struggle with. Errors, and warnings with --strict, make the exit status 1."
+    )
+    check.add_argument("worlds", nargs="+", metavar="WORLD", help=_WORLD)
+    check.add_argument("--strict", action="store_true", help="treat warnings as errors")
+    check.add_argument(
+        "--all", action="store_true", help="show all problems of a kind, not only the first few"
     )
 
 
@@ -133,9 +113,17 @@ def _add_rviz(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     """Add the options of what is simulated, then those of how it goes and what is kept of it."""
-    _add_world(run)
     run.add_argument(
-        "--duration", type=_positive, metavar="S", help="end after S simulated seconds"
+        "world",
+        nargs="?",
+        help=f"{_WORLD}; default: {DEFAULT_WORLD}, for {DEFAULT_DURATION:g} s where the standard "
+        "output is no terminal",
+    )
+    run.add_argument(
+        "--duration",
+        type=cli_types.positive,
+        metavar="S",
+        help="end after S simulated seconds (default: at Ctrl-C)",
     )
     run.add_argument(
         "--engine",
@@ -145,7 +133,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "common joints, and has the same results (default: %(default)s)",
     )
     run.add_argument(
-        "--time-step", type=_time_step, metavar="S", help="of the physics (default: the world's)"
+        "--time-step",
+        type=cli_types.time_step,
+        metavar="S",
+        help="of the physics (default: the world's)",
     )
     run.add_argument(
         "--no-joint-limits",
@@ -161,13 +152,13 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--seed",
-        type=_seed,
+        type=cli_types.seed,
         metavar="N",
         help="of the order in which constraints are solved (default: the world's)",
     )
     run.add_argument(
         "--sensor",
-        type=_sensor_option,
+        type=cli_types.sensor_option,
         action="append",
         default=[],
         metavar="[SENSOR.]OPTION=VALUE",
@@ -180,14 +171,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def _add_run_course(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--rtf",
-        type=_not_negative,
+        type=cli_types.not_negative,
         metavar="F",
         help="simulated per real second; 0 = as fast as possible (default: 1 with ROS, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
         "--every",
-        type=_positive,
+        type=cli_types.positive,
         metavar="S",
         help="simulated time between lines of --trace (default: every step)",
     )
@@ -217,11 +208,33 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --ros: stand at the start until somebody lets it play",
     )
+    _add_run_result(run)
     run.add_argument(
         "--list-codes",
         action=_ListCodes,
         help="explain every code of a warning about a world, and exit; those about models are "
         "explained by hrp-model check --list-codes",
+    )
+
+
+def _add_run_result(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--json",
+        action="store_true",
+        help="print the result as JSON (docs/run-schema.json) instead of tables",
+    )
+    run.add_argument(
+        "--strict",
+        action="store_true",
+        help="treat warnings about the world and its models as errors: nothing is simulated then",
+    )
+    run.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="'QUANTITY > NUMBER'",
+        help="make the exit status 1 unless this holds at the end, as 'humanoid.z > 0.6'; may be "
+        "repeated; docs/simulation.md lists the quantities",
     )
 
 
@@ -245,10 +258,14 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         help="default: both",
     )
     bench.add_argument(
-        "--duration", type=_positive, default=1.0, metavar="S", help="simulated, a run, at least"
+        "--duration",
+        type=cli_types.positive,
+        default=1.0,
+        metavar="S",
+        help="simulated, a run, at least",
     )
     bench.add_argument(
-        "--runs", type=_count, default=5, metavar="N", help="interleaved runs of each"
+        "--runs", type=cli_types.count, default=5, metavar="N", help="interleaved runs of each"
     )
     bench.add_argument(
         "--original",
@@ -285,13 +302,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 good, also after Ctrl-C ended a run; 1 a problem in model or world; 2 wrong use, or
         a library is not installed; 130 Ctrl-C before there was anything to sum up.
     """
-    return run_program("hrp-sim", lambda: _main(argv), problems=(ModelError, PhysicsError))
+    return run_program("hrp-sim", lambda: _main(argv), problems=(PhysicsError,))
 
 
 def _main(argv: Sequence[str] | None) -> int:
     parser = _parser()
-    options = parser.parse_args(argv)
+    options = parser.parse(argv)
     if options.command == "run":
+        if options.world is None:
+            options.world = DEFAULT_WORLD
+            if options.duration is None and not (options.ros or sys.stdout.isatty()):
+                options.duration = DEFAULT_DURATION
         if options.listen and not options.ros:
             parser.error("--listen needs --ros")
         if options.paused and not options.ros:
@@ -300,11 +321,34 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--every needs --trace")
     elif options.command == "bench" and options.original and not options.files:
         parser.error("--original needs files")
+    return _reporting(lambda: _run_command(options))
+
+
+def _run_command(options: argparse.Namespace) -> int:
     if options.command == "bench":
         return _bench(options)
+    if options.command == "check":
+        from .check import check
+
+        return check(options)
     from .run import list_sensors, print_rviz, run
 
     return {"run": run, "sensors": list_sensors, "rviz": print_rviz}[options.command](options)
+
+
+def _reporting(command: Callable[[], int]) -> int:
+    """Run a command; print the problems that end it with the lines in question."""
+    from .reporting import print_found
+    from .summary import ExpectationError
+
+    try:
+        return command()
+    except ModelError as error:
+        print_found("", error.diagnostics, Severity.ERROR)
+        return PROBLEMS
+    except ExpectationError as error:
+        print_found("", [error.diagnostic], Severity.ERROR)
+        return WRONG_USE
 
 
 if __name__ == "__main__":

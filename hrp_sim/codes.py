@@ -22,13 +22,24 @@ _WORLDS = {
         "a setting of Choreonoid has no effect here",
         "nothing needs to be done; leave it out if it is not what you mean",
     ),
-    "missing-world": ("there is no such world", "check the path, or source its package"),
+    "maybe-degrees": (
+        "an angle makes sense in degrees, but is read in radians",
+        "write the angle in radians: 90 degrees are 1.5708 rad",
+    ),
+    "missing-world": (
+        "there is no such world",
+        "check the path, name a world of this package, or source the world's package",
+    ),
     "name-collision": (
         "two bodies or sensors would have the same topic",
         "rename one: topics hold letters, digits and '_' only",
     ),
     "not-a-world": ("a file is no world", "write a list 'bodies', or name a model itself"),
     "out-of-range": ("a number makes no sense", "write one within the range that is told"),
+    "unusable-physics": (
+        "the physics cannot take a body or a setting",
+        "correct what the message names",
+    ),
     "two-rotations": ("a rotation is given twice", "leave out 'rpy' or 'rotation'"),
 }
 _MATERIALS = {
@@ -133,6 +144,10 @@ _ADVICE = {
         "a link moves or is weighed without mass, and one too small to matter is simulated",
         "write its mass and inertia, or join it to another by a fixed joint",
     ),
+    "nothing-below": (
+        "a free body has nothing below it that could catch it",
+        "add a floor, as package://hrp_ros/models/floor.body, or write fixed: true",
+    ),
     "open-at-start": (
         "closed loops are open where a body starts",
         "start with the joint positions that are told, or mend the extra joints",
@@ -170,8 +185,18 @@ _ADVICE = {
         "write solver: world, or more iterations",
     ),
 }
+_EXPECTATIONS = {
+    "bad-expectation": (
+        "an expectation of a run cannot be read",
+        "write a quantity, an operator and a number with its unit, as 'humanoid.tilt < 10 deg'",
+    ),
+    "unknown-quantity": (
+        "an expectation is about something that a run does not measure",
+        "check the spelling; docs/simulation.md lists the quantities",
+    ),
+}
 CODES = {
     code: Rule(*lines)
-    for table in (_WORLDS, _MATERIALS, _SENSORS, _ADVICE)
+    for table in (_WORLDS, _MATERIALS, _SENSORS, _ADVICE, _EXPECTATIONS)
     for code, lines in sorted(table.items())
 }

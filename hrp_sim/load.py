@@ -8,12 +8,21 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model import BodyState, Diagnostics, ModelError, Pose, load_body
+from hrp_model import (
+    Body,
+    BodyState,
+    Diagnostic,
+    Diagnostics,
+    ModelError,
+    Pose,
+    load_body,
+    load_body_text,
+)
 from hrp_model.diagnostics import Source, Span
 from hrp_model.frames import with_joint_names
 from hrp_model.measure import bounding_box
 from hrp_model.reading import read_source
-from hrp_model.resources import ResourceError, named_path, share_folder
+from hrp_model.resources import ResourceError, share_folder
 from hrp_model.tessellate import shape_mesh
 from hrp_model.yaml_nodes import Mapping, Node
 from hrp_model.yaml_tree import parse
@@ -21,8 +30,11 @@ from hrp_model.yaml_tree import parse
 from .config import BodyEntry, WorldConfig
 from .engine import Placement
 from .world_file import WorldReader
+from .world_names import bundled_namesake, world_path
 
 _MODEL_SUFFIXES = (".wrl", ".body", ".urdf")
+# Keys at the top of a YAML file that is a model, or names one.
+_MODEL_KEYS = ("format", "links", "modelFile", "model_file")
 
 
 def load_world(
@@ -30,9 +42,11 @@ def load_world(
 ) -> WorldConfig:
     """Read a world file, or put a model alone on a floor.
 
+    A YAML file is a world if it has ``bodies``, and else a model if it is written as one.
+
     Args:
-        world: Path of a world file (``.yaml`` with ``bodies``) or of a model, or its
-            ``file://`` or ``package://`` URI.
+        world: Path of a world file (``.yaml`` with ``bodies``) or of a model, its ``file://`` or
+            ``package://`` URI, or the name of a world of this package; see ``world_path``.
         diagnostics: Where notes and warnings go; by default they are logged.
 
     Raises:
@@ -41,23 +55,25 @@ def load_world(
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     try:
-        path = named_path(world)
+        path = world_path(world)
     except ResourceError as error:
         diagnostics.error("missing-world", str(error))
         raise ModelError(diagnostics.found) from None
     if path.suffix.lower() in _MODEL_SUFFIXES:
-        return _alone_on_floor(path, diagnostics)
+        return _alone_on_floor(load_body(path, diagnostics), diagnostics)
     real_path = Path(os.path.realpath(path))
+    name = os.fspath(world)
     try:
-        source = read_source(real_path, os.fspath(world))
+        source = read_source(real_path, name if Path(name) == path or "://" in name else str(path))
     except OSError as error:
-        reason = error.strerror or error
+        reason = f"{error.strerror or error}.{bundled_namesake(path)}".removesuffix(".")
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")
         raise ModelError(diagnostics.found) from None
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
-    if isinstance(root, Mapping) and ("modelFile" in root or "model_file" in root):
-        return _alone_on_floor(path, diagnostics)
+    if _is_model(root):
+        body = load_body(path, _without_repetition(diagnostics))
+        return _alone_on_floor(body, diagnostics)
     return _world(source, root, real_path.parent, diagnostics)
 
 
@@ -65,7 +81,7 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
     """Read what would be in a world file; files that it names are relative to the working folder.
 
     Args:
-        text: YAML with ``bodies``.
+        text: YAML with ``bodies``, or of a model.
         diagnostics: Where notes and warnings go; by default they are logged.
 
     Raises:
@@ -76,7 +92,32 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
     source = Source("text", text)
     root = parse(source, diagnostics)
     diagnostics.raise_errors()
+    if _is_model(root):
+        body = load_body_text(
+            text, _without_repetition(diagnostics), kind="body", folder=Path.cwd()
+        )
+        return _alone_on_floor(body, diagnostics)
     return _world(source, root, Path.cwd(), diagnostics)
+
+
+def _is_model(root: Node | None) -> bool:
+    """Whether the top of a YAML file is that of a model or a wrapper of one, not of a world."""
+    return (
+        isinstance(root, Mapping)
+        and "bodies" not in root
+        and any(key in root for key in _MODEL_KEYS)
+    )
+
+
+def _without_repetition(diagnostics: Diagnostics) -> Diagnostics:
+    """Return diagnostics for reading a text again, which hand on only what is new."""
+    known = {str(diagnostic) for diagnostic in diagnostics.found}
+
+    def add(diagnostic: Diagnostic) -> None:
+        if str(diagnostic) not in known:
+            diagnostics.add(diagnostic)
+
+    return Diagnostics(listener=add)
 
 
 def _world(
@@ -91,13 +132,13 @@ def _world(
     return config
 
 
-def _alone_on_floor(path: Path, diagnostics: Diagnostics) -> WorldConfig:
+def _alone_on_floor(model: Body, diagnostics: Diagnostics) -> WorldConfig:
     """Put one model on a floor at z = 0.
 
     What is free is lifted if it would stick in it. What is fixed stays where its model puts it,
     and where links that move would lie in the floor, this lies below all of it instead.
     """
-    body = with_joint_names(load_body(path, diagnostics))
+    body = with_joint_names(model)
     floor = load_body(share_folder() / "models" / "floor.body", diagnostics)
     placement = Placement(name=body.name, body=body, X_WL=body.root.X_PL, fixed=body.is_root_fixed)
     lowest = _lowest_points(placement)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.live import Live
 
-from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
+from hrp_model import ModelError
 from hrp_model.console import output_console, print_data, print_message, print_text
 from hrp_model.file_watch import unrecorded
 from hrp_model.files import write_whole
 from hrp_model.outputs import Kind, Output, check_outputs, writing
-from hrp_model.printable import printable
 from hrp_model.program import UsageError
 from hrp_msgs.names import NameCollisionError
 
@@ -27,15 +26,25 @@ from .engine import PhysicsError, Solver
 from .engines import make_engine
 from .listener import Listener
 from .load import load_world
+from .reporting import reported
 from .runner import OnStep, Runner
 from .rviz import RvizOptions, world_rviz
-from .schedule import NS_PER_S
 from .sensor_list import device_table, option_text
 from .sensor_options import with_options
 from .sensors import Reading, instruments
 from .simulation import Simulation
 from .snapshot import Snapshot
 from .stop_signals import StopSignals
+from .summary import (
+    Expectation,
+    RunWatch,
+    quantities,
+    result_lines,
+    result_object,
+    result_of,
+    speed_lines,
+    values,
+)
 from .trace import TraceWriter
 
 if TYPE_CHECKING:
@@ -65,9 +74,11 @@ def list_sensors(options: argparse.Namespace) -> int:
     Raises:
         ModelError, PhysicsError: The world cannot be used.
     """
-    diagnostics = Diagnostics(listener=_print_warning)
-    config = load_world(options.world, diagnostics)
-    with closing(Simulation(config, defer_images=True, diagnostics=diagnostics)) as simulation:
+    with ExitStack() as stack:
+        diagnostics = stack.enter_context(reported(options.world))
+        config = load_world(options.world, diagnostics)
+        simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
+        stack.callback(simulation.close)
         if not simulation.sensors and not simulation.lights:
             print_text("this world has no sensors")
             return GOOD
@@ -100,7 +111,8 @@ def print_rviz(options: argparse.Namespace) -> int:
         options.contacts,
     )
     try:
-        text = world_rviz(options.world, names, Diagnostics(listener=_print_warning))
+        with reported(options.world) as diagnostics:
+            text = world_rviz(options.world, names, diagnostics)
     except ModelError:
         raise  # a ValueError, too
     except NameCollisionError as error:
@@ -117,39 +129,38 @@ def print_rviz(options: argparse.Namespace) -> int:
 
 
 def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
-    diagnostics = Diagnostics(listener=_print_warning)
-    world = load_world(options.world, diagnostics)
-    config = with_options(world, dict(options.sensor), diagnostics).with_physics(
-        solver=Solver(options.solver) if options.solver else None,
-        seed=options.seed,
-        time_step=options.time_step,
-        joint_limits=options.joint_limits,
-    )
-    diagnostics.raise_errors()
-    # Nobody looks at images here.
-    engine = make_engine(options.engine, config.physics)
-    simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
-    found = advise(config)
-    for advice in found:
-        diagnostics.add(advice)
-    counts: Counter[str] = Counter()
+    simulation, hint = _prepared(options)
+    with closing(simulation):
 
-    def on_step(_: int, readings: Mapping[str, Any]) -> None:
-        counts.update(readings.keys())
+        def lines(watch: RunWatch) -> list[Line]:
+            counts = watch.counts
+            return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
-    def lines() -> list[Line]:
-        return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
-
-    hint = after_failure(found)
-    status = _step(options, simulation, on_step, lines, signals, hint, default_factor=0.0)
-    simulation.close()
-    return status
+        return _step(options, simulation, lambda *_: None, lines, signals, hint, default_factor=0.0)
 
 
-def _print_warning(diagnostic: Diagnostic) -> None:
-    """Print a warning; notes matter to few, and errors are printed where they end the run."""
-    if diagnostic.severity is Severity.WARNING:
-        print_message(printable(str(diagnostic)))
+def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
+    """Make the simulation that the options ask for; return also what to look for if it fails.
+
+    Warnings are printed; with --strict they end the command.
+    """
+    with reported(options.world, strict=options.strict) as diagnostics:
+        world = load_world(options.world, diagnostics)
+        config = with_options(world, dict(options.sensor), diagnostics).with_physics(
+            solver=Solver(options.solver) if options.solver else None,
+            seed=options.seed,
+            time_step=options.time_step,
+            joint_limits=options.joint_limits,
+        )
+        diagnostics.raise_errors()
+        # Images are drawn at the end, if at all.
+        engine = make_engine(options.engine, config.physics)
+        simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
+        found = advise(config)
+        for advice in found:
+            diagnostics.add(advice)
+        diagnostics.raise_errors()
+    return simulation, after_failure(found)
 
 
 def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
@@ -158,6 +169,8 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     except ImportError as error:
         advice = "source a ROS 2, or let scripts/bootstrap.sh install it"
         raise UsageError(f"ROS 2 cannot be imported ({error}): {advice}") from None
+    if options.strict:
+        _prepared(options)[0].close()
     parameters: dict[str, Any] = {
         "world": options.world,
         "engine": options.engine,
@@ -179,7 +192,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
             stack.callback(listener.close)
             listener.wait_until_hearing()
 
-        def lines() -> list[Line]:
+        def lines(_: RunWatch) -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
             totals, wanted = sorted(session.published().items()), session.wanted()
             return [Line(k, what, n, heard(k), k in wanted) for k, (what, n) in totals]
@@ -198,7 +211,7 @@ def _step(
     options: argparse.Namespace,
     simulation: Simulation,
     on_step: OnStep,
-    lines: Callable[[], list[Line]],
+    lines: Callable[[RunWatch], list[Line]],
     signals: StopSignals,
     hint: str,
     *,
@@ -216,10 +229,15 @@ def _step(
         print_message(f"warning: --duration is less than one step of {step:g} s")
     factor = default_factor if options.rtf is None else options.rtf
     console = output_console()
+    is_live = console.is_terminal and not options.json
+    known = quantities(simulation) if options.expect else {}
+    expectations = [Expectation.parse(text, known) for text in options.expect]
     _check_outputs(options)  # once more, for now it is known what was read
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
+        watch = RunWatch(simulation)
+        on_step = _also_watch(on_step, watch, lambda: runner.simulation)
         if options.trace:
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
             trace.write(simulation.state)
@@ -228,27 +246,41 @@ def _step(
         if session is not None:
             session.serve(runner)
         signals.stop(runner)
-        board = Board(options.world, runner, lines, listening=options.listen)
+        board = Board(options.world, runner, lambda: lines(watch), listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
+        if is_live and options.duration is None:
+            print_message("Ctrl-C ends the run", "dim")
         start_ns, start = simulation.state.time_ns, time.monotonic()
-        with live if console.is_terminal else nullcontext():
+        with live if is_live else nullcontext():
             runner.run()
-        simulated = (simulation.state.time_ns - start_ns) / NS_PER_S
         elapsed = time.monotonic() - start
     if options.save:
         with writing():
             simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
-    problems += [] if runner.error is None else [f"{runner.error}\nhint: {hint}"]
-    console.print(board)
-    console.print(
-        f"simulated {simulated:.3f} s in {elapsed:.3f} s: "
-        f"real-time factor {simulated / max(elapsed, 1e-9):.2f}"
-    )
-    console.print(f"state sha256:{simulation.state_hash()}", soft_wrap=True)
+    error = "" if runner.error is None else str(runner.error)
+    result = result_of(watch, options.world, start_ns, elapsed, error)
+    measured = values(result) if expectations else {}
+    outcomes = [expectation.judge(measured) for expectation in expectations]
+    if options.json:
+        print_data(f"{json.dumps(result_object(result, outcomes), indent=1, allow_nan=False)}\n")
+    else:
+        console.print(board)
+        for line in (*result_lines(result), *speed_lines(result)):
+            console.print(line, soft_wrap=True)
+    problems += [f"{error}\nhint: {hint}"] if error else []
+    problems += [str(outcome) for outcome in outcomes if not outcome.holds]
     for problem in problems:
         print_message(f"error: {problem}")
     return PROBLEM if problems else GOOD
+
+
+def _also_watch(on_step: OnStep, watch: RunWatch, simulation: Callable[[], Simulation]) -> OnStep:
+    def both(time_ns: int, readings: Mapping[str, Reading]) -> None:
+        watch.step(simulation(), time_ns, readings)
+        on_step(time_ns, readings)
+
+    return both
 
 
 def _check_outputs(options: argparse.Namespace) -> None:

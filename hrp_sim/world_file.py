@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
-from hrp_model.diagnostics import did_you_mean
+from hrp_model.diagnostics import Span, did_you_mean
 from hrp_model.frames import with_joint_names
 from hrp_model.resources import ResourceError, resolve
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
@@ -26,6 +26,7 @@ from .control import (
     Fallback,
     JointControl,
 )
+from .degrees import degrees_as_position, degrees_as_rotation
 from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
 from .materials import MaterialTable
@@ -130,8 +131,10 @@ class WorldReader:
                 self._rotation(node, body.root.X_PL.R),
                 node.numbers("position", count=3, default=body.root.X_PL.p),
             ),
-            q=self._joint_values(node, "joints", body, BodyState(body).q),
-            dq=self._joint_values(node, "joint_velocities", body, np.zeros(len(body.moving_links))),
+            q=self._joint_positions(node.mapping("joints"), body),
+            dq=self._joint_values(
+                node.mapping("joint_velocities"), body, np.zeros(len(body.moving_links))
+            ),
             v=linear,
             w=angular,
             fixed=node.boolean("fixed", default=body.is_root_fixed),
@@ -159,6 +162,7 @@ class WorldReader:
             if rotation is not None:
                 message = "give 'rpy' or 'rotation', not both"
                 self._diagnostics.error("two-rotations", message, node.at("rotation"))
+            self._warn_of_degrees(degrees_as_rotation("rpy", rpy), node.at("rpy"))
             return rpy_matrix(*rpy)
         if rotation is None:
             return default
@@ -167,11 +171,24 @@ class WorldReader:
             message = "the axis of 'rotation: [x, y, z, angle]' has no length"
             self._diagnostics.error("zero-axis", message, node.at("rotation"))
             return default
+        angles = degrees_as_rotation("rotation", rotation[3:])
+        self._warn_of_degrees(angles, node.at("rotation"))
         return axis_angle_matrix(axis, rotation[3])
 
-    def _joint_values(self, node: Mapping, key: str, body: Body, values: Array) -> Array:
+    def _joint_positions(self, given: Mapping | None, body: Body) -> Array:
+        q = self._joint_values(given, body, BodyState(body).q)
+        for link, value in zip(body.moving_links, q, strict=True):
+            if given is not None and link.joint.name in given:
+                message = degrees_as_position(link, float(value))
+                self._warn_of_degrees(message, given.at(link.joint.name))
+        return q
+
+    def _warn_of_degrees(self, message: str, at: Span) -> None:
+        if message:
+            self._diagnostics.warn("maybe-degrees", message, at)
+
+    def _joint_values(self, given: Mapping | None, body: Body, values: Array) -> Array:
         joints = {link.joint.name: i for i, link in enumerate(body.moving_links)}
-        given = node.mapping(key)
         if given is not None:
             for name in joints:
                 values[joints[name]] = given.number(name, default=values[joints[name]])

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from hrp_model import Diagnostic
+from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
@@ -75,8 +76,7 @@ def stacks_suit_the_solver(
 ) -> Iterator[Diagnostic]:
     """WORLD fails on stacks if nothing may stick, QUICK on what carries many times its mass."""
     free = [s for s in starts if s.is_free and any(s.mobile)]
-    x, y, z = physics.gravity
-    if len(free) < 2 or z >= 0.0 or max(abs(x), abs(y)) > abs(z):
+    if len(free) < 2 or not _falls_along_z(physics):
         return
     solids = [Solids(start) for start in free]
     below = _supports(solids)
@@ -126,7 +126,53 @@ def nothing_skips_its_contacts(
             yield start.warning("fast-start", worst[1])
 
 
-RULES = (bodies_start_apart, stacks_suit_the_solver, nothing_skips_its_contacts)
+def free_bodies_can_land(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
+    """Below each free body something can catch it: one that is fixed, or one that is caught."""
+    if not _falls_along_z(physics):
+        return
+    solids = [Solids(start) for start in starts]
+    low, high = _corners(solids)
+    caught = np.array([not start.is_free for start in starts], dtype=bool)
+    for i in np.argsort(low[:, 2], kind="stable").tolist():
+        start = starts[i]
+        if caught[i]:
+            continue
+        if solids[i].box is None:
+            message = "it is free and has no shape that collides, so it falls through everything"
+            yield start.warning(
+                "nothing-below", f"{message}; give it shapes that collide, or write fixed: true"
+            )
+            continue
+        under = caught & (low[:, 2] < high[i, 2])
+        under &= ((low[:, :2] < high[i, :2]) & (high[:, :2] > low[i, :2])).all(axis=1)
+        caught[i] = under.any()
+        if not caught[i]:
+            message = "it is free and nothing is below it, so it falls out of the world"
+            yield start.warning(
+                "nothing-below", f"{message}; add a floor to 'bodies', or write fixed: true"
+            )
+
+
+RULES = (
+    bodies_start_apart,
+    stacks_suit_the_solver,
+    nothing_skips_its_contacts,
+    free_bodies_can_land,
+)
+
+
+def _falls_along_z(physics: PhysicsSettings) -> bool:
+    """Whether gravity points down, more or less."""
+    x, y, z = physics.gravity
+    return z < 0.0 and max(abs(x), abs(y)) <= -z
+
+
+def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
+    """Return low and high corners of the boxes around bodies; those without a box meet nothing."""
+    boxes = [solid.box for solid in solids]
+    low = [np.full(3, np.inf) if box is None else box[0] for box in boxes]
+    high = [np.full(3, -np.inf) if box is None else box[1] for box in boxes]
+    return np.array(low).reshape(-1, 3), np.array(high).reshape(-1, 3)
 
 
 def _remedy(step: float) -> str:
@@ -144,11 +190,9 @@ def _inner_first(a: tuple[Start, int], b: tuple[Start, int]) -> tuple[tuple[Star
 
 def _supports(solids: Sequence[Solids]) -> list[list[int]]:
     """Return for each body those that it stands on, or will fall on at once."""
-    boxes = [solid.box for solid in solids]
     below: list[list[int]] = [[] for _ in solids]
-    low = np.array([np.full(3, np.inf) if b is None else b[0] for b in boxes])
-    high = np.array([np.full(3, -np.inf) if b is None else b[1] for b in boxes])
-    for i, box in enumerate(boxes):
+    low, high = _corners(solids)
+    for i, box in enumerate(solid.box for solid in solids):
         if box is None:
             continue
         gap = box[0][2] - high[:, 2]

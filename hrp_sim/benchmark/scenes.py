@@ -10,12 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model import Body, Diagnostic, Diagnostics, JointType, Link, Severity
+from hrp_model import Body, JointType, Link
 from hrp_model.body import Joint
-from hrp_model.console import print_message
 from hrp_model.devices import Camera, Device, ImageType, RangeSensor
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
-from hrp_model.printable import printable
 from hrp_model.resources import share_folder
 from hrp_model.rigid import Array, Pose
 from hrp_model.tessellate import mesh_of
@@ -24,6 +22,7 @@ from ..config import BodyEntry, WorldConfig
 from ..control import LIMP
 from ..engine import PhysicsSettings, Placement
 from ..load import load_world
+from ..reporting import reported
 
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner
@@ -76,14 +75,10 @@ def scene_of_file(path: Path) -> Scene:
     Raises:
         ModelError: It cannot be read.
     """
-    world = _without_pictures(load_world(path, Diagnostics(listener=_print_warning)))
+    with reported(str(path)) as diagnostics:
+        world = _without_pictures(load_world(path, diagnostics))
     limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
     return Scene(name=path.name, what="limp", world=replace(world, bodies=limp), sensors=True)
-
-
-def _print_warning(diagnostic: Diagnostic) -> None:
-    if diagnostic.severity is Severity.WARNING:  # errors are printed where they end the bench
-        print_message(printable(str(diagnostic)))
 
 
 def _humanoid() -> Scene:

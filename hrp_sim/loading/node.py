@@ -7,11 +7,16 @@ from typing import Any
 from rclpy.node import Node
 
 from hrp_model import Diagnostics
-from hrp_model.diagnostics import did_you_mean
 from hrp_model.node import logged_diagnostics
 from hrp_msgs.command_params import joint_of
 from hrp_msgs.node_params import SIM_NODE
-from hrp_msgs.params import declare, declare_options, take_overrides, undeclare
+from hrp_msgs.params import (
+    declare,
+    declare_options,
+    take_overrides,
+    undeclare,
+    unknown_parameters,
+)
 from hrp_msgs.start import WrongUseError
 
 from ..advice import advise, after_failure
@@ -55,13 +60,12 @@ class WorldLoader:
             PhysicsError: The physics cannot take a body.
             WrongUseError: A parameter makes no sense.
         """
+        self._warn_of_unknown()
         if not self.settings["world"]:
             start = "--ros-args -p world:=FILE, or --help"
             raise WrongUseError(f"no world is named; start with: {start}")
         config = load_world(self.settings["world"], logged_diagnostics(self._node))
-        simulation = self.make(config)
-        self._warn_of_typos()
-        return simulation
+        return self.make(config)
 
     def make(self, config: WorldConfig) -> Simulation:
         """Make a simulation of a world, which has its physics and options as the parameters say.
@@ -131,8 +135,9 @@ class WorldLoader:
         self._options = sorted(self._node.get_parameters_by_prefix("").keys() - before)
         return config
 
-    def _warn_of_typos(self) -> None:
+    def _warn_of_unknown(self) -> None:
+        # Those with a point are about sensors and joints, and are looked at there.
+        given = [name for name in self.given if "." not in name]
         known = (*self.settings, *OPTIONS)
-        for name in self.given:
-            if "." not in name and name not in known and (hint := did_you_mean(name, known)):
-                self._node.get_logger().warning(f"there is no parameter '{name}'.{hint}")
+        for message in unknown_parameters(given, known):
+            self._node.get_logger().warning(message)

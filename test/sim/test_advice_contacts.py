@@ -109,7 +109,7 @@ def test_the_face_of_a_scaled_box_in_a_turned_cylinder_is_found():
     upper = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0, 0, 0.19 + SIDE / 2)))
     assert "starts 10 mm deep inside 'LOG'" in message(upper)
     touching = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0.525, 0, 0)))
-    assert codes(touching) == []
+    assert codes(touching) == ["nothing-below"]  # the pin stands beside the log
     end = WorldConfig(bodies=(at(log, 0, 0, 0, R=R), at(pin, 0.51, 0, 0)))
     assert "starts 15 mm deep inside 'LOG'" in message(end)
 
@@ -129,7 +129,7 @@ def test_what_cannot_move_may_overlap_and_the_misplaced_body_is_the_one_that_can
 
 def test_a_mesh_has_no_inside_but_its_points_may_lie_in_a_primitive():
     empty = Mesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int32))
-    assert codes(on_floor(at(thing(empty), 0, 0, -1))) == []
+    assert codes(on_floor(at(thing(empty), 0, 0, -1))) == ["nothing-below"]
     bowl = thing(shape_mesh(Shape(Box(np.ones(3)), np.eye(4))), name="bowl", fixed=True)
     assert codes(WorldConfig(bodies=(at(bowl, 0, 0, 0), at(cube(), 0, 0, 0)))) == []
 
@@ -190,13 +190,59 @@ def test_a_load_that_quick_lets_sink_in_is_told(ratio, is_told):
 def test_what_may_skip_its_contacts_is_told_with_a_step_that_is_short_enough():
     wall = thing(Box(np.array([0.02, 5.0, 5.0])), name="wall", fixed=True)
     shot = {"v": np.array([300.0, 0.0, 0.0])}
-    config = WorldConfig(bodies=(at(wall, 0.995, 0, 0), at(cube(), 0, 0, 0, **shot)))
+    weightless = PhysicsSettings(gravity=(0.0, 0.0, 0.0))
+    bodies = at(wall, 0.995, 0, 0), at(cube(), 0, 0, 0, **shot)
+    config = WorldConfig(physics=weightless, bodies=bodies)
     assert codes(config) == ["fast-start"]
     assert "starts at 300 m/s and moves by 300 mm a step, but is 100 mm thin" in message(config)
     advised = float(message(config).split("time_step: ")[1])
     assert codes(config.with_physics(time_step=advised)) == []
     assert simulated(config, 0.02).bodies["cube"].motion.p[0, 0] > 2.0  # right through
-    mad = WorldConfig(bodies=(at(cube(), 0, 0, 0, v=np.array([1e5, 0.0, 0.0])),))
+    fast = at(cube(), 0, 0, 0, v=np.array([1e5, 0.0, 0.0]))
+    mad = WorldConfig(physics=weightless, bodies=(fast,))
     assert "write a lower speed" in message(mad)
-    slow = WorldConfig(bodies=(at(cube(), 0, 0, 0, v=np.array([10.0, 0.0, 0.0])),))
+    slow = WorldConfig(
+        physics=weightless, bodies=(at(cube(), 0, 0, 0, v=np.array([10.0, 0.0, 0.0])),)
+    )
     assert codes(slow) == []
+
+
+# What has nothing below it.
+
+
+def falls(*entries, **physics):
+    """Return what is warned of as ``nothing-below``, by the name of the body."""
+    found = advise(WorldConfig(physics=PhysicsSettings(**physics), bodies=entries))
+    return [d.message.split("'")[1] for d in found if d.code == "nothing-below"]
+
+
+def test_a_free_body_without_anything_below_it_is_told_before_it_falls():
+    floor = at(FLOOR, 0, 0, 0, name="floor", fixed=True)
+    alone = at(cube(), 0, 0, 1)
+    assert falls(alone) == ["cube"]
+    assert "nothing is below it" in message(WorldConfig(bodies=(alone,)))
+    assert falls(alone, floor) == falls(replace_fixed(alone)) == []
+    assert falls(alone, gravity=(0.0, 0.0, 0.0)) == falls(alone, gravity=(0.0, 0.0, 9.8)) == []
+    far = np.array([100.0, 0.0, 1.0])  # from a floor of 20 m
+    assert falls(floor, at(cube(), *far)) == ["cube"]
+    assert (
+        simulated(WorldConfig(bodies=(floor, at(cube(), *far))), 1.0).bodies["cube"].motion.p[0, 2]
+        < -3.0
+    )
+
+
+def replace_fixed(entry):
+    return replace(entry, placement=replace(entry.placement, fixed=True))
+
+
+def test_what_stands_on_something_that_falls_falls_with_it():
+    pile = [at(cube(name=f"c{i}"), 0, 0, 0.1 * i) for i in (2, 0, 1)]
+    assert falls(*pile) == ["c0", "c1", "c2"]
+    table = at(thing(Box(np.array([0.1, 0.1, 0.02])), name="table", fixed=True), 0, 0, -0.1)
+    assert falls(*pile, table) == []
+    assert falls(pile[0], at(cube(name="beside"), 0.2, 0, 0), table) == ["beside"]
+
+
+def test_a_free_body_without_collision_shapes_falls_through_every_floor():
+    ghost = replace(cube(), links=(replace(cube().links[0], collision=()),))
+    assert "no shape that collides" in message(on_floor(at(ghost, 0, 0, 1)))

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose
 from paths import MODELS, ROOT
 
 from hrp_model import Diagnostics, ModelError
-from hrp_sim.load import load_world
+from hrp_sim.load import load_world, load_world_text
+from hrp_sim.simulator.resources import Resource
+from hrp_sim.simulator.worlds import read_world
 
 ARM = """\
 format: ChoreonoidBody
@@ -123,3 +125,37 @@ def test_our_own_worlds_read_without_a_word(path, diagnostics):
 def test_a_world_may_be_named_relative_to_where_one_is(monkeypatch, diagnostics):
     monkeypatch.chdir(ROOT)
     assert load_world("models/worlds/arm.yaml", diagnostics).bodies
+
+
+@pytest.mark.parametrize("name", ["gate.yaml", "gate.yml", "gate"])
+@pytest.mark.parametrize(
+    "written", [ARM, "modelFile: arm.body\n", "model_file: arm.body\nlink_info: { J1: { a: 1 } }\n"]
+)
+def test_a_model_in_yaml_is_put_on_a_floor_wherever_a_world_is_taken(
+    tmp_path, monkeypatch, diagnostics, name, written
+):
+    (tmp_path / "arm.body").write_text(ARM)
+    file = tmp_path / name
+    file.write_text(written)
+    monkeypatch.chdir(tmp_path)
+    configs = [load_world_text(written, diagnostics)]
+    if file.suffix:
+        configs.append(load_world(name, diagnostics))
+        resource = Resource(str(file))
+    if file.suffix == ".yaml":
+        configs.append(read_world(resource, diagnostics, strict=True, lenient=False))
+    for config in configs:
+        assert [entry.placement.body.name for entry in config.bodies] == ["Floor", "Arm"]
+
+
+def test_a_problem_at_the_top_of_a_model_in_yaml_is_reported_once(tmp_path):
+    (tmp_path / "arm.yaml").write_text(ARM.replace("name: Arm\n", "name: Arm\nname: Arm\n"))
+    diagnostics = Diagnostics(listener=lambda _: None)
+    load_world(tmp_path / "arm.yaml", diagnostics)
+    assert len({str(d) for d in diagnostics.found}) == len(diagnostics.found) > 0
+
+
+@pytest.mark.parametrize("text", ["", "robots: []", "- bodies", "name: x\nphysics: {}"])
+def test_what_is_neither_world_nor_model_is_refused(text):
+    with pytest.raises(ModelError, match="a world file needs a list 'bodies'"):
+        load_world_text(text, Diagnostics(listener=lambda _: None))

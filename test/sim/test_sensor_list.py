@@ -86,7 +86,7 @@ def test_sensors_that_would_share_a_topic_are_an_error(capsys, world):
 
 def test_options_on_the_command_line_count(capsys, world):
     options = ("--sensor", "foot.rate=100", "--sensor", "gyro_1.rate=50", "--duration", "1")
-    status, out, err = run(capsys, "run", world("name: one"), *options)
+    status, out, err = run(capsys, "run", world("name: one, fixed: true"), *options)
     assert (status, err) == (0, "")
     rates = {line.split()[1]: line.split()[-2] for line in out.splitlines() if "Sensor" in line}
     assert rates.pop("joint_states") == "500.0"

@@ -1,0 +1,47 @@
+"""Checks a world as ``hrp-model check`` checks a model: all its problems, without a run."""
+
+from __future__ import annotations
+
+import argparse
+
+from hrp_model import Diagnostics, ModelError, Severity
+from hrp_model.console import print_text
+from hrp_model.program import GOOD, PROBLEMS
+from hrp_model.report import summary
+
+from .advice import advise
+from .engine import PhysicsError
+from .load import load_world
+from .reporting import print_all
+from .simulation import Simulation
+
+
+def check(options: argparse.Namespace) -> int:
+    """Do what ``hrp-sim check`` does; return the exit status."""
+    has_errors = False
+    for world in options.worlds:
+        diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
+        check_world(world, diagnostics)
+        print_all(world, diagnostics.found, every=options.all)
+        print_text(summary(world, diagnostics.found))
+        has_errors |= any(d.severity is Severity.ERROR for d in diagnostics.found)
+    return PROBLEMS if has_errors else GOOD
+
+
+def check_world(world: str, diagnostics: Diagnostics) -> None:
+    """Report every problem of a world and its models, also what the physics will struggle with.
+
+    Args:
+        world: As for ``load_world``.
+        diagnostics: Where the problems go.
+    """
+    try:
+        config = load_world(world, diagnostics)
+        Simulation(config, defer_images=True, diagnostics=diagnostics).close()
+    except ModelError:
+        return  # every problem is among the diagnostics
+    except PhysicsError as error:
+        diagnostics.error("unusable-physics", str(error))
+        return
+    for advice in advise(config):
+        diagnostics.add(advice)

@@ -1,0 +1,30 @@
+"""What users of other simulators write, and what ``hrp-sim`` calls it."""
+
+from __future__ import annotations
+
+from hrp_model.cli_parsing import Suggestions, is_model_file
+
+from .world_names import bundled_worlds
+
+
+def _is_world(word: str) -> bool:
+    return is_model_file(word) or word in bundled_worlds()
+
+
+SUGGESTIONS = Suggestions(
+    commands={
+        **dict.fromkeys(("simulate", "start", "play", "launch", "view"), "hrp-sim run"),
+        **dict.fromkeys(("list", "devices"), "hrp-sim sensors"),
+        **dict.fromkeys(("benchmark", "measure"), "hrp-sim bench"),
+        **dict.fromkeys(("convert", "urdf"), "hrp-model urdf"),
+        "tree": "hrp-model tree",
+    },
+    options={
+        **dict.fromkeys(("--dt", "--timestep", "--step", "--step-size"), "--time-step"),
+        **dict.fromkeys(("--real-time-factor", "--speed", "--realtime"), "--rtf"),
+        **dict.fromkeys(("--seconds", "--length", "--until"), "--duration"),
+        "--output-file": "-o",
+    },
+    for_file="run",
+    is_file=_is_world,
+)

@@ -1,0 +1,57 @@
+"""Types of the options of ``hrp-sim``, which refuse what makes no sense and say what would."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TypeVar
+
+from .engine import PHYSICS_RANGES
+from .sensor_options import parse
+from .sensors.settings import OptionValue
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _number(
+    read: Callable[[str], _Number], words: str, is_good: Callable[[_Number], bool]
+) -> Callable[[str], _Number]:
+    """Return the argparse type of a number; ``words`` say which are good."""
+
+    def checked(text: str) -> _Number:
+        try:
+            value = read(text)
+        except ValueError:
+            value = None
+        if value is None or not is_good(value):
+            raise argparse.ArgumentTypeError(f"must be {words}, not '{text}'")
+        return value
+
+    return checked
+
+
+_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
+positive = _number(
+    float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
+)
+not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
+count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
+seed = _number(
+    int,
+    "a whole number from {} to {}".format(*PHYSICS_RANGES["seed"]),
+    lambda value: PHYSICS_RANGES["seed"][0] <= value <= PHYSICS_RANGES["seed"][1],
+)
+
+time_step = _number(
+    float,
+    "a number of seconds from {:g} to {:g}".format(*PHYSICS_RANGES["time_step"]),
+    lambda value: PHYSICS_RANGES["time_step"][0] <= value <= PHYSICS_RANGES["time_step"][1],
+)
+
+
+def sensor_option(text: str) -> tuple[str, OptionValue]:
+    """Return the name and the value of ``[SENSOR.]OPTION=VALUE``."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,21 @@
+"""What a run of the simulation comes to: for people, for programs, and against expectations."""
+
+from .expectations import Expectation, ExpectationError, Outcome
+from .quantities import quantities, values
+from .report import result_lines, result_object, speed_lines
+from .result import RunResult, result_of
+from .watch import RunWatch
+
+__all__ = [
+    "Expectation",
+    "ExpectationError",
+    "Outcome",
+    "RunResult",
+    "RunWatch",
+    "quantities",
+    "result_lines",
+    "result_object",
+    "result_of",
+    "speed_lines",
+    "values",
+]

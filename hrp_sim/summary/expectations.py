@@ -1,0 +1,172 @@
+"""What a user expects of a run, as ``humanoid.z > 0.6 m``: read before it, judged after it.
+
+An expectation is the name of a quantity, one of the operators < <= > >= == !=, and a number that
+may have a unit. docs/simulation.md lists the quantities. Angles need their unit.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import isnan, pi
+
+from hrp_model import Diagnostic, Severity
+from hrp_model.diagnostics import Source, Span, did_you_mean
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_OPERATOR = re.compile("<=|>=|==|!=|<|>")
+_LONE_EQUAL_SIGN = re.compile(r"(?<![<>=!])=(?!=)")
+_NUMBER = re.compile(r"\s*([-+]?(?:inf|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?))")
+# Further units: the one that they are a multiple of, and how large they are in it.
+_MULTIPLES = {
+    "deg": ("rad", pi / 180.0),
+    "deg/s": ("rad/s", pi / 180.0),
+    "cm": ("m", 0.01),
+    "mm": ("m", 0.001),
+    "cm/s": ("m/s", 0.01),
+    "mm/s": ("m/s", 0.001),
+    "Nm": ("N m", 1.0),
+    "m/s2": ("m/s^2", 1.0),
+    "%": ("", 0.01),
+}
+_NAME = "--expect"
+_MOST_EXAMPLES = 8
+
+
+class ExpectationError(ValueError):
+    """A text is no expectation; ``diagnostic`` tells where and what would be right."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(str(diagnostic))
+        self.diagnostic = diagnostic
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A number that a quantity is compared with.
+
+    Attributes:
+        text: As the user wrote it.
+        quantity: One of ``quantities``.
+        comparison: One of the operators.
+        bound: In the unit of the quantity.
+        unit: In which the user wrote the bound.
+        scale: Of that unit, in the one of the quantity.
+    """
+
+    text: str
+    quantity: str
+    comparison: str
+    bound: float
+    unit: str
+    scale: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str, known: Mapping[str, str]) -> Expectation:
+        """Read an expectation.
+
+        Args:
+            text: As the user wrote it.
+            known: Units of all quantities, by name.
+
+        Raises:
+            ExpectationError: It is none.
+        """
+        if (wrong := _LONE_EQUAL_SIGN.search(text)) is not None:
+            message = "write '==', '<=' or '>=': a single '=' compares nothing"
+            raise _error(text, *wrong.span(), "bad-expectation", message)
+        operators = list(_OPERATOR.finditer(text))
+        if not operators:
+            signs = " ".join(_OPERATORS)
+            raise _error(text, 0, len(text), "bad-expectation", f"write one of {signs} in it")
+        sign = operators[-1]
+        quantity = text[: sign.start()].strip()
+        if quantity not in known:
+            start = len(text) - len(text.lstrip())
+            owner = quantity.rpartition(".")[0]
+            alike = [name for name in known if owner and name.startswith(f"{owner}.")] or known
+            hint = did_you_mean(quantity, alike) or _examples(alike)
+            message = f"this world has no quantity '{quantity}'.{hint}"
+            raise _error(text, start, start + len(quantity), "unknown-quantity", message)
+        number = _NUMBER.match(text, sign.end())
+        if number is None:
+            message = "expected a number after the operator; the quantity stands before it"
+            raise _error(text, sign.end(), len(text), "bad-expectation", message)
+        unit, scale = _unit(text, number, known[quantity])
+        bound = float(number[1]) * scale
+        return cls(text.strip(), quantity, sign[0], bound, unit, scale)
+
+    def judge(self, values: Mapping[str, float]) -> Outcome:
+        """Compare the numbers of a result, by the names of quantities."""
+        value = values.get(self.quantity)
+        if value is None or isnan(value):
+            return Outcome(self, None, holds=False)
+        return Outcome(self, value, _OPERATORS[self.comparison](value, self.bound))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An expectation after a run.
+
+    Attributes:
+        expectation: The one.
+        value: Of its quantity, None if it was not measured.
+        holds: Whether it is as expected.
+    """
+
+    expectation: Expectation
+    value: float | None
+    holds: bool
+
+    def __str__(self) -> str:
+        expected = self.expectation
+        if self.value is None:
+            return f"expected {expected.text}, but {expected.quantity} was not measured"
+        # As many digits as it takes to see on which side of the bound it is.
+        number = f"{self.value / expected.scale:.9g}"
+        found = f"{number} {expected.unit}".rstrip()
+        return (
+            f"expected {expected.text}, and it is {found}"
+            if self.holds
+            else (f"expected {expected.text}, but it is {found}")
+        )
+
+
+def _unit(text: str, number: re.Match[str], own: str) -> tuple[str, float]:
+    """Return the unit that stands behind a number, and how large it is in that of the quantity."""
+    written = " ".join(text[number.end() :].split())
+    if written == own or (not written and (own != "rad" or float(number[1]) == 0.0)):
+        return own, 1.0
+    base, scale = _MULTIPLES.get(written, ("?", 1.0))
+    if base == own:
+        return written, scale
+    fitting = [own, *(unit for unit, (of, _) in _MULTIPLES.items() if of == own)]
+    listed = " or ".join(f"'{unit}'" for unit in fitting)
+    if not own:
+        message = "expected a number without a unit"
+    elif not written:
+        message = f"an angle needs its unit: {listed}"
+    else:
+        message = f"expected the unit {listed}"
+    raise _error(text, number.start(1), len(text), "bad-expectation", message)
+
+
+def _examples(known: Iterable[str]) -> str:
+    shown = list(islice(known, _MOST_EXAMPLES + 1))
+    more = " and more" if len(shown) > _MOST_EXAMPLES else ""
+    return f" It has {', '.join(shown[:_MOST_EXAMPLES])}{more}."
+
+
+def _error(text: str, start: int, end: int, code: str, message: str) -> ExpectationError:
+    at = Span(Source(_NAME, text), start, max(start, end))
+    return ExpectationError(Diagnostic(Severity.ERROR, code, message, at))

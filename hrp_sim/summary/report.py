@@ -1,0 +1,175 @@
+"""The result of a run as lines for people, and as JSON for programs (docs/run-schema.json)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import degrees, isfinite
+from typing import Any
+
+from hrp_model import JointType
+
+from .expectations import Outcome
+from .posture import Posture
+from .readings import BRIGHTNESS, UNITS
+from .result import BodyResult, JointResult, RunResult, SensorResult
+
+_MOST_BODIES = 10
+_SMALLEST_SHOWN = 1e-3  # of a reading, which is never negative, in its SI unit
+_SECOND = 1e-9  # [s] per [ns]
+_EFFORT_UNITS = {JointType.REVOLUTE: "N m", JointType.PRISMATIC: "N"}
+
+
+def result_lines(result: RunResult) -> list[str]:
+    """Return what a person wants to know of a run, without its speed and its state."""
+    return [
+        *_body_lines(result),
+        *_contact_lines(result),
+        *_effort_lines(result),
+        *_sensor_lines(result),
+    ]
+
+
+def speed_lines(result: RunResult) -> list[str]:
+    """Return how fast a run went and the state that it led to."""
+    return [
+        f"simulated {result.simulated:.3f} s in {result.elapsed:.3f} s: "
+        f"real-time factor {result.real_time_factor:.2f}",
+        f"state sha256:{result.state}",
+    ]
+
+
+def _body_lines(result: RunResult) -> list[str]:
+    free = {name: body for name, body in result.bodies.items() if body.free}
+    by_fall = sorted(free.items(), key=lambda item: not item[1].fall)
+    lines = [_body_line(name, body) for name, body in by_fall[:_MOST_BODIES]]
+    if rest := by_fall[_MOST_BODIES:]:
+        fallen = sum(bool(body.fall) for _, body in rest)
+        lines.append(f"and {len(rest)} more free bodies, of which {fallen} fell")
+    return lines
+
+
+def _body_line(name: str, body: BodyResult) -> str:
+    fall = f"'{name}' fell ({body.fall})" if body.fall else f"'{name}' did not fall"
+    start, end = body.start, body.end
+    return (
+        f"{fall}: root at z = {end.p[2]:.3f} m (at the start {start.p[2]:.3f} m), "
+        f"tilt {degrees(end.tilt):.1f} deg (at the start {degrees(start.tilt):.1f} deg)"
+    )
+
+
+def _contact_lines(result: RunResult) -> list[str]:
+    if not result.most_contacts:
+        return ["contacts: none"]
+    line = f"contacts: {result.contacts} at the end, at most {result.most_contacts}"
+    if result.blow is None:
+        return [line]
+    (a, link_a), (b, link_b) = result.blow.between
+    return [
+        f"{line}; largest force {result.blow.force:.3g} N "
+        f"at {result.blow.time_ns * _SECOND:.3f} s, "
+        f"between '{link_a}' of '{a}' and '{link_b}' of '{b}'"
+    ]
+
+
+def _effort_lines(result: RunResult) -> list[str]:
+    hardest = result.hardest_joint
+    if hardest is None:
+        return []
+    body, name, joint = hardest
+    share = (
+        "it has no limit"
+        if joint.share is None
+        else f"{joint.share:.0%} of its limit of {joint.limit:.3g} {_EFFORT_UNITS[joint.type]}"
+    )
+    effort = f"{abs(joint.largest_effort):.3g} {_EFFORT_UNITS[joint.type]}"
+    return [f"largest effort: {effort} at joint '{name}' of '{body}', {share}"]
+
+
+def _sensor_lines(result: RunResult) -> list[str]:
+    shown = {name: s for name, s in result.sensors.items() if s.values or s.image}
+    if not shown:
+        return []
+    width = max(len(name) for name in shown)
+    return ["last readings:", *(f"  {k:{width}}  {_reading(s)}" for k, s in shown.items())]
+
+
+def _reading(sensor: SensorResult) -> str:
+    if not sensor.samples:
+        return "none yet"
+    parts = [] if sensor.image is None else ["{} x {} pixels".format(*sensor.image)]
+    for name, value in sensor.values.items():
+        label = name.replace("_", " ")
+        if name == BRIGHTNESS:
+            parts.append(f"{label} {value:.0%}")
+        elif isfinite(value):
+            number = f"{value:.3g}" if value >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN:g}"
+            parts.append(f"{label} {number} {UNITS[name]}")
+        else:
+            parts.append(f"{label}: nothing in range")
+    return ", ".join(parts)
+
+
+def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[str, Any]:
+    """Return a result as a JSON object. SI units and radians; null is what cannot be known."""
+    blow, hardest = result.blow, result.hardest_joint
+    return {
+        "world": result.world,
+        "time": result.time,
+        "simulated": result.simulated,
+        "elapsed": result.elapsed,
+        "real_time_factor": result.real_time_factor,
+        "state": f"sha256:{result.state}",
+        "error": result.error or None,
+        "bodies": {name: _body_object(body) for name, body in result.bodies.items()},
+        "contacts": {
+            "count": result.contacts,
+            "most": result.most_contacts,
+            "largest_force": blow.force if blow else 0.0,
+            "time": blow.time_ns * _SECOND if blow else None,
+            "between": [{"body": b, "link": k} for b, k in blow.between] if blow else None,
+        },
+        "hardest_joint": hardest and {"body": hardest[0], "joint": hardest[1]},
+        "sensors": {name: _sensor_object(sensor) for name, sensor in result.sensors.items()},
+        "expectations": [
+            {
+                "text": outcome.expectation.text,
+                "value": _finite(outcome.value),
+                "holds": outcome.holds,
+            }
+            for outcome in outcomes
+        ],
+    }
+
+
+def _body_object(body: BodyResult) -> dict[str, Any]:
+    return {
+        "free": body.free,
+        "fell": body.fall or None,
+        "start": _posture_object(body.start),
+        "end": _posture_object(body.end),
+        "joints": {name: _joint_object(joint) for name, joint in body.joints.items()},
+    }
+
+
+def _posture_object(posture: Posture) -> dict[str, Any]:
+    return {"position": posture.p.tolist(), "tilt": posture.tilt, "speed": posture.speed}
+
+
+def _joint_object(joint: JointResult) -> dict[str, Any]:
+    return {
+        "type": joint.type.value,
+        "position": joint.position,
+        "velocity": joint.velocity,
+        "effort": joint.effort,
+        "largest_effort": joint.largest_effort,
+        "effort_limit": joint.limit,
+    }
+
+
+def _sensor_object(sensor: SensorResult) -> dict[str, Any]:
+    values = {name: _finite(value) for name, value in sensor.values.items()}
+    return {"type": sensor.type, "body": sensor.body, "samples": sensor.samples, "values": values}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None

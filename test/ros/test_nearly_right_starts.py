@@ -1,0 +1,70 @@
+"""Nodes that are started nearly right say what was meant."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from paths import MODELS
+
+pytestmark = pytest.mark.ros
+
+NODES = {"sim_node": "hrp_sim.entry", "model_node": "hrp_model.entry"}
+ARM = str(MODELS / "arm" / "arm.body")
+
+
+def started(program, *arguments):
+    """Return the exit status of a node and what it wrote."""
+    code = f"import sys; from {NODES[program]} import {program}; sys.exit({program}())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "meant"),
+    [
+        ("sim_node", ["file.yaml"], "sim_node --ros-args -p world:=file.yaml"),
+        ("model_node", ["arm.body"], "model_node --ros-args -p model:=arm.body"),
+        ("sim_node", ["--duration", "a.yaml"], "sim_node --ros-args -p world:=a.yaml"),
+        ("sim_node", ["-p", "world:=a.yaml"], "sim_node --ros-args -p world:=a.yaml"),
+        ("sim_node", ["world:=a.yaml"], "sim_node --ros-args -p world:=a.yaml"),
+        (
+            "sim_node",
+            ["--ros-args", "-p", "seed:=1", "--", "a.yaml"],
+            "sim_node --ros-args -p world:=a.yaml",
+        ),
+    ],
+)
+def test_arguments_that_are_not_for_ros_are_refused_with_what_was_meant(program, arguments, meant):
+    status, said = started(program, *arguments)
+    assert status == 2
+    assert f"Did you mean '{meant}'?" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("program", "named"), [("sim_node", "world:=wrld"), ("model_node", "model:=modle")]
+)
+def test_parameters_that_a_node_does_not_have_are_listed(program, named):
+    right, _, wrong = named.partition(":=")
+    given = ["-p", f"{wrong}:={ARM}", "-p", "qqqq:=1", "-p", "use_sim_time:=false"]
+    given += ["-p", "qos_overrides./tf.publisher.depth:=7", "-p", "other_node:qqq:=1"]
+    status, said = started(program, "--ros-args", *given)
+    assert status == 2  # for none is named
+    assert f"there is no parameter '{wrong}'. Did you mean '{right}'?" in said
+    assert "there is no parameter 'qqqq'. --help lists those there are." in said
+    assert said.count("there is no parameter") == 2
+
+
+def test_a_world_of_this_package_is_taken_by_name():
+    status, said = started("sim_node", "--ros-args", "-p", "world:=rovr")
+    assert status == 1
+    assert "Did you mean 'rover'?" in said

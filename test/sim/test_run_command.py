@@ -1,0 +1,177 @@
+"""What ``hrp-sim run`` and ``check`` answer with: results, JSON, expectations, exit statuses."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+from paths import MODELS, ROOT
+
+import hrp_model.cli
+import hrp_model.other_files
+from hrp_sim.check import check_world
+from hrp_sim.cli import main
+
+ARM = MODELS / "arm" / "arm.body"
+SCHEMA = json.loads((ROOT / "docs" / "run-schema.json").read_text(encoding="utf-8"))
+IN_DEGREES = f"bodies:\n- model: {ARM}\n  joints: {{ J2: 90 }}\n"
+NO_FLOOR = f"bodies:\n- model: {MODELS}/humanoid/humanoid.body\n"
+
+
+def run(capsys, *arguments, program=main):
+    return (program([str(argument) for argument in arguments]), *capsys.readouterr())
+
+
+@pytest.fixture
+def world(tmp_path):
+    """Write a world file; return its path."""
+
+    def write(text):
+        path = tmp_path / "world.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_without_a_world_the_humanoid_runs_and_ends_by_itself(capsys, monkeypatch):
+    monkeypatch.setattr("hrp_sim.cli.DEFAULT_DURATION", 0.1)
+    status, out, err = run(capsys, "run")
+    assert (status, err) == (0, "")
+    assert out.startswith("humanoid_in_room")
+    assert "simulated 0.100 s" in out
+    assert "'humanoid' did not fall: root at z = 0.760 m" in out
+    assert re.search(
+        r"largest effort: \S+ N m at joint '\w+' of 'humanoid', \d+% of its limit", out
+    )
+    assert "nearest 1.5 m" in out
+
+
+def test_other_options_go_with_the_world_that_is_not_named(capsys):
+    for arguments in (["--duration", "0.05"], ["--seed", "3", "--duration", "0.05"]):
+        assert "simulated 0.050 s" in run(capsys, "run", *arguments)[1]
+    assert "rover" in run(capsys, "run", "--duration", "0.05", "rover")[1]
+
+
+def test_json_alone_is_printed_and_is_as_its_schema_says(capsys):
+    wanted = "--duration", "0.1", "--expect", "rover.z > 0.1", "--expect", "lidar.nearest < 0"
+    status, out, err = run(capsys, "run", "rover", "--json", *wanted)
+    result = json.loads(out)
+    jsonschema.validate(result, SCHEMA)
+    assert status == 1
+    assert err.startswith("error: expected lidar.nearest < 0, but it is")
+    assert result["bodies"]["rover"]["free"]
+    assert result["bodies"]["rover"]["fell"] is None
+    assert result["contacts"]["largest_force"] > 1.0
+    assert [e["holds"] for e in result["expectations"]] == [True, False]
+    assert result["sensors"]["mast_camera"]["samples"] > 0
+    plain = run(capsys, "run", "rover", "--duration", "0.1")[1]
+    assert result["state"] in plain.replace("state ", "")
+
+
+def test_a_failure_of_the_physics_is_in_the_json_too(capsys, world):
+    mad = world(f"bodies: [ {{ model: {ARM}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
+    status, out, err = run(capsys, "run", mad, "--duration", "1", "--json")
+    result = json.loads(out)
+    jsonschema.validate(result, SCHEMA)
+    assert status == 1
+    assert "its motion is no longer finite" in result["error"]
+    assert "hint: what was warned of at the start" in err
+
+
+def test_warnings_are_shown_as_hrp_model_shows_them(capsys, world):
+    path = world(IN_DEGREES)
+    for command in (["run", path, "--duration", "0.01"], ["check", path], ["sensors", path]):
+        err = run(capsys, *command)[2]
+        assert f"{path}:3:17: warning: joint 'J2' at 90 rad" in err
+        assert "    3 |   joints: { J2: 90 }\n      |                 ^^\n" in err
+        assert "  hint: write the angle in radians" in err
+
+
+def test_errors_are_shown_so_too_and_once(capsys, world):
+    path = world("bodies:\n- model: nowhere.body\n- name: x\n")
+    for command in ("run", "sensors", "rviz", "check"):
+        status, _, err = run(capsys, command, path)
+        assert status == 1
+        assert err.count("[missing-model]") == 2
+        assert "    2 | - model: nowhere.body\n      |          ^^^^^^^^^^^^\n" in err
+
+
+def test_strict_makes_warnings_errors_before_anything_is_simulated(capsys, world):
+    for text, code in ((IN_DEGREES, "maybe-degrees"), (NO_FLOOR, "nothing-below")):
+        path = world(text)
+        status, out, err = run(capsys, "run", path, "--duration", "0.01")
+        assert status == 0
+        assert f"[{code}]" in err
+        status, out, err = run(capsys, "run", path, "--strict", "--duration", "0.01")
+        assert (status, out) == (1, "")
+        assert re.search(rf"error: .*\[{code}\]", err)
+    assert run(capsys, "run", "arm", "--strict", "--duration", "0.01")[0] == 0
+
+
+def test_what_falls_for_want_of_a_floor_is_told_before_and_after(capsys, world):
+    _, out, err = run(capsys, "run", world(NO_FLOOR), "--duration", "0.5")
+    assert "it is free and nothing is below it" in err
+    assert "fell (it is falling at 4.9 m/s)" in out
+
+
+@pytest.mark.parametrize(
+    ("expected", "status", "words"),
+    [
+        ("arm.z > -1", 0, ""),
+        ("arm.joint.J2.position < 10 deg", 1, "expected arm.joint.J2.position < 10 deg, but it is"),
+        ("wrist_force.force > 1e6", 1, "but it is 3.0"),
+        ("arm.zz > 1", 2, "--expect:1:1: error: this world has no quantity 'arm.zz'. Did you mean"),
+        ("arm.z", 2, "--expect:1:1: error: write one of"),
+    ],
+)
+def test_expectations_decide_on_the_exit_status(capsys, expected, status, words):
+    found, out, err = run(capsys, "run", "arm", "--duration", "0.05", "--expect", expected)
+    assert found == status
+    assert words in err
+    assert ("simulated" in out) == (status < 2)
+
+
+def test_check_reports_worlds_without_a_run(capsys, world):
+    status, out, err = run(capsys, "check", "arm", "rover")
+    assert (status, out, err) == (0, "arm: no problems\nrover: no problems\n", "")
+    path = world(IN_DEGREES)
+    status, out, _ = run(capsys, "check", path)
+    assert (status, out) == (0, f"{path}: 2 warnings\n")
+    assert run(capsys, "check", "--strict", path)[0] == 1
+    heavy = world(f"bodies:\n- model: {ARM}\n- {{ model: {ARM}, name: Arm }}\n")
+    status, _, err = run(capsys, "check", heavy, "arm")
+    assert status == 1
+    assert "[duplicate-name]" in err
+
+
+class _EntryPoint:
+    name = "bodies"
+
+    def load(self):
+        return check_world
+
+
+def test_hrp_model_checks_worlds_by_who_is_registered_for_them(capsys, monkeypatch, world):
+    path = world(IN_DEGREES)
+    command = "check", path, MODELS / "arm" / "arm.body"
+    monkeypatch.setattr(hrp_model.other_files, "entry_points", lambda group: [_EntryPoint()])
+    status, out, err = run(capsys, *command, program=hrp_model.cli.main)
+    assert status == 0
+    assert out.startswith(f"{path}: 2 warnings\n")
+    assert "maybe-degrees" in err
+    status, _, err = run(capsys, *command, "--sandbox", program=hrp_model.cli.main)
+    assert status == 1
+    assert f"it is checked by 'hrp-sim check {path}'" in err
+    monkeypatch.setattr(hrp_model.other_files, "entry_points", lambda group: [])
+    status, _, err = run(capsys, *command, program=hrp_model.cli.main)
+    assert status == 1
+    assert f"it is checked by 'hrp-sim check {path}'" in err
+
+
+def test_what_is_neither_model_nor_world_is_refused_as_before(capsys, world):
+    for text in ("robots: []\n", "- 1\n", "{"):
+        path = world(text)
+        status, _, err = run(capsys, "check", path, program=hrp_model.cli.main)
+        assert status == 1
+        assert "hrp-sim" not in err
