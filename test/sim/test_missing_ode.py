@@ -32,7 +32,7 @@ def test_the_command_says_in_one_sentence_what_to_install(absence, arguments):
     done = run(absence, HRP_SIM, arguments=arguments)
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
-    assert line.startswith("error: the physics engine ")
+    assert line.startswith("hrp-sim: error: the physics engine ")
     assert "apt install libode-dev" in line
     assert done.stdout == ""
 
