@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
+import unicodedata
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -51,6 +54,8 @@ NAN, INF = math.nan, math.inf
 HUGE = "x" * 1_000_000
 # As much as somebody may read who looks for what went wrong; what is sent here is 100 times that.
 MOST_LOG = 300_000
+MOST_MEMORY = 1 << 30  # [B], resident, after everything above
+STEERING = ("Cc", "Cf", "Zl", "Zp")  # characters that steer a terminal or reorder its text
 
 
 @pytest.fixture(scope="module")
@@ -390,6 +395,11 @@ def test_parameters_that_rclpy_itself_cannot_read_cost_an_answer_only(shared):
 
 def test_the_log_was_readable_and_the_end_is_clean(shared):
     assert shared.log.stat().st_size < MOST_LOG
+    raw = {c for c in shared.log.read_text() if unicodedata.category(c) in STEERING} - set("\n\t")
+    assert not raw, raw
+    status = Path(f"/proc/{shared.process.pid}/status").read_text()
+    peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
+    assert peak_kib < MOST_MEMORY // 1024
     assert "unexpectedly" not in shared.caller.log
     shared.caller.ask("set_simulation_state", state=SimulationState(state=3))
     assert shared.process.wait(PATIENCE) == 0, shared.caller.log

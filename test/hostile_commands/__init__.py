@@ -1,0 +1,1 @@
+"""Whole commands with hostile input: what each may do is bounded and checked the same way."""

@@ -1,0 +1,38 @@
+"""Hundreds of hostile commands: no traceback, no signal, bounded, nothing written unasked."""
+
+from collections import Counter
+
+import pytest
+
+from hostile_commands import arguments, models, snapshots, terminals, worlds
+from hostile_commands.case import check
+from hostile_commands.runner import command_runner
+
+FAMILIES = {
+    "models": models.CASES,
+    "worlds": worlds.CASES,
+    "arguments": arguments.CASES,
+    "snapshots": snapshots.CASES,
+    "terminals": terminals.CASES,
+}
+CASES = [
+    pytest.param(case, id=f"{family}-{case.name}")
+    for family, cases in FAMILIES.items()
+    for case in cases
+]
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory):
+    with command_runner(tmp_path_factory.mktemp("hostile")) as runner:
+        yield runner
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_hostile_input_ends_in_words_within_bounds(case, runner):
+    check(case, runner.run(case))
+
+
+def test_the_set_is_as_large_as_it_claims():
+    names = Counter((family, case.name) for family, cases in FAMILIES.items() for case in cases)
+    assert len(names) == names.total() >= 200
