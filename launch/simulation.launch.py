@@ -7,7 +7,18 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Diagnostics
-from hrp_msgs.launching import CLOCK, COMMON, Arguments, Scratch, flag, node, rviz, share
+from hrp_msgs.launching import (
+    CLOCK,
+    COMMON,
+    RVIZ,
+    Arguments,
+    Scratch,
+    flag,
+    node,
+    rviz,
+    share,
+    skipped,
+)
 from hrp_sim.engine import PhysicsError
 from hrp_sim.node import PARAMETERS
 from hrp_sim.rviz import RvizOptions, world_rviz
@@ -36,7 +47,9 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
-    """Return RViz with a view of the world."""
+    """Return RViz with a view of the world, or a warning where it is not installed."""
+    if warning := skipped("RViz", RVIZ):
+        return [warning]
     if values["rviz_config"]:
         return [rviz(values, "", use_sim_time=True)]
     scratch = Scratch()
