@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
-import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names, qos
@@ -25,7 +26,8 @@ from hrp_msgs.diagnostics import PERIOD
 from hrp_msgs.node_params import MODEL_NODE
 from hrp_msgs.params import DerivedParams, Param, declare
 from hrp_msgs.robot import FramePose, RobotTopics
-from hrp_msgs.start import WrongUseError, creating, end_ros, init_ros
+from hrp_msgs.serving import ServingThread
+from hrp_msgs.start import WrongUseError, creating, init_ros
 from hrp_msgs.topic import Topic
 
 from .body import Body
@@ -38,6 +40,7 @@ from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wr
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
 from .frames import Frame, FrameOptions
 from .rigid import matrix_quaternion
+from .stop_signals import StopSignals
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
@@ -321,20 +324,25 @@ class ModelNode(Node):
 
 
 def _run(args: Sequence[str] | None) -> int:
-    """Run the node to its end; return the exit status."""
-    try:
-        init_ros(args)
+    """Run the node until a signal comes; return the exit status.
+
+    rclpy's own handlers of signals would end the context while a callback still publishes there, or
+    while the node is being made.
+    """
+    with StopSignals() as signals, ExitStack() as undo:
+        context = Context()
+        init_ros(args, context=context, signal_handler_options=SignalHandlerOptions.NO)
+        undo.callback(context.try_shutdown)
         with creating("the node"):
-            node = ModelNode()
+            node = ModelNode(context=context)
+        undo.callback(node.destroy_node)
         node.load()
         node.listen()
-    except (ParameterException, WrongUseError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except UNUSABLE as error:
-        print(what_went_wrong(error), file=sys.stderr)
-        return 1
-    rclpy.spin(node)
+        signals.stop()
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        undo.callback(ServingThread(executor, node.get_logger()).close)
+        signals.wait()
     return 0
 
 
@@ -342,11 +350,14 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run ``model_node``; return 0 after Ctrl-C, 1 for a bad model, 2 for wrong use."""
     try:
         return _run(args)
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except KeyboardInterrupt:
         return 0
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
-        end_ros()
+    except (ParameterException, WrongUseError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except UNUSABLE as error:
+        print(what_went_wrong(error), file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.node import logged_diagnostics
 from hrp_model.resources import share_folder
+from hrp_model.stop_signals import StopSignals
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.dds_room import dds_room
 from hrp_msgs.log import NodeLog
@@ -50,7 +51,6 @@ from .simulation import Simulation
 from .simulator.resources import Resource
 from .simulator.services import SimulationServices
 from .simulator.worlds import world_resource
-from .stop_signals import StopSignals
 
 _T = TypeVar("_T")
 PARAMETERS = (
@@ -325,7 +325,7 @@ def _run() -> int:
             on_failure=session.node.tell_failure,
         )
         session.serve(runner)
-        signals.stop(runner)
+        signals.stop(runner.stop)
         runner.run()
         return 0 if runner.error is None else 1
 

@@ -18,6 +18,7 @@ from rich.live import Live
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.files import write_all
+from hrp_model.stop_signals import StopSignals
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
@@ -34,7 +35,6 @@ from .sensor_options import with_options
 from .sensors import Reading, instruments
 from .simulation import Simulation
 from .snapshot import Snapshot
-from .stop_signals import StopSignals
 from .trace import TraceWriter
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _step(
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
         if session is not None:
             session.serve(runner)
-        signals.stop(runner)
+        signals.stop(runner.stop)
         board = Board(options.world, runner, lines, listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         start_ns, start = simulation.state.time_ns, time.monotonic()
