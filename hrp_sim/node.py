@@ -4,9 +4,9 @@ Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), `
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
 Subscribed: the commands of each robot (``hrp_msgs.commands``). Action: its
 ``follow_joint_trajectory``. Services: ``~/reset`` and ``~/pause``, once a run is served, and
-``<sensor>/set_enabled`` of each sensor and light. Parameters: ``hrp_msgs.node_params.SIM_NODE``,
-the options of ``SensorSettings`` for all sensors, those of single ones as ``<sensor>.<option>``,
-and gains and modes of joints (``hrp_msgs.command_params``).
+``devices/<device>/set_enabled`` of each sensor and light. Parameters:
+``hrp_msgs.node_params.SIM_NODE``, the options of ``SensorSettings`` for all sensors, those of
+single ones as ``<sensor>.<option>``, and gains and modes of joints (``hrp_msgs.command_params``).
 """
 
 from __future__ import annotations

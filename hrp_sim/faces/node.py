@@ -89,6 +89,7 @@ class BodyFace:
         self.outputs: dict[str, Any] = {}
         self.model: ModelNode | None = None
         self._node = node
+        self._simulation = simulation
         self._switches: SwitchServices | None = None
         self._commanding = commanding
         self._commands: CommandPort | None = None
@@ -171,8 +172,12 @@ class BodyFace:
 
     def serve(self, runner: Runner) -> None:
         """Let others switch what the body has."""
-        places = {key: found.place for key, found in self._devices.items()}
-        self._switches = SwitchServices(self._node, runner, places)
+        if switches := {key: x.switch for key, x in self._devices.items() if x.switch}:
+            topic = self.naming.place(names.DEVICES)
+            self._switches = SwitchServices(
+                self._node, runner, self._simulation, self.simulated.name, topic, switches
+            )
+            self._switches.show()
         if self._commands is not None:
             self._commands.serve(runner)
 
@@ -186,10 +191,10 @@ class BodyFace:
         if self._commands is not None:
             self._commands.poll()
 
-    def tell(self, name: str, on: bool) -> None:
-        """Tell that one of its sensors or lights is on or off now."""
+    def show_switches(self) -> None:
+        """Publish which of its sensors and lights are on, for one of them was switched."""
         if self._switches is not None:
-            self._switches.tell(name, on)
+            self._switches.show()
 
     @property
     def devices(self) -> Collection[str]:

@@ -96,7 +96,7 @@ class WorldFace:
         self._keep({})
         self._simulation = simulation
         simulation.wanted = partial(self._is_wanted, simulation)
-        simulation.switched = self._tell
+        simulation.switched = self._show_switches
         faces: dict[str, BodyFace] = {}
         try:
             for name, naming in self._namings(simulation).items():
@@ -197,9 +197,9 @@ class WorldFace:
             return True
         return owner.is_wanted(name, simulation.state.time_ns)
 
-    def _tell(self, name: str, on: bool) -> None:
+    def _show_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
-            owner.tell(name, on)
+            owner.show_switches()
 
     def _develop(self, name: str, exposure: Exposure) -> None:
         """Have those parts of a picture drawn that somebody wants."""
