@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -18,10 +18,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
+from hrp_msgs.clock import clock
 from hrp_msgs.diagnostics import PERIOD
 from hrp_msgs.node_params import MODEL_NODE
 from hrp_msgs.params import DerivedParams, Param, declare
@@ -38,7 +40,7 @@ from .describing.follower import JointFollower, LastPositions
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
-from .frames import Frame, FrameOptions
+from .frames import Base, Frame, FrameOptions
 from .rigid import matrix_quaternion
 from .stop_signals import StopSignals
 
@@ -118,8 +120,8 @@ class ModelNode(Node):
     def start(self, body: Body) -> None:
         """Publish a body that is there already, with frames of the model's names.
 
-        Parameters about the names of frames and the base play no part: whoever has the body
-        tells where its root is.
+        The parameter about the naming of links plays no part: whoever has the body publishes where
+        the topmost frame is.
 
         Raises:
             WrongUseError: What the parameters ask for cannot be made.
@@ -127,7 +129,8 @@ class ModelNode(Node):
         """
         if objection := Wanted.objection(self.settings):
             raise WrongUseError(objection)
-        wanted = Wanted.by(self.settings).with_frames(FrameOptions())
+        names_of_model = FrameOptions(base=Base(self.settings["base"]))
+        wanted = Wanted.by(self.settings).with_frames(names_of_model)
         try:
             made = describe(body, wanted, mesh_folder(), logged_diagnostics(self))
         except MissingLibraryError as error:
@@ -149,13 +152,20 @@ class ModelNode(Node):
                     **qos.changeable(qos.SENSOR_INPUT),
                 )
 
-    def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
+    def move(
+        self,
+        time_ns: int,
+        joints: Sequence[str],
+        positions: Sequence[float],
+        above: Sequence[FramePose] = (),
+    ) -> None:
         """Publish where joints have moved their links, if it is time to.
 
         Args:
             time_ns: When they were there, in [ns].
             joints: Names; those that the body does not have are told once.
             positions: In [rad] or [m], one per name; what is not finite is left out.
+            above: Frames to publish in the same message, such as the root's.
         """
         known = len(self._follower.unknown)
         frames = self._follower.follow(time_ns, joints, positions, time.monotonic())
@@ -165,11 +175,7 @@ class ModelNode(Node):
         for problem in self._reminder.due(self._follower.open_loops, time.monotonic()):
             self.get_logger().warning(problem)
         if frames:
-            self._robot.move(time_ns, self._placed(frames))
-
-    def is_due(self, time_ns: int) -> bool:
-        """Tell whether ``move`` at this time in [ns] would publish something."""
-        return self._follower.is_due(time_ns)
+            self._robot.move(time_ns, [*above, *self._placed(frames)])
 
     @property
     def topics(self) -> list[Topic]:
@@ -321,6 +327,53 @@ class ModelNode(Node):
         if again:  # else somebody asked for this, and is told
             self._problem = first_line(problem)
         return first_line(problem)
+
+
+class SimulatedModelNode(ModelNode):
+    """Describes a body of a simulation in the same process, which sets its clock.
+
+    It has no subscription to ``/clock``: to hear each of its messages takes an executor longer
+    than a step of the physics.
+    """
+
+    _take_clock: Callable[[ClockMessage], None] | None = None
+    _moved_ns = -1
+
+    def create_subscription(self, msg_type: Any, *arguments: Any, **options: Any) -> Any:
+        """Subscribe as any node does, but leave the clock to ``show_time``."""
+        if msg_type is not ClockMessage:
+            return super().create_subscription(msg_type, *arguments, **options)
+        _, self._take_clock, *_ = arguments
+        return None
+
+    def show_time(self, time_ns: int) -> None:
+        """Set the clock to a simulation time in [ns]."""
+        if self._take_clock is not None:
+            self._take_clock(clock(time_ns))
+
+    @property
+    def moves(self) -> bool:
+        """Whether joint positions move frames that are published here."""
+        return bool(self.settings["publish_tf"] and self._follower.joints)
+
+    def is_due(self, time_ns: int) -> bool:
+        """Return whether ``move`` at this time in [ns] would publish something.
+
+        While nobody listens that is once a second, for the health of the joints.
+        """
+        is_second = not 0 <= self._moved_ns // NS_PER_S == time_ns // NS_PER_S
+        return (is_second or self._robot.is_followed) and self._follower.is_due(time_ns)
+
+    def move(
+        self,
+        time_ns: int,
+        joints: Sequence[str],
+        positions: Sequence[float],
+        above: Sequence[FramePose] = (),
+    ) -> None:
+        """Publish where joints have moved their links; see ``ModelNode.move``."""
+        self._moved_ns = time_ns
+        super().move(time_ns, joints, positions, above)
 
 
 def _run(args: Sequence[str] | None) -> int:

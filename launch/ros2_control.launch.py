@@ -25,7 +25,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from hrp_model import Diagnostics
-from hrp_model.frames import body_frames
+from hrp_model.frames import Base, body_frames
 from hrp_model.urdf.controllers import controllers, controllers_yaml
 from hrp_model.urdf.options import Hardware, UrdfOptions
 from hrp_msgs.launching import (
@@ -116,7 +116,11 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     naming = name_bodies(bodies, prefix_of(values), wishes, values["naming"])
     found = []
     for name, body in bodies.items():
-        options = UrdfOptions(frame_prefix=naming[name].frame_prefix, ros2_control=Hardware.TOPIC)
+        options = UrdfOptions(
+            frame_prefix=naming[name].frame_prefix,
+            base=Base(values["base"]),
+            ros2_control=Hardware.TOPIC,
+        )
         frames = body_frames(body, QUIET, options)
         made = controllers(body, frames, options)
         if made:

@@ -35,7 +35,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes of a simulation."""
     values = ARGUMENTS.values(context)
     # What is read here, too, must be what the node has.
-    read_here = {name: values[name] for name in ("world", "frame_prefix", "world_frame", "naming")}
+    names = ("world", "frame_prefix", "world_frame", "naming", "base")
+    read_here = {name: values[name] for name in names}
     sim_node = node(
         values,
         package="hrp_ros",
