@@ -231,10 +231,11 @@ class ModelNode(Node):
         frames = self._placed(self._description.tree.fixed)
         if world := self.settings["world_frame"]:
             [(_, top, *pose)] = self._placed([self._description.in_world(world)])
-            if top == world:
+            prefix = self.settings["frame_prefix"]
+            if world in (names.frame(x, prefix) for x in self._description.frames.names):
                 self.get_logger().warning(
-                    f"the frame above all others is called '{world}' as world_frame is: no "
-                    "transform tells where it is",
+                    f"a frame of the model is called '{world}' as world_frame is: no transform "
+                    "tells where the model is",
                     once=True,
                 )
             else:

@@ -74,6 +74,23 @@ def test_a_package_knows_the_command_that_makes_it_again(arguments, model, tmp_p
     assert noted == given
 
 
+def test_only_a_package_has_a_base_link_unless_it_is_asked_for(model, tmp_path, capsys):
+    def root(*words):
+        assert main(["urdf", model(), *words]) == 0
+        text = capsys.readouterr().out
+        for path in (tmp_path / "p").rglob("*.urdf"):
+            text = path.read_text(encoding="utf-8")
+        links = ElementTree.fromstring(text).findall("link")
+        return links[0].get("name")
+
+    own = root()
+    assert own != "base_link"
+    assert root("--base", "auto") == "base_link"
+    package = ["--package", str(tmp_path / "p")]
+    assert root(*package) == "base_link"
+    assert root(*package, "--base", "none") == own
+
+
 def test_files_that_go_are_told(model, tmp_path, capsys):
     path, package = model(), tmp_path / "p"
     assert main(["urdf", path, "--package", str(package), "--ros2-control", "mock"]) == 0

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.ros
 
 ARM = MODELS / "arm" / "arm.body"
 FAR = Pose(p=(9.0, 9.0, 9.0))
-OF_WORLD = {"BASE", "floor/FLOOR"}  # who names a model has a floor under it
+OF_WORLD = {"base_link", "floor/FLOOR"}  # who names a model has a floor under it
 
 
 def entry(name, p=(2.0, 0.0, 0.0), **options):
@@ -84,8 +84,8 @@ def test_a_body_that_appears_has_topics_of_its_own_until_it_goes(world):
     peer.follow("arm_2/devices", DiagnosticStatus, LATCHED)
     peer.wait_for("arm_2/joint_states", 3)
     peer.wait_until("a description", lambda: peer.messages["arm_2/robot_description"])
-    peer.wait_until("its root", lambda: fixed_roots(peer).keys() == {*OF_WORLD, "arm_2/BASE"})
-    assert fixed_roots(peer)["arm_2/BASE"] == [2.0, 1.0, 0.0]
+    peer.wait_until("its root", lambda: fixed_roots(peer).keys() == {*OF_WORLD, "arm_2/base_link"})
+    assert fixed_roots(peer)["arm_2/base_link"] == [2.0, 1.0, 0.0]
     assert peer.call("arm_2/devices/wrist_force/set_enabled", SetBool, data=False).success
 
     def told():
@@ -161,7 +161,7 @@ def test_a_fixed_root_that_is_moved_is_told_anew_and_so_is_its_return(world):
     before = fixed_roots(peer)
     moved = replace(entry("Arm").placement, body=simulation.bodies["Arm"].body)
     running.change(lambda: simulation.move(replace(moved, X_WL=Pose(p=(0.5, 0.0, 0.25)))))
-    peer.wait_until("the move", lambda: fixed_roots(peer)["BASE"] == [0.5, 0.0, 0.25])
+    peer.wait_until("the move", lambda: fixed_roots(peer)["base_link"] == [0.5, 0.0, 0.25])
     assert peer.call("sim_node/reset", Trigger).success
     peer.wait_until("the return", lambda: fixed_roots(peer) == before)
 

@@ -86,7 +86,7 @@ def test_frames_of_two_simulations_are_kept_apart_by_prefixes(peer, two):
         session(other, ["--ros-args", "-r", "__ns:=/b"]),
     ):
         robots = [f"{sim}/{side}" for sim in "ab" for side in ("left", "right")]
-        roots = {f"{robot}/BASE" for robot in robots}
+        roots = {f"{robot}/base_link" for robot in robots}
         hands = {f"{robot}/J6" for robot in robots}
         peer.wait_until("all hands", lambda: hands <= children("/tf"))
         peer.wait_until("all roots", lambda: roots <= children("/tf_static"))
