@@ -37,6 +37,7 @@ from .cache import mesh_folder
 from .collision.shapes import MissingLibraryError
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
+from .describing.frame_tree import MovedFrame
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
@@ -175,7 +176,7 @@ class ModelNode(Node):
         for problem in self._reminder.due(self._follower.open_loops, time.monotonic()):
             self.get_logger().warning(problem)
         if frames:
-            self._robot.move(time_ns, [*above, *self._placed(frames)])
+            self._robot.move(time_ns, [*above, *self._prefixed(frames)])
 
     @property
     def topics(self) -> list[Topic]:
@@ -244,17 +245,18 @@ class ModelNode(Node):
 
     def _publish_moved_again(self) -> None:
         for time_ns, frames in self._follower.again().items():
-            self._robot.move(time_ns, self._placed(frames))
+            self._robot.move(time_ns, self._prefixed(frames))
 
     def _placed(self, frames: Iterable[Frame]) -> list[FramePose]:
+        return self._prefixed(
+            MovedFrame(f.name, f.parent, tuple(f.pose.p.tolist()), matrix_quaternion(f.pose.R))
+            for f in frames
+        )
+
+    def _prefixed(self, frames: Iterable[MovedFrame]) -> list[FramePose]:
         prefix = self.settings["frame_prefix"]
         return [
-            (
-                names.frame(f.parent, prefix),
-                names.frame(f.name, prefix),
-                f.pose.p,
-                matrix_quaternion(f.pose.R),
-            )
+            (names.frame(f.parent, prefix), names.frame(f.name, prefix), f.p, f.xyzw)
             for f in frames
         ]
 

@@ -23,9 +23,11 @@ from .health import command_health, lock_step_health, run_health, state_health
 from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
+from .sensors import Sensor
 from .simulation import Simulation
 from .simulator.results import RefusedError
 from .simulator.simulator import Simulator
+from .watch import Light
 
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0
@@ -203,7 +205,7 @@ class SwitchServices:
         self._runner = runner
         self._simulation = simulation
         self._body = body
-        devices = {**simulation.sensors, **simulation.lights}
+        devices: dict[str, Sensor | Light] = {**simulation.sensors, **simulation.lights}
         self._names = {key: devices[key].name for key in switches}
         self._publishing = threading.Lock()
         self._topic = Topic(node, DiagnosticStatus, topic, qos.LATCHED)
