@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter
 
 from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
-from hrp_model.node import ModelNode, SimulatedModelNode
+from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, outputs
 from hrp_msgs.robot import FramePose
@@ -35,6 +35,7 @@ from ..sensors import (
 from ..services import SwitchServices
 from ..simulation import Simulation
 from ..topics import DeviceTopics, device_topics
+from .model.node import SimulatedModelNode
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {

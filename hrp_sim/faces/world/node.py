@@ -11,7 +11,6 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from hrp_model.node import SimulatedModelNode
 from hrp_model.rigid import Array
 from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
@@ -33,6 +32,7 @@ from ...schedule import SampleClock
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
 from ...topics import device_topics
+from ..model.node import SimulatedModelNode
 from ..node import BodyFace
 
 # How often the time of a world that stands still is shown. In [s] of wall time.
