@@ -146,7 +146,7 @@ class BodyFace:
                 (
                     self._framed(x.parent),
                     self._framed(x.name),
-                    x.pose.p,
+                    x.pose.p.tolist(),  # compared with those before
                     matrix_quaternion(x.pose.R),
                 )
                 for x in self._base
