@@ -128,8 +128,9 @@ def _add_contents(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--base",
         choices=[base.value for base in Base],
-        default=Base.NONE.value,
-        help="a massless root above the model's: base_link, or also base_footprint on the floor",
+        help="a massless root above the model's: base_link, or also base_footprint on the floor, "
+        "or base_link where the model's root has a mass, which KDL does not take (auto); default: "
+        "auto with --package, else none",
     )
     group.add_argument(
         "--collision",
@@ -269,7 +270,7 @@ def urdf_options(options: argparse.Namespace) -> UrdfOptions:
     return UrdfOptions(
         link_naming=LinkNaming(options.link_naming),
         frame_prefix=options.frame_prefix,
-        base=Base(options.base),
+        base=_base(options),
         gazebo=options.gazebo,
         ros2_control=None if hardware is None else Hardware(hardware),
         transmissions=options.transmissions,
@@ -277,6 +278,12 @@ def urdf_options(options: argparse.Namespace) -> UrdfOptions:
         controllers=str(controllers.resolve()),
         mujoco_meshes=_meshes_for_mujoco(options) if options.mujoco else None,
     )
+
+
+def _base(options: argparse.Namespace) -> Base:
+    if options.base is None:
+        return Base.NONE if options.package is None else Base.AUTO
+    return Base(options.base)
 
 
 def _meshes_for_mujoco(options: argparse.Namespace) -> str:

@@ -42,13 +42,18 @@ class Base(Enum):
 
     LINK adds ``base_link`` at the root; FOOTPRINT also ``base_footprint`` above that: on the
     floor (z = 0) below the place where the model puts its root, upright, and turned about
-    the vertical as the root is (REP 120).
+    the vertical as the root is (REP 120). AUTO adds ``base_link`` where the root has a mass or an
+    inertia, which KDL does not take; but none where a link or device has that name, or the root
+    is called ``world``.
     """
 
+    AUTO = "auto"
     NONE = "none"
     LINK = "base_link"
     FOOTPRINT = "base_footprint"
 
+
+_WORLD = "world"  # by custom a frame that nothing moves, and so none that is below another
 
 # Of each kind of base, top first.
 _BASE_LINKS = {
@@ -258,11 +263,23 @@ def _links(links: list[Link]) -> str:
 
 def _base_names(body: Body, link_names: Mapping[str, str], base: Base) -> tuple[str, ...]:
     """Return the names to be put above the root: none that the root itself can stand for."""
+    if base is Base.AUTO:
+        base = _automatic_base(body, link_names)
     names = _BASE_LINKS[base]
     root = link_names[body.root.name]
     if root in names and body.root.mass == 0.0:
         return names[: names.index(root)]
     return names
+
+
+def _automatic_base(body: Body, link_names: Mapping[str, str]) -> Base:
+    """Return the base that a body needs; see ``Base.AUTO``."""
+    root = body.root
+    if root.mass == 0.0 and not root.inertia.any():
+        return Base.NONE
+    taken = {*link_names.values(), *(device.name for device in body.devices)}
+    is_world = link_names[root.name] == _WORLD
+    return Base.NONE if is_world or taken.intersection(_BASE_LINKS[Base.LINK]) else Base.LINK
 
 
 def _base_frames(body: Body, above: list[str], root: str, base: Base) -> tuple[Frame, ...]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
-import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.context import Context
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from hrp_msgs import names, qos
@@ -25,7 +26,8 @@ from hrp_msgs.diagnostics import PERIOD
 from hrp_msgs.node_params import MODEL_NODE
 from hrp_msgs.params import DerivedParams, Param, declare, take_overrides, unknown_parameters
 from hrp_msgs.robot import FramePose, RobotTopics
-from hrp_msgs.start import WrongUseError, creating, end_ros, init_ros
+from hrp_msgs.serving import ServingThread
+from hrp_msgs.start import WrongUseError, creating, init_ros
 from hrp_msgs.topic import Topic
 
 from .body import Body
@@ -33,12 +35,14 @@ from .cache import mesh_folder
 from .console import print_message
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
+from .describing.frame_tree import MovedFrame
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, Severity, counted
-from .frames import Frame, FrameOptions
+from .frames import Base, Frame, FrameOptions
 from .missing import MissingLibraryError
 from .rigid import matrix_quaternion
+from .stop_signals import StopSignals
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
@@ -120,8 +124,8 @@ class ModelNode(Node):
     def start(self, body: Body) -> None:
         """Publish a body that is there already, with frames of the model's names.
 
-        Parameters about the names of frames and the base play no part: whoever has the body
-        tells where its root is.
+        The parameter about the naming of links plays no part: whoever has the body publishes where
+        the topmost frame is.
 
         Raises:
             WrongUseError: What the parameters ask for cannot be made.
@@ -129,7 +133,8 @@ class ModelNode(Node):
         """
         if objection := Wanted.objection(self.settings):
             raise WrongUseError(objection)
-        wanted = Wanted.by(self.settings).with_frames(FrameOptions())
+        names_of_model = FrameOptions(base=Base(self.settings["base"]))
+        wanted = Wanted.by(self.settings).with_frames(names_of_model)
         try:
             made = describe(body, wanted, mesh_folder(), logged_diagnostics(self))
         except MissingLibraryError as error:
@@ -151,13 +156,20 @@ class ModelNode(Node):
                     **qos.changeable(qos.SENSOR_INPUT),
                 )
 
-    def move(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
+    def move(
+        self,
+        time_ns: int,
+        joints: Sequence[str],
+        positions: Sequence[float],
+        above: Sequence[FramePose] = (),
+    ) -> None:
         """Publish where joints have moved their links, if it is time to.
 
         Args:
             time_ns: When they were there, in [ns].
             joints: Names; those that the body does not have are told once.
             positions: In [rad] or [m], one per name; what is not finite is left out.
+            above: Frames to publish in the same message, such as the root's.
         """
         known = len(self._follower.unknown)
         frames = self._follower.follow(time_ns, joints, positions, time.monotonic())
@@ -167,11 +179,7 @@ class ModelNode(Node):
         for problem in self._reminder.due(self._follower.open_loops, time.monotonic()):
             self.get_logger().warning(problem)
         if frames:
-            self._robot.move(time_ns, self._placed(frames))
-
-    def is_due(self, time_ns: int) -> bool:
-        """Tell whether ``move`` at this time in [ns] would publish something."""
-        return self._follower.is_due(time_ns)
+            self._robot.move(time_ns, [*above, *self._prefixed(frames)])
 
     @property
     def topics(self) -> list[Topic]:
@@ -227,10 +235,11 @@ class ModelNode(Node):
         frames = self._placed(self._description.tree.fixed)
         if world := self.settings["world_frame"]:
             [(_, top, *pose)] = self._placed([self._description.in_world(world)])
-            if top == world:
+            prefix = self.settings["frame_prefix"]
+            if world in (names.frame(x, prefix) for x in self._description.frames.names):
                 self.get_logger().warning(
-                    f"the frame above all others is called '{world}' as world_frame is: no "
-                    "transform tells where it is",
+                    f"a frame of the model is called '{world}' as world_frame is: no transform "
+                    "tells where the model is",
                     once=True,
                 )
             else:
@@ -239,17 +248,18 @@ class ModelNode(Node):
 
     def _publish_moved_again(self) -> None:
         for time_ns, frames in self._follower.again().items():
-            self._robot.move(time_ns, self._placed(frames))
+            self._robot.move(time_ns, self._prefixed(frames))
 
     def _placed(self, frames: Iterable[Frame]) -> list[FramePose]:
+        return self._prefixed(
+            MovedFrame(f.name, f.parent, tuple(f.pose.p.tolist()), matrix_quaternion(f.pose.R))
+            for f in frames
+        )
+
+    def _prefixed(self, frames: Iterable[MovedFrame]) -> list[FramePose]:
         prefix = self.settings["frame_prefix"]
         return [
-            (
-                names.frame(f.parent, prefix),
-                names.frame(f.name, prefix),
-                f.pose.p,
-                matrix_quaternion(f.pose.R),
-            )
+            (names.frame(f.parent, prefix), names.frame(f.name, prefix), f.p, f.xyzw)
             for f in frames
         ]
 
@@ -326,20 +336,25 @@ class ModelNode(Node):
 
 
 def _run(args: Sequence[str] | None) -> int:
-    """Run the node to its end; return the exit status."""
-    try:
-        init_ros(args)
+    """Run the node until a signal comes; return the exit status.
+
+    rclpy's own handlers of signals would end the context while a callback still publishes there, or
+    while the node is being made.
+    """
+    with StopSignals() as signals, ExitStack() as undo:
+        context = Context()
+        init_ros(args, context=context, signal_handler_options=SignalHandlerOptions.NO)
+        undo.callback(context.try_shutdown)
         with creating("the node"):
-            node = ModelNode()
+            node = ModelNode(context=context)
+        undo.callback(node.destroy_node)
         node.load()
         node.listen()
-    except (ParameterException, WrongUseError) as error:
-        print_message(f"error: {error}")
-        return 2
-    except UNUSABLE as error:
-        print_message(what_went_wrong(error))
-        return 1
-    rclpy.spin(node)
+        signals.stop()
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        undo.callback(ServingThread(executor, node.get_logger()).close)
+        signals.wait()
     return 0
 
 
@@ -347,11 +362,14 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run ``model_node``; return 0 after Ctrl-C, 1 for a bad model, 2 for wrong use."""
     try:
         return _run(args)
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except KeyboardInterrupt:
         return 0
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
-        end_ros()
+    except (ParameterException, WrongUseError) as error:
+        print_message(f"error: {error}")
+        return 2
+    except UNUSABLE as error:
+        print_message(what_went_wrong(error))
+        return 1
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ament_index_python.packages import get_package_share_directory
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from launch import LaunchContext, LaunchDescriptionEntity
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnShutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -21,8 +22,10 @@ from .dds_room import dds_room
 from .params import Param
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
+FLAG_DOC = "'true' or 'false'."
 _KINDS = {int: "a whole number", float: "a number"}
 _CLOCK = "/clock"
+RVIZ = "rviz2"
 
 
 def share() -> Path:
@@ -30,18 +33,63 @@ def share() -> Path:
     return Path(get_package_share_directory("hrp_ros"))
 
 
+class MissingPackagesError(RuntimeError):
+    """Packages are not installed without which a launch file is of no use."""
+
+
+def missing_packages(packages: Iterable[str]) -> list[str]:
+    """Return those of some ROS packages that are not installed."""
+    return [package for package in packages if not _is_installed(package)]
+
+
+def require_packages(packages: Iterable[str], purpose: str) -> None:
+    """Check that all packages are installed; to be called before the first node is started.
+
+    An exception that comes later ends the launch, and leaves the nodes running.
+
+    Args:
+        packages: Their names.
+        purpose: What needs them.
+
+    Raises:
+        MissingPackagesError: Some are not; the message names all of these.
+    """
+    if missing := missing_packages(packages):
+        names = ", ".join(missing)
+        raise MissingPackagesError(
+            f"{purpose} needs packages that are not installed: {names}; {_advice(missing)}"
+        )
+
+
+def skipped(thing: str, package: str) -> LaunchDescriptionEntity | None:
+    """Return a warning that an optional part is left out; None if its package is installed."""
+    if not (missing := missing_packages([package])):
+        return None
+    reason = f"the package {package} is not installed"
+    return LogInfo(msg=f"warning: starting without {thing}: {reason}; {_advice(missing)}")
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        get_package_share_directory(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _advice(missing: Iterable[str]) -> str:
+    distro = os.environ.get("ROS_DISTRO", "$ROS_DISTRO")
+    debs = " ".join(f"ros-{distro}-{package.replace('_', '-')}" for package in missing)
+    return f"install with: sudo apt install {debs}"
+
+
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a launch file itself.
-
-    Attributes:
-        choices: The words that it may be; empty means any.
-    """
+    """An argument of a launch file itself."""
 
     name: str
     default: str
     doc: str
-    choices: tuple[str, ...] = ()
 
 
 # Of every launch file. RViz has one of its own, as what it shows differs.
@@ -62,7 +110,7 @@ COMMON = (
     Argument(
         "log_level", "info", "What is told: 'debug', 'info', 'warn', 'error' or LOGGER:=LEVEL."
     ),
-    Argument("rviz", "true", "Whether to start RViz.", ("true", "false")),
+    Argument("rviz", "true", f"Whether to start RViz, if rviz2 is installed. {FLAG_DOC}"),
     Argument("rviz_config", "", "RViz configuration file; empty = one that fits is made."),
 )
 CLOCK = Argument(
@@ -98,11 +146,10 @@ class Arguments:
 
     def declared(self) -> list[LaunchDescriptionEntity]:
         """Return the actions that declare the arguments; what needs their values comes behind."""
-        made = [_declared(a.name, a.default, a.doc, a.choices) for a in self._own]
+        made = [_declared(a.name, a.default, a.doc) for a in self._own]
         for p in self._params.values():
-            doc = f"{p.doc} One of {p.alternatives}." if p.choices else p.doc
             default = self._defaults.get(p.name, _text(p.default))
-            made.append(_declared(p.name, default, doc, p.choices))
+            made.append(_declared(p.name, default, documentation(p), p.choices))
         first, last = self._look, self._look_into_file
         return [OpaqueFunction(function=first), *made, OpaqueFunction(function=last)]
 
@@ -138,6 +185,13 @@ class Arguments:
         for name, value in _shared_parameters(known["params_file"]).items():
             if name in self._in_file and name not in self._given:
                 known[name] = _text(value)
+
+
+def documentation(param: Param) -> str:
+    """Return what ``--show-args`` shows of a parameter, besides its default."""
+    if isinstance(param.default, bool):
+        return f"{param.doc} {FLAG_DOC}"
+    return f"{param.doc} One of {param.alternatives}." if param.choices else param.doc
 
 
 def typed_value(param: Param, text: str) -> Any:
@@ -214,7 +268,7 @@ def rviz(values: Mapping[str, str], config: str, *, use_sim_time: bool) -> Node:
     """Return RViz with the configuration that is asked for, or else with this one."""
     return node(
         values,
-        package="rviz2",
+        package=RVIZ,
         executable="rviz2",
         namespace="",
         arguments=["-d", values["rviz_config"] or config],
@@ -231,7 +285,7 @@ def prefix_of(values: Mapping[str, str]) -> str:
 
 
 def _declared(
-    name: str, default: str, doc: str, choices: tuple[str, ...]
+    name: str, default: str, doc: str, choices: tuple[str, ...] = ()
 ) -> LaunchDescriptionEntity:
     some = {"choices": list(choices)} if choices else {}
     return DeclareLaunchArgument(name, default_value=default, description=doc, **some)

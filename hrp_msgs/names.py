@@ -22,6 +22,7 @@ TF_STATIC = "/tf_static"
 CLOCK = "/clock"
 DIAGNOSTICS = "/diagnostics"
 ODOMETRY = "ground_truth/odom"
+DEVICES = "devices"
 # Of a whole world.
 CONTACT_MARKERS = "contacts/markers"
 # Services, under the name of the node.
@@ -75,6 +76,7 @@ NAMESPACED = (CHOREONOID,)
 OF_BODY = (
     ROBOT_DESCRIPTION,
     ROBOT_DESCRIPTION_SEMANTIC,
+    DEVICES,
     JOINT_COMMANDS,
     JOINT_TRAJECTORY,
     POSITION_COMMANDS,
@@ -153,14 +155,9 @@ def scan_topic(token: str, *, only_one: bool) -> str:
     return (ONLY_SCAN if only_one else SCAN).format(token)
 
 
-def set_enabled(token: str) -> str:
-    """Return the service and the topic that switch a sensor or light."""
-    return f"{token}/set_enabled"
-
-
-def enabled_topic(token: str) -> str:
-    """Return the topic that tells whether a sensor or light is on."""
-    return f"{token}/enabled"
+def switch_service(token: str) -> str:
+    """Return the service that switches a sensor or light."""
+    return f"{DEVICES}/{token}/set_enabled"
 
 
 def points_topic(token: str) -> str:

@@ -29,7 +29,7 @@ MODEL_NODE = (
     ),
     Param(
         "publish_frequency",
-        20.0,
+        100.0,
         "Most /tf messages per second of message time [Hz]; 0 = one for every joint_states.",
         0.0,
         10000.0,
@@ -58,10 +58,11 @@ MODEL_NODE = (
     ),
     Param(
         "base",
-        "none",
-        "Massless links above the root: base_link, or also base_footprint on the floor below.",
+        "auto",
+        "Massless links above the root: base_link, or also base_footprint on the floor below; "
+        "'auto' is base_link where the root has a mass, which KDL does not take.",
         read_only=False,
-        choices=("none", "base_link", "base_footprint"),
+        choices=("auto", "none", "base_link", "base_footprint"),
     ),
     Param(
         "collision",
@@ -150,6 +151,13 @@ SIM_NODE = (
     ),
     Param("describe", False, "Publish robot_description and TF of the bodies, as model_node does."),
     Param("frame_prefix", "", "Put before every TF frame name."),
+    Param(
+        "base",
+        "auto",
+        "Massless link above the root of each body, which the world is the parent of: base_link; "
+        "'auto' is base_link where the root has a mass, which KDL does not take.",
+        choices=("auto", "none", "base_link"),
+    ),
     Param(
         "naming",
         STANDARD,

@@ -104,7 +104,15 @@ class SensorOutput:
 
 
 class OdometryOutput:
-    """The true motion of a root, as odometry and, unless it is latched elsewhere, on /tf."""
+    """The true motion of a root, as odometry and, unless that is published elsewhere, as TF.
+
+    Args:
+        node: Publishes.
+        topic: Of the odometry.
+        world, root: Names of the frames.
+        tf: Returns where the transform is published, or None, at any moment.
+        profile: Of the odometry.
+    """
 
     def __init__(
         self,
@@ -112,7 +120,7 @@ class OdometryOutput:
         topic: str,
         world: str,
         root: str,
-        tf: Topic | None,
+        tf: Callable[[], Topic | None],
         profile: QoSProfile,
     ) -> None:
         self.topics = [Topic(node, Odometry, topic, profile)]
@@ -122,7 +130,10 @@ class OdometryOutput:
 
     def is_wanted(self) -> bool:
         """Tell whether the root should be looked at."""
-        return self.topics[0].has_listener() or (self._tf is not None and self._tf.has_listener())
+        if self.topics[0].has_listener():
+            return True
+        tf = self._tf()
+        return tf is not None and tf.has_listener()
 
     def publish(self, r: Any) -> None:
         """Publish where the root is, if anybody listens."""
@@ -130,8 +141,9 @@ class OdometryOutput:
         if self.topics[0].has_listener():
             msg = odometry(r.time_ns, *self._frames, *pose, *twist, self._message)
             self.topics[0].publish(msg)
-        if self._tf is not None and self._tf.has_listener():
-            self._tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
+        tf = self._tf()
+        if tf is not None and tf.has_listener():
+            tf.publish(tf_message([transform(r.time_ns, *self._frames, *pose)]))
 
 
 class _ImageTopics:

@@ -39,8 +39,6 @@ IMAGE = _profile(5)
 COMMAND = _profile(1, reliable=False)
 # In lock-step every command counts.
 COMMAND_IN_STEP = _profile(10)
-# Said once, and so reliable: best effort loses what comes before both sides know each other.
-SWITCH = _profile(10)
 # For listening to a sensor: best effort too, and a few are kept, for each counts.
 SENSOR_INPUT = qos_profile_sensor_data
 # A late subscriber still gets the last one.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -49,6 +50,9 @@ class RobotTopics:
         self._urdf = Topic(node, String, names.ROBOT_DESCRIPTION, qos.LATCHED)
         self.all = [self._urdf, self._health]
         self._srdf = self._static = self._moving = None
+        # Filled anew each time, which is faster; by the frames' names.
+        self._message = TFMessage()
+        self._transforms: dict[str, TransformStamped] = {}
         if semantics:
             self._srdf = Topic(node, String, names.ROBOT_DESCRIPTION_SEMANTIC, qos.LATCHED)
             self.all.append(self._srdf)
@@ -68,10 +72,22 @@ class RobotTopics:
         if self._static is not None:
             self._static.publish(_message(_ALWAYS, frames))
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether anybody listens to the frames that move."""
+        return self._moving is not None and self._moving.has_listener()
+
     def move(self, time_ns: int, frames: Iterable[FramePose]) -> None:
-        """Publish where frames are at a time in [ns]."""
-        if self._moving is not None:
-            self._moving.publish(_message(time_ns, frames))
+        """Publish where frames are at a time in [ns]; to be called by one thread at a time."""
+        if self._moving is None:
+            return
+        known = self._transforms
+        for _, name, _, _ in (frames := list(frames)):
+            if name not in known:
+                known[name] = TransformStamped()
+        message = self._message
+        message.transforms = [transform(time_ns, *x, into=known[x[1]]) for x in frames]
+        self._moving.publish(message)
 
     def report(self, parts: Iterable[Health], robot: str) -> None:
         """Publish how parts of the node are doing, and with which robot."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import rclpy
@@ -42,12 +42,6 @@ def creating(what: str) -> Iterator[None]:
     except (NameValidationException, InvalidQosOverridesError, RuntimeError) as error:
         advice = "look at names, remappings and qos_overrides"
         raise WrongUseError(f"{what} cannot be made: {one_line(str(error))}; {advice}") from None
-
-
-def end_ros() -> None:
-    """Do what ``rclpy.try_shutdown`` does, even while rclpy's signal handler does the same."""
-    with suppress(RuntimeError):  # the other one was faster
-        rclpy.try_shutdown()
 
 
 _IDENTITY = re.compile(r"(__ns|__node|__name):=")  # of any node; "NODE:__ns:=X" is of one only

@@ -11,7 +11,13 @@ from .basic import Array, set_header, set_quaternion, set_xyz
 
 
 def transform(
-    time_ns: int, parent: str, child: str, p: Sequence[float] | Array, xyzw: Sequence[float]
+    time_ns: int,
+    parent: str,
+    child: str,
+    p: Sequence[float] | Array,
+    xyzw: Sequence[float],
+    *,
+    into: TransformStamped | None = None,
 ) -> TransformStamped:
     """Return the pose X_PC of a frame C in its parent P.
 
@@ -21,8 +27,10 @@ def transform(
         child: Frame C, with its prefix.
         p: Position p_PC of C's origin, expressed in P, in [m], shape (3,).
         xyzw: Unit quaternion of the rotation R_PC.
+        into: Message to fill and return; by default a new one.
     """
-    msg = TransformStamped(child_frame_id=child)
+    msg = TransformStamped() if into is None else into
+    msg.child_frame_id = child
     set_header(msg.header, time_ns, parent)
     set_xyz(msg.transform.translation, p)
     set_quaternion(msg.transform.rotation, xyzw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -36,23 +37,26 @@ class Topic:
         self._closed = False
 
     def publish(self, message: Any) -> None:
-        """Publish a message."""
+        """Publish a message; nothing happens once the topic or the ROS context has ended."""
         try:
             self._publisher.publish(message)
-        except InvalidHandle:
-            if not self._closed:  # else another thread has just closed it
+        except (InvalidHandle, RCLError):
+            if not self._has_ended():  # else another thread has just ended it
                 raise
         else:
             self.count += 1
 
     def has_listener(self) -> bool:
-        """Tell whether anybody subscribes."""
+        """Return whether anybody subscribes."""
         try:
             return bool(self._publisher.get_subscription_count())
-        except InvalidHandle:
-            if not self._closed:
+        except (InvalidHandle, RCLError):
+            if not self._has_ended():
                 raise
             return False
+
+    def _has_ended(self) -> bool:
+        return self._closed or not self._node.context.ok()
 
     def close(self) -> None:
         """End it; what other threads still publish goes nowhere."""

@@ -76,6 +76,9 @@ def run_health(runner: Runner, failure: str = "") -> Health:
         return Health("simulation", "error", failure or str(runner.error), values)
     if runner.paused:
         return Health("simulation", "warn", "paused", values)
+    if pace.is_slow:
+        words = f"slow: {pace.measured:.2g} times real time, of {pace.target:g} asked for"
+        return Health("simulation", "warn", words, values)
     return Health("simulation", "ok", "running", values)
 
 

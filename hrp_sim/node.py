@@ -4,9 +4,9 @@ Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), `
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
 Subscribed: the commands of each robot (``hrp_msgs.commands``). Action: its
 ``follow_joint_trajectory``. Services: ``~/reset`` and ``~/pause``, once a run is served, and
-``<sensor>/set_enabled`` of each sensor and light. Parameters: ``hrp_msgs.node_params.SIM_NODE``,
-the options of ``SensorSettings`` for all sensors, those of single ones as ``<sensor>.<option>``,
-and gains and modes of joints (``hrp_msgs.command_params``).
+``devices/<device>/set_enabled`` of each sensor and light. Parameters:
+``hrp_msgs.node_params.SIM_NODE``, the options of ``SensorSettings`` for all sensors, those of
+single ones as ``<sensor>.<option>``, and gains and modes of joints (``hrp_msgs.command_params``).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from hrp_model.missing import MissingLibraryError
 from hrp_model.node import logged_diagnostics
 from hrp_model.program import print_problem
 from hrp_model.resources import share_folder
+from hrp_model.stop_signals import StopSignals
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.dds_room import dds_room
 from hrp_msgs.log import NodeLog
@@ -53,7 +54,6 @@ from .simulation import Simulation
 from .simulator.resources import Resource
 from .simulator.services import SimulationServices
 from .simulator.worlds import world_resource
-from .stop_signals import StopSignals
 
 _T = TypeVar("_T")
 PARAMETERS = (
@@ -329,7 +329,7 @@ def _run() -> int:
             on_failure=session.node.tell_failure,
         )
         session.serve(runner)
-        signals.stop(runner)
+        signals.stop(runner.stop)
         runner.run()
         return 0 if runner.error is None else 1
 

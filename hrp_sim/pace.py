@@ -15,6 +15,8 @@ MAX_LAG = 0.1
 CATCH_UP = 1.5
 # Real-time factor is measured over windows of this length. In [s].
 WINDOW = 0.5
+# A run is slow that reaches less than this share of its target, once it had so much time, in [s].
+ENOUGH, SETTLING = 0.9, 1.0
 
 
 @dataclass
@@ -69,6 +71,14 @@ class Pace:
         """Count from here, where the simulated time is ``now_ns``, in [ns]."""
         self._origin = self._window = self._began = time.monotonic(), now_ns
         self._origin_target = self.target
+        self._aimed_since = self._origin[0]
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether too little of the target is reached; never within its first second."""
+        if time.monotonic() - self._aimed_since < SETTLING:
+            return False
+        return self.measured < ENOUGH * self.target
 
     def stand_still(self) -> None:
         """Measure nothing until the next ``start``."""
@@ -82,6 +92,7 @@ class Pace:
         wall = time.monotonic()
         if target != self._origin_target:
             self._origin, self._origin_target = (wall, now_ns), target
+            self._aimed_since = wall
         due = _wall_time(self._origin, now_ns, target)
         self.lag = max(0.0, wall - due)
         if self.lag > MAX_LAG:

@@ -18,6 +18,7 @@ from hrp_model.file_watch import unrecorded
 from hrp_model.files import write_whole
 from hrp_model.outputs import Kind, Output, check_outputs, writing
 from hrp_model.program import UsageError
+from hrp_model.stop_signals import StopSignals
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
@@ -34,7 +35,6 @@ from .sensor_options import with_options
 from .sensors import Reading, instruments
 from .simulation import Simulation
 from .snapshot import Snapshot
-from .stop_signals import StopSignals
 from .summary import (
     Expectation,
     RunWatch,
@@ -245,7 +245,7 @@ def _step(
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
         if session is not None:
             session.serve(runner)
-        signals.stop(runner)
+        signals.stop(runner.stop)
         board = Board(options.world, runner, lambda: lines(watch), listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         if is_live and options.duration is None:

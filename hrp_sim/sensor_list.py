@@ -8,7 +8,7 @@ from collections.abc import Collection
 from rich.table import Table
 
 from hrp_model.printable import printable
-from hrp_msgs.names import STANDARD, set_enabled
+from hrp_msgs.names import STANDARD
 
 from .config import WorldConfig
 from .naming import name_bodies
@@ -53,7 +53,7 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
                 printable(key if simulation.is_enabled(key) else f"{key} (off)"),
                 known[device.name].kind,
                 "" if sensor is None else f"{sensor.rate_hz:g} Hz",
-                "\n".join((*topics.data, *topics.depth) or (set_enabled(topics.place),)),
+                "\n".join((*topics.data, *topics.depth) or (topics.switch,)),
                 "\n".join(f"{name}={_word(value)}" for name, value in options.items()),
             )
     return table

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 from hrp_msgs import names, qos
@@ -22,8 +23,11 @@ from .health import command_health, lock_step_health, run_health, state_health
 from .lockstep import LockStep
 from .runner import NotRunningError, Runner
 from .schedule import NS_PER_S
+from .sensors import Sensor
+from .simulation import Simulation
 from .simulator.results import RefusedError
 from .simulator.simulator import Simulator
+from .watch import Light
 
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0
@@ -192,58 +196,69 @@ def _doubt(node: Node, topic: str, stray_ns: int | None) -> str:
 class SwitchServices:
     """Lets others switch the sensors and lights of a body, also while the run stands still.
 
-    Of each: a service <name>/set_enabled (std_srvs/SetBool), a subscription of the same name
-    (std_msgs/Bool), and a latched topic <name>/enabled (std_msgs/Bool), which tells whether it
-    is on: at the start, and whenever it is told.
+    Services: one for each device (std_srvs/SetBool).
+    Publishes: devices (diagnostic_msgs/DiagnosticStatus), latched: "on" or "off" for each device,
+    whenever one has changed.
 
     Args:
         node: Whose services they are.
         runner: The run.
-        places: Where each sensor or light has its topics, by its name in the simulation.
+        simulation: The world that the body is in.
+        body: Its name.
+        topic: Name of the topic.
+        switches: Names of the services, by the names of the devices in the simulation.
     """
 
-    def __init__(self, node: Node, runner: Runner, places: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        runner: Runner,
+        simulation: Simulation,
+        body: str,
+        topic: str,
+        switches: Mapping[str, str],
+    ) -> None:
         self._node = node
         self._runner = runner
-        self._states: dict[str, Topic] = {}
-        self._entities: list[tuple[Any, Any]] = []
-        for name, place in places.items():
-            topic = names.set_enabled(place)
-            with creating(f"service '{topic}'"):
-                service = node.create_service(SetBool, topic, partial(self._answer, name))
-                heard = node.create_subscription(Bool, topic, partial(self._take, name), qos.SWITCH)
-            self._entities.append((service, heard))
-            self._states[name] = Topic(node, Bool, names.enabled_topic(place), qos.LATCHED)
-            self.tell(name, runner.simulation.is_enabled(name))
+        self._simulation = simulation
+        self._body = body
+        devices: dict[str, Sensor | Light] = {**simulation.sensors, **simulation.lights}
+        self._names = {key: devices[key].name for key in switches}
+        self._publishing = threading.Lock()
+        self._topic = Topic(node, DiagnosticStatus, topic, qos.LATCHED)
+        self._services: list[Any] = []
+        for key, name in switches.items():
+            with creating(f"service '{name}'"):
+                service = node.create_service(SetBool, name, partial(self._answer, key))
+            self._services.append(service)
 
-    def tell(self, name: str, on: bool) -> None:
-        """Tell that a sensor or light is on or off now."""
-        self._states[name].publish(Bool(data=on))
+    def show(self) -> None:
+        """Publish which devices are on now. For any thread."""
+        states: dict[str, str] = {}
+        with self._publishing:  # so that who looks last has the last word
+            for key, name in self._names.items():
+                with suppress(KeyError):  # its body has just gone
+                    states[name] = "on" if self._simulation.is_enabled(key) else "off"
+            count = sum(1 for state in states.values() if state == "on")
+            message = f"{count} of {len(states)} devices are on"
+            name = f"{self._body}: devices"
+            self._topic.publish(diagnostic_status("ok", name, message, states, self._body))
 
     def close(self) -> None:
-        """End the services and topics."""
-        for service, heard in self._entities:
+        """End the services and the topic."""
+        for service in self._services:
             self._node.destroy_service(service)
-            self._node.destroy_subscription(heard)
-        for topic in self._states.values():
-            topic.close()
-
-    def _switch(self, name: str, on: bool) -> tuple[bool, str]:
-        def act() -> None:
-            self._runner.simulation.set_enabled(name, on)
-
-        return _outcome(lambda: self._runner.call(act), f"{name} is {'on' if on else 'off'}")
+        self._topic.close()
 
     def _answer(
-        self, name: str, request: SetBool.Request, response: SetBool.Response
+        self, key: str, request: SetBool.Request, response: SetBool.Response
     ) -> SetBool.Response:
-        response.success, response.message = self._switch(name, request.data)
-        return response
+        def act() -> None:
+            self._runner.simulation.set_enabled(key, request.data)
 
-    def _take(self, name: str, msg: Bool) -> None:
-        done, message = self._switch(name, msg.data)
-        if not done:
-            self._node.get_logger().warning(f"{name} is not switched: {message}")
+        done = f"{key} is {'on' if request.data else 'off'}"
+        response.success, response.message = _outcome(lambda: self._runner.call(act), done)
+        return response
 
 
 def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:

@@ -33,12 +33,12 @@ class DeviceTopics:
     """Topics of a sensor or light, in the namespace of its body.
 
     Attributes:
-        place: Above the topics that all of them have.
+        switch: Service that switches it; empty for what the model does not have as a device.
         data: Of what a sensor reads; of a camera (image, camera_info), or nothing.
         depth: Of a camera that sees depths: (image, camera_info, points).
     """
 
-    place: str
+    switch: str
     data: tuple[str, ...] = ()
     depth: tuple[str, ...] = ()
 
@@ -70,8 +70,12 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
             tuple(naming.topic(topic, token) for topic in topics)
             for topics in _topics(sensor, only_one=only_one)
         )
-        found[key] = DeviceTopics(naming.place(token), data, depth)
-    found |= {k: DeviceTopics(naming.place(tokens[s.name])) for k, s in lights.items()}
+        is_device = not isinstance(sensor, (JointSensor, OdometrySensor))
+        switch = naming.place(names.switch_service(token)) if is_device else ""
+        found[key] = DeviceTopics(switch, data, depth)
+    for key, light in lights.items():
+        switch = names.switch_service(tokens[light.name])
+        found[key] = DeviceTopics(naming.place(switch))
     _check(found, naming)
     return found
 

@@ -3,7 +3,6 @@
 ros2 launch hrp_ros display.launch.py model:=/path/to/robot.body
 """
 
-from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
@@ -11,12 +10,24 @@ from hrp_model import Body, Diagnostics, ModelError, load_body
 from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_frames
 from hrp_model.urdf.package_files import sliders_config
 from hrp_model.urdf.rviz_config import rviz_config
-from hrp_msgs.launching import COMMON, Argument, Arguments, Scratch, flag, node, rviz, share
+from hrp_msgs.launching import (
+    COMMON,
+    FLAG_DOC,
+    RVIZ,
+    Argument,
+    Arguments,
+    Scratch,
+    flag,
+    node,
+    rviz,
+    share,
+    skipped,
+)
 from hrp_msgs.node_params import MODEL_NODE
 
 SLIDERS = "joint_state_publisher_gui"
 GUI = Argument(
-    "gui", "true", f"Whether to open the joint sliders, if {SLIDERS} is there.", ("true", "false")
+    "gui", "true", f"Whether to open the joint sliders, if {SLIDERS} is installed. {FLAG_DOC}"
 )
 ARGUMENTS = Arguments(
     (*COMMON, GUI),
@@ -68,11 +79,9 @@ def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
 def sliders(
     values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
 ) -> list[LaunchDescriptionEntity]:
-    """Return the window with a slider for each joint, or words about why there is none."""
-    try:
-        get_package_share_directory(SLIDERS)
-    except PackageNotFoundError:
-        return [LogInfo(msg=f"no joint sliders: the package {SLIDERS} is not installed")]
+    """Return the window with a slider for each joint, or a warning where it is not installed."""
+    if warning := skipped("joint sliders", SLIDERS):
+        return [warning]
     posture = None if body is None or frames is None else sliders_config(body, frames)
     files = [] if posture is None else [scratch.write("joint_state_publisher.yaml", posture)]
     return [node(values, package=SLIDERS, executable=SLIDERS, parameters=files)]
@@ -81,7 +90,9 @@ def sliders(
 def viewer(
     values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
 ) -> list[LaunchDescriptionEntity]:
-    """Return RViz with a view of the model."""
+    """Return RViz with a view of the model, or a warning where it is not installed."""
+    if warning := skipped("RViz", RVIZ):
+        return [warning]
     config = str(share() / "config" / "display.rviz")
     if body is None or frames is None or values["rviz_config"]:
         return [rviz(values, config, use_sim_time=False)]

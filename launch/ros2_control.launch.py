@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
     DeclareLaunchArgument,
@@ -26,18 +25,32 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from hrp_model import Diagnostics
-from hrp_model.frames import body_frames
+from hrp_model.frames import Base, body_frames
 from hrp_model.urdf.controllers import controllers, controllers_yaml
 from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_msgs.launching import Scratch, node, prefix_of, share
+from hrp_msgs.launching import (
+    Scratch,
+    documentation,
+    flag,
+    node,
+    prefix_of,
+    require_packages,
+    share,
+)
+from hrp_msgs.node_params import SIM_NODE
 from hrp_sim import load_world
 from hrp_sim.engine import PhysicsError
 from hrp_sim.naming import name_bodies
 
 NEEDED = ("controller_manager", "joint_state_topic_hardware_interface")
+# Of the controllers that are made for a robot with joints.
+CONTROLLERS = (
+    "joint_state_broadcaster", "joint_trajectory_controller", "forward_command_controller"
+)  # fmt: skip
 QUIET = Diagnostics(listener=lambda _: None)
-# Our controllers run at 500 Hz; they cannot be faster than the clock.
-CLOCK_RATE = LaunchConfiguration("clock_rate", default="500.0")
+# Of the simulator, where those of simulation.launch.py do not fit. Our controllers run at 500 Hz;
+# they cannot be faster than the clock.
+DEFAULTS = {"hardware_topics": "true", "clock_rate": "500.0"}
 
 
 @dataclass(frozen=True)
@@ -58,17 +71,41 @@ class Robot:
 
 
 def declared() -> list[LaunchDescriptionEntity]:
-    """Return the actions that declare what simulation.launch.py does not."""
+    """Return the actions that declare what simulation.launch.py does not, or otherwise."""
     arguments = {
         "controllers_file": "YAML file with parameters of the controller manager and the "
         "controllers; empty = one that fits is made for each robot.",
         "controller_names": "Names of the controllers to start, with blanks between; empty = those "
         "that fit the robot. To be given with controllers_file.",
     }
-    return [
+    own = [
         DeclareLaunchArgument(name, default_value="", description=meaning)
         for name, meaning in arguments.items()
     ]
+    params = {param.name: param for param in SIM_NODE}
+    # Before the included file declares them: ``--show-args`` shows the first default.
+    changed = [
+        DeclareLaunchArgument(name, default_value=value, description=documentation(params[name]))
+        for name, value in DEFAULTS.items()
+    ]
+    return [*own, *changed]
+
+
+def check(context: LaunchContext) -> None:
+    """Check that there is all that is needed.
+
+    Raises:
+        MissingPackagesError: There is not; nothing is started.
+        ValueError: The simulator is not to have the topics of the hardware.
+    """
+    values = context.launch_configurations
+    made = () if values["controllers_file"] else CONTROLLERS
+    require_packages([*NEEDED, *made], "ros2_control.launch.py")
+    if not flag("hardware_topics", values["hardware_topics"]):
+        raise ValueError(
+            "hardware_topics is false, but controllers need these topics; for a simulation "
+            "without controllers take simulation.launch.py"
+        )
 
 
 def managed_robots(values: dict[str, str]) -> list[Robot]:
@@ -79,7 +116,11 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     naming = name_bodies(bodies, prefix_of(values), wishes, values["naming"])
     found = []
     for name, body in bodies.items():
-        options = UrdfOptions(frame_prefix=naming[name].frame_prefix, ros2_control=Hardware.TOPIC)
+        options = UrdfOptions(
+            frame_prefix=naming[name].frame_prefix,
+            base=Base(values["base"]),
+            ros2_control=Hardware.TOPIC,
+        )
         frames = body_frames(body, QUIET, options)
         made = controllers(body, frames, options)
         if made:
@@ -93,9 +134,6 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the controller managers, and the spawners that follow their start."""
     values = dict(context.launch_configurations)
-    if missing := [package for package in NEEDED if not is_installed(package)]:
-        words = f"install {' and '.join(missing)}: controllers cannot run without"
-        return [LogInfo(msg=words), Shutdown(reason=words)]
     try:
         robots = managed_robots(values)
     except (ValueError, PhysicsError, OSError):
@@ -105,15 +143,6 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     scratch = Scratch()
     started = [action for robot in robots for action in managed(robot, values, scratch)]
     return [*started, scratch.removal()]
-
-
-def is_installed(package: str) -> bool:
-    """Whether ROS knows a package."""
-    try:
-        get_package_share_directory(package)
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def managed(
@@ -172,6 +201,7 @@ def generate_launch_description() -> LaunchDescription:
     """Return the simulation, then the controllers."""
     simulation = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(share() / "launch" / "simulation.launch.py")),
-        launch_arguments=[("hardware_topics", "true"), ("clock_rate", CLOCK_RATE)],
+        launch_arguments=[(name, LaunchConfiguration(name)) for name in DEFAULTS],
     )
-    return LaunchDescription([*declared(), simulation, OpaqueFunction(function=nodes)])
+    first, last = OpaqueFunction(function=check), OpaqueFunction(function=nodes)
+    return LaunchDescription([*declared(), first, simulation, last])

@@ -7,7 +7,18 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Diagnostics
-from hrp_msgs.launching import CLOCK, COMMON, Arguments, Scratch, flag, node, rviz, share
+from hrp_msgs.launching import (
+    CLOCK,
+    COMMON,
+    RVIZ,
+    Arguments,
+    Scratch,
+    flag,
+    node,
+    rviz,
+    share,
+    skipped,
+)
 from hrp_sim.engine import PhysicsError
 from hrp_sim.node import PARAMETERS
 from hrp_sim.rviz import RvizOptions, world_rviz
@@ -24,7 +35,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes of a simulation."""
     values = ARGUMENTS.values(context)
     # What is read here, too, must be what the node has.
-    read_here = {name: values[name] for name in ("world", "frame_prefix", "world_frame", "naming")}
+    names = ("world", "frame_prefix", "world_frame", "naming", "base")
+    read_here = {name: values[name] for name in names}
     sim_node = node(
         values,
         package="hrp_ros",
@@ -36,7 +48,9 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
-    """Return RViz with a view of the world."""
+    """Return RViz with a view of the world, or a warning where it is not installed."""
+    if warning := skipped("RViz", RVIZ):
+        return [warning]
     if values["rviz_config"]:
         return [rviz(values, "", use_sim_time=True)]
     scratch = Scratch()

@@ -68,7 +68,6 @@ class PythonLaunchDescriptionSource:
 @dataclass
 class LaunchConfiguration:
     name: str
-    default: str = field(kw_only=True)
 
 
 @dataclass
@@ -162,6 +161,11 @@ CLASSES = {
     "launch_ros.parameter_descriptions": (ParameterValue,),
 }  # fmt: skip
 _OURS = "hrp_msgs.launching"
+# What ros2_control.launch.py needs.
+CONTROL = (
+    "controller_manager", "joint_state_topic_hardware_interface", "joint_state_broadcaster",
+    "joint_trajectory_controller", "forward_command_controller",
+)  # fmt: skip
 
 
 @contextmanager
@@ -204,14 +208,21 @@ def loaded(path: Path) -> ModuleType:
 
 @contextmanager
 def launching():
-    """Yield what runs a launch file with arguments, where packages are installed; end all."""
+    """Yield what runs a launch file with arguments, where packages are installed; end all.
+
+    RViz is one of these, unless a test says ``without`` it.
+    """
     launched = []
 
-    def run(name: str, installed: Iterable[str] = (), **arguments: str) -> Launched:
-        with in_place(installed):
-            launched.append(Launched(ROOT / "launch" / name, arguments))
+    def run(
+        name: str, installed: Iterable[str] = (), without: Iterable[str] = (), **arguments: str
+    ) -> Launched:
+        with in_place({"rviz2", *installed} - {*without}):
+            launched.append(Launched(arguments))
+            launched[-1].run(ROOT / "launch" / name)
         return launched[-1]
 
+    run.launched = launched
     yield run
     for one in launched:
         one.shut_down()
@@ -227,13 +238,16 @@ class Launched:
         ended: Whether the launch was shut down.
     """
 
-    def __init__(self, path: Path, arguments: Mapping[str, str]) -> None:
+    def __init__(self, arguments: Mapping[str, str]) -> None:
         self.arguments: dict[str, DeclareLaunchArgument] = {}
         self.nodes: list[Node] = []
         self.said: list[str] = []
         self.ended = False
         self._context = LaunchContext(arguments)
         self._handlers: list[Any] = []
+
+    def run(self, path: Path) -> None:
+        """Do what a launch file says; what it raises ends that, as it does there."""
         self._visit(loaded(path).generate_launch_description())
 
     def node(self, executable: str) -> Node:
@@ -286,10 +300,10 @@ class Launched:
     def _set(self, name: str, value: str | LaunchConfiguration) -> None:
         known = self._context.launch_configurations
         is_text = isinstance(value, str)
-        known[name] = value if is_text else known.get(value.name, value.default)
+        known[name] = value if is_text else known[value.name]
 
     def _declare(self, argument: DeclareLaunchArgument) -> None:
-        self.arguments[argument.name] = argument
+        self.arguments.setdefault(argument.name, argument)  # as ``--show-args`` shows them
         known = self._context.launch_configurations
         value = known.setdefault(argument.name, argument.default_value)
         if argument.choices and value not in argument.choices:

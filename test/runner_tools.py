@@ -11,7 +11,8 @@ class Counter:
     """Stands in for a Simulation: a step takes ``cost`` seconds of the given clock."""
 
     def __init__(self, time_step=0.001, *, fails_at=None, clock=None, cost=0.0):
-        self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step))
+        self.engine = SimpleNamespace(settings=PhysicsSettings(time_step=time_step), contacts=0)
+        self.bodies = {}
         self.state = SimpleNamespace(time_ns=0)
         self.steps = 0
         self._fails_at = fails_at

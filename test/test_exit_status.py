@@ -15,7 +15,9 @@ WARNED = "format: ChoreonoidBody\nformat_version: 2.0\nname: x\nlinks:\n- { name
 @pytest.fixture(autouse=True)
 def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "broken.body").write_text("format: ChoreonoidBody\nlinks: [ { name: A, mass: -1 } ]")
+    (tmp_path / "broken.body").write_text(
+        "format: ChoreonoidBody\nlinks: [ { name: A, mass: -1 } ]"
+    )
     (tmp_path / "warned.body").write_text(WARNED.replace("mass: 1", "mas: 1"))
     (tmp_path / "world.yaml").write_text("bodies: [ { model: broken.body } ]")
 

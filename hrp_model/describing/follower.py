@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from math import isfinite
 
-from ..frames import Frame
 from ..kinematics.loops import Miss
 from .closed_loops import ClosedLoops
-from .frame_tree import FrameTree
+from .frame_tree import FrameTree, MovedFrame
 
 
 class LastPositions:
@@ -105,7 +104,7 @@ class JointFollower:
 
     def follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float], now: float
-    ) -> list[Frame]:
+    ) -> list[MovedFrame]:
         """Return the frames that have moved, or none if it is not time to tell.
 
         Joints that follow from those that are told, by closed loops, are among them.
@@ -129,7 +128,7 @@ class JointFollower:
         self.computed.update(completed.keys() - known.keys())
         return self._tree.moved(completed)
 
-    def again(self) -> dict[int, list[Frame]]:
+    def again(self) -> dict[int, list[MovedFrame]]:
         """Return the frames at the last positions, by stamps in [ns] that they did not have before.
 
         For what has another name or another place now though no joint has moved. This counts

@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from math import cos, sin
+from typing import NamedTuple
 
 from ..body import Body, JointType, Link
-from ..frames import BodyFrames, Frame, joint_pose
+from ..frames import BodyFrames, Frame
+from ..rigid import matrix_quaternion
+
+Numbers = tuple[float, ...]
+
+
+class MovedFrame(NamedTuple):
+    """A frame F that a joint has moved relative to another one, P.
+
+    Attributes:
+        name, parent: Names of F and P.
+        p: Position p_PF, in [m].
+        xyzw: Unit quaternion of the rotation R_PF, with w >= 0.
+    """
+
+    name: str
+    parent: str
+    p: Numbers
+    xyzw: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +51,43 @@ class FrameTree:
         """All frames but the topmost."""
         return frozenset((*(f.name for f in self.fixed), *(x[1] for x in self.moving.values())))
 
-    def moved(self, positions: Mapping[str, float]) -> list[Frame]:
+    def moved(self, positions: Mapping[str, float]) -> list[MovedFrame]:
         """Return the frames that these joints move, at their positions in [rad] or [m]."""
-        frames = []
-        for name, q in positions.items():
-            link, frame, parent = self.moving[name]
-            frames.append(Frame(frame, parent, joint_pose(link, q)))
-        return frames
+        return [self._joints[name].moved(q) for name, q in positions.items()]
+
+    @cached_property
+    def _joints(self) -> Mapping[str, _Joint]:
+        return {name: _Joint(*where) for name, where in self.moving.items()}
+
+
+class _Joint:
+    """Moves a frame as ``joint_pose`` does; in plain numbers, which is ten times as fast."""
+
+    def __init__(self, link: Link, frame: str, parent: str) -> None:
+        self._names = frame, parent
+        self._turns = link.joint.type is JointType.REVOLUTE
+        self._axis: Numbers = tuple(link.joint.axis.tolist())
+        self._along: Numbers = tuple((link.X_PL.R @ link.joint.axis).tolist())
+        self._p: Numbers = tuple(link.X_PL.p.tolist())
+        self._xyzw: Numbers = matrix_quaternion(link.X_PL.R)
+
+    def moved(self, q: float) -> MovedFrame:
+        """Return the frame at a position of the joint in [rad] or [m]."""
+        if not self._turns:
+            p = tuple(start + q * along for start, along in zip(self._p, self._along, strict=True))
+            return MovedFrame(*self._names, p, self._xyzw)
+        (ax, ay, az), (x, y, z, w) = self._axis, self._xyzw
+        s, c = sin(0.5 * q), cos(0.5 * q)
+        ax, ay, az = ax * s, ay * s, az * s
+        xyzw = (
+            w * ax + x * c + y * az - z * ay,
+            w * ay + y * c + z * ax - x * az,
+            w * az + z * c + x * ay - y * ax,
+            w * c - x * ax - y * ay - z * az,
+        )
+        if xyzw[3] < 0.0:
+            xyzw = (-xyzw[0], -xyzw[1], -xyzw[2], -xyzw[3])
+        return MovedFrame(*self._names, self._p, xyzw)
 
 
 def frame_tree(body: Body, names: BodyFrames) -> FrameTree:

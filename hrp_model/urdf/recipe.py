@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from ..collision.shapes import CollisionShapes
+from ..frames import Base
 from .glb import UpAxis
 from .options import UrdfOptions
 
@@ -22,7 +23,7 @@ def recipe(options: UrdfOptions, collision: CollisionShapes, glb_up: UpAxis) -> 
     asked: list[tuple[str, str | bool | Enum | None, object]] = [
         ("--link-naming", options.link_naming, _PLAIN.link_naming),
         ("--frame-prefix", options.frame_prefix, _PLAIN.frame_prefix),
-        ("--base", options.base, _PLAIN.base),
+        ("--base", options.base, Base.AUTO),
         ("--collision", collision, CollisionShapes.AS_MODELLED),
         ("--glb-up", glb_up, UpAxis.Z),
         ("--gazebo", options.gazebo, False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hrp_model import Diagnostics
-from hrp_model.frames import body_frames
+from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs import names, outputs, qos
@@ -35,6 +35,7 @@ from ..sensors import (
 from ..services import SwitchServices
 from ..simulation import Simulation
 from ..topics import DeviceTopics, device_topics, message_size
+from .model.node import SimulatedModelNode
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {
@@ -57,7 +58,7 @@ class BodyFace:
         name: Of the body.
         naming: Where its topics and frames live.
         tf: Where it is told how its root moves.
-        world: Name of the frame that nothing moves.
+        settings: Values of the node's parameters ``base`` and ``world_frame``.
         commanding: By which others command it.
 
     Attributes:
@@ -81,24 +82,30 @@ class BodyFace:
         name: str,
         naming: BodyNaming,
         tf: Topic,
-        world: str,
+        settings: Mapping[str, Any],
         commanding: Commanding,
     ) -> None:
         self.simulated = simulation.bodies[name]
         self.naming = naming
         self.outputs: dict[str, Any] = {}
-        self.model: ModelNode | None = None
+        self.model: SimulatedModelNode | None = None
         self._node = node
+        self._simulation = simulation
         self._switches: SwitchServices | None = None
         self._commanding = commanding
         self._commands: CommandPort | None = None
         self._devices = device_topics(simulation, name, naming)
-        self._world = world
+        self._world = settings["world_frame"]
+        self._tf = tf
         body = self.simulated.body
-        frames = body_frames(body, Diagnostics(listener=lambda _: None))
-        self._root = names.frame(frames.links[body.root.name], naming.frame_prefix)
+        frames = self._frames(Base.NONE)
+        # By its name: no transform leads from it to itself, and so none from anything above it.
+        self._is_world = self._framed(frames.root) == self._world
+        if not self._is_world:
+            frames = self._frames(Base(settings["base"]))
+        self._base = frames.base
+        self._root = self._framed(frames.root)
         self._is_fixed = simulation.is_fixed(name)
-        self._is_world = self._root == world  # by its name: no transform leads from it to itself
         if self._is_world:
             self._tell_world()
         self._sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
@@ -106,11 +113,10 @@ class BodyFace:
         self._remembering: set[str] = set()
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
-        links = {names.frame(f, naming.frame_prefix): k for k, f in frames.links.items()}
+        links = {self._framed(f): k for k, f in frames.links.items()} | {self._root: body.root.name}
         try:
             for key, sensor in self._sensors.items():
-                frame = names.frame(data_frames.get(sensor.name, ""), naming.frame_prefix)
-                self._add(key, sensor, frame, tf)
+                self._add(key, sensor, self._framed(data_frames.get(sensor.name, "")))
             if not body.is_static:
                 self._commands = commanding.open(simulation, name, naming, links)
         except (KeyError, WrongUseError):
@@ -123,12 +129,46 @@ class BodyFace:
         of_model = [] if self.model is None else self.model.topics
         return [*(t for output in self.outputs.values() for t in output.topics), *of_model]
 
-    def fixed_root(self) -> FramePose | None:
-        """Return where the root stands if it is fixed to the world."""
-        if not self._is_fixed or self._is_world:
+    def _frames(self, base: Base) -> BodyFrames:
+        quiet = Diagnostics(listener=lambda _: None)
+        return body_frames(self.simulated.body, quiet, FrameOptions(base=base))
+
+    def _framed(self, name: str) -> str:
+        return names.frame(name, self.naming.frame_prefix)
+
+    def fixed_frames(self) -> list[FramePose]:
+        """Return the frames that never move, but for those that a description has."""
+        found = []
+        if self._is_fixed and not self._is_world:
+            found.append(self._root_pose())
+        if self.model is None:
+            found += [
+                (
+                    self._framed(x.parent),
+                    self._framed(x.name),
+                    x.pose.p.tolist(),  # compared with those before
+                    matrix_quaternion(x.pose.R),
+                )
+                for x in self._base
+            ]
+        return found
+
+    def _root_pose(self) -> FramePose:
+        """Return where the topmost frame is; a base is where the root is."""
+        motion = self.simulated.motion
+        return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
+
+    def _tf_of_root(self) -> Topic | None:
+        """Return where it is told alone how the root moves; None if it is with the links."""
+        if self._is_fixed or self._is_world:
             return None
-        p, R = self.simulated.motion.p[0], self.simulated.motion.R[0]
-        return self._world, self._root, p.tolist(), matrix_quaternion(R)
+        is_with_links = (
+            self.model is not None
+            and self.model.moves
+            and self._joints != ""
+            and self._simulation.is_enabled(self._joints)
+        )
+        return None if is_with_links else self._tf
 
     def describe(self, arguments: Sequence[str]) -> ModelNode:
         """Publish the description of the body and, from now on, the frames of its links.
@@ -136,11 +176,15 @@ class BodyFace:
         Args:
             arguments: Of the command line that its node shares; see ``shared_arguments``.
         """
-        overrides = [Parameter("frame_prefix", value=self.naming.frame_prefix)]
+        overrides = [
+            Parameter("frame_prefix", value=self.naming.frame_prefix),
+            Parameter("base", value=(Base.LINK if self._base else Base.NONE).value),
+            Parameter("use_sim_time", value=True),
+        ]
         if self._commanding.hardware and self.simulated.body.moving_links:
             # The description tells whose topics these are.
             overrides.append(Parameter("ros2_control", value="topic"))
-        self.model = ModelNode(
+        self.model = SimulatedModelNode(
             namespace=self.naming.below(self._node.get_namespace()),
             parameter_overrides=overrides,
             context=self._node.context,
@@ -165,14 +209,21 @@ class BodyFace:
 
     def publish(self, sensor: str, reading: Any) -> None:
         """Publish a reading, and where joints have moved the links of a body with a model."""
+        model = self.model
+        if sensor == self._joints and model is not None and model.is_due(reading.time_ns):
+            is_moving = not (self._is_fixed or self._is_world)
+            root = [self._root_pose()] if is_moving else []
+            model.move(reading.time_ns, reading.names, reading.position.tolist(), root)
         self.outputs[sensor].publish(reading)
-        if sensor == self._joints and self.model is not None:
-            self.model.move(reading.time_ns, reading.names, reading.position.tolist())
 
     def serve(self, runner: Runner) -> None:
         """Let others switch what the body has."""
-        places = {key: found.place for key, found in self._devices.items()}
-        self._switches = SwitchServices(self._node, runner, places)
+        if switches := {key: x.switch for key, x in self._devices.items() if x.switch}:
+            topic = self.naming.place(names.DEVICES)
+            self._switches = SwitchServices(
+                self._node, runner, self._simulation, self.simulated.name, topic, switches
+            )
+            self._switches.show()
         if self._commands is not None:
             self._commands.serve(runner)
 
@@ -186,10 +237,10 @@ class BodyFace:
         if self._commands is not None:
             self._commands.poll()
 
-    def tell(self, name: str, on: bool) -> None:
-        """Tell that one of its sensors or lights is on or off now."""
+    def show_switches(self) -> None:
+        """Publish which of its sensors and lights are on, for one of them was switched."""
         if self._switches is not None:
-            self._switches.tell(name, on)
+            self._switches.show()
 
     @property
     def devices(self) -> Collection[str]:
@@ -222,20 +273,19 @@ class BodyFace:
             "their names differ"
         )
 
-    def _add(self, key: str, sensor: Sensor, frame: str, tf: Topic) -> None:
+    def _add(self, key: str, sensor: Sensor, frame: str) -> None:
         """Publish what a sensor reads, told in a frame."""
-        self.outputs[key] = self._output(sensor, self._devices[key], frame, tf)
+        self.outputs[key] = self._output(sensor, self._devices[key], frame)
         if isinstance(sensor, JointSensor):
             self._joints = key
         if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
             self._remembering |= {key} if sensor.memory else set()
 
-    def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str, tf: Topic) -> Any:
+    def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str) -> Any:
         profile = qos.sensor(sensor.rate_hz, message_size(sensor))
         if isinstance(sensor, OdometrySensor):
-            moving = None if self._is_fixed or self._is_world else tf
             return outputs.OdometryOutput(
-                self._node, topics.data[0], self._world, self._root, moving, profile
+                self._node, topics.data[0], self._world, self._root, self._tf_of_root, profile
             )
         if isinstance(sensor, CameraSensor):
             return outputs.CameraOutput(self._node, frame, topics.data, topics.depth)

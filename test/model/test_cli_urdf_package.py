@@ -108,6 +108,23 @@ def test_a_name_that_ros_has_no_packages_of_is_refused(name, model, tmp_path, ca
     assert everything_in(tmp_path) == ["arm.body"]
 
 
+def test_only_a_package_has_a_base_link_unless_it_is_asked_for(model, tmp_path, capsys):
+    def root(*words):
+        assert main(["urdf", model(), *words]) == 0
+        text = capsys.readouterr().out
+        for path in (tmp_path / "robot").rglob("*.urdf"):
+            text = path.read_text(encoding="utf-8")
+        links = ElementTree.fromstring(text).findall("link")
+        return links[0].get("name")
+
+    own = root()
+    assert own != "base_link"
+    assert root("--base", "auto") == "base_link"
+    package = ["--package", str(tmp_path / "robot")]
+    assert root(*package) == "base_link"
+    assert root(*package, "--base", "none") == own
+
+
 def test_files_that_go_are_told(model, tmp_path, capsys):
     path, package = model(), tmp_path / "arm_description"
     assert main(["urdf", path, "--package", str(package), "--ros2-control", "mock"]) == 0

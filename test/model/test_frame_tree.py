@@ -10,8 +10,8 @@ from urdf_tools import body_poses, random_body, random_pose, wheel
 from hrp_model.body import JointType
 from hrp_model.describing.follower import StampThrottle, usable_positions
 from hrp_model.describing.frame_tree import frame_in_world, frame_tree
-from hrp_model.frames import Base, FrameOptions, body_frames
-from hrp_model.rigid import Pose
+from hrp_model.frames import Base, Frame, FrameOptions, body_frames
+from hrp_model.rigid import Pose, quaternion_matrix
 
 MS = 1_000_000
 
@@ -22,7 +22,8 @@ def test_fixed_and_moved_frames_make_up_the_body(diagnostics):
     rng = np.random.default_rng(4)
     q = {name: rng.uniform(-3, 3) for name in tree.moving}
     poses = {"BASE": np.eye(4)}
-    waiting = [*tree.fixed, *tree.moved(q)]
+    moved = (Frame(f.name, f.parent, Pose(quaternion_matrix(f.xyzw), f.p)) for f in tree.moved(q))
+    waiting = [*tree.fixed, *moved]
     while waiting:
         frame = next(f for f in waiting if f.parent in poses)
         waiting.remove(frame)

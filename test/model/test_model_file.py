@@ -153,7 +153,7 @@ def test_every_choice_of_a_parameter_is_one_that_there_is():
     from hrp_msgs.node_params import MODEL_NODE
 
     params = {p.name: p for p in MODEL_NODE}
-    assert {name: params[name].default for name in SETTINGS} == SETTINGS
+    assert {name: params[name].default for name in SETTINGS} == {**SETTINGS, "base": "auto"}
     enums = {
         "link_naming": LinkNaming,
         "base": Base,

@@ -167,6 +167,31 @@ def test_a_massless_root_of_that_name_is_the_base_itself(root, mass, base, frame
         assert "base_link_2" in diagnostics.take("frame-name-collision").message
 
 
+@pytest.mark.parametrize(
+    ("names", "mass", "inertia", "base"),
+    [
+        (["PELVIS", "ARM"], 1.0, 1.0, ["base_link"]),
+        (["PELVIS", "ARM"], 0.0, 1.0, ["base_link"]),
+        (["PELVIS", "ARM"], 0.0, 0.0, []),
+        (["base_link", "ARM"], 1.0, 1.0, []),
+        (["base_footprint", "base_link"], 1.0, 1.0, []),
+        (["world", "ARM"], 1.0, 1.0, []),
+    ],
+)
+def test_a_base_link_is_added_where_the_root_has_a_mass_and_the_name_is_free(
+    names, mass, inertia, base, diagnostics
+):
+    body = chain(*names, mass=mass, inertia=np.eye(3) * inertia)
+    frames = body_frames(body, diagnostics, FrameOptions(base=Base.AUTO, frame_prefix="r/"))
+    assert [frame.parent for frame in frames.base] == [f"r/{name}" for name in base]
+    assert list(frames.links.values()) == [f"r/{name}" for name in names]
+    device = ForceSensor(name="base_link", link=names[-1])
+    with_device = body_frames(
+        replace(body, devices=(device,)), silent(), UrdfOptions(base=Base.AUTO)
+    )
+    assert not with_device.base
+
+
 # Names nobody would give
 
 

@@ -11,13 +11,14 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
 from ros_session import session
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, String
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.ros
 
 ARM = MODELS / "arm" / "arm.body"
 FAR = Pose(p=(9.0, 9.0, 9.0))
-OF_WORLD = {"BASE", "floor/FLOOR"}  # who names a model has a floor under it
+OF_WORLD = {"base_link", "floor/FLOOR"}  # who names a model has a floor under it
 
 
 def entry(name, p=(2.0, 0.0, 0.0), **options):
@@ -80,13 +81,18 @@ def test_a_body_that_appears_has_topics_of_its_own_until_it_goes(world):
     running.change(lambda: running.runner.simulation.spawn(entry("arm-2", (2.0, 1.0, 0.0))))
     peer.follow("arm_2/joint_states", JointState)
     peer.follow("arm_2/robot_description", String, LATCHED)
-    peer.follow("arm_2/wrist_force/enabled", Bool, LATCHED)
+    peer.follow("arm_2/devices", DiagnosticStatus, LATCHED)
     peer.wait_for("arm_2/joint_states", 3)
     peer.wait_until("a description", lambda: peer.messages["arm_2/robot_description"])
-    peer.wait_until("its root", lambda: fixed_roots(peer).keys() == {*OF_WORLD, "arm_2/BASE"})
-    assert fixed_roots(peer)["arm_2/BASE"] == [2.0, 1.0, 0.0]
-    assert peer.call("arm_2/wrist_force/set_enabled", SetBool, data=False).success
-    peer.wait_until("news", lambda: [m.data for m in peer.messages["arm_2/wrist_force/enabled"]])
+    peer.wait_until("its root", lambda: fixed_roots(peer).keys() == {*OF_WORLD, "arm_2/base_link"})
+    assert fixed_roots(peer)["arm_2/base_link"] == [2.0, 1.0, 0.0]
+    assert peer.call("arm_2/devices/wrist_force/set_enabled", SetBool, data=False).success
+
+    def told():
+        """Return what the newest message says of the device."""
+        return [v.value for v in peer.messages["arm_2/devices"][-1].values]
+
+    peer.wait_until("news", lambda: peer.messages["arm_2/devices"] and told() == ["off"])
     publisher = peer.node.create_publisher(JointState, "arm_2/joint_commands", 1)
     peer.wait_until("a listener", publisher.get_subscription_count)
     assert len(peer.wait_for("joint_states")) > count  # whose name has not changed
@@ -155,7 +161,7 @@ def test_a_fixed_root_that_is_moved_is_told_anew_and_so_is_its_return(world):
     before = fixed_roots(peer)
     moved = replace(entry("Arm").placement, body=simulation.bodies["Arm"].body)
     running.change(lambda: simulation.move(replace(moved, X_WL=Pose(p=(0.5, 0.0, 0.25)))))
-    peer.wait_until("the move", lambda: fixed_roots(peer)["BASE"] == [0.5, 0.0, 0.25])
+    peer.wait_until("the move", lambda: fixed_roots(peer)["base_link"] == [0.5, 0.0, 0.25])
     assert peer.call("sim_node/reset", Trigger).success
     peer.wait_until("the return", lambda: fixed_roots(peer) == before)
 

@@ -32,7 +32,7 @@ def test_each_body_keeps_its_own_namespace_below(rules, monkeypatch):
         assert {"/clock", "/tf", "/tf_static", "/lab/joint_states"} <= topics
 
 
-def test_parameters_about_the_description_hold_but_for_the_names_of_frames(monkeypatch):
+def test_parameters_about_the_description_hold_for_all_bodies(monkeypatch):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     given = {"description_format": "urdf+srdf", "transmissions": "true", "base": "base_link"}
@@ -44,8 +44,7 @@ def test_parameters_about_the_description_hold_but_for_the_names_of_frames(monke
         urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
         assert urdf.findall("transmission")
         assert "/robot_description_semantic" in session.published()
-        # The root has one parent, which the simulator tells.
-        assert "base_link" not in {link.get("name") for link in urdf.iterfind("link")}
+        assert "base_link" in {link.get("name") for link in urdf.iterfind("link")}
 
 
 def test_a_description_that_cannot_be_is_told(monkeypatch):

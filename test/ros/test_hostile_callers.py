@@ -371,8 +371,8 @@ def test_parameters_that_make_no_sense_are_refused(caller):
 def test_what_is_gone_cannot_be_switched(caller):
     felt = spawn(caller, name="felt", entity_resource=with_sensor("feel"))
     assert felt.result.result == OK, felt.result
-    assert caller.call("felt/feel/set_enabled", SetBool, data=False).success
-    client = caller.node.create_client(SetBool, "felt/feel/set_enabled")
+    assert caller.call("felt/devices/feel/set_enabled", SetBool, data=False).success
+    client = caller.node.create_client(SetBool, "felt/devices/feel/set_enabled")
     caller.wait_until("the service", client.service_is_ready)
     deleting = caller.node.create_client(srv.DeleteEntity, "sim_node/delete_entity")
     caller.wait_until("the service", deleting.service_is_ready)

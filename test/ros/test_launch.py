@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import launch_double
 import pytest
 import yaml
+from launch_double import CONTROL
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -21,7 +22,6 @@ IS_OLD_DDS = (Path(sys.prefix) / "share" / "fastrtps").is_dir()
 FOLDER = ROOT / "launch"
 FILES = sorted(path.name for path in FOLDER.glob("*.launch.py"))
 SLIDERS = "joint_state_publisher_gui"
-CONTROL = ("controller_manager", "joint_state_topic_hardware_interface")
 SIM_NODE = [p for p in PARAMETERS if p.name.isidentifier()]
 # The node of ours that each starts, its parameters, and those that are no arguments.
 OURS = {
@@ -48,7 +48,7 @@ def installed_for(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_argument_says_what_it_is_for(name, launch):
-    arguments = launch(name, rviz="false").arguments
+    arguments = launch(name, installed_for(name), rviz="false").arguments
     assert all(a.description.endswith((".", "'.")) for a in arguments.values())
     assert len({a.description for a in arguments.values()}) == len(arguments)
 
@@ -63,6 +63,29 @@ def test_every_parameter_of_our_node_is_an_argument(name, launch):
     assert hidden <= set(values)
     for key, value in values.items():
         assert known[key].objection(value) == "", key
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_defaults_that_are_shown_are_those_that_nodes_get(name, launch):
+    found = launch(name, installed_for(name), rviz="false")
+    executable, params, _ = OURS[name]
+    values = found.node(executable).values
+    for param in params:
+        if param.name in values and param.name in found.arguments:
+            shown = found.arguments[param.name].default_value
+            assert shown in (str(values[param.name]), str(values[param.name]).lower(), "auto")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_all_flags_take_the_same_words(name, launch):
+    arguments = launch(name, installed_for(name), rviz="false").arguments
+    flags = {k: a for k, a in arguments.items() if a.default_value in ("true", "false")}
+    assert all(a.description.endswith("'true' or 'false'.") for a in flags.values())
+    assert all(not a.choices for a in flags.values())  # which launch compares letter by letter
+    off = {key: "False" for key in flags if key != "hardware_topics"}
+    assert {n.executable for n in launch(name, installed_for(name), **off).nodes} == {
+        n.executable for n in launch(name, installed_for(name), rviz="0").nodes
+    }
 
 
 def another(param):
@@ -102,7 +125,7 @@ def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, la
         ("iterations", "2.5", "a whole number, not '2.5'"),
         ("joint_limits", "maybe", "true or false, not 'maybe'"),
         ("engine", "bullet", "'bullet'"),
-        ("rviz", "maybe", "'maybe'"),
+        ("rviz", "maybe", "rviz is true or false, not 'maybe'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch):
@@ -204,11 +227,24 @@ def test_sliders_begin_where_the_model_does(launch):
     assert len(posture) >= 5
 
 
-@pytest.mark.parametrize(("gui", "words"), [("true", ["not installed"]), ("false", [])])
-def test_missing_sliders_are_told_to_those_who_asked_for_them(gui, words, launch):
+@pytest.mark.parametrize(("gui", "count"), [("true", 1), ("false", 0)])
+def test_missing_sliders_are_a_warning_for_those_who_asked_for_them(gui, count, launch):
     said = launch("display.launch.py", gui=gui).said
-    assert len(said) == len(words)
-    assert all(word in text for word, text in zip(words, said, strict=True))
+    assert [f"the package {SLIDERS} is not installed" in text for text in said] == [True] * count
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("config", ["", "/mine.rviz"])
+def test_without_rviz_there_is_one_warning_and_all_else(name, config, launch, monkeypatch):
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    packages = (*installed_for(name), SLIDERS)
+    found = launch(name, packages, without=["rviz2"], rviz_config=config)
+    everything = [node.executable for node in launch(name, packages).nodes]
+    assert [node.executable for node in found.nodes] == [x for x in everything if x != "rviz2"]
+    assert len(found.said) == 1
+    assert "without RViz: the package rviz2 is not installed" in found.said[0]
+    assert "sudo apt install ros-jazzy-rviz2" in found.said[0]
+    assert launch(name, packages, without=["rviz2"], rviz="false").said == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -309,7 +345,24 @@ def test_own_controllers_take_the_place_of_those_that_are_made(launch, tmp_path)
     assert [n.executable for n in found.nodes].count("spawner") == 1
 
 
-def test_without_ros2_control_there_are_words_and_an_end(launch):
-    found = launch("ros2_control.launch.py", CONTROL[:1], rviz="false")
-    assert found.ended
-    assert any(CONTROL[1] in text and CONTROL[0] not in text for text in found.said)
+def test_without_ros2_control_an_error_names_all_that_is_missing_before_anything_starts(launch):
+    """A launch that fails after its first node leaves this node running."""
+    with pytest.raises(RuntimeError) as caught:
+        launch("ros2_control.launch.py", [CONTROL[0], CONTROL[3]])
+    message = str(caught.value)
+    assert ", ".join([CONTROL[1], CONTROL[2], CONTROL[4]]) in message
+    assert "ros-$ROS_DISTRO-joint-state-topic-hardware-interface" in message
+    assert CONTROL[0] not in message
+    assert launch.launched[-1].nodes == []
+
+
+def test_own_controllers_need_no_others(launch, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("{}", encoding="utf-8")
+    given = {"controllers_file": str(file), "world": ARM, "rviz": "false"}
+    assert launch("ros2_control.launch.py", CONTROL[:2], **given).node("ros2_control_node")
+
+
+def test_controllers_without_their_topics_are_refused_with_the_way_out(launch):
+    with pytest.raises(ValueError, match=r"take simulation\.launch\.py"):
+        launch("ros2_control.launch.py", CONTROL, hardware_topics="false")

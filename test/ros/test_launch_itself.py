@@ -36,6 +36,17 @@ sys.exit({node}())
 """
 
 
+def is_installed(package):
+    from ament_index_python.packages import get_packages_with_prefixes
+
+    return package in get_packages_with_prefixes()
+
+
+def interrupt(process):
+    """Do what Ctrl-C in a terminal does: launch counts on it that its children are told, too."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """Have this package in an ament index of its own, with its nodes, and little else."""
@@ -78,16 +89,62 @@ def test_the_robot_is_described_where_it_should_be(name, thing, installed):
             raise
         finally:
             peer.close()
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
 
 
-def test_what_is_missing_ends_the_launch_with_words(installed):
+@pytest.mark.parametrize(
+    ("name", "thing"),
+    [
+        ("display.launch.py", f"model:={MODELS / 'arm' / 'arm.body'}"),
+        ("simulation.launch.py", f"world:={MODELS / 'worlds' / 'arm.yaml'}"),
+    ],
+)
+def test_without_rviz_the_rest_runs_to_its_end(name, thing, installed):
+    if is_installed("rviz2"):
+        pytest.skip("rviz2 is installed")
+    log = installed / "log.txt"
+    with running(["-c", LAUNCH, str(ROOT / "launch" / name), thing, "gui:=false"], log) as process:
+        peer = Peer()
+        try:
+            peer.follow("/robot_description", String, LATCHED)
+            peer.wait_for("/robot_description")
+        finally:
+            peer.close()
+        interrupt(process)
+        assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
+    said = log.read_text(encoding="utf-8")
+    assert said.count("the package rviz2 is not installed") == 1
+    assert "ERROR" not in said
+
+
+def test_what_is_missing_ends_the_launch_with_an_error_before_anything_starts(installed):
+    if is_installed("controller_manager"):
+        pytest.skip("ros2_control is installed")
     log = installed / "log.txt"
     path = str(ROOT / "launch" / "ros2_control.launch.py")
-    with running(["-c", LAUNCH, path, "rviz:=false"], log) as process:
-        process.wait(PATIENCE)
-    assert "install controller_manager" in log.read_text(encoding="utf-8")
+    with running(["-c", LAUNCH, path], log) as process:
+        assert process.wait(PATIENCE) == 1
+    said = log.read_text(encoding="utf-8")
+    assert "controller_manager, joint_state_topic_hardware_interface" in said
+    assert "process started" not in said
+    assert "Traceback" not in said
+
+
+def test_the_defaults_that_are_shown_are_those_of_ros2_control(installed):
+    from launch import LaunchContext
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+    from launch.utilities import perform_substitutions
+
+    path = str(ROOT / "launch" / "ros2_control.launch.py")
+    context = LaunchContext()
+    description = PythonLaunchDescriptionSource(path).get_launch_description(context)
+    shown = {
+        argument.name: perform_substitutions(context, argument.default_value)
+        for argument in description.get_launch_arguments()
+    }
+    assert (shown["hardware_topics"], shown["clock_rate"]) == ("true", "500.0")
+    assert shown["rviz"] == shown["joint_limits"] == "true"
 
 
 @pytest.mark.parametrize("module", launch_double.CLASSES)

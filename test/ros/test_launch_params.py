@@ -6,6 +6,7 @@ from pathlib import Path
 import launch_double
 import pytest
 import yaml
+from launch_double import CONTROL
 from paths import MODELS, ROOT
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
@@ -16,7 +17,6 @@ from hrp_sim.node import RosSession
 
 ARM = str(MODELS / "worlds" / "arm.yaml")
 STACK = str(MODELS / "worlds" / "stack.yaml")
-CONTROL = ("controller_manager", "joint_state_topic_hardware_interface")
 
 
 @pytest.fixture

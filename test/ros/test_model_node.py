@@ -119,9 +119,10 @@ def test_the_camera_and_the_scanner_have_the_frames_their_messages_name(static):
 
 
 def test_the_root_stands_in_the_world_where_the_model_puts_it(static, body):
-    root = static[PREFIX + body.root.name]
-    assert root.header.frame_id == "world"
-    assert_is_pose(root, body.root.X_PL.matrix())
+    base, root = static[PREFIX + "base_link"], static[PREFIX + body.root.name]
+    assert (base.header.frame_id, root.header.frame_id) == ("world", PREFIX + "base_link")
+    assert_is_pose(base, body.root.X_PL.matrix())
+    assert_is_pose(root, np.eye(4))
 
 
 def test_joint_states_move_the_links(joints, body):
@@ -182,7 +183,7 @@ def test_meshes_are_files_that_can_be_opened(cache, peer, tmp_path, monkeypatch)
     peer.follow(topic, String, qos.LATCHED)
     arguments = [*command(model=tmp_path / "cone.body"), "-r", f"__ns:=/{tmp_path.name}"]
     with running(arguments, tmp_path / "log.txt") as process:
-        (link,) = parsed(peer.wait_for(topic)[0].data).links
+        _, link = parsed(peer.wait_for(topic)[0].data).links  # below base_link
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
     for element in (link.visual, link.collision):

@@ -14,7 +14,7 @@ from functools import cache
 import launch_double
 import pytest
 import yaml
-from launch_double import Launched
+from launch_double import CONTROL, Launched
 from page_tools import script
 from paths import MODELS, ROOT
 
@@ -190,8 +190,9 @@ def test_parameters_that_the_text_names_exist():
 def launch_arguments():
     found = set()
     for path in sorted((ROOT / "launch").glob("*.launch.py")):
-        with launch_double.in_place(["controller_manager", "joint_state_topic_hardware_interface"]):
-            launched = Launched(path, {"rviz": "false"})
+        with launch_double.in_place(CONTROL):
+            launched = Launched({"rviz": "false"})
+            launched.run(path)
             found |= set(launched.arguments)
             launched.shut_down()
     return found

@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 from ros_peer import LATCHED, Peer, running, stamp_ns
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 pytestmark = pytest.mark.ros
@@ -43,7 +43,7 @@ bodies:
   - model: robot.body
     sensors: { wrist: { rate: 200 }, gyro: { rate: 250 } }
 """
-STATES = {"wrist": True, "gyro": True, "spare_1": False, "lamp": True}
+STATES = {"wrist": "on", "gyro": "on", "spare-1": "off", "lamp": "on"}
 QUIET_NS = 300_000_000
 
 
@@ -58,8 +58,7 @@ def peer(tmp_path_factory):
     given = [word for pair in (*given, *imu, "sead:=1", "rate:=5.0") for word in ("-p", pair)]
     with running(["-m", "hrp_sim.node", "--ros-args", *given], log) as process:
         peer = Peer()
-        for name in STATES:
-            peer.follow(f"{name}/enabled", Bool, LATCHED)
+        peer.follow("devices", DiagnosticStatus, LATCHED)
         peer.follow("joint_states", JointState)
         peer.follow("wrist/wrench", WrenchStamped)
         peer.follow("imu/data_raw", Imu)
@@ -76,15 +75,30 @@ def peer(tmp_path_factory):
             peer.close()
 
 
-def enabled(peer, name, on, count=1):
-    """Wait until ``count`` states of a device were told, of which the last is this one."""
-    told = peer.messages[f"{name}/enabled"]
-    peer.wait_until(f"{name} on: {on}", lambda: len(told) >= count and told[-1].data is on)
+def wait_for_states(peer, **changed):
+    """Wait until the newest message has the states at the start but for these."""
+    wanted = {**STATES, **{name.replace("_", "-"): state for name, state in changed.items()}}
+
+    def states():
+        return [{v.key: v.value for v in m.values} for m in peer.messages["devices"][-1:]]
+
+    peer.wait_until(f"{wanted}", lambda: states() == [wanted])
 
 
 def test_late_listeners_hear_what_is_on(peer):
-    for name, on in STATES.items():
-        enabled(peer, name, on)
+    wait_for_states(peer)
+    status = peer.messages["devices"][-1]
+    assert (status.name, status.hardware_id) == ("robot: devices", "robot")
+    assert status.level == DiagnosticStatus.OK
+    assert status.message == "3 of 4 devices are on"
+
+
+def test_there_is_one_topic_and_a_service_of_each_device(peer):
+    kinds = peer.node.get_topic_names_and_types()
+    assert not [name for name, _ in kinds if name.endswith(("enabled", "/devices/joint_states"))]
+    services = {name for name, _ in peer.node.get_service_names_and_types()}
+    places = {f"/devices/{name}/set_enabled" for name in ("wrist", "gyro", "spare_1", "lamp")}
+    assert {name for name in services if name.endswith("enabled")} == places
 
 
 def test_the_only_one_that_is_on_has_the_plain_topic(peer):
@@ -92,37 +106,33 @@ def test_the_only_one_that_is_on_has_the_plain_topic(peer):
     assert peer.messages["spare_1/data_raw"] == []
 
 
-def test_a_service_switches_off_and_a_topic_on_again_even_while_paused(peer):
+def test_a_service_switches_off_and_on_again_even_while_paused(peer):
     peer.wait_for("wrist/wrench")
-    assert peer.call("wrist/set_enabled", SetBool, data=False).message == "wrist is off"
-    enabled(peer, "wrist", False)
+    switch = "devices/wrist/set_enabled"
+    assert peer.call(switch, SetBool, data=False).message == "wrist is off"
+    wait_for_states(peer, wrist="off")
     now_ns = stamp_ns(peer.wait_for("joint_states")[-1].header.stamp)
     peer.first_after("joint_states", now_ns + QUIET_NS)
     last_ns = stamp_ns(peer.messages["wrist/wrench"][-1].header.stamp)
     assert last_ns < now_ns + QUIET_NS // 2  # what was published before it may come late
     assert peer.call("sim_node/pause", SetBool, data=True).success
-    publisher = peer.node.create_publisher(Bool, "wrist/set_enabled", 1)
     try:
-        peer.wait_until("a listener", publisher.get_subscription_count)
-        publisher.publish(Bool(data=True))
-        enabled(peer, "wrist", True)
+        assert peer.call(switch, SetBool, data=True).message == "wrist is on"
+        wait_for_states(peer)
     finally:
-        peer.end(publisher)
         assert peer.call("sim_node/pause", SetBool, data=False).success
     stamps = [stamp_ns(m.header.stamp) for m in peer.wait_for("wrist/wrench", 3)[-3:]]
     assert [stamp % 10_000_000 for stamp in stamps] == [0, 0, 0]  # on the grid of 100 Hz
 
 
 def test_a_light_is_switched_and_a_reset_puts_back_what_the_model_says(peer):
-    assert peer.call("lamp/set_enabled", SetBool, data=False).success
-    enabled(peer, "lamp", False)
-    assert peer.call("spare_1/set_enabled", SetBool, data=True).success
+    assert peer.call("devices/lamp/set_enabled", SetBool, data=False).success
+    wait_for_states(peer, lamp="off")
+    assert peer.call("devices/spare_1/set_enabled", SetBool, data=True).success
+    wait_for_states(peer, lamp="off", spare_1="on")
     peer.wait_for("spare_1/data_raw")
-    count = {name: len(peer.messages[f"{name}/enabled"]) for name in STATES}
     assert peer.call("sim_node/reset", Trigger).success
-    enabled(peer, "lamp", True, count["lamp"] + 1)
-    enabled(peer, "spare_1", False, count["spare_1"] + 1)
-    assert len(peer.messages["gyro/enabled"]) == count["gyro"]
+    wait_for_states(peer)
 
 
 def values(peer, *names):

@@ -159,7 +159,8 @@ def test_a_run_tells_its_pace_its_steps_and_what_is_in_its_world(stack, monkeypa
     monkeypatch.setattr(stack, "step", slow_step)
     runner = run(stack, 1.0)
     health = run_health(runner)
-    assert (health.part, health.level, health.message) == ("simulation", "ok", "running")
+    assert (health.part, health.level) == ("simulation", "warn")
+    assert health.message == "slow: 0.5 times real time, of 1 asked for"
     values = health.values
     assert values["time [s]"] == 1.0
     assert values["real-time factor"] == pytest.approx(0.5)
@@ -172,6 +173,47 @@ def test_a_run_tells_its_pace_its_steps_and_what_is_in_its_world(stack, monkeypa
     assert values["contacts"] >= 4
     assert values["bodies"] == len(stack.bodies)
     assert run_health(runner).values["steps"] == 0
+
+
+def levels(simulation, clock, seconds, runner_options, then=lambda runner: None):
+    """Return the level of the health at each step of a run, by wall time since its start [s]."""
+    start, found = clock.now, {}
+
+    def look(time_ns, _):
+        found[clock.now - start] = run_health(runner).level
+        if time_ns == 3_000_000_000:
+            then(runner)
+
+    runner = Runner(simulation, look, duration=seconds, **runner_options)
+    runner.run()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cost", "target", "is_slow"),
+    [(0.010, 1.0, False), (0.011, 1.0, False), (0.0115, 1.0, True), (0.0115, 0.8, False),
+     (0.0225, 0.5, True), (0.5, 0.0, False)],
+)  # fmt: skip
+def test_a_run_that_keeps_less_than_nine_tenths_of_its_pace_is_a_warning_after_a_second(
+    cost, target, is_slow, monkeypatch
+):
+    clock = Clock(monkeypatch)
+    simulation = Counter(0.01, clock=clock, cost=cost)
+    found = levels(simulation, clock, 3.0, {"real_time_factor": target})
+    assert {level for at, level in found.items() if at < 0.99} == {"ok"} or cost > 0.1
+    assert {level for at, level in found.items() if at > 1.01} == {"warn" if is_slow else "ok"}
+
+
+def test_another_pace_and_another_start_have_a_second_too(monkeypatch):
+    clock = Clock(monkeypatch)
+
+    def hasten(runner):
+        runner.real_time_factor = 2.0
+
+    simulation = Counter(0.01, clock=clock, cost=0.01)
+    found = levels(simulation, clock, 6.0, {"real_time_factor": 1.0}, hasten)
+    assert {level for at, level in found.items() if at < 3.98} == {"ok"}
+    assert {level for at, level in found.items() if at > 4.02} == {"warn"}
 
 
 def test_a_pause_is_a_warning_and_a_failure_an_error():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from runner_tools import Clock, Counter
 
+from hrp_model.stop_signals import StopSignals
 from hrp_sim.pace import CATCH_UP, MAX_LAG
 from hrp_sim.runner import Runner
-from hrp_sim.stop_signals import StopSignals
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 
@@ -215,7 +215,7 @@ def test_signals_stop_the_run_however_often_they_come(number):
     simulation = Counter()
     runner = Runner(simulation, interrupt, real_time_factor=0.0)
     with StopSignals() as signals:
-        signals.stop(runner)
+        signals.stop(runner.stop)
         runner.run()
     assert simulation.steps == 1
     assert runner.stopped
@@ -239,7 +239,7 @@ def test_a_signal_ends_a_run_that_stands_still(number, send):
     runner.pause()
     thread = threading.Thread(target=interrupt, daemon=True)
     with StopSignals() as signals:
-        signals.stop(runner)
+        signals.stop(runner.stop)
         thread.start()
         runner.run()
     thread.join(PATIENCE)
@@ -250,7 +250,7 @@ def test_without_a_signal_everything_is_as_before(number):
     before = signal.getsignal(number)
     with StopSignals() as signals:
         assert signal.getsignal(number) != before
-        signals.stop(Runner(Counter(), lambda *_: None))
+        signals.stop(Runner(Counter(), lambda *_: None).stop)
     assert signal.getsignal(number) is before
 
 
@@ -277,6 +277,6 @@ def test_a_signal_whose_exception_got_lost_still_stops_the_run(number):
     with StopSignals() as signals:
         with suppress(KeyboardInterrupt):
             signal.raise_signal(number)
-        signals.stop(runner)
+        signals.stop(runner.stop)
         runner.run()
     assert simulation.steps == 0

@@ -59,7 +59,7 @@ def test_sensors_are_listed_with_rates_topics_and_options(capsys, world):
         ["gyro-1", "imu", "500", "Hz", "imu/data_raw"],
         ["spare", "(off)", "imu", "500", "Hz", "spare/data_raw"],
         ["foot", "force", "200", "Hz", "foot/wrench", "rate=200"],
-        ["lamp", "light", "lamp/set_enabled"],
+        ["lamp", "light", "devices/lamp/set_enabled"],
     ]
     assert "force_stdev=0.5  (force)\n    White noise of the force, per axis [N].\n" in out
     assert "One of parent, link." in out.replace("\n    ", " ")

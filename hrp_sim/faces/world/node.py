@@ -11,7 +11,6 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from hrp_model.node import ModelNode
 from hrp_model.rigid import Array
 from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
@@ -33,6 +32,7 @@ from ...schedule import SampleClock
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
 from ...topics import device_topics
+from ..model.node import SimulatedModelNode
 from ..node import BodyFace
 
 # How often the time of a world that stands still is shown. In [s] of wall time.
@@ -81,7 +81,7 @@ class WorldFace:
         return [*of_world, *(t for face in self._faces.values() for t in face.topics)]
 
     @property
-    def models(self) -> list[ModelNode]:
+    def models(self) -> list[SimulatedModelNode]:
         """The nodes that describe the bodies."""
         return [face.model for face in self._faces.values() if face.model is not None]
 
@@ -96,7 +96,7 @@ class WorldFace:
         self._keep({})
         self._simulation = simulation
         simulation.wanted = partial(self._is_wanted, simulation)
-        simulation.switched = self._tell
+        simulation.switched = self._show_switches
         faces: dict[str, BodyFace] = {}
         try:
             for name, naming in self._namings(simulation).items():
@@ -161,7 +161,7 @@ class WorldFace:
         is_waited_for = lock_step is not None and lock_step.is_boundary(time_ns)
         is_paced = lock_step is not None and lock_step.paces_clock
         if self._clock_ticks.is_due(time_ns) and not is_waited_for and not is_paced:
-            self._topics.show(time_ns)
+            self._show(time_ns)
         for face in self._faces.values():
             face.poll()
         owners = self._owners
@@ -176,7 +176,7 @@ class WorldFace:
         if is_waited_for:
             # At any clock_rate, for a controller manager sleeps until it sees this time; and last,
             # so that whoever works when the clock moves is likely to have the readings.
-            self._topics.show(time_ns)
+            self._show(time_ns)
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
@@ -199,9 +199,9 @@ class WorldFace:
             return True
         return owner.is_wanted(name, simulation.state.time_ns)
 
-    def _tell(self, name: str, on: bool) -> None:
+    def _show_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
-            owner.tell(name, on)
+            owner.show_switches()
 
     def _develop(self, name: str, exposure: Exposure) -> None:
         """Have those parts of a picture drawn that somebody wants."""
@@ -239,9 +239,14 @@ class WorldFace:
     def _face(self, name: str, naming: BodyNaming) -> BodyFace:
         """Make the topics and services of a body."""
         assert self._simulation is not None
-        world = self._settings["world_frame"]
         face = BodyFace(
-            self._node, self._simulation, name, naming, self._topics.tf, world, self.commanding
+            self._node,
+            self._simulation,
+            name,
+            naming,
+            self._topics.tf,
+            self._settings,
+            self.commanding,
         )
         try:
             if self._settings["describe"]:
@@ -266,7 +271,7 @@ class WorldFace:
         if gone:
             forget_ended(self._node.default_callback_group)
         if faces or gone:
-            self._topics.fix(self._fixed_roots)
+            self._topics.fix(self._fixed_frames)
 
     def _has_changed(self, change: Change) -> None:
         """Tell what does not wait for the next step; called in the thread that steps."""
@@ -281,16 +286,21 @@ class WorldFace:
             if self._contacts is not None:
                 self._contacts.watch.restart(time_ns)
         self._time_ns = time_ns
-        self._topics.show(time_ns)
+        self._show(time_ns)
         for face in self._faces.values():
             face.poll()
         if simulation is self._simulation:
-            self._topics.fix(self._fixed_roots)
+            self._topics.fix(self._fixed_frames)
 
-    def _fixed_roots(self) -> list[FramePose]:
-        """Return where all fixed roots stand."""
-        roots = (face.fixed_root() for face in self._faces.values())
-        return [root for root in roots if root is not None]
+    def _fixed_frames(self) -> list[FramePose]:
+        """Return where all frames are that never move, but for those of descriptions."""
+        return [frame for face in self._faces.values() for frame in face.fixed_frames()]
+
+    def _show(self, time_ns: int) -> None:
+        """Show a simulation time in [ns] to all other nodes, those of this process too."""
+        for model in self.models:
+            model.show_time(time_ns)
+        self._topics.show(time_ns)
 
     def _show_standing_time(self) -> None:
         """Show the time of a world that stands still to those who have come since."""
@@ -298,7 +308,7 @@ class WorldFace:
         assert runner is not None
         if runner.paused or runner.error is not None:
             with suppress(NotRunningError):  # in its own thread, so that time never goes back
-                runner.call(lambda: self._topics.show(runner.simulation.state.time_ns))
+                runner.call(lambda: self._show(runner.simulation.state.time_ns))
 
 
 class _Contacts:

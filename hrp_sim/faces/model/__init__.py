@@ -1,0 +1,1 @@
+"""The node that describes one body of a simulation."""

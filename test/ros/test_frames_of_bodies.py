@@ -1,0 +1,146 @@
+"""The frames of simulated bodies: one tree, of which roots and links come in one message."""
+
+from collections import defaultdict
+from contextlib import contextmanager
+
+import pytest
+from paths import MODELS
+
+pytest.importorskip("rclpy", reason="ROS 2 is not importable")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
+from rcl_interfaces.srv import GetParameters
+from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
+from ros_session import session
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from tf2_msgs.msg import TFMessage
+
+pytestmark = pytest.mark.ros
+
+HUMANOID = str(MODELS / "humanoid" / "humanoid.wrl")
+PERIOD_NS = 10_000_000
+
+
+@contextmanager
+def simulated(world, **parameters):
+    """Yield a running session and a peer that follows its frames."""
+    peer = Peer()
+    peer.follow("/tf", TFMessage)
+    peer.follow("/tf_static", TFMessage, LATCHED)
+    peer.follow("ground_truth/odom", Odometry)
+    try:
+        with session({"world": str(world), **parameters}) as running:
+            yield running, peer
+    finally:
+        peer.close()
+
+
+def pairs(peer, topic):
+    return {
+        (t.header.frame_id, t.child_frame_id)
+        for m in list(peer.messages[topic])
+        for t in m.transforms
+    }
+
+
+def test_links_come_with_their_root_a_hundred_times_a_second():
+    with simulated(HUMANOID, describe=True) as (running, peer):
+        humanoid = running.runner.simulation.bodies["Humanoid"].body
+        peer.wait_for("/tf", 20)
+        peer.wait_until(
+            "static frames", lambda: ("base_link", "PELVIS") in pairs(peer, "/tf_static")
+        )
+        messages = peer.messages["/tf"][3:20]
+    moving = {link.name for link in humanoid.moving_links}
+    for message in messages:
+        assert message.transforms[0].child_frame_id == "base_link"
+        assert {t.child_frame_id for t in message.transforms[1:]} == moving
+        assert len({stamp_ns(t.header.stamp) for t in message.transforms}) == 1
+    stamps = [stamp_ns(m.transforms[0].header.stamp) for m in messages]
+    assert stamps == [stamps[0] + k * PERIOD_NS for k in range(len(stamps))]
+    assert stamps[0] % PERIOD_NS == 0
+
+
+def test_no_frame_has_two_parents_and_all_lead_to_the_world():
+    with simulated(MODELS / "worlds" / "humanoid_in_room.yaml", describe=True) as (_, peer):
+        peer.wait_for("/tf", 3)
+        peer.wait_until("a room", lambda: ("world", "Room/ROOM") in pairs(peer, "/tf_static"))
+        peer.wait_until("a base", lambda: ("base_link", "PELVIS") in pairs(peer, "/tf_static"))
+        odometry = peer.wait_for("ground_truth/odom")[-1]
+        found = pairs(peer, "/tf") | pairs(peer, "/tf_static")
+    assert odometry.child_frame_id == "base_link"
+    parents = {child: parent for parent, child in found}
+    assert len(parents) == len(found)
+    for child in parents:
+        while child in parents:
+            child = parents[child]
+        assert child == "world"
+
+
+@pytest.mark.parametrize(
+    ("base", "tree"),
+    [("auto", {("world", "base_link"), ("base_link", "PELVIS")}), ("none", {("world", "PELVIS")})],
+)
+def test_without_a_description_a_base_hangs_between_the_world_and_the_root(base, tree):
+    """So that a robot_state_publisher may have a URDF with the base, or one without."""
+    with simulated(HUMANOID, base=base) as (_, peer):
+        peer.wait_for("/tf", 3)
+        own = {("world", "FLOOR"), ("world", "floor/FLOOR")}
+        peer.wait_until(
+            "the tree", lambda: tree == (pairs(peer, "/tf") | pairs(peer, "/tf_static")) - own
+        )
+        root = peer.messages["/tf"][-1].transforms[0]
+        pose = peer.first_after("ground_truth/odom", stamp_ns(root.header.stamp)).pose.pose
+    assert matrix_of(root.transform)[2, 3] == pytest.approx(pose.position.z, abs=1e-3)
+
+
+def test_the_root_moves_on_where_the_joints_are_switched_off():
+    with simulated(HUMANOID, describe=True) as (running, peer):
+        peer.wait_for("/tf", 3)
+        simulation = running.runner.simulation
+        running.runner.call(lambda: simulation.set_enabled("joint_states", False))
+        peer.wait_until("roots", lambda: len(peer.messages["/tf"][-1].transforms) == 1)
+        assert peer.wait_for("/tf", 3)[-1].transforms[0].child_frame_id == "base_link"
+
+
+def test_links_that_nobody_listens_to_are_not_worked_out_but_for_their_health():
+    peer = Peer()
+    peer.follow("joint_states", JointState)
+    try:
+        with session({"world": HUMANOID, "describe": True}) as running:
+            peer.first_after("joint_states", 1_200_000_000)
+            totals = running.ros.published()
+            [model] = (m for m in running.ros.node.face.models if m.get_namespace() == "/")
+            assert (
+                1
+                <= model._follower.answered
+                <= 1 + peer.messages["joint_states"][-1].header.stamp.sec + 1
+            )
+            assert totals["/tf"][1] <= model._follower.answered
+    finally:
+        peer.close()
+
+
+def test_models_have_the_time_of_the_simulation_without_listening_to_its_clock():
+    peer = Peer()
+    peer.follow("/diagnostics", DiagnosticArray)
+    parts = defaultdict(list)
+    try:
+        with session({"world": HUMANOID, "describe": True, "real_time_factor": 0.0}) as running:
+            answer = peer.call("model_node/get_parameters", GetParameters, names=["use_sim_time"])
+            assert answer.values[0].bool_value is True
+            assert not running.ros.wanted() & {"/clock"}
+            assert peer.call("sim_node/pause", SetBool, data=True).success
+            now_ns = running.runner.call(lambda: running.runner.simulation.state.time_ns)
+
+            def stamps():
+                for message in list(peer.messages["/diagnostics"]):
+                    for status in message.status:
+                        parts[status.name].append(stamp_ns(message.header.stamp))
+                return parts["model_node: model"]
+
+            peer.wait_until("a report in the pause", lambda: stamps()[-1:] == [now_ns])
+    finally:
+        peer.close()
