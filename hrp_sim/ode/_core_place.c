@@ -11,23 +11,37 @@ int body_find(const World *world, long id)
     return -1;
 }
 
-static PyObject *world_place(World *world, PyObject *args, int rebase)
+typedef struct {
+    Body *body;
+    const Flat *flat;
+} Move;
+
+/* Put what moves of a body where an articulation starts; an OdeWork. */
+static void move(World *Py_UNUSED(world), void *arguments)
+{
+    const Move *to = arguments;
+    body_move(to->body, to->flat);
+}
+
+/* The same, and stand its static links elsewhere; an OdeWork. */
+static void rebase(World *world, void *arguments)
+{
+    const Move *to = arguments;
+    body_rebase(world, to->body, to->flat);
+}
+
+static PyObject *world_place(World *world, PyObject *args, OdeWork *work)
 {
     PyObject *articulation;
     long id;
     int i, placed = 0;
     Flat flat;
-    if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_whole(world) ||
-        (i = body_find(world, id)) < 0)
+    if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_whole(world))
         return NULL;
-    if (flat_fetch(&flat, articulation, world->materials) == 0 &&
-        body_is_like(world->bodies[i], &flat)) {
-        if (rebase)
-            body_rebase(world, world->bodies[i], &flat);
-        else
-            body_move(world->bodies[i], &flat);
-        placed = 1;
-    }
+    /* Looking at Python's objects may let another thread change the world: look at it afterwards. */
+    if (flat_fetch(&flat, articulation, world->materials) == 0 && world_whole(world) &&
+        (i = body_find(world, id)) >= 0 && body_is_like(world->bodies[i], &flat))
+        placed = ode_run_or_raise(world, work, &(Move){world->bodies[i], &flat});
     flat_release(&flat);
     return placed ? Py_NewRef(Py_None) : NULL;
 }
@@ -35,13 +49,32 @@ static PyObject *world_place(World *world, PyObject *args, int rebase)
 /* rebase_body(id, articulation) */
 PyObject *world_rebase_body(World *world, PyObject *args)
 {
-    return world_place(world, args, 1);
+    return world_place(world, args, rebase);
 }
 
 /* move_body(id, articulation) */
 PyObject *world_move_body(World *world, PyObject *args)
 {
-    return world_place(world, args, 0);
+    return world_place(world, args, move);
+}
+
+typedef struct {
+    Body *body;
+    const Saved *saved;
+} Transfer;
+
+/* Copy the state of a body into arrays; an OdeWork. */
+static void read_into(World *Py_UNUSED(world), void *arguments)
+{
+    const Transfer *transfer = arguments;
+    saved_read(transfer->body, transfer->saved);
+}
+
+/* Put a body into the state of arrays; an OdeWork. */
+static void write_from(World *Py_UNUSED(world), void *arguments)
+{
+    const Transfer *transfer = arguments;
+    saved_write(transfer->body, transfer->saved);
 }
 
 static PyObject *world_transfer(World *world, PyObject *args, int writes)
@@ -51,17 +84,15 @@ static PyObject *world_transfer(World *world, PyObject *args, int writes)
     int i, done = 0;
     Saved saved;
     /* What ODE left in the middle of a step is in the state before it, and may be kept. */
-    if (!PyArg_ParseTuple(args, "lO", &id, &arrays) ||
-        !(writes ? world_whole(world) : world_ready(world)) || (i = body_find(world, id)) < 0)
+    int (*usable)(World *) = writes ? world_whole : world_ready;
+    if (!PyArg_ParseTuple(args, "lO", &id, &arrays) || !usable(world) ||
+        (i = body_find(world, id)) < 0)
         return NULL;
-    if (saved_fetch(world->bodies[i], arrays, !writes, &saved) == 0) {
-        if (writes) {
-            done = saved_write(world->bodies[i], &saved);
-        } else {
-            saved_read(world->bodies[i], &saved);
-            done = 1;
-        }
-    }
+    /* As above: look for the body again after looking at Python's objects. */
+    if (saved_fetch(world->bodies[i], arrays, !writes, &saved) == 0 &&
+        (!writes || saved_check(&saved)) && usable(world) && (i = body_find(world, id)) >= 0)
+        done = ode_run_or_raise(world, writes ? write_from : read_into,
+                                &(Transfer){world->bodies[i], &saved});
     saved_release(&saved);
     return done ? Py_NewRef(Py_None) : NULL;
 }
