@@ -46,7 +46,7 @@ def read_source(path: Path, name: str | None = None) -> Source:
     Raises:
         OSError: The file cannot be read, see ``resources.read_file``.
     """
-    data = resources.read_file(path)
+    data = resources.read_file(path, resources.MAX_TEXT_SIZE)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return Source(name or str(path), data.decode(encoding, errors="replace"), path)

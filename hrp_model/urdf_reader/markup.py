@@ -36,6 +36,7 @@ class Element:
     start: int
     children: list[Element] = field(default_factory=list, repr=False)
     text: str = ""
+    _places: dict[str, tuple[int, int]] | None = field(default=None, init=False, repr=False)
 
     @property
     def span(self) -> Span:
@@ -44,12 +45,19 @@ class Element:
 
     def at(self, attribute: str) -> Span:
         """Return where an attribute is written; where the tag is if it is not there."""
+        if self._places is None:
+            self._places = self._found_places()
+        start, end = self._places.get(attribute, (self.span.start, self.span.end))
+        return Span(self.source, start, end)
+
+    def _found_places(self) -> dict[str, tuple[int, int]]:
+        """Return where each attribute begins and ends."""
+        places: dict[str, tuple[int, int]] = {}
         offset = self.start + 1 + len(self.tag)
         while (match := _ATTRIBUTE.match(self.source.text, offset)) is not None:
-            if match[1] == attribute:
-                return Span(self.source, match.start(1), match.end())
+            places.setdefault(match[1], (match.start(1), match.end()))
             offset = match.end()
-        return self.span
+        return places
 
     def all(self, *tags: str) -> Iterator[Element]:
         """Yield the elements directly inside that have one of these names."""

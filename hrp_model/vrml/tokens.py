@@ -7,6 +7,11 @@ from enum import Enum
 
 from ..diagnostics import Diagnostics, Source, Span
 from ..number_list import Numbers, number_list
+from ..reading import TooLargeError
+
+# Far beyond any model: lists of numbers count as one. A token takes a microsecond, and what
+# becomes of it a hundred bytes.
+_MAX_TOKENS = 3_000_000
 
 
 class TokenKind(Enum):
@@ -61,6 +66,7 @@ class Lexer:
         self.text = ""
         self.start = self.end = 0
         self._diagnostics = diagnostics
+        self._count = 0
         self.advance()
 
     def span(self) -> Span:
@@ -68,7 +74,14 @@ class Lexer:
         return Span(self.source, self.start, self.end)
 
     def advance(self) -> None:
-        """Go to the next token."""
+        """Go to the next token.
+
+        Raises:
+            TooLargeError: There are more than any model has.
+        """
+        self._count += 1
+        if self._count > _MAX_TOKENS:
+            raise TooLargeError(f"this has more than {_MAX_TOKENS} words", self.span())
         text, start = self.source.text, self.end
         while True:
             match = _TOKEN.match(text, start)
