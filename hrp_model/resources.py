@@ -19,6 +19,7 @@ PACKAGE = "hrp_ros"
 # size: within these limits it stays below a gigabyte.
 MAX_FILE_SIZE = 1 << 27  # binary meshes of 2.7 million triangles, pictures
 MAX_TEXT_SIZE = 1 << 26  # models, worlds, meshes in text
+MAX_MARKUP_SIZE = 1 << 24  # models in XML, which name their meshes
 _UNSIZED = 1 << 20  # read of files whose size is only known once they are read, as in /proc
 # A single letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)

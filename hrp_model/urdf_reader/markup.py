@@ -14,6 +14,7 @@ NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
 _MAX_DEPTH = 200
+_MAX_ATTRIBUTES = 10_000  # of one element
 _ATTRIBUTE = re.compile(r"""\s+([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
@@ -154,6 +155,8 @@ class _Builder:
         element = Element(tag, attributes, self._source, start)
         if self._count is not None:
             self._count(element.span)
+        if len(attributes) > _MAX_ATTRIBUTES:
+            raise _RefusedError("too-large", f"<{tag}> has more than {_MAX_ATTRIBUTES} attributes")
         if len(self._stack) >= _MAX_DEPTH:
             raise _RefusedError("too-deep", f"elements stand more than {_MAX_DEPTH} deep")
         if self._stack:

@@ -25,8 +25,9 @@ class TokenKind(Enum):
 
 
 # Commas are white space in VRML. Written so that no two ways lead through one comment:
-# matching stays linear whatever the text.
-_SPACE = r"[\s,\ufeff]* (?: \#[^\r\n]* (?: [\r\n] [\s,\ufeff]* | \Z ) )*"
+# matching stays linear whatever the text. Only some comments at a time, as each takes memory
+# while matching goes on.
+_SPACE = r"[\s,\ufeff]* (?: \#[^\r\n]* (?: [\r\n] [\s,\ufeff]* | \Z ) ){0,100}"
 # The standard's numbers are widened to what C's strtod reads, for files hold "-nan".
 _TOKEN = re.compile(
     _SPACE
@@ -90,10 +91,11 @@ class Lexer:
                 self.kind, self.text = _KINDS[kind], match[kind]
                 self.start, self.end = match.span(kind)
                 return
-            start = self._skip(start)
-            if start >= len(text):
+            skipped = self._skip(start)
+            if skipped >= len(text):
+                start = skipped
                 break
-            start = self._report_stray(start)
+            start = self._report_stray(start) if skipped == start else skipped
         self.kind, self.text, self.start, self.end = TokenKind.END, "", start, start
 
     def advance_word(self) -> None:
@@ -137,8 +139,9 @@ class Lexer:
         return self.source.text.startswith("{", following)
 
     def _skip(self, start: int) -> int:
-        match = _SKIP.match(self.source.text, start)
-        return match.end() if match else start
+        while (match := _SKIP.match(self.source.text, start)) and match.end() > start:
+            start = match.end()
+        return start
 
     def _report_stray(self, start: int) -> int:
         """Report what starts no token, and return the offset to go on at."""
