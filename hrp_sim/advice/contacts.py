@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from hrp_model import Diagnostic
+from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
@@ -30,10 +30,28 @@ _NEAR = 0.05
 def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
     """No body starts deep inside another: contacts take their time to push it out, or throw it."""
     solids = [Solids(start) for start in starts]
-    for a, b in combinations(solids, 2):
-        remedy = "give the body another 'position' in the world"
-        if (found := inside(physics, a, b, "starts", remedy)) is not None:
+    remedy = "give the body another 'position' in the world"
+    for i, j in _meeting(solids):
+        found = inside(physics, solids[i], solids[j], "starts", remedy)
+        if found is not None:
             yield found
+
+
+def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of bodies whose boxes meet, as ``Solids.meets`` does, in order."""
+    low, high = _corners(solids)
+    for i in range(len(solids)):
+        meets = ((low[i] < high[i + 1 :]) & (low[i + 1 :] < high[i])).all(axis=1)
+        for j in np.flatnonzero(meets).tolist():
+            yield i, i + 1 + j
+
+
+def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
+    """Return the corners of the boxes around bodies, shape (n, 3); without shapes, none meets."""
+    boxes = [solid.box for solid in solids]
+    low = np.array([np.full(3, np.inf) if b is None else b[0] for b in boxes]).reshape(-1, 3)
+    high = np.array([np.full(3, -np.inf) if b is None else b[1] for b in boxes]).reshape(-1, 3)
+    return low, high
 
 
 def inside(
@@ -146,8 +164,7 @@ def _supports(solids: Sequence[Solids]) -> list[list[int]]:
     """Return for each body those that it stands on, or will fall on at once."""
     boxes = [solid.box for solid in solids]
     below: list[list[int]] = [[] for _ in solids]
-    low = np.array([np.full(3, np.inf) if b is None else b[0] for b in boxes])
-    high = np.array([np.full(3, -np.inf) if b is None else b[1] for b in boxes])
+    low, high = _corners(solids)
     for i, box in enumerate(boxes):
         if box is None:
             continue

@@ -346,6 +346,8 @@ int world_whole(World *world);
 
 /* _core_place.c */
 int body_find(const World *world, long id);
+PyObject *world_add_body(World *world, PyObject *args);
+PyObject *world_remove_body(World *world, PyObject *argument);
 PyObject *world_rebase_body(World *world, PyObject *args);
 PyObject *world_move_body(World *world, PyObject *args);
 PyObject *world_read_state(World *world, PyObject *args);

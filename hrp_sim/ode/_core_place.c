@@ -1,4 +1,4 @@
-/* Methods of World that put a body somewhere, or tell where it is. */
+/* Methods of World that add, remove and move bodies, and read where they are. */
 #include "_core.h"
 
 /* Return the place of a body among the others, or -1 with an exception set. */
@@ -9,6 +9,105 @@ int body_find(const World *world, long id)
             return i;
     PyErr_Format(PyExc_KeyError, "no body %ld", id);
     return -1;
+}
+
+/* Make room for one more body. Returns 0 with an exception set. */
+static int bodies_grow(World *world)
+{
+    Body **grown = realloc(world->bodies, sizeof(Body *) * (size_t)(world->count + 1));
+    if (grown)
+        world->bodies = grown;
+    else
+        PyErr_NoMemory();
+    return grown != NULL;
+}
+
+typedef struct {
+    Body *body;
+    const Flat *flat;
+    LinkPairs overlapping;
+    int added;
+} Addition;
+
+/* Make a body in ODE and put it to its start; an OdeWork. */
+static void body_add(World *world, void *arguments)
+{
+    Addition *addition = arguments;
+    Body *body = addition->body;
+    if (body_create(world, body, addition->flat)) {
+        body_started(body);
+        boxes_update(body);
+        addition->added = overlaps_forbid(world, body, &addition->overlapping);
+    }
+    if (!addition->added)
+        body_destroy(body);
+}
+
+/* Return what add_body returns, or NULL with an exception set. */
+static PyObject *addition_described(const Addition *addition)
+{
+    PyObject *pairs = PyList_New(addition->overlapping.count);
+    for (int i = 0; pairs && i < addition->overlapping.count; i++) {
+        const int *links = addition->overlapping.pairs[i];
+        PyObject *pair = Py_BuildValue("(ii)", links[0], links[1]);
+        if (pair)
+            PyList_SET_ITEM(pairs, i, pair);
+        else
+            Py_CLEAR(pairs);
+    }
+    return pairs ? Py_BuildValue("(lN)", addition->body->id, pairs) : NULL;
+}
+
+/* add_body(articulation, motion, drive, wrench) */
+PyObject *world_add_body(World *world, PyObject *args)
+{
+    PyObject *articulation, *motion, *drive, *wrench, *result = NULL;
+    Addition addition = {0};
+    Flat flat = {.held = 0};
+    if (!PyArg_ParseTuple(args, "OOOO", &articulation, &motion, &drive, &wrench) ||
+        !world_whole(world))
+        return NULL;
+    if (flat_fetch(&flat, articulation, world->materials) == 0)
+        addition = (Addition){.body = body_new(&flat), .flat = &flat};
+    /* Looking at Python's objects may have let another thread close the world. */
+    if (addition.body && live_fetch(addition.body, motion, drive, wrench) == 0 &&
+        world_whole(world) && bodies_grow(world) &&
+        ode_run_or_raise(world, body_add, &addition)) {
+        if (addition.added) {
+            addition.body->id = world->next_id++;
+            world->bodies[world->count++] = addition.body;
+            result = addition_described(&addition);
+        } else {
+            PyErr_NoMemory();
+        }
+    }
+    flat_release(&flat);
+    free(addition.overlapping.pairs);
+    if (!addition.added)
+        body_free(addition.body);
+    return result;
+}
+
+/* Take a body out of ODE; an OdeWork. */
+static void body_remove(World *Py_UNUSED(world), void *body)
+{
+    body_destroy(body);
+}
+
+/* remove_body(id) */
+PyObject *world_remove_body(World *world, PyObject *argument)
+{
+    long id = PyLong_AsLong(argument);
+    if ((id == -1 && PyErr_Occurred()) || !world_whole(world))
+        return NULL;
+    int i = body_find(world, id);
+    if (i < 0 || !ode_run_or_raise(world, body_remove, world->bodies[i]))
+        return NULL;
+    body_free(world->bodies[i]);
+    world->count--;
+    for (int k = i; k < world->count; k++)
+        world->bodies[k] = world->bodies[k + 1];
+    Py_RETURN_NONE;
 }
 
 typedef struct {

@@ -160,12 +160,13 @@ def add(engine, articulation):
 def fail(good, bad):
     """Try to add a body that ODE refuses, or to move a good one there, in a world of its own."""
     engine = OdeEngine(PhysicsSettings())
-    number = add(engine, good) if good else None
-    with pytest.raises((ValueError, RuntimeError)):
-        if good:
-            engine._world.rebase_body(number, bad)
-        else:
+    if good is None:
+        with pytest.raises((ValueError, RuntimeError)):
             add(engine, bad)
+    else:
+        number = add(engine, good)
+        with pytest.raises((ValueError, RuntimeError)):
+            engine._world.rebase_body(number, bad)
     broken = engine._world.broken
     engine.close()
     return broken
