@@ -16,6 +16,7 @@ _LEAST_LIMIT = 2**28
 _GROWTH = 8
 _MOST_VALUES = 1_000_000  # of its JSON part: texts, numbers, lists, objects
 _MOST_PRIMITIVES = 20_000  # each becomes a mesh of its own; far beyond any model
+_MOST_NODES = 50_000  # each shows a mesh anew
 _JSON = 0x4E4F534A  # "JSON"
 _COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
@@ -33,6 +34,8 @@ def check_gltf(data: bytes, companions: Companions, reading: Reading) -> None:
         KeyError, TypeError, ...: It is broken.
     """
     header, own = _header(data)
+    if len(header.get("nodes", ())) > _MOST_NODES:
+        raise ValueError(f"it has more than {_MOST_NODES} nodes")
     buffers = [_buffer(b, companions, own) for b in header.get("buffers", ())]
     limit = max(_LEAST_LIMIT, _GROWTH * (len(data) + sum(map(len, buffers))))
     total = 0
