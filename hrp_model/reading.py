@@ -47,7 +47,7 @@ def read_source(path: Path, name: str | None = None) -> Source:
         OSError: The file cannot be read, see ``resources.read_file``.
     """
     is_markup = path.suffix.lower() in MARKUP_SUFFIXES
-    limit = resources.MAX_MARKUP_SIZE if is_markup else resources.MAX_TEXT_SIZE
+    limit = resources.MAX_MARKUP_SIZE if is_markup else resources.MAX_FILE_SIZE
     data = resources.read_file(path, limit)
     for bom, encoding in _BOMS:
         if data.startswith(bom):

@@ -17,8 +17,8 @@ from .file_watch import will_read
 PACKAGE = "hrp_ros"
 # Sizes of files in [B], far beyond any model. What is read of a file takes up to seven times its
 # size: within these limits it stays below a gigabyte.
-MAX_FILE_SIZE = 1 << 27  # binary meshes of 2.7 million triangles, pictures
-MAX_TEXT_SIZE = 1 << 26  # models, worlds, meshes in text
+MAX_FILE_SIZE = 1 << 27  # models, worlds, pictures, binary meshes of 2.7 million triangles
+MAX_TEXT_SIZE = 1 << 26  # meshes in text
 MAX_MARKUP_SIZE = 1 << 24  # models in XML, which name their meshes
 _UNSIZED = 1 << 20  # read of files whose size is only known once they are read, as in /proc
 # A single letter before the colon is a Windows drive, not a scheme.

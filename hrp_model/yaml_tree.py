@@ -22,7 +22,7 @@ __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_
 # an accident; the largest published models stay below a tenth of either.
 _MAX_DEPTH = 100
 _MAX_WEIGHT = 500_000
-_MAX_EVENTS = 2_000_000  # lists of numbers count as one, and so do plain entries of a mapping
+_MAX_EVENTS = 1_200_000  # lists of numbers count as one, and so do plain entries of a mapping
 
 _Entries = dict[str, tuple[Scalar, Node]]
 

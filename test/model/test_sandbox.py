@@ -7,7 +7,7 @@ import pytest
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
-from hrp_model.resources import MAX_TEXT_SIZE, Fence, OutsideError, read_file, resolve
+from hrp_model.resources import MAX_FILE_SIZE, Fence, OutsideError, read_file, resolve
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 FACES = (
@@ -265,11 +265,11 @@ def test_only_ordinary_files_are_read(tree):
 
 def test_a_file_beyond_any_model_is_not_read(tree):
     path = tree.write("robot/huge.wrl", VRML)
-    os.truncate(path, MAX_TEXT_SIZE + 1)  # sparse: it takes no room
-    with pytest.raises(OSError, match="Larger than 64 MiB"):
-        read_file(path, MAX_TEXT_SIZE)
+    os.truncate(path, MAX_FILE_SIZE + 1)  # sparse: it takes no room
+    with pytest.raises(OSError, match="Larger than 128 MiB"):
+        read_file(path)
     _, (problem,) = tree.load("robot/huge.wrl")
-    assert problem.message.endswith("huge.wrl': Larger than 64 MiB")
+    assert problem.message.endswith("huge.wrl': Larger than 128 MiB")
     path.rename(path.with_suffix(".obj"))
     _, (problem,) = tree.body("huge.obj")
     assert str(problem.message) == "'huge.obj' is left out: Larger than 64 MiB"

@@ -1,6 +1,7 @@
 """One thread of a process is in ODE at a time, whatever each of them does with its worlds."""
 
 import gc
+import os
 import sys
 from dataclasses import replace
 from threading import Barrier, Event, Thread
@@ -187,4 +188,5 @@ def test_bodies_that_are_refused_leave_nothing_behind(good, bad):
     gc.collect()  # tracebacks of what was raised
     left = sys.getrefcount(bad.links.group) - references
     assert left == 0
-    assert resident_kib() - before < 300  # of 5 to 20 KiB each, had they stayed
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps what was freed
+        assert resident_kib() - before < 300  # of 5 to 20 KiB each, had they stayed
