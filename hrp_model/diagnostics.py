@@ -136,7 +136,7 @@ class Diagnostics:
         listener: Callable[[Diagnostic], None] | None = None,
     ) -> None:
         self.found: list[Diagnostic] = []
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[tuple[Severity, str]] = Counter()
         self._strict = strict
         self._forgiven: frozenset[str] = frozenset()
         self._listener = listener or _log_diagnostic
@@ -169,14 +169,8 @@ class Diagnostics:
         """Record a diagnostic, such as one that another collection heard of first.
 
         In strict mode a warning becomes an error. Endless messages are cut, and those of one
-        code after ``MOST_OF_A_CODE``; the last says that there are more.
+        code and severity after ``MOST_OF_A_CODE``; the last says that there are more.
         """
-        self._counts[diagnostic.code] += 1
-        if self._counts[diagnostic.code] > MOST_OF_A_CODE:
-            return
-        if self._counts[diagnostic.code] == MOST_OF_A_CODE:
-            message = f"{diagnostic.message} (further ones like this are not reported)"
-            diagnostic = replace(diagnostic, message=message)
         if len(diagnostic.message) > _MAX_MESSAGE:
             diagnostic = replace(diagnostic, message=f"{diagnostic.message[:_MAX_MESSAGE]} ...")
         if diagnostic.code in self._forgiven and diagnostic.severity is Severity.ERROR:
@@ -184,6 +178,13 @@ class Diagnostics:
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         if self._strict and diagnostic.severity is Severity.WARNING:
             diagnostic = replace(diagnostic, severity=Severity.ERROR)
+        kind = diagnostic.severity, diagnostic.code
+        self._counts[kind] += 1
+        if self._counts[kind] > MOST_OF_A_CODE:
+            return
+        if self._counts[kind] == MOST_OF_A_CODE:
+            message = f"{diagnostic.message} (further ones like this are not reported)"
+            diagnostic = replace(diagnostic, message=message)
         self.found.append(diagnostic)
         self._listener(diagnostic)
 

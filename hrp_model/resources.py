@@ -161,7 +161,7 @@ def read_file(path: Path, limit: int = MAX_FILE_SIZE) -> bytes:
 
     Args:
         path: The file.
-        limit: Size from which on it is refused, unread, in [B].
+        limit: Largest size that is read, in [B].
 
     Raises:
         OSError: It cannot be read, is no ordinary file (reading a pipe or a device may

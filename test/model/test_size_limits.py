@@ -75,8 +75,8 @@ def test_equal_keys_far_apart_take_little_time(tmp_path):
 def test_only_so_many_problems_of_a_kind_are_reported():
     diagnostics = quiet()
     for _ in range(MOST_OF_A_CODE + 5):
-        diagnostics.error("one", "wrong")
-    diagnostics.warn("other", "odd")
+        diagnostics.warn("one", "odd")
+    diagnostics.error("one", "wrong")
     assert len(diagnostics.found) == MOST_OF_A_CODE + 1
     assert "further ones" in diagnostics.found[-2].message
     assert diagnostics.has_errors
