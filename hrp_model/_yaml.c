@@ -183,13 +183,16 @@ static PyObject *plain_node(Events *self)
     return node;
 }
 
-/* Take the entries that a mapping begins with, as long as they are plain: scalars with a scalar
+/* So that whoever counts events notices a mapping that fills the memory. */
+#define MOST_PLAIN 10000
+
+/* Take the entries that a mapping begins with, at most MOST_PLAIN and as long as they are plain: scalars with a scalar
  * or a list of numbers each. What follows them comes with the next calls. */
 static PyObject *mapping_tuple(Events *self, const yaml_event_t *mapping)
 {
     PyObject *entries = PyDict_New(), *key = NULL, *value = NULL, *result = NULL;
     Py_ssize_t lists = 0;
-    while (entries && (key = plain_node(self))) {
+    while (entries && PyDict_GET_SIZE(entries) < MOST_PLAIN && (key = plain_node(self))) {
         if (!Py_IS_TYPE(key, self->scalar)) { /* no key is a list */
             self->next = key;
             key = NULL;

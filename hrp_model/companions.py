@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from .diagnostics import Span
 from .geometry import Texture
 from .reading import Reading
-from .resources import read_file
+from .resources import MAX_FILE_SIZE, read_file
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -32,6 +32,7 @@ class Companions:
         self._folder = path.parent
         self._reading = reading
         self._contents: dict[str, bytes] = {}
+        self._size = 0
         self._textures: dict[str, Texture] = {}
 
     def get(self, name: str) -> bytes:
@@ -73,7 +74,11 @@ class Companions:
         path = self.resolved(name)
         if path is None:
             return b""
-        return self._stand_in(Texture(path)) if _PICTURES.search(name) else read_file(path)
+        if _PICTURES.search(name):
+            return self._stand_in(Texture(path))
+        content = read_file(path, MAX_FILE_SIZE - self._size)  # all together are one mesh file
+        self._size += len(content)
+        return content
 
     def _stand_in(self, texture: Texture) -> bytes:
         """Return a picture of one pixel that says which texture it stands for."""

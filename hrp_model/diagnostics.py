@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,9 @@ from pathlib import Path
 
 _log = logging.getLogger("hrp_model")
 _MAX_MESSAGE = 2000
+# A file may have a fault in every other character; nobody reads on after so many of one kind.
+MOST_OF_A_CODE = 10_000
+_BLOCK = 4096  # characters
 # To compare names takes time that grows with their number and length.
 _MANY_NAMES = 200
 _LONG_NAME = 80
@@ -32,15 +36,32 @@ class Source:
     name: str
     text: str = field(repr=False)
     path: Path | None = None
-    _last: list[int] = field(default_factory=lambda: [0, 1], init=False, repr=False)
+    _blocks: list[tuple[int, int]] = field(default_factory=list, init=False, repr=False)
 
     def line_column(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of a character offset."""
-        # Counted from the last offset asked for, as most questions come in order.
-        known, line = self._last
-        line += self.text.count("\n", known, offset) - self.text.count("\n", offset, known)
-        self._last[:] = offset, line
-        return line, offset - self.text.rfind("\n", 0, offset)
+        if not self._blocks:
+            self._blocks[:] = _line_blocks(self.text)
+        block = min(offset // _BLOCK, len(self._blocks) - 1)
+        lines, last_end = self._blocks[block]
+        lines += self.text.count("\n", block * _BLOCK, offset)
+        last_end = max(last_end, self.text.rfind("\n", block * _BLOCK, offset))
+        return 1 + lines, offset - last_end
+
+
+def _line_blocks(text: str) -> list[tuple[int, int]]:
+    """Return how many lines end before each block of a text, and where the last of them ends.
+
+    With them the place of an offset takes the same short time however long the text or its
+    lines are, and in whatever order places are asked for.
+    """
+    blocks = [(0, -1)]
+    for start in range(0, len(text) - _BLOCK, _BLOCK):
+        count, last_end = blocks[-1]
+        found = text.rfind("\n", start, start + _BLOCK)
+        count += text.count("\n", start, start + _BLOCK)
+        blocks.append((count, max(last_end, found)))
+    return blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +137,7 @@ class Diagnostics:
         listener: Callable[[Diagnostic], None] | None = None,
     ) -> None:
         self.found: list[Diagnostic] = []
+        self._counts: Counter[tuple[Severity, str]] = Counter()
         self._strict = strict
         self._forgiven: frozenset[str] = frozenset()
         self._listener = listener or _log_diagnostic
@@ -147,7 +169,8 @@ class Diagnostics:
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a diagnostic, such as one that another collection heard of first.
 
-        In strict mode a warning becomes an error. Endless messages are cut.
+        In strict mode a warning becomes an error. Endless messages are cut, and those of one
+        code and severity after ``MOST_OF_A_CODE``; the last says that there are more.
         """
         if len(diagnostic.message) > _MAX_MESSAGE:
             diagnostic = replace(diagnostic, message=f"{diagnostic.message[:_MAX_MESSAGE]} ...")
@@ -156,6 +179,13 @@ class Diagnostics:
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         if self._strict and diagnostic.severity is Severity.WARNING:
             diagnostic = replace(diagnostic, severity=Severity.ERROR)
+        kind = diagnostic.severity, diagnostic.code
+        self._counts[kind] += 1
+        if self._counts[kind] > MOST_OF_A_CODE:
+            return
+        if self._counts[kind] == MOST_OF_A_CODE:
+            message = f"{diagnostic.message} (further ones like this are not reported)"
+            diagnostic = replace(diagnostic, message=message)
         self.found.append(diagnostic)
         self._listener(diagnostic)
 

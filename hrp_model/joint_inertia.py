@@ -37,14 +37,13 @@ def apparent_inertias(body: Body, q: Array, *, fixed: bool) -> Array:
     state = BodyState(body, fix_root=False)
     state.q[:] = q
     state.calc_forward_kinematics()
-    M = state.calc_mass_matrix()
-    with_rotor: Array = np.diag(M)[6:]
+    with_rotor = state.calc_joint_inertias()
     if fixed:
         return with_rotor
     rotor = np.array([link.joint.equivalent_rotor_inertia for link in body.moving_links])
     # The robot as one rigid body, moved at unit speed as the joint moves what is beyond it.
     twists = _twists(state)
-    whole: Array = np.einsum("ni,ij,nj->n", twists, M[:6, :6], twists)
+    whole: Array = np.einsum("ni,ij,nj->n", twists, state.calc_root_inertia(), twists)
     beyond = with_rotor - rotor
     most: Array = rotor + np.maximum(beyond, whole - beyond)
     return most

@@ -12,7 +12,10 @@ import numpy as np
 
 from .body import Body
 from .frames import joint_pose
+from .resources import read_file
 from .rigid import Array, Pose, frozen_array, is_rotation
+
+_MAX_SIZE = 1 << 24  # of a file of postures, in [B]: some hundred thousand numbers
 
 
 class PostureError(ValueError):
@@ -50,7 +53,7 @@ def read_postures(path: Path) -> list[Posture]:
         PostureError: The file cannot be read, or holds something else.
     """
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = json.loads(read_file(path, _MAX_SIZE).decode("utf-8"))
     except OSError as error:
         raise PostureError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:

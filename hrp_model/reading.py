@@ -49,7 +49,9 @@ def read_source(path: Path, name: str | None = None) -> Source:
     Raises:
         OSError: The file cannot be read, see ``resources.read_file``.
     """
-    data = resources.read_file(path)
+    is_markup = path.suffix.lower() in MARKUP_SUFFIXES
+    limit = resources.MAX_MARKUP_SIZE if is_markup else resources.MAX_FILE_SIZE
+    data = resources.read_file(path, limit)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return Source(name or str(path), data.decode(encoding, errors="replace"), path)

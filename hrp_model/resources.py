@@ -17,8 +17,12 @@ from .file_watch import will_read
 from .packages_above import PackagesAbove
 
 PACKAGE = "hrp_ros"
-# Far beyond any model; what is larger would only fill the memory.
-MAX_FILE_SIZE = 1 << 30
+# Sizes of files in [B], far beyond any model. What is read of a file takes up to seven times its
+# size: within these limits it stays below a gigabyte.
+MAX_FILE_SIZE = 1 << 27  # models, worlds, pictures, binary meshes of 2.7 million triangles
+MAX_TEXT_SIZE = 1 << 26  # meshes in text
+MAX_MARKUP_SIZE = 1 << 24  # models in XML, which name their meshes
+_UNSIZED = 1 << 20  # read of files whose size is only known once they are read, as in /proc
 # A single letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -224,22 +228,26 @@ def _file(text: str, is_explicit: bool, folder: Path, fence: Fence | None) -> Pa
     raise ResourceError(f"no such file: {text if is_home else folder / spellings[0]}")
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: Path, limit: int = MAX_FILE_SIZE) -> bytes:
     """Return the content of a file.
+
+    Args:
+        path: The file.
+        limit: Largest size that is read, in [B].
 
     Raises:
         OSError: It cannot be read, is no ordinary file (reading a pipe or a device may
-            never end), is larger than ``MAX_FILE_SIZE``, or only stands for a file that
-            Git LFS has not fetched.
+            never end), is larger than the limit, or only stands for a file that Git LFS
+            has not fetched.
     """
     will_read(path)
     status = path.stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
-    if status.st_size > MAX_FILE_SIZE:
-        size = f"Larger than {MAX_FILE_SIZE / 2**30:g} GiB"
-        raise OSError(errno.EFBIG, size, str(path))
-    data = path.read_bytes()
+    with path.open("rb") as file:
+        data = b"" if status.st_size > limit else file.read(max(status.st_size, _UNSIZED) + 1)
+    if max(status.st_size, len(data)) > limit:
+        raise OSError(errno.EFBIG, f"Larger than {limit / 2**20:g} MiB", str(path))
     if data.startswith(_LFS_POINTER):
         message = "Only a pointer of Git LFS; 'git lfs pull' fetches the file"
         raise OSError(errno.ENODATA, message, str(path))

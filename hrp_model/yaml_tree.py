@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as AbstractMapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from .collector import paused_collector
 from .diagnostics import Diagnostics, Source, Span
@@ -22,6 +23,7 @@ __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_
 # an accident; the largest published models stay below a tenth of either.
 _MAX_DEPTH = 100
 _MAX_WEIGHT = 500_000
+_MAX_EVENTS = 1_200_000  # lists of numbers count as one, and so do plain entries of a mapping
 
 _Entries = dict[str, tuple[Scalar, Node]]
 
@@ -138,7 +140,11 @@ class _Builder:
         root = top = self._stack[0]
         anchor: str | None = None
         node: Node
+        count = 0
         for event in events(self._source.text[self._shift :], self._shift, self._context):
+            count += 1
+            if count > _MAX_EVENTS:
+                self._give_up(top)
             if not isinstance(event, tuple):
                 node = event
             else:
@@ -181,6 +187,10 @@ class _Builder:
             offset = text.find(error.character, self._shift)
         offset = min(max(offset or 0, 0), len(text))
         return Span(self._source, offset, min(offset + 1, len(text)))
+
+    def _give_up(self, top: _Open) -> NoReturn:
+        at = Span(self._source, top.start, top.start)
+        raise _UnusableError("too-large", "this holds more values than any model", at)
 
     def _report_more(self, offset: int) -> None:
         message = "only the first document of a file is read"

@@ -14,6 +14,7 @@ from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from .articulation import (
+    NO_CONTACT,
     STATIC,
     Articulation,
     Contact,
@@ -29,7 +30,7 @@ from .articulation import (
 from .collision import flatten_shapes
 from .engine import PhysicsError, PhysicsSettings, Placement
 from .extra_joints import flatten_extra_joints
-from .magnitudes import check_magnitudes
+from .magnitudes import MOST_PAIRS, check_count, check_magnitudes
 from .mended_masses import mend
 from .rigid_groups import at_zero, group_masses, rigid_groups, watched_links
 from .state import LARGEST_DRIVE
@@ -54,6 +55,7 @@ def flatten(
         PhysicsError: A number is not finite, a mass or inertia cannot move, an axis is
             zero, a shape is impossible; the message names the body and the link.
     """
+    check_count(placement)
     _check_numbers(placement)
     start = start_state(placement)
     zero = at_zero(placement.body, placement.X_WL)
@@ -71,6 +73,8 @@ def flatten(
     geoms = shapes
     if geoms is None:
         geoms = flatten_shapes(placement, links, settings)
+    if settings.self_collision:
+        _check_pairs(placement, contacts, geoms)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
 
 
@@ -270,7 +274,8 @@ def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> I
     for child, parent in zip(joints.child, joints.parent, strict=True):
         tree[child + 1] = tree[parent + 1]
     same_tree = tree[group_of + 1][:, None] == tree[group_of + 1]
-    contacts = np.where(same_tree, Contact.UNLESS_OVERLAPPING, Contact.ALWAYS).astype(np.int32)
+    contacts = np.full(same_tree.shape, Contact.ALWAYS, dtype=np.int32)
+    contacts[same_tree] = Contact.UNLESS_OVERLAPPING
     tied = np.eye(len(tree), dtype=np.bool_)
     for a, b in (
         *zip(joints.child, joints.parent, strict=True),
@@ -282,3 +287,16 @@ def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> I
         i, j = (body.link_index(name) for name in (min(pair), max(pair)))
         contacts[i, j] = contacts[j, i] = Contact.NEVER
     return contacts
+
+
+def _check_pairs(placement: Placement, contacts: IntArray, geoms: Geoms) -> None:
+    """Bound the list of own shapes that may touch each other, which an engine makes."""
+    touching = geoms.link[geoms.material != NO_CONTACT]
+    shapes = np.bincount(touching, minlength=len(contacts))
+    pairs = int(shapes @ ((contacts != Contact.NEVER) @ shapes)) // 2
+    if pairs > MOST_PAIRS:
+        raise PhysicsError(
+            f"body '{placement.name}': {pairs} pairs of its {len(touching)} collision shapes may "
+            f"touch each other, more than the {MOST_PAIRS} that can be simulated; write "
+            "self_collision: false, exclude pairs of links, or use fewer shapes"
+        )

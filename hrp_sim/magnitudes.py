@@ -23,6 +23,7 @@ HEAVIEST = 1e15  # [kg]
 LIGHTEST = 1e-15  # [kg], of a link that has mass at all
 LARGEST_INERTIA = 1e20  # [kg m^2]
 MOST_LINKS = 5000  # of one body: a table of who may touch whom has the square of it
+MOST_PAIRS = 10_000_000  # of one body's shapes, each looked at in every step
 LARGEST_ROTOR_INERTIA = 1e12  # [kg m^2] or [kg]
 
 
@@ -52,11 +53,20 @@ def check_magnitudes(placement: Placement) -> None:
     _check_joints(placement)
 
 
-def _check_body(placement: Placement) -> None:
+def check_count(placement: Placement) -> None:
+    """Check that a body has no more links than can be simulated.
+
+    Raises:
+        PhysicsError: It has more.
+    """
     count = len(placement.body.links)
     if count > MOST_LINKS:
         problem = f"it has {count} links, more than the {MOST_LINKS} that can be simulated"
         raise PhysicsError(f"body '{placement.name}': {problem}")
+
+
+def _check_body(placement: Placement) -> None:
+    check_count(placement)
     for link in placement.body.links:
         _check_link(placement, link)
     for joint in placement.body.extra_joints:

@@ -17,7 +17,7 @@ ROS = {
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
 READERS = ("vrml", "choreonoid", "urdf_reader")
-MAX_FILE_LINES = 400
+MAX_FILE_LINES = 600  # what one reads in a sitting
 MAX_FUNCTION_LINES = 70
 
 

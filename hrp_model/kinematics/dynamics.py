@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .arrays import Arrays
     from .tree import Tree
 
+_BLOCK = 256  # joints whose inertias are computed at once
+
 
 @dataclass(frozen=True, eq=False)
 class Motions:
@@ -135,8 +137,7 @@ def mass_matrix(tree: Tree, P: Array, G: Array) -> Array:
     n = len(tree.joint_links)
     M = np.empty((*momenta.shape[:-3], 6 + n, 6 + n))
     M[..., :6] = columns = moments(momenta)
-    root = columns[..., :6, :]
-    M[..., :6, :6] = (root + root.swapaxes(-1, -2)) / 2.0  # symmetric to the last digit
+    M[..., :6, :6] = _symmetric(columns[..., :6, :])
     M[..., :6, 6:] = columns[..., 6:, :].swapaxes(-1, -2)
     # The later of two joints on one branch carries everything that both move.
     lower = tree.below * (rows(momenta[..., 6:, :, :]) @ rows(G).swapaxes(-1, -2))
@@ -144,3 +145,28 @@ def mass_matrix(tree: Tree, P: Array, G: Array) -> Array:
     joints = np.arange(6, 6 + n)
     M[..., joints, joints] += tree.rotor_inertia
     return M
+
+
+def root_inertia(P: Array) -> Array:
+    """Return the block of the inertia matrix for the root alone, shape (..., 6, 6)."""
+    return _symmetric(moments(UNIT_MOTIONS @ P.sum(axis=-3)[..., None, :, :]))
+
+
+def joint_inertias(tree: Tree, P: Array, G: Array) -> Array:
+    """Return the diagonal of the inertia matrix for the joints alone, shape (..., n).
+
+    For thousands of joints the whole matrix would take gigabytes.
+    """
+    momenta = rows(G @ combined(tree.supports.T, P))
+    diagonal = np.empty(momenta.shape[:-1])
+    for start in range(0, momenta.shape[-2], _BLOCK):
+        part = slice(start, start + _BLOCK)
+        products = momenta[..., part, :] @ rows(G)[..., part, :].swapaxes(-1, -2)
+        diagonal[..., part] = np.diagonal(products, axis1=-2, axis2=-1)
+    return diagonal + tree.rotor_inertia
+
+
+def _symmetric(matrix: Array) -> Array:
+    """Return a matrix that is symmetric but for rounding, symmetric to the last digit."""
+    half: Array = (matrix + matrix.swapaxes(-1, -2)) / 2.0
+    return half

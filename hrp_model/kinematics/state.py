@@ -232,6 +232,24 @@ class BodyState(StateArrays):
 
         return self._computed(matrix)
 
+    def calc_root_inertia(self) -> Array:
+        """Return the first six rows and columns of ``calc_mass_matrix`` with a free root."""
+        return self._computed(
+            lambda a: dynamics.root_inertia(
+                dynamics.pseudo_inertias(self._tree, dynamics.link_frames(a))
+            )
+        )
+
+    def calc_joint_inertias(self) -> Array:
+        """Return the diagonal of ``calc_mass_matrix`` for the joints, shape (n,), or of a batch."""
+
+        def diagonal(a: Arrays) -> Array:
+            T = dynamics.link_frames(a)
+            P = dynamics.pseudo_inertias(self._tree, T)
+            return dynamics.joint_inertias(self._tree, P, dynamics.joint_motions(self._tree, T))
+
+        return self._computed(diagonal)
+
     def calc_inverse_dynamics(self, link: int | str | LinkState = 0) -> tuple[Array, Array]:
         """Compute ``u`` from ``q``, ``dq``, ``ddq`` and the root's motion, and every link's motion.
 

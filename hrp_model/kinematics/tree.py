@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -29,9 +30,6 @@ class Tree:
         axes: What turns and what slides with each joint, as two columns in its link's frame:
             (axis, 0) for a revolute joint, (0, axis) for a prismatic one, shape (n, 3, 2).
         revolute: Whether each joint is revolute, shape (n,).
-        supports: 1.0 where the link (row) moves with the joint (column), shape (k, n).
-        below: 1.0 where the joint (column) lies between the root and the joint (row), 0.5 on
-            the diagonal, shape (n, n).
         mass: In [kg], shape (k,).
         total_mass: In [kg].
         pseudo_inertia: Integral of x x^T dm over each link, with the homogeneous coordinates
@@ -50,8 +48,6 @@ class Tree:
     link_joints: Indices
     axes: Array
     revolute: NDArray[np.bool_]
-    supports: Array
-    below: Array
     mass: Array
     total_mass: float
     pseudo_inertia: Array
@@ -63,6 +59,24 @@ class Tree:
     rounds: tuple[tuple[int, Indices], ...]
     steps: tuple[Step, ...]
     parents: tuple[int, ...]
+
+    @cached_property
+    def supports(self) -> Array:
+        """1.0 where the link (row) moves with the joint (column), shape (k, n).
+
+        Made when it is asked for: of thousands of links it takes hundreds of megabytes.
+        """
+        return _supports(self.parents, self.joint_links)
+
+    @cached_property
+    def below(self) -> Array:
+        """1.0 where the joint (column) lies between the root and the joint (row), shape (n, n).
+
+        0.5 on the diagonal.
+        """
+        below = self.supports[self.joint_links]
+        below[np.diag_indices_from(below)] *= 0.5
+        return below
 
     @staticmethod
     def of(body: Body) -> Tree:
@@ -119,7 +133,6 @@ def _gather(body: Body) -> Tree:
     joint_links = np.array([body.link_index(x.name) for x in moving], dtype=np.intp)
     link_joints = np.full(len(links), -1, dtype=np.intp)
     link_joints[joint_links] = np.arange(len(moving))
-    supports = _supports(body.parent_indices, joint_links)
     mass = np.array([x.mass for x in links])
     depth = _depths(body.parent_indices)
     order = np.argsort(depth, kind="stable")
@@ -130,8 +143,6 @@ def _gather(body: Body) -> Tree:
         link_joints=link_joints,
         axes=np.array([_axes(x) for x in moving]).reshape(-1, 3, 2),
         revolute=np.array([x.joint.type is JointType.REVOLUTE for x in moving], dtype=bool),
-        supports=supports,
-        below=supports[joint_links] - 0.5 * np.diag(supports[joint_links, range(len(moving))]),
         mass=mass,
         total_mass=float(mass.sum()),
         pseudo_inertia=np.array([_pseudo_inertia(x) for x in links]),
@@ -178,11 +189,12 @@ def _pseudo_inertia(link: Link) -> Array:
 
 
 def _supports(parents: tuple[int, ...], joint_links: Indices) -> Array:
-    on_path = np.eye(len(parents))
+    supports = np.zeros((len(parents), len(joint_links)))
+    supports[joint_links, np.arange(len(joint_links))] = 1.0
+    supports[0] = 0.0  # a joint above the root moves nothing: the root's motion is given
     for link, parent in enumerate(parents[1:], start=1):
-        on_path[link] += on_path[parent]
-    on_path[:, 0] = 0.0  # a joint above the root moves nothing: the root's motion is given
-    return on_path[:, joint_links]
+        supports[link] += supports[parent]
+    return supports
 
 
 def _depths(parents: tuple[int, ...]) -> Indices:

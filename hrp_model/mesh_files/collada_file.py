@@ -14,7 +14,7 @@ from ..geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Sh
 from ..meshing import face_set
 from ..missing import MissingLibraryError
 from ..reading import Reading
-from ..resources import read_file
+from ..resources import MAX_TEXT_SIZE, read_file
 
 # What a file says nothing about, as Choreonoid draws it.
 _GREY = 0.6
@@ -22,6 +22,7 @@ _MAX_DEPTH = 100
 # Nodes may draw in the same nodes again and again: a small file could make any number.
 _MAX_NODES = 10_000  # or so many for each node that the file has
 _MAX_REPEATS = 10
+_MAX_TAGS = 1_000_000  # half a million elements, of half a kilobyte in memory each
 # Entities could multiply a small file beyond any memory, or draw in other files.
 _ENTITY = re.compile(rb"<\0*!\0*E\0*N\0*T\0*I\0*T\0*Y")
 _START = re.compile(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*\0*<")
@@ -47,7 +48,7 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         message = "COLLADA files need pycollada (apt install python3-collada)"
         raise MissingLibraryError(message) from None
     try:
-        data = _without_comments(_checked(read_file(path)))
+        data = _without_comments(_checked(read_file(path, MAX_TEXT_SIZE)))
         document = collada.Collada(io.BytesIO(data), ignore=[collada.common.DaeError])
         nodes = document.scene.nodes if document.scene else []
         file = _File(path, reading)
@@ -197,6 +198,8 @@ def _checked(data: bytes) -> bytes:
         raise ValueError("it is no XML, or not in a usual encoding")
     if _ENTITY.search(data):
         raise ValueError("it declares XML entities, which no COLLADA file needs")
+    if data.count(b"<") > _MAX_TAGS:
+        raise ValueError(f"it has more than {_MAX_TAGS} tags")
     return data
 
 

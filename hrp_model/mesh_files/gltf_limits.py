@@ -14,6 +14,9 @@ from ..reading import Reading
 # Bytes that a file may take in memory: at least so many, and so many for each of its own.
 _LEAST_LIMIT = 2**28
 _GROWTH = 8
+_MOST_VALUES = 1_000_000  # of its JSON part: texts, numbers, lists, objects
+_MOST_PRIMITIVES = 20_000  # each becomes a mesh of its own; far beyond any model
+_MOST_NODES = 50_000  # each shows a mesh anew
 _JSON = 0x4E4F534A  # "JSON"
 _COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
@@ -31,23 +34,43 @@ def check_gltf(data: bytes, companions: Companions, reading: Reading) -> None:
         KeyError, TypeError, ...: It is broken.
     """
     header, own = _header(data)
+    if len(header.get("nodes", ())) > _MOST_NODES:
+        raise ValueError(f"it has more than {_MOST_NODES} nodes")
     buffers = [_buffer(b, companions, own) for b in header.get("buffers", ())]
     limit = max(_LEAST_LIMIT, _GROWTH * (len(data) + sum(map(len, buffers))))
     total = 0
     for view in header.get("bufferViews", ()):
-        total += max(0, min(int(view["byteLength"]), len(buffers[view["buffer"]])))
+        length = _natural(view, "byteLength")
+        if _natural(view, "byteOffset", 0) + length > len(buffers[_natural(view, "buffer")]):
+            raise ValueError("a part of a buffer ends beyond it")
+        total += length
     counts = []
     for accessor in header.get("accessors", ()):
-        counts.append(int(accessor["count"]))
+        _natural(accessor, "byteOffset", 0)
+        counts.append(_natural(accessor, "count"))
         width = _COMPONENTS[accessor["type"]] * _SIZES[accessor["componentType"]]
-        total += max(0, counts[-1]) * width
+        total += counts[-1] * width
+        if "sparse" in accessor:
+            total += (_INDEX + width) * _natural(accessor["sparse"], "count")
+    primitives = 0
     for mesh in header.get("meshes", ()):
+        primitives += len(mesh["primitives"])
+        if primitives > _MOST_PRIMITIVES:
+            raise ValueError(f"it has more than {_MOST_PRIMITIVES} primitives")
         for primitive in mesh["primitives"]:
             total += _VERTEX * counts[primitive["attributes"]["POSITION"]]
             total += _INDEX * counts[primitive["indices"]] if "indices" in primitive else 0
     if total > limit:
         raise ValueError(f"it would take {total / 1e6:.0f} MB of memory")
     _check_pictures(header, buffers, reading)
+
+
+def _natural(holder: dict[str, Any], key: str, default: int | None = None) -> int:
+    """Return a count or size, which no negative number may offset against others."""
+    value = holder[key] if default is None else holder.get(key, default)
+    if type(value) is not int or value < 0:
+        raise ValueError(f"its {key} {value!r} is no count")
+    return value
 
 
 def _header(data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -59,6 +82,8 @@ def _header(data: bytes) -> tuple[dict[str, Any], bytes]:
         if int.from_bytes(data[16:20], "little") != _JSON or len(data) < 20 + length:
             raise ValueError("it ends too early")
         text, own = data[20 : 20 + length], data[28 + length :]
+    if sum(map(text.count, (b",", b"{", b"["))) > _MOST_VALUES:
+        raise ValueError(f"its JSON holds more than {_MOST_VALUES} values")
     header = json.loads(text)
     if not isinstance(header, dict):
         raise ValueError("it is no glTF")

@@ -14,10 +14,13 @@ from ..companions import Companions
 from ..geometry import Attribute, IntArray, Mesh, SceneNode, Shape
 from ..missing import MissingLibraryError
 from ..reading import Reading
-from ..resources import read_file
+from ..resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ..rigid import Array
 from .gltf_limits import check_gltf
 from .trimesh_looks import Looks
+
+_MOST_PLY_TEXT = 1 << 24  # [B]; the loader takes fifty times as much
+_PLY_HEADER = 1 << 16  # [B]; the format stands in the first lines
 
 
 def read_with_trimesh(path: Path, reading: Reading) -> SceneNode:
@@ -35,7 +38,8 @@ def read_with_trimesh(path: Path, reading: Reading) -> SceneNode:
         raise MissingLibraryError(message) from None
     try:
         companions = Companions(path, reading)
-        loaded = _loaded(read_file(path), path, reading, companions)
+        limit = MAX_TEXT_SIZE if path.suffix.lower() == ".gltf" else MAX_FILE_SIZE
+        loaded = _loaded(read_file(path, limit), path, reading, companions)
         scene = loaded if isinstance(loaded, trimesh.Scene) else trimesh.Scene(loaded)
         file = _File(path, reading, scene, companions)
         node = file.node(scene.graph.base_frame)
@@ -54,9 +58,22 @@ def _loaded(data: bytes, path: Path, reading: Reading, companions: Companions) -
     suffix = path.suffix[1:].lower()
     if suffix in ("glb", "gltf"):
         check_gltf(data, companions, reading)
+    elif suffix == "ply":
+        _check_ply(data)
     with warnings.catch_warnings():  # of broken numbers; what is left of them is looked at
         warnings.simplefilter("ignore")
         return trimesh.load(io.BytesIO(data), file_type=suffix, resolver=companions, process=False)
+
+
+def _check_ply(data: bytes) -> None:
+    """Refuse a file that takes far more memory than it is long.
+
+    Raises:
+        ValueError: It is a long text, which the loader takes to pieces word by word.
+    """
+    if len(data) > _MOST_PLY_TEXT and b"format ascii" in data[:_PLY_HEADER]:
+        size = _MOST_PLY_TEXT >> 20
+        raise ValueError(f"it is text of more than {size} MiB; save it as a binary PLY file")
 
 
 class _File:

@@ -16,7 +16,7 @@ from ..diagnostics import Source, Span, did_you_mean
 from ..geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
 from ..normals import unit
 from ..reading import Reading
-from ..resources import read_file
+from ..resources import MAX_TEXT_SIZE, read_file
 from ..rigid import Array
 from ..triangulate import oversized_polygon, polygons_to_triangles
 from .wavefront_materials import Materials
@@ -59,7 +59,7 @@ def read_obj(path: Path, reading: Reading) -> SceneNode:
         OSError: The file cannot be read.
         ValueError: It holds no face that can be drawn, or more groups than any model.
     """
-    return _File(path, read_file(path), reading).scene()
+    return _File(path, read_file(path, MAX_TEXT_SIZE), reading).scene()
 
 
 class _File:

@@ -14,6 +14,7 @@ from ..rigid import Array
 
 _BLOCK = 1 << 22  # [B]; so much text is looked at at once, which bounds the arrays needed meanwhile
 _MAX_OTHERS = 1_000_000  # far beyond any model
+_MAX_CORNERS = 10_000_000  # of all faces; each takes 60 B until it is part of a mesh
 _CONTINUED = re.compile(rb"#[^\n]*|\\\r?\n")
 _COMMENT = re.compile(rb"#[^\n]*")
 _BLANKS = re.compile(rb"[ \t]*")
@@ -114,6 +115,7 @@ class _Parser:
         }
         self._totals = dict.fromkeys((*_WIDTHS, _FACE), 0)
         self._corners = [np.empty((0, 3), dtype=np.int32)]
+        self._corner_count = 0
         self._counts = [np.empty(0, dtype=np.int32)]
         self._face_starts = [np.empty(0, dtype=np.int64)]
         self._others: list[Statement] = []
@@ -149,6 +151,9 @@ class _Parser:
         faces = kinds == _FACE
         if faces.any():
             corners, counts = _faces(lines.numbers(_FACE))
+            self._corner_count += len(corners)
+            if self._corner_count > _MAX_CORNERS:
+                raise ValueError(f"its faces have more than {_MAX_CORNERS} corners")
             so_far = np.stack([above[kind][faces] for kind in _WIDTHS], axis=1)
             self._corners.append(_absolute(corners, counts, so_far))
             self._counts.append(counts)

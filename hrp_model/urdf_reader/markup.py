@@ -14,6 +14,7 @@ NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
 _MAX_DEPTH = 200
+_MAX_ATTRIBUTES = 10_000  # of one element
 _ATTRIBUTE = re.compile(r"""\s+([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
@@ -36,6 +37,7 @@ class Element:
     start: int
     children: list[Element] = field(default_factory=list, repr=False)
     text: str = ""
+    _places: dict[str, tuple[int, int]] | None = field(default=None, init=False, repr=False)
 
     @property
     def span(self) -> Span:
@@ -44,12 +46,19 @@ class Element:
 
     def at(self, attribute: str) -> Span:
         """Return where an attribute is written; where the tag is if it is not there."""
+        if self._places is None:
+            self._places = self._found_places()
+        start, end = self._places.get(attribute, (self.span.start, self.span.end))
+        return Span(self.source, start, end)
+
+    def _found_places(self) -> dict[str, tuple[int, int]]:
+        """Return where each attribute begins and ends."""
+        places: dict[str, tuple[int, int]] = {}
         offset = self.start + 1 + len(self.tag)
         while (match := _ATTRIBUTE.match(self.source.text, offset)) is not None:
-            if match[1] == attribute:
-                return Span(self.source, match.start(1), match.end())
+            places.setdefault(match[1], (match.start(1), match.end()))
             offset = match.end()
-        return self.span
+        return places
 
     def all(self, *tags: str) -> Iterator[Element]:
         """Yield the elements directly inside that have one of these names."""
@@ -146,6 +155,8 @@ class _Builder:
         element = Element(tag, attributes, self._source, start)
         if self._count is not None:
             self._count(element.span)
+        if len(attributes) > _MAX_ATTRIBUTES:
+            raise _RefusedError("too-large", f"<{tag}> has more than {_MAX_ATTRIBUTES} attributes")
         if len(self._stack) >= _MAX_DEPTH:
             raise _RefusedError("too-deep", f"elements stand more than {_MAX_DEPTH} deep")
         if self._stack:

@@ -7,6 +7,11 @@ from enum import Enum
 
 from ..diagnostics import Diagnostics, Source, Span
 from ..number_list import Numbers, number_list
+from ..reading import TooLargeError
+
+# Far beyond any model: lists of numbers count as one. A token takes a microsecond, and what
+# becomes of it a hundred bytes.
+_MAX_TOKENS = 3_000_000
 
 
 class TokenKind(Enum):
@@ -20,8 +25,9 @@ class TokenKind(Enum):
 
 
 # Commas are white space in VRML. Written so that no two ways lead through one comment:
-# matching stays linear whatever the text.
-_SPACE = r"[\s,\ufeff]* (?: \#[^\r\n]* (?: [\r\n] [\s,\ufeff]* | \Z ) )*"
+# matching stays linear whatever the text. Only some comments at a time, as each takes memory
+# while matching goes on.
+_SPACE = r"[\s,\ufeff]* (?: \#[^\r\n]* (?: [\r\n] [\s,\ufeff]* | \Z ) ){0,100}"
 # The standard's numbers are widened to what C's strtod reads, for files hold "-nan".
 _TOKEN = re.compile(
     _SPACE
@@ -61,6 +67,7 @@ class Lexer:
         self.text = ""
         self.start = self.end = 0
         self._diagnostics = diagnostics
+        self._count = 0
         self.advance()
 
     def span(self) -> Span:
@@ -68,7 +75,14 @@ class Lexer:
         return Span(self.source, self.start, self.end)
 
     def advance(self) -> None:
-        """Go to the next token."""
+        """Go to the next token.
+
+        Raises:
+            TooLargeError: There are more than any model has.
+        """
+        self._count += 1
+        if self._count > _MAX_TOKENS:
+            raise TooLargeError(f"this has more than {_MAX_TOKENS} words", self.span())
         text, start = self.source.text, self.end
         while True:
             match = _TOKEN.match(text, start)
@@ -77,10 +91,11 @@ class Lexer:
                 self.kind, self.text = _KINDS[kind], match[kind]
                 self.start, self.end = match.span(kind)
                 return
-            start = self._skip(start)
-            if start >= len(text):
+            skipped = self._skip(start)
+            if skipped >= len(text):
+                start = skipped
                 break
-            start = self._report_stray(start)
+            start = self._report_stray(start) if skipped == start else skipped
         self.kind, self.text, self.start, self.end = TokenKind.END, "", start, start
 
     def advance_word(self) -> None:
@@ -124,8 +139,9 @@ class Lexer:
         return self.source.text.startswith("{", following)
 
     def _skip(self, start: int) -> int:
-        match = _SKIP.match(self.source.text, start)
-        return match.end() if match else start
+        while (match := _SKIP.match(self.source.text, start)) and match.end() > start:
+            start = match.end()
+        return start
 
     def _report_stray(self, start: int) -> int:
         """Report what starts no token, and return the offset to go on at."""

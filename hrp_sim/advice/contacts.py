@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 import numpy as np
 
@@ -31,10 +30,28 @@ _NEAR = 0.05
 def bodies_start_apart(physics: PhysicsSettings, starts: Sequence[Start]) -> Iterator[Diagnostic]:
     """No body starts deep inside another: contacts take their time to push it out, or throw it."""
     solids = [Solids(start) for start in starts]
-    for a, b in combinations(solids, 2):
-        remedy = "give the body another 'position' in the world"
-        if (found := inside(physics, a, b, "starts", remedy)) is not None:
+    remedy = "give the body another 'position' in the world"
+    for i, j in _meeting(solids):
+        found = inside(physics, solids[i], solids[j], "starts", remedy)
+        if found is not None:
             yield found
+
+
+def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of bodies whose boxes meet, as ``Solids.meets`` does, in order."""
+    low, high = _corners(solids)
+    for i in range(len(solids)):
+        meets = ((low[i] < high[i + 1 :]) & (low[i + 1 :] < high[i])).all(axis=1)
+        for j in np.flatnonzero(meets).tolist():
+            yield i, i + 1 + j
+
+
+def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
+    """Return the corners of the boxes around bodies, shape (n, 3); without shapes, none meets."""
+    boxes = [solid.box for solid in solids]
+    low = np.array([np.full(3, np.inf) if b is None else b[0] for b in boxes]).reshape(-1, 3)
+    high = np.array([np.full(3, -np.inf) if b is None else b[1] for b in boxes]).reshape(-1, 3)
+    return low, high
 
 
 def inside(
@@ -165,14 +182,6 @@ def _falls_along_z(physics: PhysicsSettings) -> bool:
     """Whether gravity points down, more or less."""
     x, y, z = physics.gravity
     return z < 0.0 and max(abs(x), abs(y)) <= -z
-
-
-def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
-    """Return low and high corners of the boxes around bodies; those without a box meet nothing."""
-    boxes = [solid.box for solid in solids]
-    low = [np.full(3, np.inf) if box is None else box[0] for box in boxes]
-    high = [np.full(3, -np.inf) if box is None else box[1] for box in boxes]
-    return np.array(low).reshape(-1, 3), np.array(high).reshape(-1, 3)
 
 
 def _remedy(step: float) -> str:

@@ -127,6 +127,11 @@ typedef struct {
 } GeomPair;
 
 typedef struct {
+    int (*pairs)[2];
+    int count, room;
+} LinkPairs;
+
+typedef struct {
     dTriMeshDataID data;
     dReal *vertices;
     dTriIndex *indices;
@@ -242,16 +247,20 @@ static inline dBodyID group_or_world(const Body *body, int group)
 }
 
 /* _core_build.c, _core_joints.c, _core_geoms.c */
-Body *body_create(World *world, const Flat *flat);
+void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass);
+Body *body_new(const Flat *flat);
+int body_create(World *world, Body *body, const Flat *flat);
 int body_is_like(const Body *body, const Flat *flat);
 void body_rebase(World *world, Body *body, const Flat *flat);
 void body_move(Body *body, const Flat *flat);
 void body_destroy(Body *body);
+void body_free(Body *body);
 void into_group(dReal out[3], dBodyID group, const double *in, int is_point);
 void joints_create(World *world, Body *body, const Flat *flat);
 int geoms_create(Body *body, const Flat *flat);
 void geoms_place(Body *body, const Flat *flat);
 void geoms_destroy(Body *body);
+void geoms_free(Body *body);
 
 /* _core_loops.c */
 void loops_create(World *world, Body *body, const Flat *flat);
@@ -292,7 +301,7 @@ dJointID contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
 void contacts_create(World *world);
 void boxes_update(Body *body);
 int own_pairs_list(const World *world, Body *body);
-PyObject *overlaps_forbid(World *world, Body *body);
+int overlaps_forbid(World *world, Body *body, LinkPairs *forbidden);
 
 /* _core_told.c */
 void told_begin(World *world);
@@ -328,7 +337,8 @@ void tracks_count(const Body *body, dReal step);
 int saved_fetch(const Body *body, PyObject *owner, int writable, Saved *saved);
 void saved_release(Saved *saved);
 void saved_read(const Body *body, const Saved *saved);
-int saved_write(Body *body, const Saved *saved);
+int saved_check(const Saved *saved);
+void saved_write(Body *body, const Saved *saved);
 
 /* _core_module.c */
 int world_ready(World *world);
@@ -336,6 +346,8 @@ int world_whole(World *world);
 
 /* _core_place.c */
 int body_find(const World *world, long id);
+PyObject *world_add_body(World *world, PyObject *args);
+PyObject *world_remove_body(World *world, PyObject *argument);
 PyObject *world_rebase_body(World *world, PyObject *args);
 PyObject *world_move_body(World *world, PyObject *args);
 PyObject *world_read_state(World *world, PyObject *args);
@@ -347,10 +359,13 @@ void world_step(World *world, long count, Fault *fault);
 /* _core_guard.c */
 extern _Thread_local jmp_buf *way_out; /* where ODE's errors go, or NULL */
 extern _Thread_local long complaints;
-void guards_install(void);
+int guards_install(void);
 void ode_enter(void);
+void ode_enter_with_gil(void);
 void ode_leave(void);
-PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments);
+typedef void OdeWork(World *world, void *arguments);
+int ode_run(World *world, OdeWork *work, void *arguments);
+int ode_run_or_raise(World *world, OdeWork *work, void *arguments);
 int crowd_check(World *world, Fault *fault);
 
 /* _core_functions.c */
@@ -362,7 +377,13 @@ typedef struct {
     long body;
     int link; /* of this body, or ALL_LINKS */
 } Ignored;
-int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-              double max_distance, const Ignored *ignored, double *distances);
+typedef struct {
+    const double *origins, *directions;
+    Py_ssize_t count;
+    double max_distance;
+    Ignored ignored;
+    double *distances;
+} Rays;
+void rays_cast(World *world, void *rays);
 
 #endif

@@ -216,19 +216,33 @@ static int units_in_range(const Flat *flat, FlatField field)
     return 1;
 }
 
-/* ODE ends the process on such numbers, so they are checked even though flatten() has named the
- * link that has them. */
+/* Whether ODE takes every mass and inertia. */
+static int masses_in_range(const Flat *flat)
+{
+    for (Py_ssize_t g = 0; g < flat->count[PER_GROUP]; g++) {
+        dMass mass;
+        group_mass(flat, g, &mass);
+        if (dMassCheck(&mass))
+            continue;
+        PyErr_Format(PyExc_ValueError, "groups.inertia[%zd] is not positive definite", g);
+        return 0;
+    }
+    return 1;
+}
+
+/* ODE refuses such numbers in the middle of a call, which loses the world, so they are checked even
+ * though flatten() has named the link that has them. */
 static int numbers_in_range(const Flat *flat)
 {
-    static const FlatField units[] = {LINK_R,     GROUP_ZERO_R, GROUP_R,
-                                      GEOM_R,     JOINT_AXIS,   LOOP_AXIS};
+    static const FlatField units[] = {LINK_R,   GROUP_ZERO_R, GROUP_R,  GEOM_R,
+                                      LOOP_R_A, LOOP_R_B,     JOINT_AXIS, LOOP_AXIS};
     for (int field = 0; field < FLAT_FIELDS; field++)
         if (FLAT[field].type == 'd' && !reals_in_range(flat, (FlatField)field))
             return 0;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (!units_in_range(flat, units[i]))
             return 0;
-    return 1;
+    return masses_in_range(flat);
 }
 
 static int flat_indices_check(const Flat *flat, int materials)

@@ -9,14 +9,20 @@ static void group_place(dBodyID group, const double *p, const double *R)
     dBodySetRotation(group, matrix);
 }
 
+/* Read mass and inertia of a group. */
+void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass)
+{
+    const double *I = flat_reals(flat, GROUP_INERTIA) + 9 * g;
+    dMassSetParameters(mass, flat_reals(flat, GROUP_MASS)[g], 0.0, 0.0, 0.0, I[0], I[4], I[8], I[1],
+                       I[2], I[5]);
+}
+
 /* Make the groups and what resists their motion. */
 static void groups_create(World *world, Body *body, const Flat *flat)
 {
     for (int g = 0; g < body->groups; g++) {
-        const double *I = flat_reals(flat, GROUP_INERTIA) + 9 * g;
         dMass mass;
-        dMassSetParameters(&mass, flat_reals(flat, GROUP_MASS)[g], 0.0, 0.0, 0.0, I[0], I[4], I[8],
-                           I[1], I[2], I[5]);
+        group_mass(flat, g, &mass);
         body->group[g] = dBodyCreate(world->world);
         dBodySetMass(body->group[g], &mass);
         dBodySetFiniteRotationMode(body->group[g], 1);
@@ -74,8 +80,9 @@ static int body_allocate(Body *body, const Flat *flat)
            body->start_q && body->joint && body->loop;
 }
 
-/* Make a body of checked arrays. Returns NULL with an exception set. */
-Body *body_create(World *world, const Flat *flat)
+/* Allocate a body for checked arrays, of which ODE has nothing yet. Returns NULL with an
+ * exception set. */
+Body *body_new(const Flat *flat)
 {
     Body *body = calloc(1, sizeof *body);
     if (!body) {
@@ -88,29 +95,30 @@ Body *body_create(World *world, const Flat *flat)
     body->loops = (int)flat->count[PER_LOOP];
     body->coordinates = (int)flat->count[PER_COORDINATE];
     if (!body_allocate(body, flat)) {
-        body_destroy(body);
-        PyErr_NoMemory();
-        return NULL;
-    }
-    groups_create(world, body, flat);
-    groups_zero(body, flat);
-    joints_create(world, body, flat);
-    groups_start(body, flat);
-    loops_create(world, body, flat);
-    if (geoms_create(body, flat) || !own_pairs_list(world, body)) {
-        body_destroy(body);
+        body_free(body);
         PyErr_NoMemory();
         return NULL;
     }
     return body;
 }
 
+/* Make a body in ODE. Returns 0 when memory is short; a part of it may have been made. */
+int body_create(World *world, Body *body, const Flat *flat)
+{
+    groups_create(world, body, flat);
+    groups_zero(body, flat);
+    joints_create(world, body, flat);
+    groups_start(body, flat);
+    loops_create(world, body, flat);
+    return geoms_create(body, flat) == 0 && own_pairs_list(world, body);
+}
+
 static void joints_destroy(Body *body)
 {
-    for (int i = 0; body->loop && i < body->loops; i++)
+    for (int i = 0; i < body->loops; i++)
         if (body->loop[i].joint)
             dJointDestroy(body->loop[i].joint);
-    for (int i = 0; body->joint && i < body->joints; i++) {
+    for (int i = 0; i < body->joints; i++) {
         if (body->joint[i].motor)
             dJointDestroy(body->joint[i].motor);
         if (body->joint[i].joint)
@@ -172,16 +180,22 @@ void body_move(Body *body, const Flat *flat)
     motion_write_still(body);
 }
 
-/* Take a body out of the world and free it; also one that was made by half. */
+/* Take a body out of ODE; also one that was made by half. */
 void body_destroy(Body *body)
+{
+    geoms_destroy(body);
+    joints_destroy(body);
+    for (int g = 0; g < body->groups; g++)
+        if (body->group[g])
+            dBodyDestroy(body->group[g]);
+}
+
+/* Free the memory of a body, with the GIL; ODE no longer has it, or is not to be called again. */
+void body_free(Body *body)
 {
     if (!body)
         return;
-    geoms_destroy(body);
-    joints_destroy(body);
-    for (int g = 0; body->group && g < body->groups; g++)
-        if (body->group[g])
-            dBodyDestroy(body->group[g]);
+    geoms_free(body);
     while (body->held > 0)
         PyBuffer_Release(&body->live[--body->held]);
     void *owned[] = {body->link_group, body->contacts, body->link_R, body->link_p,

@@ -239,22 +239,35 @@ static int overlap(const World *world, const GeomPair *pair)
     return 0;
 }
 
-/* Let links that overlap where they start pass through each other. Returns a list of pairs, or
- * NULL with an exception set. */
-PyObject *overlaps_forbid(World *world, Body *body)
+/* Add a pair of links to a list. Returns 0 when memory is short. */
+static int pair_append(LinkPairs *list, int a, int b)
 {
-    PyObject *pairs = PyList_New(0);
+    if (list->count == list->room) {
+        int room = 2 * list->room + 16;
+        int(*grown)[2] = realloc(list->pairs, (size_t)room * sizeof *grown);
+        if (!grown)
+            return 0;
+        list->pairs = grown;
+        list->room = room;
+    }
+    list->pairs[list->count][0] = a;
+    list->pairs[list->count++][1] = b;
+    return 1;
+}
+
+/* Let links that overlap where they start pass through each other, and list them. Returns 0 when
+ * memory is short. */
+int overlaps_forbid(World *world, Body *body, LinkPairs *forbidden)
+{
     size_t kept = 0;
-    for (size_t k = 0; pairs && k < body->own_count; k++) {
+    for (size_t k = 0; k < body->own_count; k++) {
         int a = body->own[k].a->link, b = body->own[k].b->link;
         int *there = &body->contacts[a * body->links + b];
         if (*there != CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->own[k]))
             continue;
         *there = body->contacts[b * body->links + a] = CONTACT_NEVER;
-        PyObject *links = Py_BuildValue("(ii)", a, b);
-        if (!links || PyList_Append(pairs, links))
-            Py_CLEAR(pairs);
-        Py_XDECREF(links);
+        if (!pair_append(forbidden, a, b))
+            return 0;
     }
     for (size_t k = 0; k < body->own_count; k++) {
         const GeomPair pair = body->own[k];
@@ -262,5 +275,5 @@ PyObject *overlaps_forbid(World *world, Body *body)
             body->own[kept++] = pair;
     }
     body->own_count = kept;
-    return pairs;
+    return 1;
 }

@@ -8,10 +8,11 @@ static PyObject *ode_error;
 static PyObject *call_guarded(PyObject *Py_UNUSED(module), PyObject *const *arguments,
                               Py_ssize_t count)
 {
-    jmp_buf here;
+    jmp_buf here, *outer = way_out;
     PyObject *volatile result = NULL;
     if (count < 1)
         return PyErr_Format(PyExc_TypeError, "guarded() needs a function");
+    ode_enter_with_gil();
     if (setjmp(here) == 0) {
         way_out = &here;
         result = PyObject_Vectorcall(arguments[0], arguments + 1, (size_t)(count - 1), NULL);
@@ -19,7 +20,8 @@ static PyObject *call_guarded(PyObject *Py_UNUSED(module), PyObject *const *argu
         Py_LeaveRecursiveCall(); /* the interpreter had counted the call that was left */
         PyErr_SetString(ode_error, "ODE has failed");
     }
-    way_out = NULL;
+    way_out = outer;
+    ode_leave();
     return result;
 }
 

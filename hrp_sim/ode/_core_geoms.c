@@ -110,19 +110,28 @@ static void set_destroy(GeomSet *set)
 {
     for (int i = 0; i < set->count; i++) /* none where there was no memory for them */
         dGeomDestroy(set->items[i].geom);
-    free(set->items);
+    set->count = set->touching = 0;
 }
 
+/* Take the shapes of a body out of ODE. */
 void geoms_destroy(Body *body)
 {
     set_destroy(&body->moving);
     set_destroy(&body->standing);
-    for (int i = 0; i < body->meshes; i++) {
+    for (int i = 0; i < body->meshes; i++)
         if (body->mesh[i].data)
             dGeomTriMeshDataDestroy(body->mesh[i].data);
+}
+
+/* Free the memory of a body's shapes; ODE no longer has them, or is not to be called again. */
+void geoms_free(Body *body)
+{
+    for (int i = 0; i < body->meshes; i++) {
         free(body->mesh[i].vertices);
         free(body->mesh[i].indices);
     }
+    free(body->moving.items);
+    free(body->standing.items);
     free(body->mesh);
     free(body->own);
 }

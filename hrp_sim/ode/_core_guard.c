@@ -3,9 +3,11 @@
 
 #include <pthread.h>
 
-/* What the worlds of a process share in ODE: random numbers, the queue of a step's jobs, caches of
- * triangles. So one thread is in ODE at a time; two at once would crash, and not repeat. */
-static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+/* The worlds of a process share random numbers, the queue of a step's jobs and caches of triangles
+ * in ODE. So one thread is in ODE at a time; two at once would crash, and not repeat. Reading where
+ * a body of one's own world is needs no lock. The mutex is recursive: a call of PyODE may collect
+ * garbage, and so free a world. */
+static pthread_mutex_t shared;
 
 /* ODE ends the process when its error handler returns: leave what it was doing instead. */
 _Thread_local jmp_buf *way_out;
@@ -27,18 +29,42 @@ static void on_message(int number, const char *message, va_list arguments)
     complaints++;
 }
 
-/* Take over ODE's handlers: errors leave by the way out, messages are counted. */
-void guards_install(void)
+/* Take over ODE's handlers: errors leave by the way out, messages are counted. Returns -1 with an
+ * exception set. */
+int guards_install(void)
 {
+    pthread_mutexattr_t attributes;
+    int failed = pthread_mutexattr_init(&attributes);
+    if (!failed) {
+        failed = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE) ||
+                 pthread_mutex_init(&shared, &attributes);
+        pthread_mutexattr_destroy(&attributes);
+    }
+    if (failed) {
+        PyErr_NoMemory();
+        return -1;
+    }
     dSetErrorHandler(on_error);
     dSetDebugHandler(on_error);
     dSetMessageHandler(on_message);
+    return 0;
 }
 
-/* Have ODE to oneself. Nobody who waits here may hold the GIL: who is in ODE may need it. */
+/* Wait until no other thread is in ODE. The caller must not hold the GIL, which the thread that is
+ * in ODE may need. */
 void ode_enter(void)
 {
     pthread_mutex_lock(&shared);
+}
+
+/* Like ode_enter, for a caller that holds the GIL: it is released while waiting. */
+void ode_enter_with_gil(void)
+{
+    if (pthread_mutex_trylock(&shared) == 0)
+        return;
+    Py_BEGIN_ALLOW_THREADS
+    ode_enter();
+    Py_END_ALLOW_THREADS
 }
 
 void ode_leave(void)
@@ -46,26 +72,46 @@ void ode_leave(void)
     pthread_mutex_unlock(&shared);
 }
 
-/* Call what is no step with a way out; an error of ODE leaves the world broken, and is raised. */
-PyObject *guarded(World *world, PyObject *(*method)(World *, PyObject *), PyObject *arguments)
+/* Run work with a way out for ODE's errors. Returns 0 if it was left in the middle. */
+static int attempt(World *world, OdeWork *work, void *arguments)
 {
-    jmp_buf here;
-    PyObject *volatile result = NULL;
-    if (pthread_mutex_trylock(&shared)) {
-        Py_BEGIN_ALLOW_THREADS
-        ode_enter();
-        Py_END_ALLOW_THREADS
-    }
+    jmp_buf here, *outer = way_out;
+    volatile int done = 0;
     if (setjmp(here) == 0) {
         way_out = &here;
-        result = method(world, arguments);
-    } else {
-        world->broken = 1; /* ODE was left in the middle: its memory is not to be trusted */
-        PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_words);
+        work(world, arguments);
+        done = 1;
     }
-    way_out = NULL;
+    way_out = outer;
+    return done;
+}
+
+/* Run work in ODE, without the GIL; the world is busy meanwhile. Work must not own memory that
+ * only its local variables know: an error of ODE leaves it by longjmp. Returns 0 in that case;
+ * the world is then broken, since the memory of ODE is not to be trusted. */
+int ode_run(World *world, OdeWork *work, void *arguments)
+{
+    int done;
+    world->busy = 1;
+    Py_BEGIN_ALLOW_THREADS
+    ode_enter();
+    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    done = attempt(world, work, arguments);
     ode_leave();
-    return result;
+    Py_END_ALLOW_THREADS
+    world->busy = 0;
+    if (!done)
+        world->broken = 1;
+    return done;
+}
+
+/* Like ode_run, but set an exception if ODE fails. */
+int ode_run_or_raise(World *world, OdeWork *work, void *arguments)
+{
+    int done = ode_run(world, work, arguments);
+    if (!done)
+        PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_words);
+    return done;
 }
 
 /* Return an upper bound of the constraint rows of a joint. */

@@ -25,30 +25,56 @@ int world_whole(World *world)
     return !world->broken;
 }
 
-static void world_close(World *world)
+/* Destroy what ODE has of a world; an OdeWork. */
+static void world_destroy(World *world, void *Py_UNUSED(arguments))
 {
-    for (int i = 0; i < world->count; i++) {
-        Body *body = world->bodies[i];
-        /* What an error of ODE left in the middle is not touched again: it is lost. */
-        if (!world->broken)
-            body_destroy(body);
-        else
-            while (body->held > 0)
-                PyBuffer_Release(&body->live[--body->held]);
-    }
+    for (int i = 0; i < world->count; i++)
+        body_destroy(world->bodies[i]);
+    dGeomDestroy(world->ray);
+    dGeomDestroy(world->stand_in);
+    dJointGroupDestroy(world->contact_group);
+    dWorldDestroy(world->world);
+}
+
+/* Free everything. Memory of ODE is lost where an error left it in the middle. Returns 0 if that
+ * happens while it is freed. */
+static int world_close(World *world)
+{
+    int closed = !world->world || world->broken || ode_run(world, world_destroy, NULL);
+    for (int i = 0; i < world->count; i++)
+        body_free(world->bodies[i]);
     sticking_free(world);
     told_free(world);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
-    if (world->world && !world->broken) {
-        dGeomDestroy(world->ray);
-        dGeomDestroy(world->stand_in);
-        dJointGroupDestroy(world->contact_group);
-        dWorldDestroy(world->world);
-    }
     world->world = NULL;
     materials_free(world);
+    return closed;
+}
+
+typedef struct {
+    double gravity[3], erp, cfm, over_relaxation, velocity, layer;
+    int iterations;
+} WorldSettings;
+
+/* Make a world in ODE; an OdeWork. */
+static void world_create(World *world, void *arguments)
+{
+    const WorldSettings *settings = arguments;
+    const double *g = settings->gravity;
+    world->contact_group = dJointGroupCreate(0);
+    world->ray = dCreateRay(0, 1.0);
+    world->stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
+    dGeomRaySetClosestHit(world->ray, 1);
+    world->world = dWorldCreate();
+    dWorldSetGravity(world->world, g[0], g[1], g[2]);
+    dWorldSetERP(world->world, settings->erp);
+    dWorldSetCFM(world->world, settings->cfm);
+    dWorldSetQuickStepNumIterations(world->world, settings->iterations);
+    dWorldSetQuickStepW(world->world, settings->over_relaxation);
+    dWorldSetContactMaxCorrectingVel(world->world, settings->velocity);
+    dWorldSetContactSurfaceLayer(world->world, settings->layer);
 }
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -57,33 +83,27 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                             "over_relaxation", "max_correcting_velocity", "surface_layer",
                             "max_contacts", "joint_limits", "self_collision", "predict_sticking",
                             "seed", NULL};
-    double step, g[3], erp, cfm, over_relaxation, velocity, layer;
-    int quick, iterations, max_contacts, joint_limits, self_collision, predict_sticking;
+    WorldSettings settings;
+    double step, *g = settings.gravity;
+    int quick, max_contacts, joint_limits, self_collision, predict_sticking;
     unsigned long seed;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddipppk", names, &step, &quick, &g[0],
-                                     &g[1], &g[2], &erp, &cfm, &iterations, &over_relaxation,
-                                     &velocity, &layer, &max_contacts, &joint_limits,
-                                     &self_collision, &predict_sticking, &seed))
+                                     &g[1], &g[2], &settings.erp, &settings.cfm,
+                                     &settings.iterations, &settings.over_relaxation,
+                                     &settings.velocity, &settings.layer, &max_contacts,
+                                     &joint_limits, &self_collision, &predict_sticking, &seed))
         return NULL;
-    if (!(step > 0.0) || max_contacts < 1 || iterations < 1) {
+    if (!(step > 0.0) || max_contacts < 1 || settings.iterations < 1) {
         PyErr_SetString(PyExc_ValueError, "step, iterations and max_contacts must be positive");
         return NULL;
     }
     World *world = (World *)type->tp_alloc(type, 0);
     if (!world)
         return NULL;
-    world->world = dWorldCreate();
-    world->contact_group = dJointGroupCreate(0);
-    world->ray = dCreateRay(0, 1.0);
-    world->stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
-    dGeomRaySetClosestHit(world->ray, 1);
-    dWorldSetGravity(world->world, g[0], g[1], g[2]);
-    dWorldSetERP(world->world, erp);
-    dWorldSetCFM(world->world, cfm);
-    dWorldSetQuickStepNumIterations(world->world, iterations);
-    dWorldSetQuickStepW(world->world, over_relaxation);
-    dWorldSetContactMaxCorrectingVel(world->world, velocity);
-    dWorldSetContactSurfaceLayer(world->world, layer);
+    if (!ode_run_or_raise(world, world_create, &settings)) {
+        Py_DECREF(world);
+        return NULL;
+    }
     world->step = step;
     world->quick = quick;
     world->max_contacts = max_contacts;
@@ -100,64 +120,16 @@ static void world_dealloc(World *world)
     Py_TYPE(world)->tp_free((PyObject *)world);
 }
 
-static int body_append(World *world, Body *body)
+/* Put every body back to its start; an OdeWork. */
+static void world_restart(World *world, void *Py_UNUSED(arguments))
 {
-    Body **grown = realloc(world->bodies, sizeof(Body *) * (size_t)(world->count + 1));
-    if (!grown) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    world->bodies = grown;
-    world->bodies[world->count++] = body;
-    return 0;
-}
-
-static PyObject *world_add_body(World *world, PyObject *args)
-{
-    PyObject *articulation, *motion, *drive, *wrench, *overlaps = NULL;
-    Body *body = NULL;
-    Flat flat;
-    if (!PyArg_ParseTuple(args, "OOOO", &articulation, &motion, &drive, &wrench) ||
-        !world_whole(world))
-        return NULL;
-    if (flat_fetch(&flat, articulation, world->materials) == 0)
-        body = body_create(world, &flat);
-    if (body && live_fetch(body, motion, drive, wrench) == 0 && body_append(world, body) == 0) {
-        dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
-        body->id = world->next_id++;
-        body_started(body);
-        boxes_update(body);
-        overlaps = overlaps_forbid(world, body);
-        if (overlaps)
-            body = NULL;
-        else
-            world->count--; /* it goes as it came */
-    }
-    flat_release(&flat);
-    body_destroy(body);
-    return overlaps ? Py_BuildValue("(lN)", world->next_id - 1, overlaps) : NULL;
-}
-
-static PyObject *world_remove_body(World *world, PyObject *argument)
-{
-    long id = PyLong_AsLong(argument);
-    if ((id == -1 && PyErr_Occurred()) || !world_whole(world))
-        return NULL;
-    int i = body_find(world, id);
-    if (i < 0)
-        return NULL;
-    body_destroy(world->bodies[i]);
-    world->count--;
-    for (int k = i; k < world->count; k++)
-        world->bodies[k] = world->bodies[k + 1];
-    Py_RETURN_NONE;
+    state_reset(world);
 }
 
 static PyObject *world_reset(World *world, PyObject *Py_UNUSED(none))
 {
-    if (!world_whole(world))
+    if (!world_whole(world) || !ode_run_or_raise(world, world_restart, NULL))
         return NULL;
-    state_reset(world);
     Py_RETURN_NONE;
 }
 
@@ -198,37 +170,28 @@ static PyObject *world_cast_rays(World *world, PyObject *args)
 {
     PyObject *objects[3];
     Py_buffer views[3];
-    double max_distance;
-    Ignored ignored;
+    Rays rays;
     int held = 0;
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(args, "OOdliO", &objects[0], &objects[1], &max_distance,
-                          &ignored.body, &ignored.link, &objects[2]) ||
+    if (!PyArg_ParseTuple(args, "OOdliO", &objects[0], &objects[1], &rays.max_distance,
+                          &rays.ignored.body, &rays.ignored.link, &objects[2]) ||
         !world_ready(world))
         return NULL;
-    if (!(max_distance > 0.0) || !isfinite(max_distance))
+    if (!(rays.max_distance > 0.0) || !isfinite(rays.max_distance))
         return PyErr_Format(PyExc_ValueError, "max_distance must be positive and finite");
-    Py_ssize_t count = PyObject_Length(objects[2]);
-    if (count < 0)
+    rays.count = PyObject_Length(objects[2]);
+    if (rays.count < 0)
         return NULL;
     for (; held < 3; held++)
-        if (fetch_array(objects[held], NULL, 'd', held < 2 ? 3 * count : count, held == 2,
+        if (fetch_array(objects[held], NULL, 'd', held < 2 ? 3 * rays.count : rays.count, held == 2,
                         &views[held]))
             break;
-    if (held == 3 && rays_check(views[0].buf, views[1].buf, count)) {
-        int good;
-        world->busy = 1;
-        Py_BEGIN_ALLOW_THREADS
-        ode_enter();
-        good = rays_cast(world, views[0].buf, views[1].buf, count, max_distance, &ignored,
-                         views[2].buf);
-        ode_leave();
-        Py_END_ALLOW_THREADS
-        world->busy = 0;
-        if (good)
+    if (held == 3 && rays_check(views[0].buf, views[1].buf, rays.count) && world_ready(world)) {
+        rays.origins = views[0].buf;
+        rays.directions = views[1].buf;
+        rays.distances = views[2].buf;
+        if (ode_run_or_raise(world, rays_cast, &rays))
             result = Py_NewRef(Py_None);
-        else
-            PyErr_SetString(PyExc_RuntimeError, "ODE failed; the world can only be reset");
     }
     while (held > 0)
         PyBuffer_Release(&views[--held]);
@@ -239,7 +202,8 @@ static PyObject *world_close_method(World *world, PyObject *Py_UNUSED(none))
 {
     if (world->busy)
         return PyErr_Format(PyExc_RuntimeError, "the world is being used by another thread");
-    world_close(world);
+    if (!world_close(world))
+        return PyErr_Format(PyExc_RuntimeError, "ODE failed; memory of the world is lost");
     Py_RETURN_NONE;
 }
 
@@ -277,34 +241,22 @@ static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closu
     return 0;
 }
 
-/* What gives ODE numbers outside of a step has a way out when ODE refuses them. */
-#define GUARDED(method)                                                                            \
-    static PyObject *method##_guarded(World *world, PyObject *arguments)                           \
-    {                                                                                              \
-        return guarded(world, method, arguments);                                                  \
-    }
-GUARDED(world_add_body)
-GUARDED(world_rebase_body)
-GUARDED(world_move_body)
-GUARDED(world_write_state)
-GUARDED(world_reset)
-
 static PyMethodDef methods[] = {
     {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
      "set_materials(friction, restitution): how pairs of materials touch, before there are bodies."},
-    {"add_body", (PyCFunction)world_add_body_guarded, METH_VARARGS,
+    {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
      "add_body(articulation, motion, drive, wrench): put a body in; return its id and "
      "overlapping links."},
     {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): take a body out."},
-    {"rebase_body", (PyCFunction)world_rebase_body_guarded, METH_VARARGS,
+    {"rebase_body", (PyCFunction)world_rebase_body, METH_VARARGS,
      "rebase_body(id, articulation): stand its static links elsewhere, and put it to its start."},
-    {"move_body", (PyCFunction)world_move_body_guarded, METH_VARARGS,
+    {"move_body", (PyCFunction)world_move_body, METH_VARARGS,
      "move_body(id, articulation): put what moves of a body to where the articulation starts."},
     {"read_state", (PyCFunction)world_read_state, METH_VARARGS,
      "read_state(id, arrays): write its moving state into the arrays of a SavedBody."},
-    {"write_state", (PyCFunction)world_write_state_guarded, METH_VARARGS,
+    {"write_state", (PyCFunction)world_write_state, METH_VARARGS,
      "write_state(id, arrays): put a body into the state of a SavedBody."},
-    {"reset", (PyCFunction)world_reset_guarded, METH_NOARGS, "Put every body back to its start."},
+    {"reset", (PyCFunction)world_reset, METH_NOARGS, "Put every body back to its start."},
     {"step", (PyCFunction)world_step_method, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
     {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
@@ -350,9 +302,8 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (!dInitODE2(0) || PyType_Ready(&world_type))
+    if (!dInitODE2(0) || PyType_Ready(&world_type) || guards_install())
         return NULL;
-    guards_install();
     PyObject *module = PyModule_Create(&definition);
     if (!module || functions_add(module) || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
         PyModule_AddIntConstant(module, "FAULT_DRIVE", FAULT_DRIVE) ||

@@ -1,4 +1,4 @@
-/* Methods of World that put a body somewhere, or tell where it is. */
+/* Methods of World that add, remove and move bodies, and read where they are. */
 #include "_core.h"
 
 /* Return the place of a body among the others, or -1 with an exception set. */
@@ -11,23 +11,136 @@ int body_find(const World *world, long id)
     return -1;
 }
 
-static PyObject *world_place(World *world, PyObject *args, int rebase)
+/* Make room for one more body. Returns 0 with an exception set. */
+static int bodies_grow(World *world)
+{
+    Body **grown = realloc(world->bodies, sizeof(Body *) * (size_t)(world->count + 1));
+    if (grown)
+        world->bodies = grown;
+    else
+        PyErr_NoMemory();
+    return grown != NULL;
+}
+
+typedef struct {
+    Body *body;
+    const Flat *flat;
+    LinkPairs overlapping;
+    int added;
+} Addition;
+
+/* Make a body in ODE and put it to its start; an OdeWork. */
+static void body_add(World *world, void *arguments)
+{
+    Addition *addition = arguments;
+    Body *body = addition->body;
+    if (body_create(world, body, addition->flat)) {
+        body_started(body);
+        boxes_update(body);
+        addition->added = overlaps_forbid(world, body, &addition->overlapping);
+    }
+    if (!addition->added)
+        body_destroy(body);
+}
+
+/* Return what add_body returns, or NULL with an exception set. */
+static PyObject *addition_described(const Addition *addition)
+{
+    PyObject *pairs = PyList_New(addition->overlapping.count);
+    for (int i = 0; pairs && i < addition->overlapping.count; i++) {
+        const int *links = addition->overlapping.pairs[i];
+        PyObject *pair = Py_BuildValue("(ii)", links[0], links[1]);
+        if (pair)
+            PyList_SET_ITEM(pairs, i, pair);
+        else
+            Py_CLEAR(pairs);
+    }
+    return pairs ? Py_BuildValue("(lN)", addition->body->id, pairs) : NULL;
+}
+
+/* add_body(articulation, motion, drive, wrench) */
+PyObject *world_add_body(World *world, PyObject *args)
+{
+    PyObject *articulation, *motion, *drive, *wrench, *result = NULL;
+    Addition addition = {0};
+    Flat flat = {.held = 0};
+    if (!PyArg_ParseTuple(args, "OOOO", &articulation, &motion, &drive, &wrench) ||
+        !world_whole(world))
+        return NULL;
+    if (flat_fetch(&flat, articulation, world->materials) == 0)
+        addition = (Addition){.body = body_new(&flat), .flat = &flat};
+    /* Looking at Python's objects may have let another thread close the world. */
+    if (addition.body && live_fetch(addition.body, motion, drive, wrench) == 0 &&
+        world_whole(world) && bodies_grow(world) &&
+        ode_run_or_raise(world, body_add, &addition)) {
+        if (addition.added) {
+            addition.body->id = world->next_id++;
+            world->bodies[world->count++] = addition.body;
+            result = addition_described(&addition);
+        } else {
+            PyErr_NoMemory();
+        }
+    }
+    flat_release(&flat);
+    free(addition.overlapping.pairs);
+    if (!addition.added)
+        body_free(addition.body);
+    return result;
+}
+
+/* Take a body out of ODE; an OdeWork. */
+static void body_remove(World *Py_UNUSED(world), void *body)
+{
+    body_destroy(body);
+}
+
+/* remove_body(id) */
+PyObject *world_remove_body(World *world, PyObject *argument)
+{
+    long id = PyLong_AsLong(argument);
+    if ((id == -1 && PyErr_Occurred()) || !world_whole(world))
+        return NULL;
+    int i = body_find(world, id);
+    if (i < 0 || !ode_run_or_raise(world, body_remove, world->bodies[i]))
+        return NULL;
+    body_free(world->bodies[i]);
+    world->count--;
+    for (int k = i; k < world->count; k++)
+        world->bodies[k] = world->bodies[k + 1];
+    Py_RETURN_NONE;
+}
+
+typedef struct {
+    Body *body;
+    const Flat *flat;
+} Move;
+
+/* Put what moves of a body where an articulation starts; an OdeWork. */
+static void move(World *Py_UNUSED(world), void *arguments)
+{
+    const Move *to = arguments;
+    body_move(to->body, to->flat);
+}
+
+/* The same, and stand its static links elsewhere; an OdeWork. */
+static void rebase(World *world, void *arguments)
+{
+    const Move *to = arguments;
+    body_rebase(world, to->body, to->flat);
+}
+
+static PyObject *world_place(World *world, PyObject *args, OdeWork *work)
 {
     PyObject *articulation;
     long id;
     int i, placed = 0;
     Flat flat;
-    if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_whole(world) ||
-        (i = body_find(world, id)) < 0)
+    if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_whole(world))
         return NULL;
-    if (flat_fetch(&flat, articulation, world->materials) == 0 &&
-        body_is_like(world->bodies[i], &flat)) {
-        if (rebase)
-            body_rebase(world, world->bodies[i], &flat);
-        else
-            body_move(world->bodies[i], &flat);
-        placed = 1;
-    }
+    /* Looking at Python's objects may let another thread change the world: look at it afterwards. */
+    if (flat_fetch(&flat, articulation, world->materials) == 0 && world_whole(world) &&
+        (i = body_find(world, id)) >= 0 && body_is_like(world->bodies[i], &flat))
+        placed = ode_run_or_raise(world, work, &(Move){world->bodies[i], &flat});
     flat_release(&flat);
     return placed ? Py_NewRef(Py_None) : NULL;
 }
@@ -35,13 +148,32 @@ static PyObject *world_place(World *world, PyObject *args, int rebase)
 /* rebase_body(id, articulation) */
 PyObject *world_rebase_body(World *world, PyObject *args)
 {
-    return world_place(world, args, 1);
+    return world_place(world, args, rebase);
 }
 
 /* move_body(id, articulation) */
 PyObject *world_move_body(World *world, PyObject *args)
 {
-    return world_place(world, args, 0);
+    return world_place(world, args, move);
+}
+
+typedef struct {
+    Body *body;
+    const Saved *saved;
+} Transfer;
+
+/* Copy the state of a body into arrays; an OdeWork. */
+static void read_into(World *Py_UNUSED(world), void *arguments)
+{
+    const Transfer *transfer = arguments;
+    saved_read(transfer->body, transfer->saved);
+}
+
+/* Put a body into the state of arrays; an OdeWork. */
+static void write_from(World *Py_UNUSED(world), void *arguments)
+{
+    const Transfer *transfer = arguments;
+    saved_write(transfer->body, transfer->saved);
 }
 
 static PyObject *world_transfer(World *world, PyObject *args, int writes)
@@ -51,17 +183,15 @@ static PyObject *world_transfer(World *world, PyObject *args, int writes)
     int i, done = 0;
     Saved saved;
     /* What ODE left in the middle of a step is in the state before it, and may be kept. */
-    if (!PyArg_ParseTuple(args, "lO", &id, &arrays) ||
-        !(writes ? world_whole(world) : world_ready(world)) || (i = body_find(world, id)) < 0)
+    int (*usable)(World *) = writes ? world_whole : world_ready;
+    if (!PyArg_ParseTuple(args, "lO", &id, &arrays) || !usable(world) ||
+        (i = body_find(world, id)) < 0)
         return NULL;
-    if (saved_fetch(world->bodies[i], arrays, !writes, &saved) == 0) {
-        if (writes) {
-            done = saved_write(world->bodies[i], &saved);
-        } else {
-            saved_read(world->bodies[i], &saved);
-            done = 1;
-        }
-    }
+    /* As above: look for the body again after looking at Python's objects. */
+    if (saved_fetch(world->bodies[i], arrays, !writes, &saved) == 0 &&
+        (!writes || saved_check(&saved)) && usable(world) && (i = body_find(world, id)) >= 0)
+        done = ode_run_or_raise(world, writes ? write_from : read_into,
+                                &(Transfer){world->bodies[i], &saved});
     saved_release(&saved);
     return done ? Py_NewRef(Py_None) : NULL;
 }

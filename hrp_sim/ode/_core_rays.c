@@ -81,43 +81,25 @@ static void ray_meet(World *world, Ray *ray, const GeomSet *set, int ignored_lin
     }
 }
 
-static void cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-                 double max_distance, const Ignored *ignored, double *distances)
+/* Write the distance to the nearest shape along each of some Rays, infinite where there is none. */
+void rays_cast(World *world, void *arguments)
 {
-    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
+    const Rays *rays = arguments;
     for (int i = 0; i < world->count; i++)
         boxes_update(world->bodies[i]);
-    for (Py_ssize_t n = 0; n < count; n++) {
-        Ray ray = {.nearest = max_distance};
-        const double *o = origins + 3 * n, *d = directions + 3 * n;
+    for (Py_ssize_t n = 0; n < rays->count; n++) {
+        Ray ray = {.nearest = rays->max_distance};
+        const double *o = rays->origins + 3 * n, *d = rays->directions + 3 * n;
         ray_aim(&ray, o, d);
         dGeomRaySet(world->ray, o[0], o[1], o[2], d[0], d[1], d[2]);
         for (int i = 0; i < world->count; i++) {
             const Body *body = world->bodies[i];
-            int link = body->id == ignored->body ? ignored->link : NO_LINK;
+            int link = body->id == rays->ignored.body ? rays->ignored.link : NO_LINK;
             if (link == ALL_LINKS)
                 continue;
             ray_meet(world, &ray, &body->moving, link);
             ray_meet(world, &ray, &body->standing, link);
         }
-        distances[n] = ray.nearest < max_distance ? ray.nearest : (double)INFINITY;
+        rays->distances[n] = ray.nearest < rays->max_distance ? ray.nearest : (double)INFINITY;
     }
-}
-
-/* Write the distance to the nearest shape along each ray, infinite where there is none.
- * Returns 0, and leaves the world broken, when ODE failed. */
-int rays_cast(World *world, const double *origins, const double *directions, Py_ssize_t count,
-              double max_distance, const Ignored *ignored, double *distances)
-{
-    jmp_buf here;
-    volatile int whole = 0;
-    if (setjmp(here) == 0) {
-        way_out = &here;
-        cast(world, origins, directions, count, max_distance, ignored, distances);
-        whole = 1;
-    } else {
-        world->broken = 1;
-    }
-    way_out = NULL;
-    return whole;
 }

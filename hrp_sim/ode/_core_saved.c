@@ -45,14 +45,17 @@ static int *integers(const Saved *saved, SavedField field)
     return (int *)saved->views[field].buf;
 }
 
-static int all_finite(const Saved *saved)
+/* Whether all numbers are finite; sets an exception if they are not. */
+int saved_check(const Saved *saved)
 {
     for (int field = 0; field < SAVED_FIELDS; field++) {
         const double *values = saved->views[field].buf;
         Py_ssize_t count = saved->views[field].len / (Py_ssize_t)sizeof(double);
         for (Py_ssize_t i = 0; SAVED[field].type == 'd' && i < count; i++)
-            if (!isfinite(values[i]))
+            if (!isfinite(values[i])) {
+                PyErr_SetString(PyExc_ValueError, "a saved state must be finite");
                 return 0;
+            }
     }
     return 1;
 }
@@ -79,13 +82,9 @@ void saved_read(const Body *body, const Saved *saved)
     }
 }
 
-/* Put a body into the state of the arrays. Returns 0 with an exception set if they are bad. */
-int saved_write(Body *body, const Saved *saved)
+/* Put a body into the state of checked arrays. */
+void saved_write(Body *body, const Saved *saved)
 {
-    if (!all_finite(saved)) {
-        PyErr_SetString(PyExc_ValueError, "a saved state must be finite");
-        return 0;
-    }
     for (int g = 0; g < body->groups; g++) {
         GroupState state;
         memcpy(state.p, reals(saved, SAVED_P, g), sizeof state.p);
@@ -105,5 +104,4 @@ int saved_write(Body *body, const Saved *saved)
         joint_set_stops(&body->joint[j]);
     }
     motion_write_still(body);
-    return 1;
 }

@@ -93,7 +93,6 @@ void world_step(World *world, long count, Fault *fault)
 {
     *fault = (Fault){.kind = FAULT_NONE};
     complaints = 0;
-    dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     for (int i = 0; i < world->count; i++)
         if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;
@@ -102,6 +101,7 @@ void world_step(World *world, long count, Fault *fault)
             for (int i = 0; i < world->count; i++)
                 velocities_remember(world->bodies[i]);
         ode_enter();
+        dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
         int stepped = step_once(world, fault);
         ode_leave();
         if (!stepped) {

@@ -107,6 +107,31 @@ ATTACKS = {
     "no data.glb": glb(
         *triangle(accessors=[{"componentType": 5126, "count": 10**9, "type": "VEC3"}])
     ),
+    **{
+        f"{name}.glb": glb(*triangle(**changes))
+        for name, changes in {
+            "fewer than none": {
+                "accessors": [
+                    {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"},
+                    {"componentType": 5126, "count": 10**8, "type": "VEC3"},
+                    {"componentType": 5126, "count": -(10**9), "type": "VEC3"},
+                ],
+                "meshes": [
+                    {"primitives": [{"attributes": {"POSITION": k}} for k in (0, 1, 2)]},
+                ],
+            },
+            "a negative length": {"bufferViews": [{"buffer": 0, "byteLength": -1}]},
+            "a negative offset": {
+                "bufferViews": [{"buffer": 0, "byteOffset": -36, "byteLength": 36}]
+            },
+            "a length beyond the buffer": {"bufferViews": [{"buffer": 0, "byteLength": 2**40}]},
+            "a count that is none": {
+                "accessors": [
+                    {"bufferView": 0, "componentType": 5126, "count": 3.5, "type": "VEC3"}
+                ]
+            },
+        }.items()
+    },
     "overlapping views.glb": many_views(),
     "shared points.glb": many_primitives(),
     "header only.glb": glb(*triangle())[:60],
@@ -115,6 +140,8 @@ ATTACKS = {
     "nodes in a ring.glb": glb(*triangle(nodes=[{"mesh": 0, "children": [0]}])),
     "binary promises.stl": binary_stl(count=2**32 - 1),
     "text cut off.stl": text_stl()[:90],
+    "long text.ply": b"ply\nformat ascii 1.0\n" + b"0" * (2**24),
+    "elements.dae": DAE.replace("<scale>", "<a/>" * 10**6 + "<scale>").encode(),
     "points promised.ply": b"ply\nformat binary_little_endian 1.0\nelement vertex 999999999999\n"
     b"property float x\nproperty float y\nproperty float z\nend_header\n",
     "beyond all points.obj": obj(faces="f 1 2 9\n"),

@@ -302,13 +302,13 @@ def test_only_ordinary_files_are_read(tree):
 def test_a_file_beyond_any_model_is_not_read(tree):
     path = tree.write("robot/huge.wrl", VRML)
     os.truncate(path, MAX_FILE_SIZE + 1)  # sparse: it takes no room
-    with pytest.raises(OSError, match="Larger than 1 GiB"):
+    with pytest.raises(OSError, match="Larger than 128 MiB"):
         read_file(path)
     _, (problem,) = tree.load("robot/huge.wrl")
-    assert problem.message.endswith("huge.wrl': Larger than 1 GiB")
+    assert problem.message.endswith("huge.wrl': Larger than 128 MiB")
     path.rename(path.with_suffix(".obj"))
     _, (problem,) = tree.body("huge.obj")
-    assert str(problem.message) == "'huge.obj' is left out: Larger than 1 GiB"
+    assert str(problem.message) == "'huge.obj' is left out: Larger than 64 MiB"
 
 
 def test_an_open_fence_still_tells_links_from_words(tree):

@@ -291,3 +291,18 @@ def test_equal_seeds_give_equal_reports(tmp_path):
     path = written(crane(), tmp_path)
     first, second = (verify(crane(), path, seed=3, libraries=["pinocchio"]) for _ in range(2))
     assert first == second
+
+
+def test_the_shapes_of_a_link_are_compared_however_many_there_are(tmp_path):
+    size = np.full(3, 0.1)
+    boxes = []
+    for k in range(250):  # more than pinocchio is given at once
+        T = np.eye(4)
+        T[0, 3] = 0.2 * k
+        boxes.append(Shape(Box(size), T, material=RED))
+    link = Link(name="A", parent=None, joint=Joint(type=JointType.FIXED, name="A"))
+    body = Body(name="boxes", links=(replace(link, visual=tuple(boxes), collision=tuple(boxes)),))
+    report = report_of(body, tmp_path)
+    assert report.passed, report
+    compared = {x.quantity: x for x in report.of("pinocchio") if x.difference is not None}
+    assert compared["visual primitives"].count == compared["collision primitives"].count >= 250

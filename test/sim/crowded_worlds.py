@@ -58,7 +58,19 @@ def fine_mesh(bad):
     )
 
 
+def crowded(links, shapes):
+    """A chain whose links have many shapes each."""
+    parts = [root("B0", collision=(BOX,) * shapes)]
+    for k in range(1, links):
+        place = at(z=0.01)
+        parts.append(
+            child(f"B{k}", f"B{k - 1}", REVOLUTE, X, X_PL=place, collision=(BOX,) * shapes)
+        )
+    return fixed(Body(name="crowded", links=tuple(parts)))
+
+
 CASES = {
+    "own_shapes": (lambda: crowded(500, 20), Solver.QUICK),
     "heap_quick": (lambda: heap(2000, 0.0999), Solver.QUICK),
     "heap_world": (lambda: heap(2000, 0.0999), Solver.WORLD),
     "one_place_quick": (lambda: heap(500, 0.0), Solver.QUICK),

@@ -1,7 +1,7 @@
 """What is told at the start about what touches, against what becomes of it."""
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from math import pi
 
 import numpy as np
@@ -16,6 +16,9 @@ from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.tessellate import shape_mesh
 from hrp_sim.advice import advise
+from hrp_sim.advice.contacts import bodies_start_apart, inside
+from hrp_sim.advice.shapes import Solids
+from hrp_sim.advice.start import Start
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
@@ -87,6 +90,20 @@ def test_how_deep_a_body_starts_in_the_floor_is_told(geometry, half, depth):
     if depth > 0.005:
         assert f"starts {1e3 * depth:.3g} mm deep inside 'FLOOR' of body 'floor'" in message(config)
         assert f"which takes {depth / 0.01:.2g} s" in message(config)
+
+
+def test_every_pair_of_many_bodies_is_looked_at():
+    rng = np.random.default_rng(2)
+    places = rng.uniform(0.0, 0.8, (40, 3))
+    config = WorldConfig(bodies=tuple(at(cube(name=f"c{k}"), *p) for k, p in enumerate(places)))
+    solids = [Solids(Start(entry, config.physics)) for entry in config.bodies]
+    pairs = (inside(config.physics, a, b, "starts", "x") for a, b in combinations(solids, 2))
+    expected = [found.message for found in pairs if found is not None]
+    found = bodies_start_apart(config.physics, [solid.start for solid in solids])
+    assert [d.message.rpartition(";")[0] for d in found] == [
+        message.rpartition(";")[0] for message in expected
+    ]
+    assert len(expected) > 5
 
 
 def test_a_body_rises_as_slowly_as_told():

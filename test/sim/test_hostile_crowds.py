@@ -16,6 +16,7 @@ from sim.hostile_runs import run_program
         ("chain_world", "body 'chain', link 'B1': it and all that hangs together with it"),
         ("too_many_links", "body 'chain': it has 5001 links, more than the 5000"),
         ("fine_mesh", "lived"),
+        ("own_shapes", "pairs of its 10000 collision shapes may touch each other, more than"),
         ("bad_mesh", "body 'grid', link 'BASE': a collision mesh names vertices that do not"),
     ],
 )

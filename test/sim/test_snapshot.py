@@ -92,6 +92,8 @@ VERSION = ("format.npy", npy("hrp_ros world 1"))
         ([VERSION, ("x.npy", headed("<f8", "(-2, -1)"))], "is no array"),
         ([VERSION, ("x.npy", headed("<f8", "(1,) * 9**9**9"))], "is no array"),
         ([VERSION, ("x.npy", headed("|V0", "(2,)"))], "is no array"),
+        ([VERSION, ("x.npy", headed("<U0", "(" + "1" + "0" * 17 + ",)")[:-16])], "is no array"),
+        ([VERSION, ("x.npy", headed("<U999999999", "()"))], "is no array"),
         ([VERSION, ("x.npy", headed("|O", "(2,)"))], "is no array"),
         ([VERSION, ("x.npy", headed("<U0", "(0, " + "9" * 18 + ", " + "9" * 18 + ")"))], ""),
     ],
@@ -114,11 +116,30 @@ def test_text_that_is_no_text_and_compressed_data_are_refused(tmp_path):
         Snapshot.from_file(path)
 
 
-def test_a_file_that_claims_to_be_huge_is_refused(tmp_path, monkeypatch):
+def test_a_file_that_claims_to_be_huge_is_refused(tmp_path):
     path = tmp_path / "big.npz"
-    packed(path, VERSION, ("x.npy", npy(np.zeros(1000))))
-    monkeypatch.setattr("hrp_sim.snapshot.MAX_SIZE", 1000)
+    packed(path, ("x.npy", npy(np.zeros(1000))))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"PK\x01\x02") + 24  # where the directory has the size of the member
+    data[at : at + 4] = (2**30).to_bytes(4, "little")
+    path.write_bytes(data)
     with pytest.raises(PhysicsError, match=r"big.npz' is no snapshot of a world: it holds more"):
+        Snapshot.from_file(path)
+
+
+def test_members_are_counted_before_they_are_listed(tmp_path, monkeypatch):
+    path = tmp_path / "many.npz"
+    packed(path, *((f"x{i}.npy", b"") for i in range(11)))
+    monkeypatch.setattr("hrp_sim.snapshot._MAX_ARRAYS", 10)
+    with pytest.raises(PhysicsError, match="more than 10 arrays"):
+        Snapshot.from_file(path)
+
+
+def test_a_huge_file_is_refused_unread(tmp_path):
+    path = tmp_path / "huge.npz"
+    path.touch()
+    os.truncate(path, 2**30)  # sparse: it takes no room
+    with pytest.raises(OSError, match="Larger than 256 MiB"):
         Snapshot.from_file(path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,6 +27,7 @@ from .reading import (
 _JOINT, _FIXED = pinocchio.FrameType.JOINT, pinocchio.FrameType.FIXED_JOINT
 _BODY = pinocchio.FrameType.BODY
 # Before the names of joints, to change their order.
+_SHAPES_AT_ONCE = 100  # of one link and kind
 _EARLY, _LATE = "early/", "late/"
 # What the short names of its joints begin with, longest first.
 _TYPES = {
@@ -250,14 +251,40 @@ class PinocchioRobot(DynamicRobot):
 
     def _geometry(self, kind: Any) -> dict[str, list[SeenShape]]:
         found: dict[str, list[SeenShape]] = {}
-        arguments = self._model, self._urdf, kind, None, self._packages
-        for thing in pinocchio.buildGeomFromUrdf(*arguments).geometryObjects:
-            frame = self._model.frames[thing.parentFrame]
-            X_LS = (frame.placement.inverse() * thing.placement).homogeneous
-            # Where the URDF says no colour, its own default would look like one.
-            color = tuple(map(float, thing.meshColor)) if thing.overrideMaterial else None
-            found.setdefault(frame.name, []).append(_shape(thing.geometry, X_LS, color))
+        for text in _parts(self._urdf):
+            arguments = self._model, text, kind, None, self._packages
+            for thing in pinocchio.buildGeomFromUrdfString(*arguments).geometryObjects:
+                frame = self._model.frames[thing.parentFrame]
+                X_LS = (frame.placement.inverse() * thing.placement).homogeneous
+                # Where the URDF says no colour, its own default would look like one.
+                color = tuple(map(float, thing.meshColor)) if thing.overrideMaterial else None
+                found.setdefault(frame.name, []).append(_shape(thing.geometry, X_LS, color))
         return found
+
+
+def _parts(urdf: str) -> Iterator[str]:
+    """Yield the text of a URDF; of one whose links have many shapes, a text for some at a time.
+
+    For each shape pinocchio copies all that its link has: of thousands that takes minutes.
+    """
+    root = ElementTree.parse(urdf).getroot()
+    links = root.findall("link")
+    parts = [list(_in_parts(link)) for link in links]
+    count = max(map(len, parts), default=0)
+    if count <= 1:
+        yield Path(urdf).read_text(encoding="utf-8")
+        return
+    for i in range(count):
+        for link, own in zip(links, parts, strict=True):
+            link[:] = own[i] if i < len(own) else []
+        yield ElementTree.tostring(root, encoding="unicode")
+
+
+def _in_parts(link: ElementTree.Element) -> Iterator[list[ElementTree.Element]]:
+    """Yield some visuals and collisions of a link at a time, in their order."""
+    shapes = link.findall("visual"), link.findall("collision")
+    for start in range(0, max(map(len, shapes)), _SHAPES_AT_ONCE):
+        yield [shape for found in shapes for shape in found[start : start + _SHAPES_AT_ONCE]]
 
 
 def _leaders_first(urdf: str) -> str:
