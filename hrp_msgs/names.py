@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+# ROS takes topics of 247 characters; the rest is for the node's namespace and the device.
+LONGEST_NAMESPACE = 100
+_NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
+
 ROBOT_DESCRIPTION = "robot_description"
 ROBOT_DESCRIPTION_SEMANTIC = "robot_description_semantic"
 JOINT_STATES = "joint_states"
@@ -94,6 +98,18 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 class NameCollisionError(ValueError):
     """Two names of a model become the same ROS name; the message gives both."""
+
+
+def namespace_objection(namespace: str) -> str:
+    """Return why ROS has no such namespace, or "" if it does."""
+    if len(namespace) > LONGEST_NAMESPACE:
+        return f"a namespace of {len(namespace)} characters has more than {LONGEST_NAMESPACE}"
+    if not namespace or _NAMESPACE.fullmatch(namespace):
+        return ""
+    return (
+        f"'{namespace}' is no namespace: it has letters, digits and '_' between its slashes, and "
+        "no digit first"
+    )
 
 
 def topic_token(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,15 +10,14 @@ from hrp_msgs.names import (
     NAMESPACED,
     STANDARD,
     NameCollisionError,
+    namespace_objection,
     renamed,
     topic_token,
     topic_tokens,
 )
 
-# ROS takes topics of 247 characters; what is left is for the node's namespace and the device.
-LONGEST_NAMESPACE = 100
+# What topics of 247 characters leave beside the namespaces of body and node.
 LONGEST_DEVICE = 80
-_NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 class NamespaceError(NameCollisionError):
@@ -58,18 +56,6 @@ class BodyNaming:
         if self.namespace.startswith("/"):
             return self.namespace
         return f"{namespace.rstrip('/')}/{self.namespace}".rstrip("/") or "/"
-
-
-def namespace_objection(namespace: str) -> str:
-    """Return why a body cannot have this namespace, and what it could be, or nothing."""
-    if len(namespace) > LONGEST_NAMESPACE:
-        return f"a namespace of {len(namespace)} characters has more than {LONGEST_NAMESPACE}"
-    if not namespace or _NAMESPACE.fullmatch(namespace):
-        return ""
-    return (
-        f"'{namespace}' is no namespace: it has letters, digits and '_' between its slashes, and "
-        "no digit first"
-    )
 
 
 def name_bodies(

@@ -61,7 +61,7 @@ def world_rviz(
 
     Raises:
         ModelError, PhysicsError: The world cannot be used.
-        ValueError: RViz has no such prefix of frames.
+        ValueError: RViz has no such prefix of frames, or ROS no such namespace.
         NameCollisionError: Two things would have the same topic.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
@@ -76,7 +76,7 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
     Only the first camera has its image and its points shown at once: each costs time to draw.
 
     Raises:
-        ValueError: RViz has no such prefix of frames.
+        ValueError: RViz has no such prefix of frames, or ROS no such namespace.
         NameCollisionError: Two things would have the same topic.
     """
     options = RvizOptions() if options is None else options

@@ -14,6 +14,7 @@ from hrp_model.frames import with_joint_names
 from hrp_model.resources import ResourceError, resolve
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
+from hrp_msgs.names import namespace_objection
 
 from .config import BodyEntry, WorldConfig
 from .control import (
@@ -30,7 +31,6 @@ from .degrees import degrees_as_position, degrees_as_rotation
 from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
 from .materials import MaterialTable
-from .naming import namespace_objection
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
 from .sensors import IDEAL

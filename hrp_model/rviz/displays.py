@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from hrp_msgs.names import namespace_objection
+
 Display: TypeAlias = dict[str, Any]
 
 _POINTS = {"Style": "Points", "Position Transformer": "XYZ", "Decay Time": 0, "Alpha": 1}
@@ -29,7 +31,13 @@ def tf_prefix(frame_prefix: str) -> str:
 
 
 def absolute_topic(namespace: str, topic: str) -> str:
-    """Return a topic of a namespace as RViz, which is in none, must call it."""
+    """Return a topic of a namespace as RViz, which is in none, must call it.
+
+    Raises:
+        ValueError: ROS has no such namespace.
+    """
+    if objection := namespace_objection(namespace.strip("/")):
+        raise ValueError(objection)
     if topic.startswith("/"):
         return topic
     return "/" + "/".join(level for level in f"{namespace}/{topic}".split("/") if level)

@@ -33,7 +33,7 @@ def rviz_config(
             lowest point of the initial posture.
 
     Raises:
-        ValueError: RViz has no such prefix.
+        ValueError: RViz has no such prefix, or ROS no such namespace.
     """
     prefix = rviz.tf_prefix(frame_prefix)
     poses = initial_poses(body)

@@ -10,11 +10,10 @@ from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.frames import with_joint_names
 from hrp_model.load import load_body, load_body_text
 from hrp_model.resources import ResourceError
-from hrp_msgs.names import topic_token
+from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
 
 from ..config import BodyEntry
 from ..engine import Placement
-from ..naming import LONGEST_NAMESPACE, namespace_objection
 from ..simulation import Simulation
 from .frames import frame_motion, pose_from
 from .resources import (

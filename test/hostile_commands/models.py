@@ -102,8 +102,15 @@ MODELS: Mapping[str, tuple[str, str | bytes]] = {
     "one name twice": ("body", BODY.replace("name: ARM", "name: ROOT")),
     "no name": ("body", BODY.replace("name: ARM", "name: ''")),
     "long name": ("body", BODY.replace("ARM", "A" * 50_000)),
-    "camera of no size": ("body", BODY.replace("width: 16", "width: 0")),
-    "camera of any size": ("body", BODY.replace("width: 16", "width: 2000000000")),
+    **{
+        f"camera of {width} columns": (
+            "body",
+            one_link(
+                f"elements: [ {{ type: Camera, format: COLOR, width: {width}, height: 16 }} ]"
+            ),
+        )
+        for width in (0, 16, 2_000_000_000)
+    },
     "200,000 equal keys": ("body", HEAD + "mass: 1\n" * 200_000 + "links: [ { name: A } ]\n"),
     "30,000 attributes": ("urdf", f'<robot name="r"><link name="a" {_ATTRIBUTES}/></robot>'),
     "9,999 links": ("body", _chain(9_999)),

@@ -49,6 +49,7 @@ class CommandRunner:
                 "LP_NUM_THREADS": "1",
                 "TERM": "xterm-256color",
                 "LANG": "C.UTF-8",
+                "MESA_SHADER_CACHE_DISABLE": "true",  # the OpenGL driver's own, in the home folder
             },
         )
 

@@ -22,7 +22,6 @@ links:
     inertia: [ 0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01 ]
     elements:
       - { type: Shape, geometry: { type: Cylinder, radius: 0.02, height: 0.2 } }
-      - { type: Camera, name: eye, id: 0, format: COLOR, width: 16, height: 16 }
       - { type: AccelerationSensor, name: imu, id: 0 }
 """
 HEAD = "format: ChoreonoidBody\nformat_version: 2.0\nname: sample\n"

@@ -14,7 +14,7 @@ _QUOTED = '"' + "".join(f"\\u{ord(c):04x}" for c in STEERING) + MARKUP + '"'
 _XML = "\u009b31m\u202eabc\u2066\u2028\x7f\ufeff" + MARKUP
 _FILES: Mapping[str, str] = {
     "link.body": BODY.replace("name: ARM", f"name: {_QUOTED}"),
-    "sensor.body": BODY.replace("name: eye", f"name: {_QUOTED}"),
+    "sensor.body": BODY.replace("name: imu", f"name: {_QUOTED}"),
     "robot.body": BODY.replace("name: sample", f"name: {_QUOTED}"),
     "key.body": BODY.replace("joint_axis: Y", f"joint_axis: Y\n    {_QUOTED}: 1"),
     "value.body": BODY.replace("joint_type: revolute", f"joint_type: {_QUOTED}"),

@@ -3,8 +3,8 @@
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_msgs.names import NameCollisionError
-from hrp_sim.naming import BodyNaming, late_naming, name_bodies, namespace_objection
+from hrp_msgs.names import NameCollisionError, namespace_objection
+from hrp_sim.naming import BodyNaming, late_naming, name_bodies
 
 
 def body(joint_type):
