@@ -22,7 +22,7 @@ NODE = ["-m", "hrp_sim.node", "--ros-args", "-p"]
 _READ_FOR_EVER = """
 from hrp_model import resources
 
-def read_file(path):
+def read_file(path, *_):
     with open({pipe!r}) as pipe:
         return pipe.read().encode()
 
