@@ -22,6 +22,7 @@ APT_PACKAGES=(
   python3-pyode                                  # the second physics engine
   libegl1 libgl1 libgl1-mesa-dri                 # camera images without a display or a GPU
   liburdfdom-tools                               # check_urdf, for the tests
+  strace                                         # shows tests what a command writes
 )
 INTERFACE_TOOLS=(numpy ninja catkin_pkg)
 case "$DISTRO" in
