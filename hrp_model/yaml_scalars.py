@@ -16,6 +16,8 @@ NUMBER = re.compile(
     r"|inf(?:inity)?|nan))",
     re.IGNORECASE,
 )
+# YAML's own spellings, which strtod does not take.
+_NOT_FINITE = frozenset((".nan", ".inf", "+.inf", "-.inf"))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")  # longer ones are no quantities of anything
 _WORDS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
@@ -84,7 +86,7 @@ class Scalar:
         """Return the finite number the text begins with, or None after reporting an error."""
         match = NUMBER.match(self.text)
         if match is None:
-            self._complain("a number")
+            self._complain("a finite number" if self.is_number else "a number")
             return None
         value = _value(match)
         if not isfinite(value):
@@ -98,7 +100,7 @@ class Scalar:
     @property
     def is_number(self) -> bool:
         """Whether it begins with a number, finite or not."""
-        return NUMBER.match(self.text) is not None
+        return NUMBER.match(self.text) is not None or self.text.lower() in _NOT_FINITE
 
     @property
     def is_boolean(self) -> bool:

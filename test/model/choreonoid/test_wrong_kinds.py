@@ -93,6 +93,8 @@ def test_the_top_of_a_file_keeps_its_default(top, diagnostics):
         ("center_of_mass: [0, 0]", "wrong-count"),
         ("inertia: [1, 1, 1]", "wrong-count"),
         ("mass: nan", "wrong-type"),
+        ("mass: .nan", "wrong-type"),
+        ("mass: -.inf", "wrong-type"),
         ("mass: -inf", "wrong-type"),
     ],
 )
