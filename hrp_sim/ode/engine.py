@@ -131,7 +131,8 @@ class OdeEngine:
         except (ValueError, RuntimeError) as error:  # what flatten let through
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
         self._entries[name] = Entry(number, articulation, simulated)
-        self._simulated = MappingProxyType({**self._simulated, name: simulated})
+        known = {**self._simulated, name: simulated}
+        self._simulated = MappingProxyType(ByName("body", known))
         if overlapping:
             pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
             _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)

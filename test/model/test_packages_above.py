@@ -157,6 +157,6 @@ def test_the_meshes_of_such_a_package_are_exported(write, tmp_path, capsys):
     assert main(["urdf", str(urdf), "-o", str(tmp_path / "out/r.urdf")]) == 0
     assert main(["urdf", str(urdf), "--package", str(tmp_path / "made")]) == 0
     capsys.readouterr()
-    for made in ("out/r.urdf", "made/urdf/r.urdf"):
-        assert len(load_body(tmp_path / made).root.visual) == 1
-    assert "package://arm_description" not in (tmp_path / "made/urdf/r.urdf").read_text()
+    for made in ("out/r.urdf", "made/urdf/made.urdf"):
+        assert sum(len(link.visual) for link in load_body(tmp_path / made).links) == 1
+    assert "package://arm_description" not in (tmp_path / "made/urdf/made.urdf").read_text()
