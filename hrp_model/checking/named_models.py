@@ -51,7 +51,8 @@ class NamedModels:
         self._named: dict[NamedModel, bool] = {}  # and whether the file itself was named
         for name in names:
             path = _path(name)
-            if not os.path.isdir(path):  # False also where the name is too long
+            # No folder has an empty name, as an unset variable of a shell; a name too long is none.
+            if not name or not os.path.isdir(path):
                 self._named[NamedModel(name, path)] = True
                 continue
             self.has_folders = True
