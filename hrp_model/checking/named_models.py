@@ -62,7 +62,7 @@ class NamedModels:
     def skipped(self) -> str:
         """Return how many files of folders were skipped, or nothing."""
         counts = ((self.worlds, "world"), (self.others, "other file"))
-        parts = [counted(number, what) for number, what in counts if number]
+        parts = [counted(number, noun) for number, noun in counts if number]
         return f"skipped {' and '.join(parts)}" if parts else ""
 
     def __len__(self) -> int:
