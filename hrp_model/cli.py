@@ -27,6 +27,7 @@ from .dump import dump_body
 from .files import write_whole
 from .frames import FrameOptions, body_frames
 from .load import load_body
+from .missing import MissingLibraryError
 from .other_files import checker_of
 from .outputs import Kind, Output, add_force, check_outputs, writing
 from .postures import PostureError, read_postures
@@ -186,8 +187,8 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
     """Read a model for its problems, or have another kind of file checked."""
     found = _problems(
         name,
-        lambda heard: load_body(
-            name, heard, sandbox=options.sandbox, resource_folders=options.allow
+        lambda diagnostics: load_body(
+            name, diagnostics, sandbox=options.sandbox, resource_folders=options.allow
         ),
     )
     if any(diagnostic.code == "not-a-model" for diagnostic in found):
@@ -199,12 +200,14 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 
 def _problems(name: str, check: Callable[[Diagnostics], object]) -> list[Diagnostic]:
-    """Return what a check finds; not even a defect of a reader stops those that come after it."""
+    """Return the problems that a check reports; an exception in it is one of them."""
     diagnostics = Diagnostics(listener=lambda _: None)
     try:
         check(diagnostics)
     except ModelError:
         pass  # every problem is among the diagnostics
+    except MissingLibraryError as error:
+        diagnostics.error("missing-library", f"'{name}' cannot be checked: {error}")
     except Exception as error:
         *_, last = traceback.extract_tb(error.__traceback__)
         place = f"{Path(last.filename).name}:{last.lineno}"

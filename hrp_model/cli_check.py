@@ -26,8 +26,9 @@ from .cli_tools import (
 )
 from .console import print_data, print_text
 from .diagnostics import Diagnostics, Severity, counted
-from .files import write_whole
+from .files import check_writable, write_whole
 from .missing import MissingLibraryError
+from .outputs import writing
 
 # Reads a model of this name for its problems.
 Check: TypeAlias = Callable[[str, Diagnostics], None]
@@ -57,18 +58,18 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
     Raises:
         UsageError: A folder, a file of settings or a baseline cannot be read or written.
     """
+    written = _new_baseline(options.write_baseline)
     with usage_errors():
         settings = SettingsFinder(options.config, is_searching=not options.sandbox)
         models = NamedModels(options.files, settings)
-        written = _new_baseline(options.write_baseline)
         judge = Judge(settings, strict=options.strict, written=written)
         _report(_checked(models, judge, check), models, judge.summary, options)
     errors = judge.summary.problems[Severity.ERROR]
     if written is not None:
-        with usage_errors():
+        with writing():
             write_whole(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
-        tell(f"wrote {options.write_baseline}: {count} that the setting 'baseline' makes known")
+        tell(f"wrote {options.write_baseline} with {count}; name it in the setting 'baseline'")
         if errors:
             tell(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
     return PROBLEMS if errors else GOOD
@@ -95,15 +96,17 @@ def usage_errors() -> Iterator[None]:
 
 
 def _new_baseline(path: Path | None) -> Baseline | None:
-    """Return an empty baseline for a file that is none yet, or is one."""
+    """Return an empty baseline to be written to a new file or over an earlier baseline."""
     if path is None:
         return None
+    with writing():
+        check_writable(path)
     if path.exists():
         try:
             read_baseline(path)
         except (OSError, BaselineError) as error:
             reason = getattr(error, "strerror", None) or error
-            message = f"--write-baseline {path}: what is there is no baseline ({reason})"
+            message = f"--write-baseline {path}: the file there is not a baseline ({reason})"
             raise UsageError(f"{message}; name another file") from None
     return Baseline(path)
 

@@ -1,4 +1,4 @@
-"""A command line with commands, which answers a wrong word with the right one."""
+"""Argument parser with commands that suggests corrections of unknown arguments."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _OUTPUT = "-o"
 
 
 def is_model_file(word: str) -> bool:
-    """Whether a word of the command line is a file, or called as models and worlds are."""
+    """Whether an argument is a file, or has the suffix of models and worlds."""
     return Path(word).suffix.lower() in _FILE_SUFFIXES or Path(word).is_file()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestions:
-    """What users of other programs write, and what it is called here.
+    """Corrections for commands and options that other programs have.
 
     Attributes:
-        commands: By such a word: the beginning of the command line, with the program.
-        options: By such an option: the one that this program has.
-        for_file: The command that is meant where a file stands in its place.
-        is_file: Tells whether a word is such a file.
+        commands: Beginnings of the command line, with the program, by unknown command.
+        options: Options of this program by unknown option.
+        for_file: The command to suggest if the first argument is a file.
+        is_file: Whether an argument is such a file.
     """
 
     commands: Mapping[str, str] = field(default_factory=dict)
@@ -45,11 +45,11 @@ class Suggestions:
 
 
 class CommandParser(ArgumentParser):
-    """An argument parser whose first word is a command; see ``parse``.
+    """An argument parser whose first argument is a command; see ``parse``.
 
     Args:
-        suggestions: For words that it does not know.
-        options: What ``argparse.ArgumentParser`` takes.
+        suggestions: For arguments that it does not know.
+        options: Those of ``argparse.ArgumentParser``.
     """
 
     def __init__(self, *, suggestions: Suggestions, **options: Any) -> None:
@@ -58,7 +58,7 @@ class CommandParser(ArgumentParser):
         self._commands: Mapping[str, ArgumentParser] = {}
 
     def add_commands(self, **options: Any) -> Commands:
-        """Do what ``add_subparsers`` does; to be called once."""
+        """Add commands as ``add_subparsers`` does; to be called once."""
         commands = self.add_subparsers(
             parser_class=ArgumentParser, metavar="COMMAND", required=True, **options
         )
@@ -66,11 +66,11 @@ class CommandParser(ArgumentParser):
         return commands
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
-        """Return what a command line says; None means that of the process.
+        """Parse a command line; None means that of the process.
 
         Raises:
-            SystemExit: It cannot be understood: 2; the message tells what may be meant. Or it
-                asks for help: 0.
+            SystemExit: With 2 for a wrong command line, whose message may suggest a correction;
+                with 0 if it asks for help.
         """
         words = list(sys.argv[1:] if argv is None else argv)
         name = next((word for word in words if not word.startswith("-")), None)
@@ -83,7 +83,7 @@ class CommandParser(ArgumentParser):
         return options
 
     def _command_for(self, word: str) -> str:
-        """Return what to write where a word stands in place of a command, or nothing."""
+        """Return the command line to suggest for an unknown command, or nothing."""
         if word in self._suggestions.commands:
             return self._suggestions.commands[word]
         if self._suggestions.is_file(word):

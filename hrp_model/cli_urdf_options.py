@@ -201,16 +201,17 @@ def refuse_outputs_of_many(options: argparse.Namespace) -> None:
     """Refuse to write files of several models.
 
     Raises:
-        UsageError: It says what to do instead.
+        UsageError: The message has the command that is meant, or the rule.
     """
     outputs = (options.output, options.mesh_dir, options.srdf, options.controllers, options.package)
     if options.verify and all(output is None for output in outputs):
         return
     last = options.files[-1]
-    if len(options.files) == 2 and last.lower().endswith(".urdf") and not os.path.exists(last):
-        raise UsageError(f"there is no model '{last}'. Did you mean '-o {last}'?")
-    message = "URDF is written of one model at a time"
-    raise UsageError(f"{message}; only --verify without outputs takes several, or a folder")
+    is_new = not os.path.exists(last)
+    if len(options.files) == 2 and last.lower().endswith(".urdf") and (is_new or not any(outputs)):
+        raise UsageError(f"'{last}' would be a second model. Did you mean '-o {last}'?")
+    message = "one model is converted at a time"
+    raise UsageError(f"{message}; only --verify without outputs takes several models or a folder")
 
 
 def outputs(options: argparse.Namespace, *, with_loops: bool = False) -> list[Output]:

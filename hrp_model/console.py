@@ -56,7 +56,7 @@ class PlainConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield what rich makes of something, without characters that steer the terminal."""
+        """Yield rich's segments of an object, without characters that steer the terminal."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():
                 yield segment
@@ -67,8 +67,8 @@ class PlainConsole(Console):
         """Print as rich does; without blanks at the ends of lines if nothing is folded.
 
         Raises:
-            OutputError, BrokenPipeError: The standard output cannot be written. Where that
-                is the standard error, nobody could be told.
+            OutputError, BrokenPipeError: The standard output cannot be written. Errors of
+                the standard error are ignored, as they could not be reported.
         """
         with _errors_of(self.file):
             if self._is_folded:
@@ -118,7 +118,7 @@ def print_data(text: str) -> None:
 
 
 def flush_output() -> None:
-    """Write what is left of the standard output, such as the help of argparse.
+    """Flush the standard output, such as the help of argparse.
 
     Raises:
         OutputError, BrokenPipeError: It cannot be written.
@@ -128,7 +128,7 @@ def flush_output() -> None:
 
 
 def discard_output() -> None:
-    """Drop what could not be printed: Python must not complain of it at exit."""
+    """Discard unwritten output, which Python would otherwise report at exit."""
     _discard(sys.stdout)
 
 

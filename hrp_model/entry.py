@@ -14,6 +14,8 @@ _NO_ROS = (
     "source a ROS 2 installation (its setup.bash), or let scripts/bootstrap.sh of hrp_ros install "
     "what is needed without one"
 )
+# Options that stand after --ros-args.
+_ROS_OPTIONS = ("-p", "--param", "-r", "--remap", "--params-file", "--log-level", "-e", "--enclave")
 
 
 def run_node(module: str, program: str) -> int:
@@ -24,8 +26,8 @@ def run_node(module: str, program: str) -> int:
         program: What users know it as; the module's ``PARAMETERS`` are told as its own.
 
     Returns:
-        Its exit status; 2 where ROS cannot be imported, or there is an argument that is not for
-        ROS, after printing what to do.
+        Its exit status; 2 where ROS cannot be imported, or an argument is outside of
+        ``--ros-args``, after printing a message.
     """
     configure_streams()
     try:
@@ -64,15 +66,18 @@ def _arguments_not_for_ros(arguments: Sequence[str]) -> list[str]:
 
 
 def _advice(program: str, parameter: str, words: Sequence[str]) -> str:
-    """Return how to write what somebody has written as in other programs."""
+    """Return the message for arguments outside of ``--ros-args``, with a correction."""
     command = " ".join(printable(word) for word in words)
     meant = command
-    if not any(":=" in word for word in words):
+    if not words[0].startswith("-"):
+        is_parameter = any(":=" in word for word in words)
+        meant = f"-p {command}" if is_parameter else f"-p {parameter}:={printable(words[0])}"
+    elif words[0] not in _ROS_OPTIONS:
         name = next((word for word in words if not word.startswith("-")), "FILE")
-        meant = f"-p {parameter}:={printable(name)}"
-    elif not words[0].startswith("-"):
-        meant = f"-p {command}"
-    return f"error: '{command}' is not for ROS. Did you mean '{program} --ros-args {meant}'?"
+        meant = f"-p {printable(name)}" if ":=" in name else f"-p {parameter}:={printable(name)}"
+    return (
+        f"error: '{command}' is outside of --ros-args. Did you mean '{program} --ros-args {meant}'?"
+    )
 
 
 def model_node() -> int:

@@ -38,7 +38,7 @@ class FileWatch:
         self._as_read.setdefault(path, _state(path))
 
     def has_read(self, path: Path) -> bool:
-        """Tell whether a path leads to a watched file, be it by another name."""
+        """Return whether a path leads to a watched file, also by another name."""
         try:
             there = os.stat(path)
         except (OSError, ValueError):
@@ -71,14 +71,14 @@ def will_read(path: Path) -> None:
 
 
 def was_read(path: Path) -> bool:
-    """Tell whether a file was read in the ``recording`` around this, be it by another name."""
+    """Return whether the current ``recording`` has read a file, also by another name."""
     watch = _recording.get()
     return watch is not None and watch.has_read(path)
 
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Read in a ``with`` block what may be written over, such as a state that is saved again."""
+    """Read files in a ``with`` block that may be replaced, such as a state that is saved again."""
     token = _recording.set(None)
     try:
         yield

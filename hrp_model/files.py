@@ -129,7 +129,7 @@ def check_writable(path: Path) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Tell whether a path leads to what is never replaced by a file: a pipe, a device.
+    """Return whether a path leads to a pipe or device, which a file never replaces.
 
     So is whatever the system shows below /dev and /proc, even if it is a file: /dev/stdout is
     the one that the output was sent to.
@@ -146,7 +146,7 @@ def is_special(path: Path) -> bool:
 
 
 def _places(path: Path) -> Iterator[Path]:
-    """Yield a path, and what its links lead to, one after the other."""
+    """Yield a path, and the target of each link on its way."""
     place = Path(os.path.abspath(path))
     for _ in range(_MOST_LINKS):
         yield place
@@ -161,7 +161,7 @@ def _is_of_system(place: Path) -> bool:
 
 
 def _open_special(path: Path) -> int:
-    """Open what is no ordinary file; it is neither made nor emptied."""
+    """Open a special file; it is neither created nor truncated."""
     found = filter(None, (_DESCRIPTOR.fullmatch(str(place)) for place in _places(path)))
     descriptor = next(found, None)
     if descriptor is None:
@@ -190,7 +190,7 @@ def _target(path: Path) -> Path:
 
 
 def _is_settled(target: Path, content: bytes | None) -> bool:
-    """Tell whether a file was read and is what it would become.
+    """Return whether a file was read and has the new content already.
 
     Raises:
         FileExistsError: It was read, and would become something else.

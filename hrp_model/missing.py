@@ -2,4 +2,4 @@
 
 
 class MissingLibraryError(ImportError):
-    """A library that is needed for what was asked is not installed; the message says which."""
+    """A library that is needed for what was asked is not installed; the message names it."""

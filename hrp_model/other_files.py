@@ -1,16 +1,16 @@
-"""Files that are no models but are checked, too: by whoever has registered for them.
+"""Checks of files that are not models, registered by other packages.
 
 A package registers in the entry point group ``hrp_model.checkers``: under the name of a key at
-the top of a YAML file, a function that takes what the user called the file and ``Diagnostics``.
+the top of a YAML file, a function that takes the path or URI of the file and ``Diagnostics``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import cast
 
 from .diagnostics import Diagnostics
 from .reading import read_source
@@ -26,12 +26,12 @@ Checker = Callable[[str, Diagnostics], None]
 
 
 def checker_of(name: str, *, sandbox: bool) -> Checker | None:
-    """Return what checks a YAML file that no reader takes for a model, or None if nothing does.
+    """Return the check of a YAML file that is not a model, or None if there is none.
 
     Args:
-        name: What the user called the file.
-        sandbox: Whether nothing outside its folder may be read; then only a pointer to the right
-            command comes of a world.
+        name: Path or URI of the file, as the user wrote it.
+        sandbox: Whether nothing outside its folder may be read; the check of a world then only
+            reports the command that checks it.
     """
     quiet = Diagnostics(listener=lambda _: None)
     try:
@@ -43,8 +43,14 @@ def checker_of(name: str, *, sandbox: bool) -> Checker | None:
         return None
     for entry_point in () if sandbox else entry_points(group=GROUP):
         if entry_point.name in root:
-            return cast(Checker, entry_point.load())
+            return partial(_check_with, entry_point)
     return _refuse_world if _OF_WORLDS in root else None
+
+
+def _check_with(entry_point: EntryPoint, name: str, diagnostics: Diagnostics) -> None:
+    """Load a check and run it; whatever fails in that is a failure of this check alone."""
+    check: Checker = entry_point.load()
+    check(name, diagnostics)
 
 
 def _refuse_world(name: str, diagnostics: Diagnostics) -> None:

@@ -1,4 +1,4 @@
-"""Outputs of a command: what must not be written is refused before the work begins."""
+"""Outputs of a command, checked before the work begins."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SEARCHED = 1 << 20  # bytes in which the mark of a kind is looked for
 
 
 class Kind(Enum):
-    """Kinds of outputs: what they are called, and how to know those with a precious suffix.
+    """Kinds of outputs, and how to recognise those with a precious suffix.
 
     Attributes:
-        noun: What a message calls one.
+        noun: Its name in messages.
         suffixes: Those of ``_PRECIOUS`` that files of the kind have.
-        mark: What a file with such a suffix contains if it is one.
+        mark: Bytes that a file of the kind contains.
     """
 
     URDF = "URDF", (".urdf", ".xml"), b"<robot"
@@ -50,7 +50,7 @@ class Kind(Enum):
         self.mark = mark
 
     def may_replace(self, path: Path) -> bool:
-        """Tell whether a file is of this kind, or nothing that one would miss.
+        """Return whether a file is of this kind, or of no value.
 
         Raises:
             OSError: It cannot be read.
@@ -69,9 +69,9 @@ class Output:
     """A file that a command is to write.
 
     Attributes:
-        option: What names it on the command line, as "--save".
+        option: Its option on the command line, such as "--save".
         path: Its path; None if it is not asked for.
-        kind: What it will be; None if its writer itself keeps what is there.
+        kind: Its kind; None if its writer itself keeps a file that is there.
     """
 
     option: str
@@ -97,9 +97,9 @@ def check_outputs(
 ) -> None:
     """Refuse outputs that would destroy something, or cannot be written.
 
-    A file that the command has read is refused, or will read; so are two outputs in one
-    file, and, without ``force``, a model, world or mesh of another kind than the output. What
-    is no ordinary file, as /dev/null, is always good.
+    Refused are files that the command reads, two outputs in one file and, without ``force``, a
+    model, world or mesh of another kind than the output. A device or pipe, such as /dev/null, is
+    always accepted.
 
     Args:
         outputs: Of one command.
@@ -108,7 +108,7 @@ def check_outputs(
         force: Whether to replace what is there.
 
     Raises:
-        UsageError: The message says which output, why, and what to do.
+        UsageError: The message names the output, the reason and a way out.
     """
     with writing():
         for folder in filter(None, folders):

@@ -35,7 +35,7 @@ class PackagesAbove:
     def folders(self, name: str, folder: Path) -> Iterator[Path]:
         """Yield the folders that may be a package, the nearest first.
 
-        At each level above they are: the folder itself if it is called so; what is called so in
+        At each level above they are: the folder itself if it is called so; an entry of that name in
         it; the folder itself, and folders in it, whose package.xml has the name.
 
         Args:

@@ -30,11 +30,11 @@ GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 
 class UsageError(Exception):
-    """The command was used wrongly; the message says how."""
+    """The command was used wrongly; the message has the reason."""
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Like argparse's, but what it repeats of the command line does not steer the terminal."""
+    """Argument parser whose messages cannot contain control characters of the command line."""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message; exit with status 2."""

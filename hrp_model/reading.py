@@ -43,14 +43,20 @@ _MARKUP = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
-def read_source(path: Path, name: str | None = None) -> Source:
+def read_source(path: Path, name: str | None = None, *, limit: int | None = None) -> Source:
     """Read a text file: UTF-8 if it is that, else Shift-JIS (cp932), else latin-1.
+
+    Args:
+        path: The file.
+        name: Name of the source in messages; by default the path.
+        limit: Largest size that is read, in [B]; by default that of models of its kind.
 
     Raises:
         OSError: The file cannot be read, see ``resources.read_file``.
     """
-    is_markup = path.suffix.lower() in MARKUP_SUFFIXES
-    limit = resources.MAX_MARKUP_SIZE if is_markup else resources.MAX_FILE_SIZE
+    if limit is None:
+        is_markup = path.suffix.lower() in MARKUP_SUFFIXES
+        limit = resources.MAX_MARKUP_SIZE if is_markup else resources.MAX_FILE_SIZE
     data = resources.read_file(path, limit)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -292,6 +298,10 @@ class Reading:
         """Report what no body reader is for."""
         if os.path.isdir(path):
             message = f"{shown} is a folder; name a model file in it"
+            self.diagnostics.error("unreadable-file", message, at)
+            return
+        if not os.path.lexists(path):
+            message = f"cannot read {shown}: there is no such file or folder"
             self.diagnostics.error("unreadable-file", message, at)
             return
         suffix = path.suffix.lower()

@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do to a program that runs until it is told to stop."""
+"""Handling of Ctrl-C and SIGTERM in programs that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LONGEST = 0.2
 
 
 class StopSignals:
-    """What Ctrl-C and SIGTERM do while a program loads, runs and tidies up.
+    """Handles Ctrl-C and SIGTERM while a program loads, runs and cleans up.
 
     The first one raises KeyboardInterrupt or, after ``stop``, calls its action; those that
-    follow raise nothing, so that they do not cut short what is tidied up. After a block
+    follow raise nothing, so that they do not interrupt the clean-up. After a block
     that was ended by a signal they stay without effect: the end of the process is near.
     """
 

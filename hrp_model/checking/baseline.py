@@ -23,7 +23,7 @@ _PLACE = re.compile(r"\bline \d+|:\d+(?::\d+)?\b")
 
 
 class BaselineError(ValueError):
-    """A file is no baseline; the message says why."""
+    """A file is not a baseline; the message has the reason."""
 
 
 class Entry(NamedTuple):
@@ -94,12 +94,10 @@ def read_baseline(path: Path) -> Baseline:
 
     Raises:
         OSError: The file cannot be read.
-        BaselineError: It is no baseline.
+        BaselineError: It is not a baseline.
     """
     with unrecorded():  # --write-baseline may replace it
-        data = read_file(path)
-    if len(data) > _LARGEST:
-        raise BaselineError(f"it is larger than {_LARGEST >> 20} MiB")
+        data = read_file(path, _LARGEST)
     known: Counter[Entry] = Counter()
     try:
         content = json.loads(data)
@@ -111,5 +109,5 @@ def read_baseline(path: Path) -> Baseline:
     except BaselineError:
         raise
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
-        raise BaselineError("it is not what --write-baseline writes") from None
+        raise BaselineError("it is not in the format of --write-baseline") from None
     return Baseline(path, known)

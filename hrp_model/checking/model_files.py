@@ -12,7 +12,7 @@ from pathlib import Path
 _SUFFIXES = (".body", ".urdf", ".wrl", ".yaml", ".yml")
 _MOST_ENTRIES = 200_000
 _CHUNK = 1 << 20  # [bytes]
-_OVERLAP = 64  # [bytes]; longer than what is searched for
+_OVERLAP = 64  # [bytes]; longer than any match
 _ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
 # Keys at the top of a YAML file; a file in one line may begin with a brace.
 _TOP_KEY = rb"(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
@@ -22,7 +22,7 @@ _WORLD = re.compile(_TOP_KEY % rb"bodies", re.MULTILINE)
 
 
 class FileKind(Enum):
-    """What a file is by its suffix and its text; a broken model is still one."""
+    """Kind of a file by its suffix and its text; a broken model is still a model."""
 
     MODEL = "model"
     WORLD = "world"
@@ -72,7 +72,7 @@ def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[P
 
 
 def file_kind(path: Path) -> FileKind:
-    """Return what a file with the suffix of a model is.
+    """Return the kind of a file with the suffix of a model.
 
     A .wrl file is a model if it has a Humanoid or Joint node, a YAML file if it is a Choreonoid
     body or names a model. What cannot be read counts as a model, for its reader to report.

@@ -51,7 +51,8 @@ class NamedModels:
         self._named: dict[NamedModel, bool] = {}  # and whether the file itself was named
         for name in names:
             path = _path(name)
-            if not os.path.isdir(path):  # False also where the name is too long
+            # No folder has an empty name, as an unset variable of a shell; a name too long is none.
+            if not name or not os.path.isdir(path):
                 self._named[NamedModel(name, path)] = True
                 continue
             self.has_folders = True
@@ -61,7 +62,7 @@ class NamedModels:
     def skipped(self) -> str:
         """Return how many files of folders were skipped, or nothing."""
         counts = ((self.worlds, "world"), (self.others, "other file"))
-        parts = [counted(number, what) for number, what in counts if number]
+        parts = [counted(number, noun) for number, noun in counts if number]
         return f"skipped {' and '.join(parts)}" if parts else ""
 
     def __len__(self) -> int:

@@ -22,7 +22,6 @@ from ..diagnostics import (
 )
 from ..missing import MissingLibraryError
 from ..reading import read_source
-from ..resources import read_file
 
 OWN_FILE = ".hrp-model.toml"
 SHARED_FILE = "pyproject.toml"
@@ -161,24 +160,20 @@ def read_settings(path: Path) -> Settings | None:
 
     Raises:
         OSError: The file cannot be read.
-        SettingsError: It is no TOML, or holds what is no setting.
+        SettingsError: It is not TOML, or has unknown keys or wrong values.
         MissingLibraryError: Python 3.10 needs tomli for it.
     """
-    data = read_file(path)
+    source = read_source(path, limit=_LARGEST)
     is_shared = path.name == SHARED_FILE
-    if is_shared and b"hrp-model" not in data:
+    if is_shared and _TABLE[-1] not in source.text:
         return None
-    source = read_source(path)
     diagnostics = Diagnostics(listener=lambda _: None)
-    if len(data) > _LARGEST:
-        diagnostics.error(
-            "too-large", f"settings take up to {_LARGEST >> 20} MiB", Span(source, 0, 0)
-        )
-        raise SettingsError(diagnostics.found)
     content: object = _parsed(source, diagnostics)
+    if diagnostics.found:
+        raise SettingsError(diagnostics.found)
     for key in _TABLE if is_shared else ():
         content = content.get(key) if isinstance(content, Mapping) else None
-    if content is None and not diagnostics.found:
+    if content is None:
         return None
     reader = _Reader(source, diagnostics, is_shared)
     settings = reader.settings(content, Path(os.path.abspath(path)).parent)
@@ -189,14 +184,14 @@ def read_settings(path: Path) -> Settings | None:
 
 def _parsed(source: Source, diagnostics: Diagnostics) -> object:
     parse = _toml_parser()
+    at = Span(source, 0, 0)
     try:
         return parse(source.text)
     except RecursionError:
-        diagnostics.error("too-deep", "arrays or tables stand too deep in one another")
+        diagnostics.error("too-deep", "arrays or tables are nested too deeply", at)
     except ValueError as error:  # tomllib's own is one
         message = str(error)
         found = _PLACE.search(message)
-        at = None
         if found is not None:
             line, column = int(found[1]), int(found[2])
             lines = source.text.splitlines(keepends=True)[: line - 1]
@@ -228,8 +223,9 @@ class _Reader:
         self._begin = 0 if header is None else header.start()
 
     def settings(self, content: object, folder: Path) -> Settings:
-        """Return what the values say; report what is wrong with them."""
+        """Return the settings in a table; report wrong values and unknown keys."""
         if not isinstance(content, Mapping):
+            self._refuse(_TABLE[-1], "a table of settings")
             return Settings(folder)
         for key in content:
             if key not in _KEYS:
@@ -263,12 +259,12 @@ class _Reader:
                 self._diagnostics.error("unknown-code", message, self._at(key, code))
         return frozenset(codes)
 
-    def _texts(self, key: str, value: object, what: str) -> tuple[str, ...]:
+    def _texts(self, key: str, value: object, items: str) -> tuple[str, ...]:
         if isinstance(value, list):
             texts = tuple(item for item in value if isinstance(item, str) and item)
             if len(texts) == len(value):
                 return texts
-        self._refuse(key, f"a list of {what}")
+        self._refuse(key, f"a list of {items}")
         return ()
 
     def _refuse(self, key: str, expected: str) -> None:
@@ -277,7 +273,7 @@ class _Reader:
     def _at(self, key: str, value: str | None = None) -> Span:
         """Return where a key stands, or a text among its values; else the beginning.
 
-        The parser does not tell places, so that the text is searched.
+        The parser does not report places, so the text is searched.
         """
         start, end = self._begin, self._begin
         name = re.escape(key)

@@ -96,7 +96,9 @@ class Judge:
                 remaining.append(diagnostic)
         if self._written is not None:
             self._written.add(model, remaining)
-            remaining = [d for d in remaining if d.severity is Severity.ERROR]
+            errors = [d for d in remaining if d.severity is Severity.ERROR]
+            self.summary.known += len(remaining) - len(errors)
+            remaining = errors
         elif settings.baseline is not None:
             baseline = self._baseline(settings, settings.baseline)
             new = [d for d in remaining if not baseline.take(model, d)]

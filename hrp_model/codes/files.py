@@ -58,7 +58,7 @@ CODES = {
         "write a name between DEF and the node, or remove DEF",
     ),
     "missing-library": (
-        "a mesh file needs a library that is not installed",
+        "a file needs a library that is not installed",
         "install what the message names, then read the model again",
     ),
     "missing-model": (
@@ -99,7 +99,7 @@ CODES = {
         "fill the template in with the program that it belongs to",
     ),
     "toml-syntax": (
-        "the settings are no TOML",
+        "the settings are not TOML",
         "look at the place and just before it: a quotation mark, a bracket or a comma",
     ),
     "too-deep": ("parts are nested deeper than can be read", "check that no part contains itself"),
@@ -141,7 +141,7 @@ CODES = {
         "declare the field in the PROTO's interface",
     ),
     "unknown-setting": (
-        "the settings of the project hold a key that is none",
+        "the settings of the project have an unknown key",
         "write baseline, exclude, ignore or per-file-ignores",
     ),
     "unknown-suffix": (

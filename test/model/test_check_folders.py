@@ -75,6 +75,20 @@ def test_a_file_that_is_named_is_always_read(robots, capsys):
     assert "[not-a-model]" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [["check"], ["urdf", "--verify"]])
+def test_an_empty_name_is_not_the_working_directory(arguments, robots, capsys):
+    assert main([*arguments, ""]) == 1
+    out, err = capsys.readouterr()
+    assert "is a folder" in err
+    assert "models" not in out
+
+
+def test_a_folder_that_is_not_there_is_not_called_a_wrong_suffix(robots, capsys):
+    assert main(["check", "amrs"]) == 1
+    err = capsys.readouterr().err
+    assert "cannot read 'amrs': there is no such file or folder [unreadable-file]" in err
+
+
 def test_programs_get_one_document_with_the_sums(robots, capsys):
     expected = {
         "models": 7, "models_without_problems": 4, "errors": 1, "warnings": 2, "notes": 0,
@@ -195,6 +209,7 @@ def test_urdfs_of_a_folder_are_verified_in_turn(robots, capsys):
         ([".", "--verify", "-o", "x.urdf"], "only --verify"),
         ([".", "--verify", "--package", "x_description"], "only --verify"),
         (["arm.body", "out.urdf"], "Did you mean '-o out.urdf'?"),
+        (["arm.body", "robot.urdf"], "Did you mean '-o robot.urdf'?"),
     ],
 )
 def test_files_are_written_of_one_model_at_a_time(arguments, advice, robots, capsys):

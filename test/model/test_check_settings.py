@@ -147,6 +147,37 @@ def test_places_in_a_pyproject_are_those_of_its_own_table(tmp_path):
     assert str(problem.at) == f"{path}:5:11"
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('ignore = []\nignore = ["x"]', "toml-syntax"),
+        ("ignore = " + "[" * 5000, "too-deep"),
+    ],
+)
+def test_a_syntax_error_without_a_place_names_the_file(text, code, tmp_path):
+    path = tmp_path / ".hrp-model.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        read_settings(path)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == code
+    assert problem.at.source.path == path
+
+
+def test_settings_in_a_pyproject_are_a_table(tmp_path):
+    path = tmp_path / "pyproject.toml"
+    path.write_text("[tool]\nhrp-model = 3\n")
+    with pytest.raises(SettingsError, match=r":2:1: .*'hrp-model' takes a table of settings"):
+        read_settings(path)
+
+
+def test_settings_larger_than_a_mebibyte_are_refused(tmp_path):
+    path = tmp_path / ".hrp-model.toml"
+    path.write_text("#" * ((1 << 20) + 1))
+    with pytest.raises(OSError, match="Larger than 1 MiB"):
+        read_settings(path)
+
+
 def test_other_projects_files_are_no_settings(tmp_path):
     path = tmp_path / "pyproject.toml"
     path.write_text("this is [ no TOML")
@@ -163,7 +194,7 @@ def test_other_projects_files_are_no_settings(tmp_path):
 def baseline(project, capsys):
     """The project with a baseline of all its problems, and settings that name it."""
     assert main(["check", ".", "--write-baseline", "known.json"]) == 0
-    assert "wrote known.json: 4 problems" in capsys.readouterr().err
+    assert "wrote known.json with 4 problems" in capsys.readouterr().err
     (project / ".hrp-model.toml").write_text('baseline = "known.json"\n')
     return project / "known.json"
 
@@ -206,6 +237,14 @@ def test_a_baseline_is_written_anew_from_all_problems(baseline, project, capsys)
     assert len(json.loads(baseline.read_text())["problems"]) == 2
 
 
+def test_a_baseline_that_cannot_be_written_is_refused_before_the_check(project, capsys):
+    (project / "file").write_text("")
+    for place in ("file/known.json", "."):
+        assert main(["check", ".", "--write-baseline", place]) == 2
+        out, err = capsys.readouterr()
+        assert (out, f"cannot write {place}: " in err) == ("", True)
+
+
 def test_errors_are_in_no_baseline(baseline, project, capsys):
     write_model(project, NEGATIVE_MASS, "bad.body")
     assert main(["check", ".", "--write-baseline", "known.json"]) == 1
@@ -218,20 +257,20 @@ def test_errors_are_in_no_baseline(baseline, project, capsys):
 def test_what_is_no_baseline_is_never_replaced(project, capsys):
     before = (project / "arm.body").read_text()
     assert main(["check", ".", "--write-baseline", "arm.body"]) == 2
-    assert "what is there is no baseline" in capsys.readouterr().err
+    assert "the file there is not a baseline" in capsys.readouterr().err
     assert (project / "arm.body").read_text() == before
     assert main(["check", ".", "--write-baseline", "/dev/null"]) == 2
-    assert "what is there is no baseline (Not an ordinary file)" in capsys.readouterr().err
+    assert "the file there is not a baseline (Not an ordinary file)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (None, "No such file"),
-        ("[", "it is not what --write-baseline writes"),
+        ("[", "not in the format of --write-baseline"),
         ('{"version": 2}', "its version is not 1"),
-        ('{"version": 1, "problems": [{}]}', "it is not what --write-baseline writes"),
-        ("[" * 100_000, "it is not what --write-baseline writes"),
+        ('{"version": 1, "problems": [{}]}', "not in the format of --write-baseline"),
+        ("[" * 100_000, "not in the format of --write-baseline"),
     ],
 )
 def test_a_baseline_that_cannot_be_used_is_located(content, reason, project, capsys):

@@ -41,6 +41,12 @@ def started(program, *arguments):
             ["--ros-args", "-p", "seed:=1", "--", "a.yaml"],
             "sim_node --ros-args -p world:=a.yaml",
         ),
+        (
+            "sim_node",
+            ["--params-file", "sim.yaml"],
+            "sim_node --ros-args --params-file sim.yaml",
+        ),
+        ("model_node", ["--ros-arg", "-p", "model:=a"], "model_node --ros-args -p model:=a"),
     ],
 )
 def test_arguments_that_are_not_for_ros_are_refused_with_what_was_meant(program, arguments, meant):

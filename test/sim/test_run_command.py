@@ -9,6 +9,7 @@ from paths import MODELS, ROOT
 
 import hrp_model.cli
 import hrp_model.other_files
+from hrp_model.missing import MissingLibraryError
 from hrp_sim.check import check_world
 from hrp_sim.cli import main
 
@@ -167,6 +168,28 @@ def test_hrp_model_checks_worlds_by_who_is_registered_for_them(capsys, monkeypat
     status, _, err = run(capsys, *command, program=hrp_model.cli.main)
     assert status == 1
     assert f"it is checked by 'hrp-sim check {path}'" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MissingLibraryError("no engine"), "no engine [missing-library]"),
+        (ModuleNotFoundError("no module"), "no module [internal-error]"),
+    ],
+)
+def test_a_check_that_cannot_be_loaded_does_not_stop_the_others(
+    error, message, capsys, monkeypatch, world
+):
+    class Broken(_EntryPoint):
+        def load(self):
+            raise error
+
+    monkeypatch.setattr(hrp_model.other_files, "entry_points", lambda group: [Broken()])
+    command = "check", world(IN_DEGREES), MODELS / "arm" / "arm.body"
+    status, out, err = run(capsys, *command, program=hrp_model.cli.main)
+    assert status == 1
+    assert message in err
+    assert out.splitlines()[-1] == "2 models: 1 error"
 
 
 def test_what_is_neither_model_nor_world_is_refused_as_before(capsys, world):
