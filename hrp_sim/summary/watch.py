@@ -1,4 +1,4 @@
-"""Notes during a run what its result needs, in very little time per step."""
+"""Records the values for the result of a run, in very little time per step."""
 
 from __future__ import annotations
 
