@@ -16,8 +16,8 @@ _FILES_HERE = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
 def dds_room(folder: Path) -> dict[str, str]:
     """Return the environment in which Fast DDS loses no messages that it could keep.
 
-    It gets more shared memory, of which the default holds two small images; and it tells
-    subscribers more often what they could have, so that they ask for it while it is there.
+    It gets more shared memory, of which the default holds two small images; and it
+    announces its samples more often, so that subscribers request missed ones while it has them.
 
     Args:
         folder: Of the files with these settings, one for each version.

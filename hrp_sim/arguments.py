@@ -1,4 +1,4 @@
-"""What ``Simulation`` takes from Python users, in each of the forms in which they may give it."""
+"""Checks and converts the worlds and commands that Python users give to a ``Simulation``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings that say what there is when they are asked for what there is not."""
+"""Mappings whose KeyError lists the known names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _V = TypeVar("_V")
 
 
 class ByName(dict[str, _V]):
-    """Things of one kind by name.
+    """Mapping of objects of one kind by name.
 
     Args:
-        kind: What they are, for the error about a name that is not among them.
-        items: The things.
+        kind: Noun for the error message, such as "body".
+        items: The objects.
 
     Raises:
         KeyError: On ``[name]``: there is none of this name; the message lists those there are.

@@ -1,4 +1,4 @@
-"""What users of other simulators write, and what ``hrp-sim`` calls it."""
+"""Commands and options of other simulators, with those of ``hrp-sim`` that are meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of the options of ``hrp-sim``, which refuse what makes no sense and say what would."""
+"""Types of the options of ``hrp-sim``; their errors state the accepted values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _Number = TypeVar("_Number", int, float)
 
 
 def _number(
-    read: Callable[[str], _Number], words: str, is_good: Callable[[_Number], bool]
+    read: Callable[[str], _Number], accepted: str, is_good: Callable[[_Number], bool]
 ) -> Callable[[str], _Number]:
-    """Return the argparse type of a number; ``words`` say which are good."""
+    """Return the argparse type of a number; ``accepted`` names the good ones in its error."""
 
     def checked(text: str) -> _Number:
         try:
@@ -24,7 +24,7 @@ def _number(
         except ValueError:
             value = None
         if value is None or not is_good(value):
-            raise argparse.ArgumentTypeError(f"must be {words}, not '{text}'")
+            raise argparse.ArgumentTypeError(f"must be {accepted}, not '{text}'")
         return value
 
     return checked

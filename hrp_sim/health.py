@@ -77,8 +77,8 @@ def run_health(runner: Runner, failure: str = "") -> Health:
     if runner.paused:
         return Health("simulation", "warn", "paused", values)
     if pace.is_slow:
-        words = f"slow: {pace.measured:.2g} times real time, of {pace.target:g} asked for"
-        return Health("simulation", "warn", words, values)
+        message = f"slow: {pace.measured:.2g} times real time, of {pace.target:g} asked for"
+        return Health("simulation", "warn", message, values)
     return Health("simulation", "ok", "running", values)
 
 

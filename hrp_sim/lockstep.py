@@ -48,7 +48,7 @@ class _Follower:
     Attributes:
         free: Commands that still pass at once before it is waited for; 0 = it is waited for.
         next_free: The same, after the next boundary that it leaves out.
-        answered: Boundaries in a row that it has answered before the readings were told again.
+        answered: Boundaries in a row that it answered before the readings were published again.
     """
 
     free: int = 1

@@ -16,7 +16,7 @@ from hrp_msgs.names import (
     topic_tokens,
 )
 
-# What topics of 247 characters leave beside the namespaces of body and node.
+# In topics of 247 characters, which also have the namespaces of body and node.
 LONGEST_DEVICE = 80
 
 

@@ -17,7 +17,7 @@ from hrp_model.console import output_console, print_data, print_message, print_t
 from hrp_model.file_watch import unrecorded
 from hrp_model.files import write_whole
 from hrp_model.outputs import Kind, Output, check_outputs, writing
-from hrp_model.program import UsageError
+from hrp_model.program import GOOD, PROBLEMS, UsageError
 from hrp_model.stop_signals import StopSignals
 from hrp_msgs.names import NameCollisionError
 
@@ -50,7 +50,6 @@ from .trace import TraceWriter
 if TYPE_CHECKING:
     from .node import RosSession
 
-GOOD, PROBLEM = 0, 1
 REFRESH_HZ = 4
 
 
@@ -117,7 +116,7 @@ def print_rviz(options: argparse.Namespace) -> int:
         raise  # a ValueError, too
     except NameCollisionError as error:
         print_message(f"error: {error}")
-        return PROBLEM
+        return PROBLEMS
     except ValueError as error:
         raise UsageError(str(error)) from None
     if options.output is None:
@@ -241,7 +240,7 @@ def _step(
         if options.trace:
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
             trace.write(simulation.state)
-            on_step = _also_trace(on_step, trace, simulation)
+            on_step = _also_trace(on_step, trace, lambda: runner.simulation)
         runner = Runner(simulation, on_step, real_time_factor=factor, duration=options.duration)
         if session is not None:
             session.serve(runner)
@@ -250,16 +249,17 @@ def _step(
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         if is_live and options.duration is None:
             print_message("Ctrl-C ends the run", "dim")
-        start_ns, start = simulation.state.time_ns, time.monotonic()
+        start = time.monotonic()
         with live if is_live else nullcontext():
             runner.run()
         elapsed = time.monotonic() - start
+    watch.follow(runner.simulation)  # by a service another world may have been loaded
     if options.save:
         with writing():
-            simulation.save().to_file(options.save)
+            runner.simulation.save().to_file(options.save)
     problems = [] if runner.stopped else missed()
     error = "" if runner.error is None else str(runner.error)
-    result = result_of(watch, options.world, start_ns, elapsed, error)
+    result = result_of(watch, options.world, elapsed, error)
     measured = values(result) if expectations else {}
     outcomes = [expectation.judge(measured) for expectation in expectations]
     if options.json:
@@ -272,7 +272,7 @@ def _step(
     problems += [str(outcome) for outcome in outcomes if not outcome.holds]
     for problem in problems:
         print_message(f"error: {problem}")
-    return PROBLEM if problems else GOOD
+    return PROBLEMS if problems else GOOD
 
 
 def _also_watch(on_step: OnStep, watch: RunWatch, simulation: Callable[[], Simulation]) -> OnStep:
@@ -306,9 +306,11 @@ def _restore(simulation: Simulation, path: Path) -> None:
         raise PhysicsError(f"'{path}': {error}") from None
 
 
-def _also_trace(on_step: OnStep, trace: TraceWriter, simulation: Simulation) -> OnStep:
+def _also_trace(
+    on_step: OnStep, trace: TraceWriter, simulation: Callable[[], Simulation]
+) -> OnStep:
     def both(time_ns: int, readings: Mapping[str, Reading]) -> None:
         on_step(time_ns, readings)
-        trace.write(simulation.state)
+        trace.write(simulation().state)
 
     return both

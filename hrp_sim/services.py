@@ -235,7 +235,7 @@ class SwitchServices:
     def show(self) -> None:
         """Publish which devices are on now. For any thread."""
         states: dict[str, str] = {}
-        with self._publishing:  # so that who looks last has the last word
+        with self._publishing:  # so that the newest states are published last
             for key, name in self._names.items():
                 with suppress(KeyError):  # its body has just gone
                     states[name] = "on" if self._simulation.is_enabled(key) else "off"

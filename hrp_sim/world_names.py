@@ -8,7 +8,7 @@ from pathlib import Path
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.resources import ResourceError, named_path, share_folder
 
-# What ``hrp-sim run`` shows to those who name no world.
+# World of ``hrp-sim run`` without an argument.
 DEFAULT_WORLD = "humanoid_in_room"
 
 
@@ -29,7 +29,7 @@ def world_path(world: str | os.PathLike[str]) -> Path:
         The path; a plain path is not looked at.
 
     Raises:
-        ResourceError: The URI names nothing that exists, or the word is neither a file nor a
+        ResourceError: The URI names nothing that exists, or the name is neither a file nor a
             bundled world; the message lists these.
     """
     name = os.fspath(world)

@@ -71,7 +71,7 @@ class Robot:
 
 
 def declared() -> list[LaunchDescriptionEntity]:
-    """Return the actions that declare what simulation.launch.py does not, or otherwise."""
+    """Return the actions that declare own arguments, and those with other defaults."""
     arguments = {
         "controllers_file": "YAML file with parameters of the controller manager and the "
         "controllers; empty = one that fits is made for each robot.",

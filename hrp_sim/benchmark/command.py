@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from hrp_model.console import message_console, output_console, print_message
 from hrp_model.files import write_all
 from hrp_model.outputs import Kind, Output, check_outputs, writing
+from hrp_model.program import GOOD, PROBLEMS
 
 from ..engine import Solver
 from .machine import this_machine
@@ -26,8 +27,6 @@ from .rows import Row
 from .scenes import Scene, Subject, make_scene, scene_of_file
 from .sensor_session import SensorSession
 from .session import Session
-
-GOOD, PROBLEM = 0, 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +76,7 @@ def bench(options: BenchOptions) -> int:
             _measure(options, Path(folder))
     except BenchError as error:
         print_message(f"error: {error}")
-        return PROBLEM
+        return PROBLEMS
     return GOOD
 
 

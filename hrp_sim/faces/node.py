@@ -159,7 +159,7 @@ class BodyFace:
         return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
 
     def _tf_of_root(self) -> Topic | None:
-        """Return where it is told alone how the root moves; None if it is with the links."""
+        """Return the topic of the root's transform alone; None if it goes with the links."""
         if self._is_fixed or self._is_world:
             return None
         is_with_links = (

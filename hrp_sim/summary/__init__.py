@@ -1,4 +1,4 @@
-"""What a run of the simulation comes to: for people, for programs, and against expectations."""
+"""Results of runs: for people, for programs, and compared with expectations."""
 
 from .expectations import Expectation, ExpectationError, Outcome
 from .quantities import quantities, values

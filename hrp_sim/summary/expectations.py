@@ -1,4 +1,4 @@
-"""What a user expects of a run, as ``humanoid.z > 0.6 m``: read before it, judged after it.
+"""Expectations of a run, as ``humanoid.z > 0.6 m``: read before it, judged after it.
 
 An expectation is the name of a quantity, one of the operators < <= > >= == !=, and a number that
 may have a unit. docs/simulation.md lists the quantities. Angles need their unit.
@@ -44,7 +44,7 @@ _MOST_EXAMPLES = 8
 
 
 class ExpectationError(ValueError):
-    """A text is no expectation; ``diagnostic`` tells where and what would be right."""
+    """A text is no expectation; ``diagnostic`` has the place and the correction."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(str(diagnostic))
@@ -82,10 +82,11 @@ class Expectation:
         Raises:
             ExpectationError: It is none.
         """
-        if (wrong := _LONE_EQUAL_SIGN.search(text)) is not None:
+        operators = list(_OPERATOR.finditer(text))
+        is_known = operators and text[: operators[-1].start()].strip() in known
+        if not is_known and (wrong := _LONE_EQUAL_SIGN.search(text)) is not None:
             message = "write '==', '<=' or '>=': a single '=' compares nothing"
             raise _error(text, *wrong.span(), "bad-expectation", message)
-        operators = list(_OPERATOR.finditer(text))
         if not operators:
             signs = " ".join(_OPERATORS)
             raise _error(text, 0, len(text), "bad-expectation", f"write one of {signs} in it")

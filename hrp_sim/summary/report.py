@@ -20,7 +20,7 @@ _EFFORT_UNITS = {JointType.REVOLUTE: "N m", JointType.PRISMATIC: "N"}
 
 
 def result_lines(result: RunResult) -> list[str]:
-    """Return what a person wants to know of a run, without its speed and its state."""
+    """Return a result as lines for people, without its speed and its state."""
     return [
         *_body_lines(result),
         *_contact_lines(result),

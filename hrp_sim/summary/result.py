@@ -129,25 +129,21 @@ class RunResult:
         )
 
 
-def result_of(
-    watch: RunWatch, world: str, start_ns: int, elapsed: float, error: str = ""
-) -> RunResult:
+def result_of(watch: RunWatch, world: str, elapsed: float, error: str = "") -> RunResult:
     """Return the result of a run that has ended; cameras draw their last images for it.
 
     Args:
         watch: That has followed it.
         world: How the user called it.
-        start_ns: Simulated time at which it began, in [ns].
         elapsed: How long it took, in [s].
         error: Why the physics failed, or nothing.
     """
     simulation = watch.simulation
     watch.meet_bodies()  # those that have come within the last steps
-    now_ns = simulation.state.time_ns
     return RunResult(
         world=world,
-        time=now_ns / NS_PER_S,
-        simulated=(now_ns - start_ns) / NS_PER_S,
+        time=simulation.state.time_ns / NS_PER_S,
+        simulated=watch.simulated_ns / NS_PER_S,
         elapsed=elapsed,
         state=simulation.state_hash(),
         error=error,

@@ -1,4 +1,4 @@
-"""Notes during a run what its result needs, in very little time per step."""
+"""Records the values for the result of a run, in very little time per step."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class RunWatch:
 
     Attributes:
         simulation: What is followed now.
+        simulated_ns: Simulated time of all steps, in [ns]; a reset or another world leaves it.
         counts: How often each sensor was read, by its name.
         last: The last reading of each sensor.
         starts: How each body stood when it was first seen, by its name.
@@ -57,7 +58,8 @@ class RunWatch:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self._follow(simulation)
+        self.simulated_ns = 0
+        self._begin(simulation)
 
     def step(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Note a step; to be called after each.
@@ -67,8 +69,8 @@ class RunWatch:
             time_ns: When it has ended, in [ns].
             readings: What fell due.
         """
-        if simulation is not self.simulation:
-            self._follow(simulation)
+        self.follow(simulation)
+        self.simulated_ns += simulation.engine.settings.step_ns
         self.last.update(readings)
         self.counts.update(readings.keys())
         for efforts, now in self._efforts:
@@ -78,8 +80,12 @@ class RunWatch:
         if count != self._count or not self._looked_ns <= time_ns < self._looked_ns + _LOOK_EVERY:
             self._look(time_ns, count)
 
-    def _follow(self, simulation: Simulation) -> None:
-        """Begin anew."""
+    def follow(self, simulation: Simulation) -> None:
+        """Begin anew if this is another simulation than before, such as of a world just loaded."""
+        if simulation is not self.simulation:
+            self._begin(simulation)
+
+    def _begin(self, simulation: Simulation) -> None:
         self.simulation = simulation
         self.counts: Counter[str] = Counter()
         self.last: dict[str, Reading] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -13,6 +14,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import ReliabilityPolicy
 from ros_peer import PATIENCE, Peer, running
+
+from hrp_sim import Simulation, Snapshot
 
 pytestmark = pytest.mark.ros
 
@@ -99,3 +102,42 @@ def test_a_run_whose_physics_failed_ends_with_the_reason(mad_world, tmp_path):
     said = log.read_text(encoding="utf-8")
     assert "error: body " in said
     assert "hint: what was warned of at the start may be the cause: fast-start" in said
+
+
+def test_a_run_ends_with_the_result_and_files_of_the_world_that_was_loaded_last(tmp_path):
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="it is not built")
+    msg = pytest.importorskip("simulation_interfaces.msg")
+
+    def ask(name, **fields):
+        kind = getattr(srv, "".join(word.capitalize() for word in name.split("_")))
+        answer = peer.call(f"sim_node/{name}", kind, **fields)
+        assert answer.result.result == msg.Result.RESULT_OK, answer.result.error_message
+
+    def load(path):
+        ask("load_world", world_resource=msg.Resource(uri=str(path)))
+
+    saved, trace, log = (tmp_path / name for name in ("end.npz", "run.jsonl", "log.txt"))
+    outputs = ["--save", str(saved), "--trace", str(trace), "--expect", "contacts.count == 0"]
+    arguments = ["-m", "hrp_sim.cli", "run", "stack", "--ros", "--rtf", "0", "--json", *outputs]
+    with running(arguments, log) as process:
+        peer = Peer()
+        try:
+            load(MODELS / "arm" / "arm.body")
+            paused = msg.SimulationState(state=msg.SimulationState.STATE_PAUSED)
+            ask("set_simulation_state", state=paused)
+            ask("step_simulation", steps=5)
+            # No step follows, which would be noticed by what watches the run.
+            load(MODELS / "worlds" / "rover.yaml")
+        finally:
+            peer.close()
+        process.send_signal(signal.SIGINT)
+        status = process.wait(PATIENCE)
+    said = log.read_text(encoding="utf-8")
+    assert "Traceback" not in said
+    assert status == 0, said
+    result = json.loads(said[said.index("\n{\n") : said.rindex("\n}\n") + 2])
+    assert "rover" in result["bodies"]
+    assert result["simulated"] > result["time"] == 0.0
+    assert "Arm" in json.loads(trace.read_text(encoding="utf-8").splitlines()[-1])["bodies"]
+    with Simulation("rover") as simulation:
+        simulation.restore(Snapshot.from_file(saved))

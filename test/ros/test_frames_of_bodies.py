@@ -8,13 +8,13 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import GetParameters
 from ros_peer import LATCHED, Peer, matrix_of, stamp_ns
 from ros_session import session
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
@@ -77,6 +77,35 @@ def test_no_frame_has_two_parents_and_all_lead_to_the_world():
         while child in parents:
             child = parents[child]
         assert child == "world"
+
+
+def test_frames_and_switches_of_several_robots_in_lock_step_go_on_after_a_reset(tmp_path):
+    robots, world = ("left", "right"), tmp_path / "world.yaml"
+    arm = MODELS / "arm" / "arm.body"
+    bodies = [f"{{ model: {arm}, name: {name}, position: [0, {len(name)}, 0] }}" for name in robots]
+    world.write_text(f"bodies: [ {', '.join(bodies)} ]")
+    lock_step = {"hardware_topics": True, "lock_step": "/left/robot_joint_command"}
+
+    def moved(messages):
+        return {t.child_frame_id for m in messages for t in m.transforms}
+
+    def is_on():
+        return peer.messages["left/devices"][-1].values[0].value == "on"
+
+    with simulated(world, describe=True, **lock_step) as (running, peer):
+        peer.follow("left/devices", DiagnosticStatus, LATCHED)
+        peer.wait_for("left/devices")
+        ends = {f"{name}/J6" for name in robots}
+        peer.wait_until("links", lambda: ends <= moved(list(peer.messages["/tf"])))
+        bases = {("world", f"{name}/base_link") for name in robots}
+        peer.wait_until("bases", lambda: bases <= pairs(peer, "/tf_static"))
+        assert peer.call("left/devices/wrist_force/set_enabled", SetBool, data=False).success
+        peer.wait_until("off", lambda: not is_on())
+        before_ns, count = running.runner.simulation.state.time_ns, len(peer.messages["/tf"])
+        assert peer.call("sim_node/reset", Trigger).success
+        peer.wait_until("on again", is_on)
+        peer.wait_until("links again", lambda: ends <= moved(list(peer.messages["/tf"])[count:]))
+        assert running.runner.simulation.state.time_ns >= before_ns > 0
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,22 @@ def test_json_alone_is_printed_and_is_as_its_schema_says(capsys):
     assert result["state"] in plain.replace("state ", "")
 
 
+def test_a_strict_run_with_all_outputs_goes_on_from_its_saved_state(capsys, tmp_path):
+    saved, trace = tmp_path / "end.npz", tmp_path / "run.jsonl"
+    outputs = "--json", "--strict", "--save", saved, "--trace", trace, "--every", "0.05"
+    start = "run", "rover", "--duration", "0.1"
+    status, _, err = run(capsys, *start, *outputs, "--expect", "rover.z > 9")
+    assert status == 1
+    assert err.startswith("error: expected rover.z > 9, but it is 0.1699")
+    status, out, err = run(capsys, *start, *outputs, "--restore", saved, "--expect", "rover.z < 9")
+    assert (status, err) == (0, "")
+    result = json.loads(out)
+    assert (result["time"], result["simulated"]) == (0.2, 0.1)
+    assert [e["holds"] for e in result["expectations"]] == [True]
+    times = [json.loads(line)["time"] for line in trace.read_text().splitlines()]
+    assert times == [0.1, 0.15, 0.2]
+
+
 def test_a_failure_of_the_physics_is_in_the_json_too(capsys, world):
     mad = world(f"bodies: [ {{ model: {ARM}, joint_velocities: {{ J1: 9e4, J2: 9e4 }} }} ]")
     status, out, err = run(capsys, "run", mad, "--duration", "1", "--json")

@@ -55,7 +55,7 @@ def ran(simulation, seconds, before_step=lambda _: None):
         before_step(simulation)
         readings = simulation.step()
         watch.step(simulation, simulation.state.time_ns, readings)
-    result = result_of(watch, "a world", 0, 1.0)
+    result = result_of(watch, "a world", 1.0)
     simulation.close()
     return result
 
@@ -175,13 +175,27 @@ def test_bodies_that_come_later_are_met_and_another_simulation_begins_anew():
     for _ in range(20):
         readings = simulation.step()
         watch.step(simulation, simulation.state.time_ns, readings)
-    result = result_of(watch, "", 0, 1.0)
+    result = result_of(watch, "", 1.0)
     assert result.bodies["pillar"].free
     assert result.most_contacts == 4
     simulation.remove("pillar")
     other = simulation_of(at(FLOOR))
     watch.step(other, 0, {})
-    assert result_of(watch, "", 0, 1.0).most_contacts == 0
+    assert result_of(watch, "", 1.0).most_contacts == 0
+    simulation.close()
+    other.close()
+
+
+def test_the_simulated_time_of_a_run_is_that_of_its_steps_after_resets_and_in_other_worlds():
+    simulation, other = simulation_of(at(FLOOR)), simulation_of(at(FLOOR))
+    watch = RunWatch(simulation)
+    for followed, seconds in ((simulation, 0.3), (simulation, 0.1), (other, 0.2)):
+        followed.reset()
+        for _ in range(round(seconds / followed.engine.settings.time_step)):
+            watch.step(followed, followed.state.time_ns, followed.step())
+    result = result_of(watch, "", 2.0)
+    assert_allclose([result.time, result.simulated], [0.2, 0.6])
+    assert_allclose(result.real_time_factor, 0.3)
     simulation.close()
     other.close()
 

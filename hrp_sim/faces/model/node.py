@@ -16,8 +16,8 @@ from hrp_msgs.robot import FramePose
 class SimulatedModelNode(ModelNode):
     """Describes a body of a simulation in the same process, which sets its clock.
 
-    It has no subscription to ``/clock``: to hear each of its messages takes an executor longer
-    than a step of the physics.
+    It has no subscription to ``/clock``: to take each of its messages costs an executor more
+    time than a step of the physics.
     """
 
     _take_clock: Callable[[Clock], None] | None = None
