@@ -174,6 +174,10 @@ def take_overrides(node: Node) -> dict[str, Any]:
     return given
 
 
+# Parameters that name the input of a node, where somebody takes one node for the other.
+_COUNTERPARTS = {"model": "world", "world": "model", "urdf": "model", "robot": "model"}
+
+
 def unknown_parameters(given: Iterable[str], known: Collection[str]) -> Iterator[str]:
     """Yield a warning for each parameter that a node was started with and does not have.
 
@@ -185,7 +189,8 @@ def unknown_parameters(given: Iterable[str], known: Collection[str]) -> Iterator
     """
     for name in given:
         if name not in known and not name.startswith("qos_overrides."):
-            near = get_close_matches(name, known, n=1)
+            near = [_COUNTERPARTS.get(name, ""), *get_close_matches(name, known, n=1)]
+            near = [other for other in near if other in known]
             hint = f"Did you mean '{near[0]}'?" if near else "--help lists those there are."
             yield f"there is no parameter '{name}'. {hint}"
 
