@@ -68,7 +68,10 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
         with usage_errors():
             write_whole(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
-        tell(f"wrote {options.write_baseline}: {count} that the setting 'baseline' makes known")
+        tell(
+            f"wrote {options.write_baseline} with {count}; they no longer count once 'baseline' in "
+            ".hrp-model.toml or pyproject.toml names this file"
+        )
         if errors:
             tell(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
     return PROBLEMS if errors else GOOD
