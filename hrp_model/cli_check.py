@@ -69,7 +69,10 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
         with writing():
             write_whole(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
-        tell(f"wrote {options.write_baseline} with {count}; name it in the setting 'baseline'")
+        tell(
+            f"wrote {options.write_baseline} with {count}; they no longer count once 'baseline' in "
+            ".hrp-model.toml or pyproject.toml names this file"
+        )
         if errors:
             tell(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
     return PROBLEMS if errors else GOOD

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from . import report
@@ -11,6 +11,7 @@ from .body import Body
 from .codes import CODES, Rule
 from .console import message_console, print_message
 from .diagnostics import Diagnostic, Diagnostics, Severity
+from .files import is_special
 from .load import load_body
 from .printable import printable
 from .program import GOOD, PROBLEMS, WRONG_USE, UsageError
@@ -24,6 +25,7 @@ __all__ = [
     "UsageError",
     "load_and_report",
     "print_diagnostics",
+    "report_written",
     "tell",
 ]
 
@@ -35,6 +37,18 @@ _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "re
 def tell(text: str) -> None:
     """Print on the standard error what is no problem but good to know."""
     print_message(printable(text), "dim")
+
+
+def report_written(paths: Iterable[Path], more: Sequence[str] = ()) -> None:
+    """Report the files that were written; nothing of pipes and terminals.
+
+    Args:
+        paths: The files.
+        more: Descriptions of what else was written.
+    """
+    parts = [*(str(path) for path in paths if not is_special(path)), *more]
+    if parts:
+        tell(f"wrote {', '.join(parts)}")
 
 
 def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diagnostic]]:

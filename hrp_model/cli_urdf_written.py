@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from .cli_tools import tell
+from .cli_tools import report_written, tell
 from .diagnostics import counted
 from .files import is_special
 from .urdf.package import Package
@@ -20,16 +20,18 @@ def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -
         meshes: The number of mesh files.
         mesh_folder: Where those are.
     """
-    parts = [str(path) for path in paths if not is_special(path)]
-    if meshes:
-        parts.append(f"{counted(meshes, 'mesh file')} in {mesh_folder}")
-    if parts:
-        tell(f"wrote {', '.join(parts)}")
+    more = [f"{counted(meshes, 'mesh file')} in {mesh_folder}"] if meshes else []
+    report_written(paths, more)
 
 
 def report_next_for_urdf(urdf: Path | None) -> None:
     """Report what can be done with a URDF file; nothing if it is no file."""
     if urdf is None or is_special(urdf):
+        return
+    if urdf.suffix.lower() != ".urdf":
+        tell(
+            f"note: {urdf} does not end in .urdf, so hrp-model check and model_node cannot read it"
+        )
         return
     launch = f"ros2 launch hrp_ros display.launch.py {shlex.quote(f'model:={urdf}')}"
     tell(f"next: hrp-model check {shlex.quote(str(urdf))}; with ROS 2: {launch}")

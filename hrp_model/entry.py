@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,8 @@ _NO_ROS = (
 )
 # Options that stand after --ros-args.
 _ROS_OPTIONS = ("-p", "--param", "-r", "--remap", "--params-file", "--log-level", "-e", "--enclave")
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][\w.]*:=")
 
 
 def run_node(module: str, program: str) -> int:
@@ -54,15 +57,25 @@ def _print_help(text: str) -> int:
 
 
 def _arguments_not_for_ros(arguments: Sequence[str]) -> list[str]:
-    """Return what stands before ``--ros-args`` or after the ``--`` that ends these."""
+    """Return what stands before ``--ros-args`` or after the ``--`` that ends these.
+
+    Also each ``NAME:=VALUE`` between them that no option stands before.
+    """
     words: list[str] = []
     for_ros = False
+    previous = ""
     for word in arguments:
         if word in ("--ros-args", "--"):
             for_ros = word == "--ros-args"
-        elif not for_ros:
+        elif not for_ros or (_ASSIGNMENT.match(word) and _is_complete(previous)):
             words.append(word)
+        previous = word
     return words
+
+
+def _is_complete(word: str) -> bool:
+    """Whether a word among the arguments for ROS is no option that waits for its value."""
+    return word == "--ros-args" or not word.startswith("-")
 
 
 def _advice(program: str, parameter: str, words: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ Readers never import one another; a file of another format is read through this 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections import Counter
@@ -296,12 +297,12 @@ class Reading:
 
     def _report_other_kind(self, path: Path, at: Span | None, shown: str) -> None:
         """Report what no body reader is for."""
-        if os.path.isdir(path):
-            message = f"{shown} is a folder; name a model file in it"
+        if not os.path.exists(path):
+            message = f"cannot read {shown}: {os.strerror(errno.ENOENT)}"
             self.diagnostics.error("unreadable-file", message, at)
             return
-        if not os.path.lexists(path):
-            message = f"cannot read {shown}: there is no such file or folder"
+        if os.path.isdir(path):
+            message = f"{shown} is a folder; name a model file in it"
             self.diagnostics.error("unreadable-file", message, at)
             return
         suffix = path.suffix.lower()

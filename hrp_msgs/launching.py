@@ -19,13 +19,15 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from .dds_room import dds_room
-from .params import Param
+from .params import Param, nearest_parameter
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 FLAG_DOC = "'true' or 'false'."
 _KINDS = {int: "a whole number", float: "a number"}
 _CLOCK = "/clock"
 RVIZ = "rviz2"
+# Of an unknown argument to a known one, from which on it is taken for a slip of the keyboard.
+_LIKENESS = 0.75
 
 
 def share() -> Path:
@@ -175,13 +177,28 @@ class Arguments:
         file = [values["params_file"]] if values["params_file"] else []
         return [x for x in (_for_launch(changed), *file, _for_launch({**given, **always})) if x]
 
-    def _look(self, context: LaunchContext) -> None:
-        """Remember which arguments somebody gave: this is before they get their defaults."""
+    def _look(self, context: LaunchContext) -> list[LaunchDescriptionEntity]:
+        """Remember which arguments somebody gave: this is before they get their defaults.
+
+        Returns:
+            Warnings about names that are nearly right, which launch ignores. Other unknown names
+            are those of launch files that include this one.
+        """
         self._given = frozenset(context.launch_configurations)
+        known = [*(argument.name for argument in self._own), *self._params]
+        left = [name for name in known if name not in self._given]
+        unknown = sorted(self._given.difference(known))
+        return [
+            LogInfo(msg=f"warning: there is no argument '{name}'. Did you mean '{near}'?")
+            for name in unknown
+            if (near := nearest_parameter(name, left, _LIKENESS))
+        ]
 
     def _look_into_file(self, context: LaunchContext) -> None:
         """Let arguments that nobody gave be what the node will have by the file."""
         known = context.launch_configurations
+        if (path := known["params_file"]) and not Path(path).is_file():
+            raise ValueError(f"params_file: there is no file '{path}'")
         for name, value in _shared_parameters(known["params_file"]).items():
             if name in self._in_file and name not in self._given:
                 known[name] = _text(value)

@@ -174,6 +174,23 @@ def take_overrides(node: Node) -> dict[str, Any]:
     return given
 
 
+# Parameters that name the input of a node, where somebody takes one node for the other.
+_COUNTERPARTS = {"model": "world", "world": "model", "urdf": "model", "robot": "model"}
+
+
+def nearest_parameter(name: str, known: Collection[str], likeness: float = 0.6) -> str:
+    """Return the known parameter that an unknown name stands for, or nothing if none comes near.
+
+    Args:
+        name: The unknown name.
+        known: Names of all that can be meant.
+        likeness: The least likeness of two names, from 0 to 1 (equal).
+    """
+    if (counterpart := _COUNTERPARTS.get(name)) in known:
+        return str(counterpart)
+    return next(iter(get_close_matches(name, known, 1, likeness)), "")
+
+
 def unknown_parameters(given: Iterable[str], known: Collection[str]) -> Iterator[str]:
     """Yield a warning for each parameter that a node was started with and does not have.
 
@@ -185,8 +202,8 @@ def unknown_parameters(given: Iterable[str], known: Collection[str]) -> Iterator
     """
     for name in given:
         if name not in known and not name.startswith("qos_overrides."):
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else "--help lists those there are."
+            near = nearest_parameter(name, known)
+            hint = f"Did you mean '{near}'?" if near else "--help lists those there are."
             yield f"there is no parameter '{name}'. {hint}"
 
 

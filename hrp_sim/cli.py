@@ -239,7 +239,10 @@ def _add_run_result(run: argparse.ArgumentParser) -> None:
 
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:
-    bench.description = "Measure the engine beside the same scenes in plain C, in turns."
+    bench.description = (
+        "Measure the engine beside the same scenes in plain C, in turns. All scenes take many "
+        "minutes, one takes about one."
+    )
     bench.add_argument(
         "files", type=Path, nargs="*", metavar="FILE", help="model, limp on a floor, or world, limp"
     )

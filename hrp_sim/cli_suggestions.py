@@ -18,6 +18,9 @@ SUGGESTIONS = Suggestions(
         **dict.fromkeys(("benchmark", "measure"), "hrp-sim bench"),
         **dict.fromkeys(("convert", "urdf"), "hrp-model urdf"),
         "tree": "hrp-model tree",
+        "dump": "hrp-model dump",
+        "help": "hrp-sim --help",
+        "version": "hrp-sim --version",
     },
     options={
         **dict.fromkeys(("--dt", "--timestep", "--step", "--step-size"), "--time-step"),

@@ -65,6 +65,10 @@ def load_world(
     name = os.fspath(world)
     try:
         source = read_source(real_path, name if Path(name) == path or "://" in name else str(path))
+    except IsADirectoryError:
+        message = f"'{world}' is a folder; name a world or model file in it"
+        diagnostics.error("unreadable-file", message)
+        raise ModelError(diagnostics.found) from None
     except OSError as error:
         reason = f"{error.strerror or error}.{bundled_namesake(path)}".removesuffix(".")
         diagnostics.error("unreadable-file", f"cannot read '{world}': {reason}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.live import Live
 
 from hrp_model import ModelError
+from hrp_model.cli_tools import report_written
 from hrp_model.console import output_console, print_data, print_message, print_text
 from hrp_model.file_watch import unrecorded
 from hrp_model.files import write_whole
@@ -268,6 +269,7 @@ def _step(
         console.print(board)
         for line in (*result_lines(result), *speed_lines(result)):
             console.print(line, soft_wrap=True)
+    report_written(path for path in (options.save, options.trace) if path is not None)
     problems += [f"{error}\nhint: {hint}"] if error else []
     problems += [str(outcome) for outcome in outcomes if not outcome.holds]
     for problem in problems:

@@ -26,7 +26,7 @@ def world_path(world: str | os.PathLike[str]) -> Path:
             which a file of the same name in the working directory goes first.
 
     Returns:
-        The path; a plain path is not looked at.
+        The path; a plain path is not looked at. That of a folder that hides no bundled world.
 
     Raises:
         ResourceError: The URI names nothing that exists, or the name is neither a file nor a
@@ -39,6 +39,8 @@ def world_path(world: str | os.PathLike[str]) -> Path:
     known = bundled_worlds()
     if name in known:
         return known[name]
+    if path.is_dir():
+        return path
     listed = f"The worlds of this package are {', '.join(known)}."
     raise ResourceError(
         f"there is no file '{name}', and no world of this name.{did_you_mean(name, known)} {listed}"

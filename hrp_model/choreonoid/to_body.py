@@ -49,8 +49,11 @@ def _check_format(top: Mapping, reading: Reading) -> bool:
     format_name = top.text("format", default="")
     if format_name == _FORMAT:
         return True
-    what = f"format '{format_name}' is not '{_FORMAT}'" if format_name else "no 'format' key"
-    message = f"this is no model file: {what}"
+    if not format_name and "bodies" in top:
+        message = "this is a world, not a model: give it to hrp-sim, or name one of its models"
+    else:
+        what = f"format '{format_name}' is not '{_FORMAT}'" if format_name else "no 'format' key"
+        message = f"this is no model file: {what}"
     reading.diagnostics.error("not-a-model", message, top.at("format"))
     return False
 

@@ -94,8 +94,7 @@ class Expectation:
         quantity = text[: sign.start()].strip()
         if quantity not in known:
             start = len(text) - len(text.lstrip())
-            owner = quantity.rpartition(".")[0]
-            alike = [name for name in known if owner and name.startswith(f"{owner}.")] or known
+            alike = _alike(quantity, known) or known
             hint = did_you_mean(quantity, alike) or _examples(alike)
             message = f"this world has no quantity '{quantity}'.{hint}"
             raise _error(text, start, start + len(quantity), "unknown-quantity", message)
@@ -160,6 +159,15 @@ def _unit(text: str, number: re.Match[str], own: str) -> tuple[str, float]:
     else:
         message = f"expected the unit {listed}"
     raise _error(text, number.start(1), len(text), "bad-expectation", message)
+
+
+def _alike(quantity: str, known: Iterable[str]) -> list[str]:
+    """Return the quantities of the same owner, or else those of the same kind of other owners."""
+    owner, _, kind = quantity.rpartition(".")
+    if not owner:
+        return []
+    same_owner = [name for name in known if name.startswith(f"{owner}.")]
+    return same_owner or [name for name in known if name.endswith(f".{kind}")]
 
 
 def _examples(known: Iterable[str]) -> str:

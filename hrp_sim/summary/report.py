@@ -86,7 +86,7 @@ def _effort_lines(result: RunResult) -> list[str]:
 
 
 def _sensor_lines(result: RunResult) -> list[str]:
-    shown = {name: s for name, s in result.sensors.items() if s.values or s.image}
+    shown = {name: s for name, s in result.sensors.items() if s.samples and (s.values or s.image)}
     if not shown:
         return []
     width = max(len(name) for name in shown)
@@ -94,8 +94,6 @@ def _sensor_lines(result: RunResult) -> list[str]:
 
 
 def _reading(sensor: SensorResult) -> str:
-    if not sensor.samples:
-        return "none yet"
     parts = [] if sensor.image is None else ["{} x {} pixels".format(*sensor.image)]
     for name, value in sensor.values.items():
         label = name.replace("_", " ")

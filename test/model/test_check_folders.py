@@ -86,7 +86,7 @@ def test_an_empty_name_is_not_the_working_directory(arguments, robots, capsys):
 def test_a_folder_that_is_not_there_is_not_called_a_wrong_suffix(robots, capsys):
     assert main(["check", "amrs"]) == 1
     err = capsys.readouterr().err
-    assert "cannot read 'amrs': there is no such file or folder [unreadable-file]" in err
+    assert "cannot read 'amrs': No such file or directory [unreadable-file]" in err
 
 
 def test_programs_get_one_document_with_the_sums(robots, capsys):

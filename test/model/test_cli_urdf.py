@@ -120,6 +120,12 @@ def test_it_can_be_written_again_over_itself(model, tmp_path, capsys):
     assert then == f"next: hrp-model check {out}; with ROS 2: {launch}"
 
 
+def test_a_urdf_that_no_command_would_read_is_not_recommended_to_one(model, tmp_path, capsys):
+    out = tmp_path / "out" / "arm.xml"
+    assert main(["urdf", model(), "-o", str(out)]) == 0
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"note: {out} does not end in .urdf")
+
+
 def test_a_pipe_gets_the_urdf_and_no_folder_beside_it(model, capfd):
     assert main(["urdf", model(), "-o", "/dev/stdout"]) == 0
     assert ElementTree.fromstring(capfd.readouterr().out.encode()).get("name") == "arm"

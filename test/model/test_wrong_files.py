@@ -37,6 +37,19 @@ def test_a_folder_is_no_model(name, tmp_path):
     assert refusal(tmp_path / name).message.endswith("is a folder; name a model file in it")
 
 
+@pytest.mark.parametrize("name", ["robot", "robot.wlr", "robot.wrl", "robot.dae"])
+def test_a_missing_file_is_missing_whatever_its_suffix(name, tmp_path):
+    found = refusal(tmp_path / name)
+    assert found.code == "unreadable-file"
+    assert found.message == f"cannot read '{tmp_path / name}': No such file or directory"
+
+
+def test_a_world_is_called_a_world(tmp_path):
+    world = tmp_path / "world.yaml"
+    world.write_text("bodies: [{ model: arm.body }]\n", encoding="utf-8")
+    assert refusal(world).message.startswith("this is a world, not a model: give it to hrp-sim")
+
+
 @pytest.mark.parametrize("suffix", ["wrl", "body", "yaml"])
 @pytest.mark.parametrize(
     ("text", "words"),

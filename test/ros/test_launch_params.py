@@ -19,6 +19,10 @@ ARM = str(MODELS / "worlds" / "arm.yaml")
 STACK = str(MODELS / "worlds" / "stack.yaml")
 
 
+def warnings(launched):
+    return [line for line in launched.said if line.startswith("warning: there is no argument")]
+
+
 @pytest.fixture
 def launch():
     with launch_double.launching() as run:
@@ -55,14 +59,41 @@ def test_what_is_shown_is_what_the_file_has(tmp_path, launch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[", "- 1", "/**: 1", "/**: {ros__parameters: [world]}", "node: {}", None]
+    "text", ["", "[", "- 1", "/**: 1", "/**: {ros__parameters: [world]}", "node: {}"]
 )
 def test_a_file_that_is_none_is_left_to_the_node_to_tell(text, tmp_path, launch):
     file = tmp_path / "mine.yaml"
-    if text is not None:
-        file.write_text(text, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     [node] = launch("simulation.launch.py", params_file=str(file), rviz="false").nodes
     assert str(file) in node.parameters
+
+
+@pytest.mark.parametrize("name", ["display.launch.py", "simulation.launch.py"])
+def test_a_file_that_is_missing_is_refused(name, tmp_path, launch):
+    """With launch_ros itself the node would start without it."""
+    with pytest.raises(ValueError, match=r"params_file: there is no file '.*/none\.yaml'"):
+        launch(name, params_file=str(tmp_path / "none.yaml"), rviz="false")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "meant"),
+    [
+        ("display.launch.py", "modle", "model"),
+        ("display.launch.py", "world", "model"),
+        ("simulation.launch.py", "model", "world"),
+        ("simulation.launch.py", "real_time_facto", "real_time_factor"),
+    ],
+)
+def test_an_argument_that_is_nearly_right_is_a_warning(name, given, meant, launch):
+    [warning] = warnings(launch(name, rviz="false", **{given: "x"}))
+    assert warning == f"warning: there is no argument '{given}'. Did you mean '{meant}'?"
+
+
+def test_arguments_of_launch_files_that_include_one_are_no_mistake(launch):
+    found = launch("simulation.launch.py", rviz="false", world=ARM, model="x", qqqq="y")
+    assert warnings(found) == []
+    own = {"controllers_file": "", "controller_names": ""}
+    assert warnings(launch("ros2_control.launch.py", CONTROL, world=ARM, **own)) == []
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,12 @@ def started(program, *arguments):
         ("sim_node", ["--duration", "a.yaml"], "sim_node --ros-args -p world:=a.yaml"),
         ("sim_node", ["-p", "world:=a.yaml"], "sim_node --ros-args -p world:=a.yaml"),
         ("sim_node", ["world:=a.yaml"], "sim_node --ros-args -p world:=a.yaml"),
+        ("model_node", ["--ros-args", "model:=a.urdf"], "model_node --ros-args -p model:=a.urdf"),
+        (
+            "sim_node",
+            ["--ros-args", "-p", "seed:=1", "world:=a.yaml"],
+            "sim_node --ros-args -p world:=a.yaml",
+        ),
         (
             "sim_node",
             ["--ros-args", "-p", "seed:=1", "--", "a.yaml"],
@@ -68,6 +74,14 @@ def test_parameters_that_a_node_does_not_have_are_listed(program, named):
     assert f"there is no parameter '{wrong}'. Did you mean '{right}'?" in said
     assert "there is no parameter 'qqqq'. --help lists those there are." in said
     assert said.count("there is no parameter") == 2
+
+
+@pytest.mark.parametrize(("program", "right"), [("sim_node", "world"), ("model_node", "model")])
+def test_the_parameter_of_the_other_node_is_answered_with_that_of_this_one(program, right):
+    wrong = {"world": "model", "model": "world"}[right]
+    status, said = started(program, "--ros-args", "-p", f"{wrong}:={ARM}")
+    assert status == 2
+    assert f"there is no parameter '{wrong}'. Did you mean '{right}'?" in said
 
 
 def test_a_world_of_this_package_is_taken_by_name():

@@ -46,6 +46,15 @@ def test_a_run_sums_up_and_repeats_bit_by_bit(capsys):
     assert state_hash(out) == state_hash(again) != state_hash(longer)
 
 
+def test_the_files_that_were_written_are_reported(capsys, tmp_path):
+    outputs = tmp_path / "state.npz", tmp_path / "motion.jsonl"
+    command = ("run", ARM, "--duration", "0.01", "--save", outputs[0], "--trace", outputs[1])
+    status, _, err = run(capsys, *command)
+    assert status == 0
+    assert err == f"wrote {outputs[0]}, {outputs[1]}\n"
+    assert run(capsys, "run", ARM, "--duration", "0.01", "--save", "/dev/null")[2] == ""
+
+
 @pytest.mark.parametrize("solver", ["world", "quick"])
 def test_a_saved_run_goes_on_as_if_it_had_not_stopped(capsys, tmp_path, solver):
     state = tmp_path / "state.npz"

@@ -76,9 +76,11 @@ def test_a_strict_run_with_all_outputs_goes_on_from_its_saved_state(capsys, tmp_
     start = "run", "rover", "--duration", "0.1"
     status, _, err = run(capsys, *start, *outputs, "--expect", "rover.z > 9")
     assert status == 1
-    assert err.startswith("error: expected rover.z > 9, but it is 0.1699")
+    wrote, problem = err.splitlines()
+    assert problem.startswith("error: expected rover.z > 9, but it is 0.1699")
     status, out, err = run(capsys, *start, *outputs, "--restore", saved, "--expect", "rover.z < 9")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, f"{wrote}\n")
+    assert wrote == f"wrote {saved}, {trace}"
     result = json.loads(out)
     assert (result["time"], result["simulated"]) == (0.2, 0.1)
     assert [e["holds"] for e in result["expectations"]] == [True]

@@ -213,3 +213,12 @@ def test_of_many_bodies_those_that_fell_are_listed_first():
     lines = result_lines(ran(simulation_of(at(FLOOR), *entries, lost), 0.3))
     assert lines[0].startswith("'lost' fell (it is falling at")
     assert lines[10] == "and 2 more free bodies, of which 0 fell"
+
+
+def test_sensors_that_were_not_read_are_left_out_of_the_last_readings():
+    rover = MODELS / "worlds" / "rover.yaml"
+    unread = result_lines(ran(Simulation(rover, defer_images=True), 0.0))
+    assert not any("last readings" in line or "mast_camera" in line for line in unread)
+    read = result_lines(ran(Simulation(rover, defer_images=True), 0.1))
+    assert "last readings:" in read
+    assert any(line.startswith("  mast_camera  320 x 240 pixels") for line in read)
