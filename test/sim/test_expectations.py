@@ -65,7 +65,7 @@ def test_names_numbers_and_units_are_read(text, quantity, bound):
         ("humanoid.z => 1", "=", "bad-expectation", "write '==', '<=' or '>='"),
         ("humanoid.zz > 1", "humanoid.zz", "unknown-quantity", "Did you mean 'humanoid.z'?"),
         (" qq > 1", "qq", "unknown-quantity", "It has humanoid.z, humanoid.tilt,"),
-        ("qqqqqqqqqq.z > 1", "qqqqqqqqqq.z", "unknown-quantity", "It has humanoid.z, my.robot.z, a=b.z."),
+        ("qqqqqqqqqq.z > 1", "qqqqqqqqqq.z", "unknown-quantity", "humanoid.z, my.robot.z, a=b.z."),
         (
             "my.robot.qqqqqqqqqqqqqq > 1",
             "my.robot.qqqqqqqqqqqqqq",
