@@ -227,7 +227,7 @@ MISTAKES = [
     ("model: [ arm.body ]", "wrong-type", "2:12", "expected text, found a list"),
     ("position: [ 1, 2 ]", "wrong-count", "3:15", "3 numbers are needed here, not 2"),
     ("position: [ 1, x, 2 ]", "wrong-type", "3:20", "expected a number, found 'x'"),
-    ("position: [ 1, .nan, 2 ]", "wrong-type", "3:20", "expected a number"),
+    ("position: [ 1, .nan, 2 ]", "wrong-type", "3:20", "expected a finite number"),
     ("position: [ 1, nan, 2 ]", "wrong-type", "3:20", "expected a finite number, found 'nan'"),
     ("position: 5", "wrong-type", "3:15", "expected a list of numbers, found '5'"),
     ("rpy: [ 0, 0, inf ]", "wrong-type", "3:18", "expected a finite number"),
