@@ -19,6 +19,8 @@ from .results import RefusedError
 LONGEST_TEXT = 8 << 20  # characters
 MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
 WORLD_SUFFIXES = (".yaml", ".yml")
+# A model may be in YAML, too: its content tells it from a world.
+READABLE_SUFFIXES = (*WORLD_SUFFIXES, *MODEL_SUFFIXES)
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
 # Words of a format that mean nothing here.

@@ -18,7 +18,7 @@ from ..simulation import Simulation
 from .frames import frame_motion, pose_from
 from .resources import (
     LONGEST_TEXT,
-    MODEL_SUFFIXES,
+    READABLE_SUFFIXES,
     Resource,
     check_assets,
     is_missing,
@@ -101,8 +101,8 @@ def _read(resource: Resource, diagnostics: Diagnostics) -> Body:
         path = path_of(resource.uri)
     except (ResourceError, ValueError) as error:
         raise _unusable(resource.uri, error, SpawnCode.UNSUPPORTED_FORMAT) from None
-    if path.suffix.lower() not in MODEL_SUFFIXES:
-        words = f"'{resource.uri}' is no model that can be read: {', '.join(MODEL_SUFFIXES)}"
+    if path.suffix.lower() not in READABLE_SUFFIXES:
+        words = f"'{resource.uri}' is no model that can be read: {', '.join(READABLE_SUFFIXES)}"
         raise RefusedError(SpawnCode.UNSUPPORTED_FORMAT, words)
     if not path.is_file():
         raise RefusedError(Code.NOT_FOUND, f"there is no file '{resource.uri}'")

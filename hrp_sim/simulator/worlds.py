@@ -14,6 +14,7 @@ from ..load import load_world, load_world_text
 from .entities import Bounds
 from .resources import (
     MODEL_SUFFIXES,
+    READABLE_SUFFIXES,
     WORLD_SUFFIXES,
     Lenient,
     Resource,
@@ -107,9 +108,8 @@ def _read(resource: Resource, diagnostics: Diagnostics) -> WorldConfig:
         path = path_of(resource.uri)
     except (ResourceError, ValueError) as error:
         raise RefusedError(Code.NOT_FOUND, f"'{resource.uri[:200]}': {error}") from None
-    suffixes = (*WORLD_SUFFIXES, *MODEL_SUFFIXES)
-    if path.suffix.lower() not in suffixes:
-        words = f"'{resource.uri}' is no world that can be read: {', '.join(suffixes)}"
+    if path.suffix.lower() not in READABLE_SUFFIXES:
+        words = f"'{resource.uri}' is no world that can be read: {', '.join(READABLE_SUFFIXES)}"
         raise RefusedError(WorldCode.UNSUPPORTED_FORMAT, words)
     if not path.is_file():
         raise RefusedError(Code.NOT_FOUND, f"there is no file '{resource.uri}'")

@@ -65,6 +65,16 @@ def test_models_of_each_kind_are_spawned(run, resource, name):
     run.step(5)
 
 
+def test_a_model_in_yaml_is_spawned_and_a_world_is_not(run, tmp_path):
+    (tmp_path / "crate.yaml").write_text(BOX, encoding="utf-8")
+    (tmp_path / "world.yaml").write_text("bodies: []", encoding="utf-8")
+    before = run.entities.names()
+    assert run.entities.spawn(crate(resource=Resource(str(tmp_path / "crate.yaml")))) == "crate"
+    with refused(SpawnCode.RESOURCE_PARSE_ERROR, "this is a world"):
+        run.entities.spawn(crate(resource=Resource(str(tmp_path / "world.yaml"))))
+    assert run.entities.names() == [*before, "crate"]
+
+
 def test_a_spawned_body_stands_where_it_is_told(run):
     quaternion = matrix_quaternion(TURN)
     run.entities.spawn(crate(position=(1.0, -2.0, 3.0), quaternion=quaternion))
