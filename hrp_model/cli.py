@@ -22,12 +22,11 @@ from .cli_tools import (
     load_and_report,
 )
 from .console import output_console, print_data, print_text
-from .diagnostics import Diagnostic, Diagnostics, ModelError
+from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from .dump import dump_body
 from .files import write_whole
 from .frames import FrameOptions, body_frames
 from .load import load_body
-from .missing import MissingLibraryError
 from .other_files import checker_of
 from .outputs import Kind, Output, add_force, check_outputs, writing
 from .postures import PostureError, read_postures

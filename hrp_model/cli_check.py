@@ -25,9 +25,8 @@ from .cli_tools import (
     tell,
 )
 from .console import print_data, print_text
-from .diagnostics import Diagnostics, Severity, counted
+from .diagnostics import Diagnostics, MissingLibraryError, Severity, counted
 from .files import check_writable, write_whole
-from .missing import MissingLibraryError
 from .outputs import writing
 
 # Reads a model of this name for its problems.

@@ -44,9 +44,8 @@ from .cli_urdf_written import (
 )
 from .collision.shapes import CollisionShapes
 from .console import output_console, print_data, print_text
-from .diagnostics import Diagnostic, Diagnostics, ModelError, counted
+from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
 from .files import is_special, staged_folder, write_all
-from .missing import MissingLibraryError
 from .outputs import check_outputs, writing
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert

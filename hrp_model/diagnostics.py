@@ -103,6 +103,10 @@ class Diagnostic:
         return f"{where}{self.severity.value}: {self.message} [{self.code}]"
 
 
+class MissingLibraryError(ImportError):
+    """A library that is needed for what was asked is not installed; the message names it."""
+
+
 class ModelError(ValueError):
     """A model or world file could not be read. Carries everything that was found."""
 

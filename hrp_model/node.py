@@ -38,9 +38,8 @@ from .describing.follower import JointFollower, LastPositions
 from .describing.frame_tree import MovedFrame
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
-from .diagnostics import Diagnostic, Diagnostics, Severity, counted
+from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
 from .frames import Base, Frame, FrameOptions
-from .missing import MissingLibraryError
 from .rigid import matrix_quaternion
 from .stop_signals import StopSignals
 

@@ -18,9 +18,8 @@ from .console import (
     print_data,
     print_message,
 )
-from .diagnostics import ModelError
+from .diagnostics import MissingLibraryError, ModelError
 from .file_watch import FileWatch
-from .missing import MissingLibraryError
 from .printable import printable
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from . import resources
 from .body import Body
-from .diagnostics import Diagnostics, Source, Span
+from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .geometry import SceneNode
-from .missing import MissingLibraryError
 from .packages_above import PackagesAbove
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]

@@ -6,8 +6,8 @@ import numpy as np
 
 from hrp_model import Link
 from hrp_model.collision.hull import convex_hull, is_flat
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.geometry import Shape
-from hrp_model.missing import MissingLibraryError
 from hrp_model.tessellate import shape_mesh
 
 from .articulation import Geom, GeomKind, link_error

@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 from hrp_model.diagnostics import names_with_hint
 
-from .config import BodyEntry
 from .control import (
     BodyController,
     CancelTrajectory,
     Command,
     CommandCounts,
+    ControlSettings,
     ControlState,
     JointCommand,
     Setting,
@@ -52,17 +52,18 @@ class Drives:
         self._waiting: deque[_Waiting] = deque()
         self._lock = threading.Lock()
 
-    def add(self, simulated: SimulatedBody, entry: BodyEntry) -> None:
-        """Drive a body that has just been put into the world, unless it is static.
+    def add(
+        self, simulated: SimulatedBody, placement: Placement, settings: ControlSettings
+    ) -> None:
+        """Control a body that has just been put into the world, unless it is static.
 
         Raises:
-            ValueError: Its settings name a joint that it does not have.
+            ValueError: The settings name a joint that it does not have.
         """
-        placement = entry.placement
         if not placement.body.is_static:
             self._controllers[simulated.name] = BodyController(
                 simulated,
-                entry.control,
+                settings,
                 placement.initial_q,
                 fixed=placement.fixed,
                 counts=self.counts,

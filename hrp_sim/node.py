@@ -27,7 +27,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.console import print_message
-from hrp_model.missing import MissingLibraryError
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.node import logged_diagnostics
 from hrp_model.program import print_problem
 from hrp_model.resources import share_folder

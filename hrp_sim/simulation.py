@@ -373,10 +373,10 @@ class Simulation:
     def _put(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body and what drives it, or nothing."""
         placement = entry.placement
-        own_settings = self._sensors.own_settings(entry)
+        own_settings = self._sensors.own_settings(entry.placement, entry.sensors)
         simulated = self.engine.add_body(placement)
         try:
-            self._drives.add(simulated, entry)
+            self._drives.add(simulated, entry.placement, entry.control)
         except ValueError:
             self.engine.remove_body(simulated.name)
             raise

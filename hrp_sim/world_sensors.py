@@ -8,11 +8,10 @@ import numpy as np
 
 from hrp_model import Diagnostics
 
-from .config import BodyEntry
-from .engine import Engine
+from .engine import Engine, Placement
 from .render import Renderer
 from .sensors import CameraSensor, Reading, instruments, make_sensors
-from .sensors.settings import SensorSettings
+from .sensors.settings import OptionValue, SensorSettings
 from .state import WorldState
 from .watch import Light, Watch
 
@@ -50,16 +49,22 @@ class WorldSensors:
         # Of each body: the settings of the sensors that have options of their own.
         self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
 
-    def own_settings(self, entry: BodyEntry) -> dict[str, SensorSettings]:
+    def own_settings(
+        self, placement: Placement, options: Mapping[str, Mapping[str, OptionValue]]
+    ) -> dict[str, SensorSettings]:
         """Return the settings of those sensors of a body that have options of their own.
+
+        Args:
+            placement: The body.
+            options: Of its sensors, by their names.
 
         Raises:
             ValueError: There are options of a sensor that it does not have.
         """
-        if unknown := entry.sensors.keys() - instruments(entry.placement.body).keys():
-            what = f"body '{entry.placement.name}' has no sensor '{min(unknown)}'"
-            raise ValueError(f"{what}, of which there are options")
-        return {k: self._settings.with_values(own) for k, own in entry.sensors.items()}
+        if unknown := options.keys() - instruments(placement.body).keys():
+            message = f"body '{placement.name}' has no sensor '{min(unknown)}'"
+            raise ValueError(f"{message}, of which there are options")
+        return {name: self._settings.with_values(own) for name, own in options.items()}
 
     def expect(self, body: str, own_settings: Mapping[str, SensorSettings]) -> None:
         """Use these settings for sensors of a body that is to be added."""

@@ -14,13 +14,13 @@ from ..codes import CODES
 from ..diagnostics import (
     Diagnostic,
     Diagnostics,
+    MissingLibraryError,
     Severity,
     Source,
     Span,
     did_you_mean,
     did_you_mean_or_all,
 )
-from ..missing import MissingLibraryError
 from ..reading import read_source
 
 OWN_FILE = ".hrp-model.toml"

@@ -23,8 +23,8 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from ..diagnostics import MissingLibraryError
 from ..geometry import Mesh
-from ..missing import MissingLibraryError
 from .parts_cache import PartsCache
 
 # Called a few times a second with how many meshes are done, and how many there are.

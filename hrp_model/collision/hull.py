@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnostics import MissingLibraryError
 from ..geometry import IntArray, Mesh
 from ..joining import unique_rows
-from ..missing import MissingLibraryError
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
 
 # What is flat gets this thickness, in [m], or this share of its size if that is less: bodies

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ..diagnostics import Diagnostic, Diagnostics, ModelError
+from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from ..file_watch import FileWatch
 from ..load import load_body
-from ..missing import MissingLibraryError
 from .description import Description, Wanted, describe
 
 # What keeps a model from being described.

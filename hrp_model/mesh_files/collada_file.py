@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnostics import MissingLibraryError
 from ..geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from ..meshing import face_set
-from ..missing import MissingLibraryError
 from ..reading import Reading
 from ..resources import MAX_TEXT_SIZE, read_file
 

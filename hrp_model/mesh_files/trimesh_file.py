@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..companions import Companions
+from ..diagnostics import MissingLibraryError
 from ..geometry import Attribute, IntArray, Mesh, SceneNode, Shape
-from ..missing import MissingLibraryError
 from ..reading import Reading
 from ..resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ..rigid import Array

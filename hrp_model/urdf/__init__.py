@@ -8,7 +8,6 @@ from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions
 from .package import Package, write_package
 from .srdf import body_to_srdf
 from .to_urdf import MeshUris, body_to_urdf
-from .verify import Report, verify
 
 __all__ = [
     "Base",
@@ -19,13 +18,11 @@ __all__ = [
     "LinkNaming",
     "MeshUris",
     "Package",
-    "Report",
     "UpAxis",
     "UrdfOptions",
     "body_to_srdf",
     "body_to_urdf",
     "controllers_yaml",
     "convert",
-    "verify",
     "write_package",
 ]

@@ -6,7 +6,7 @@ not built or libode is not installed.
 
 from importlib import import_module
 
-from hrp_model.missing import MissingLibraryError
+from hrp_model.diagnostics import MissingLibraryError
 
 _INSTALL = "install the Open Dynamics Engine (apt install libode-dev)"
 

@@ -14,9 +14,9 @@ from hrp_model import load_body
 from hrp_model.collision import decompose as decompose_module
 from hrp_model.collision.hull import convex_hull, tight_box
 from hrp_model.collision.shapes import CollisionShapes, with_collision
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.measure import signed_volume
-from hrp_model.missing import MissingLibraryError
 from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.tessellate import shape_mesh
 

@@ -9,7 +9,7 @@ from paths import MODELS, ROOT
 
 import hrp_model.cli
 import hrp_model.other_files
-from hrp_model.missing import MissingLibraryError
+from hrp_model.diagnostics import MissingLibraryError
 from hrp_sim.check import check_world
 from hrp_sim.cli import main
 
