@@ -13,7 +13,7 @@ from .body import Body, JointType, Link
 from .geometry import Shape, Sphere
 from .postures import initial_poses
 from .rigid import Array, Pose
-from .tessellate import shape_mesh
+from .shapes.tessellate import shape_mesh
 
 # How far a wheel may be from round, as a share of its radius: a prism of 12 faces is.
 _ROUNDNESS = 0.04

@@ -8,7 +8,7 @@ from hrp_model import Link
 from hrp_model.collision.hull import convex_hull, is_flat
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.geometry import Shape
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 
 from .articulation import Geom, GeomKind, link_error
 from .engine import Placement

@@ -20,10 +20,10 @@ from hrp_model import (
 )
 from hrp_model.diagnostics import Source, Span
 from hrp_model.frames import with_joint_names
-from hrp_model.measure import bounding_box
 from hrp_model.reading import read_source
 from hrp_model.resources import ResourceError, share_folder
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.measure import bounding_box
+from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.yaml_nodes import Mapping, Node
 from hrp_model.yaml_tree import parse
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hrp_model.dump import dump_body
 from hrp_model.geometry import Mesh
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 
 EXACT = 1e-9
 SINGLE = 1e-6  # mesh vertices and colours went through single precision in the reference

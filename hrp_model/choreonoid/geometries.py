@@ -17,9 +17,9 @@ from ..geometry import (
     Mesh,
     Sphere,
 )
-from ..meshing import elevation_grid, extrusion, face_set
 from ..rigid import Array
-from ..triangulate import oversized_polygon
+from ..shapes.meshing import elevation_grid, extrusion, face_set
+from ..shapes.triangulate import oversized_polygon
 from ..yaml_tree import Mapping
 from .nodes import COMMON
 from .scope import Scope, flag

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..diagnostics import MissingLibraryError
 from ..geometry import IntArray, Mesh
-from ..joining import unique_rows
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
+from ..shapes.unique_rows import unique_rows
 
 # What is flat gets this thickness, in [m], or this share of its size if that is less: bodies
 # without volume cannot be simulated.

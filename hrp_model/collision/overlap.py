@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry import Mesh
-from ..measure import bounding_box
 from ..rigid import Array
+from ..shapes.measure import bounding_box
 
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]

@@ -14,9 +14,9 @@ import numpy as np
 from ..body import Body, Link
 from ..diagnostics import Diagnostics
 from ..geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
-from ..measure import area, signed_volume
 from ..rigid import Array, Pose
-from ..tessellate import mesh_origin, placed_mesh, placed_mesh_key
+from ..shapes.measure import area, signed_volume
+from ..shapes.tessellate import mesh_origin, placed_mesh, placed_mesh_key
 from .decompose import Decomposer, Progress
 from .hull import convex_hull, is_flat, tight_box
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..diagnostics import MissingLibraryError
 from ..geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
-from ..meshing import face_set
 from ..reading import Reading
 from ..resources import MAX_TEXT_SIZE, read_file
+from ..shapes.meshing import face_set
 
 # What a file says nothing about, as Choreonoid draws it.
 _GREY = 0.6

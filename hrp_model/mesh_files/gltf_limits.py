@@ -8,8 +8,8 @@ import warnings
 from typing import Any
 
 from ..companions import Companions
-from ..images import opened_picture
 from ..reading import Reading
+from ..shapes.images import opened_picture
 
 # Bytes that a file may take in memory: at least so many, and so many for each of its own.
 _LEAST_LIMIT = 2**28

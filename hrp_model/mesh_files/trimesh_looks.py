@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from .. import images
 from ..companions import Companions
 from ..geometry import GREY, Attribute, Color, IntArray, Material, Texture
 from ..reading import Reading
 from ..rigid import Array
+from ..shapes import images
 
 
 class Looks:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ..companions import Companions
 from ..diagnostics import Source, Span, did_you_mean
 from ..geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
-from ..normals import unit
 from ..reading import Reading
 from ..resources import MAX_TEXT_SIZE, read_file
 from ..rigid import Array
-from ..triangulate import oversized_polygon, polygons_to_triangles
+from ..shapes.normals import unit
+from ..shapes.triangulate import oversized_polygon, polygons_to_triangles
 from .wavefront_materials import Materials
 from .wavefront_text import ObjText, Statement, parse_obj
 

@@ -11,9 +11,9 @@ import numpy as np
 import yaml
 
 from ..body import Body
-from ..measure import bounding_box
 from ..rigid import Array, Pose
-from ..tessellate import shape_mesh, transformed
+from ..shapes.measure import bounding_box
+from ..shapes.tessellate import shape_mesh, transformed
 from .displays import Display, frames, grid
 
 # A sphere fills RViz's view, 45 degrees wide, from this many radii; and some room around it.

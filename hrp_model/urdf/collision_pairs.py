@@ -10,7 +10,7 @@ from ..body import Body, JointType, Link, link_pair
 from ..collision.overlap import overlap
 from ..geometry import Mesh
 from ..postures import initial_poses
-from ..tessellate import shape_mesh, transformed
+from ..shapes.tessellate import shape_mesh, transformed
 from .shapes import is_empty
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry import Attribute, Color, Material, Mesh, Texture
-from ..joining import unique_rows
-from ..normals import corner_normals
 from ..rigid import Array
-from ..texturing import transformed_coords
+from ..shapes.normals import corner_normals
+from ..shapes.texturing import transformed_coords
+from ..shapes.unique_rows import unique_rows
 from .gltf_file import GlbFile
 from .stl import face_normals
 from .texture_images import EncodedImage

@@ -11,7 +11,7 @@ from ..body import Body, Link
 from ..diagnostics import Diagnostics, Span
 from ..files import write_whole
 from ..geometry import Material, Shape, Texture
-from ..tessellate import placed_mesh, placed_mesh_key
+from ..shapes.tessellate import placed_mesh, placed_mesh_key
 from .glb import UpAxis, glb
 from .shapes import needs_mesh
 from .stl import stl

@@ -10,9 +10,9 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
-from ..measure import area
 from ..rigid import Pose
-from ..tessellate import mesh_origin
+from ..shapes.measure import area
+from ..shapes.tessellate import mesh_origin
 from ..urdf_facts import Y_TO_Z
 
 __all__ = ["UrdfGeometry", "is_empty", "mesh_origin", "needs_mesh", "primitive"]

@@ -7,8 +7,8 @@ import struct
 import numpy as np
 
 from ..geometry import Mesh
-from ..normals import unit
 from ..rigid import Array
+from ..shapes.normals import unit
 
 _HEADER = b"binary STL, hrp_ros".ljust(80)  # one that begins with "solid" would announce text
 _FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])

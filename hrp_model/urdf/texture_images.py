@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PIL import Image
 
 from ..geometry import Texture
-from ..images import opened_picture, texture_image
 from ..resources import read_file
+from ..shapes.images import opened_picture, texture_image
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
 # Twice as fast as Pillow's default of 6, and hardly larger.

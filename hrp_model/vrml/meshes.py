@@ -8,9 +8,9 @@ import numpy as np
 
 from ..diagnostics import Diagnostics
 from ..geometry import Attribute, IntArray, Mesh
-from ..meshing import elevation_grid, extrusion, face_set
 from ..rigid import Array
-from ..triangulate import oversized_polygon
+from ..shapes.meshing import elevation_grid, extrusion, face_set
+from ..shapes.triangulate import oversized_polygon
 from .expand import Expander
 from .fields import Fields
 from .nodes import Node

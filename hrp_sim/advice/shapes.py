@@ -11,7 +11,7 @@ import numpy as np
 
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Array, Pose
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 
 from ..extents import extent
 from .start import Start

@@ -16,7 +16,7 @@ from hrp_model.devices import Camera, Device, ImageType, RangeSensor
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.resources import share_folder
 from hrp_model.rigid import Array, Pose
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 
 from ..config import BodyEntry, WorldConfig
 from ..control import LIMP

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from hrp_model.geometry import Texture
-from hrp_model.images import texture_image
+from hrp_model.shapes.images import texture_image
 
 # Larger images are scaled down: no camera of a robot resolves more.
 MAX_SIDE = 4096

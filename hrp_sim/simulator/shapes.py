@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 
 from ..state import SimulatedBody
 from .overlap import hull_distance

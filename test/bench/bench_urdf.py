@@ -23,7 +23,7 @@ from hrp_model.collision.hull import convex_hull, tight_box
 from hrp_model.collision.shapes import CollisionShapes, with_collision
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material, Mesh
-from hrp_model.normals import corner_normals
+from hrp_model.shapes.normals import corner_normals
 from hrp_model.urdf import body_to_urdf
 from hrp_model.urdf.glb import glb
 from hrp_model.urdf.meshes import write_meshes

@@ -16,9 +16,9 @@ from hrp_model.collision.hull import convex_hull, tight_box
 from hrp_model.collision.shapes import CollisionShapes, with_collision
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
-from hrp_model.measure import signed_volume
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.measure import signed_volume
+from hrp_model.shapes.tessellate import shape_mesh
 
 TURNED = Pose(rpy_matrix(0.4, -1.1, 2.2), [0.5, -2.0, 1.5]).matrix()
 MIRRORED = TURNED @ np.diag([1.0, -2.0, 1.0, 1.0])

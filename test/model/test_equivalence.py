@@ -16,8 +16,8 @@ from paths import SHARED
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.kinematics import BodyState
-from hrp_model.measure import bounding_box
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.measure import bounding_box
+from hrp_model.shapes.tessellate import shape_mesh
 
 EXACT = 1e-9
 

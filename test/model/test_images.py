@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import EpsImagePlugin, Image
 
 from hrp_model.geometry import Texture
-from hrp_model.images import decoded, from_pixels, pixels_of, texture_image
+from hrp_model.shapes.images import decoded, from_pixels, pixels_of, texture_image
 
 rng = np.random.default_rng(0)
 COLORS = rng.integers(0, 255, (5, 7, 4), dtype=np.uint8)

@@ -16,10 +16,10 @@ from mesh_samples import DAE, binary_stl, obj, text_stl
 from PIL import Image
 
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.measure import area, bounding_box, signed_volume
 from hrp_model.mesh_files.meshfile import read_scene
 from hrp_model.reading import Reading
-from hrp_model.tessellate import corner_normals, shape_mesh
+from hrp_model.shapes.measure import area, bounding_box, signed_volume
+from hrp_model.shapes.tessellate import corner_normals, shape_mesh
 
 LIMIT = 2**28  # bytes that no small file may take
 

@@ -15,9 +15,9 @@ from PIL.PngImagePlugin import PngInfo
 from trimesh.visual.material import PBRMaterial
 
 from hrp_model.geometry import Texture
-from hrp_model.images import texture_image
 from hrp_model.mesh_files.meshfile import read_scene
 from hrp_model.resources import Fence
+from hrp_model.shapes.images import texture_image
 
 # Red, green above; blue, white below.
 PIXELS = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]], np.uint8)

@@ -12,8 +12,8 @@ from mesh_samples import CORNERS, DAE, FACES, binary_stl, text_stl
 from paths import SHARED, needs_shared
 
 from hrp_model.geometry import Mesh
-from hrp_model.measure import area, bounding_box, signed_volume
 from hrp_model.mesh_files.meshfile import read_scene, read_stl
+from hrp_model.shapes.measure import area, bounding_box, signed_volume
 
 
 def tetrahedron():

@@ -6,7 +6,7 @@ from urdf_tools import random_pose
 
 from hrp_model.collision.overlap import encloses, overlap
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
-from hrp_model.tessellate import solid_mesh, transformed
+from hrp_model.shapes.tessellate import solid_mesh, transformed
 
 
 def box(size=(1.0, 1.0, 1.0), at=(0.0, 0.0, 0.0)):

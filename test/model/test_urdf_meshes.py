@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from urdf_tools import file_of, origin_matrix, parsed, with_visuals
 
-from hrp_model import joining
 from hrp_model.geometry import (
     Box,
     Capsule,
@@ -25,10 +24,11 @@ from hrp_model.geometry import (
     Sphere,
     Texture,
 )
-from hrp_model.joining import unique_rows
-from hrp_model.normals import corner_normals
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes import unique_rows
+from hrp_model.shapes.normals import corner_normals
+from hrp_model.shapes.tessellate import shape_mesh
+from hrp_model.shapes.unique_rows import unique_rows
 from hrp_model.urdf import body_to_urdf
 from hrp_model.urdf.meshes import UpAxis, write_meshes
 
@@ -278,7 +278,7 @@ def test_equal_rows_are_joined_in_order_of_first_use(rows):
 
 
 def test_rows_are_told_apart_when_their_hashes_are_equal(monkeypatch):
-    monkeypatch.setattr(joining, "_hashes", lambda words: np.zeros(len(words), np.uint64))
+    monkeypatch.setattr(unique_rows, "_hashes", lambda words: np.zeros(len(words), np.uint64))
     check_joined(np.random.default_rng(1).integers(0, 3, (50, 3)).astype(np.float32))
 
 

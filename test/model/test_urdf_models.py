@@ -12,7 +12,7 @@ from urdf_tools import body_poses, check_urdf, file_of, origin_matrix, parsed, u
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import Base, body_frames
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import body_to_urdf
 from hrp_model.urdf.meshes import write_meshes
 from hrp_model.urdf.options import UrdfOptions

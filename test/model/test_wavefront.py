@@ -10,11 +10,11 @@ from mesh_samples import obj
 from hrp_model import number_list
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material
-from hrp_model.measure import area
 from hrp_model.mesh_files import wavefront_text
 from hrp_model.mesh_files.meshfile import read_scene
-from hrp_model.normals import corner_normals
 from hrp_model.reading import Reading
+from hrp_model.shapes.measure import area
+from hrp_model.shapes.normals import corner_normals
 
 SQUARE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"
 TRIANGLE = SQUARE + "f 1 2 3\n"

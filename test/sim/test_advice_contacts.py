@@ -14,7 +14,7 @@ from hrp_model import Diagnostics, Severity, load_body
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 from hrp_sim.advice import advise
 from hrp_sim.advice.contacts import bodies_start_apart, inside
 from hrp_sim.advice.shapes import Solids

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
-from ...measure import area, bounding_box, signed_volume
 from ...rigid import Array
-from ...tessellate import shape_mesh
+from ...shapes.measure import area, bounding_box, signed_volume
+from ...shapes.tessellate import shape_mesh
 from .reading import SeenShape
 
 # A cylinder lies along Z in URDF and along Y in a Body: -90 degrees about X.

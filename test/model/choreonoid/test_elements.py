@@ -5,8 +5,8 @@ import pytest
 from body_tools import read_link, read_text
 
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
-from hrp_model.measure import area, signed_volume
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.measure import area, signed_volume
+from hrp_model.shapes.tessellate import shape_mesh
 
 BOX = "{ type: Box, size: [1, 2, 3] }"
 BOX_SHAPE = "{ type: Shape, geometry: " + BOX + " }"

@@ -12,7 +12,7 @@ from verify_samples import silent
 
 from hrp_model import BodyState, load_body
 from hrp_model.rigid import Pose
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 
 SINK = Path(__file__).parents[2] / "data" / "urdf" / "valid" / "kitchen_sink.urdf"
 LEADING = {"turn": 0.7, "lift": -0.4, "reach": 0.15}

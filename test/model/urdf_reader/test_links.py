@@ -5,7 +5,7 @@ import pytest
 from urdf_reader_tools import arm, codes, equal, read, robot
 
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.tessellate import shape_mesh
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 2 0\nf 1 2 3\n"
 PPM = b"P6\n1 1\n255\n\xff\x00\x00"

@@ -117,8 +117,8 @@ def _parts():
 def test_real_parts_have_the_shapes_of_the_reference(model, file, diagnostics):
     import json
 
-    from hrp_model.measure import bounding_box
-    from hrp_model.tessellate import shape_mesh
+    from hrp_model.shapes.measure import bounding_box
+    from hrp_model.shapes.tessellate import shape_mesh
 
     (link,) = json.loads((SHARED / "reference" / file).read_text(encoding="utf-8"))["links"]
     ours = scene_of(SHARED / model, diagnostics).flattened()

@@ -7,9 +7,9 @@ import pytest
 from vrml_tools import body_of, shapes_of, write
 
 from hrp_model.geometry import Box, Cone, Cylinder, Mesh, Sphere, Texture
-from hrp_model.measure import area, bounding_box, signed_volume
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.tessellate import shape_mesh
+from hrp_model.shapes.measure import area, bounding_box, signed_volume
+from hrp_model.shapes.tessellate import shape_mesh
 
 CUBE = """coord Coordinate { point [ -1 -1 -1, 1 -1 -1, 1 1 -1, -1 1 -1,
                                      -1 -1 1, 1 -1 1, 1 1 1, -1 1 1 ] }

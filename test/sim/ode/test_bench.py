@@ -14,7 +14,7 @@ from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.body import Range as JointRange
 from hrp_model.geometry import Box, Capsule, Sphere
 from hrp_model.rigid import rpy_matrix
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.benchmark import plain_c
 from hrp_sim.benchmark.contenders import EngineRun, ScannerRun
 from hrp_sim.benchmark.measure import Ratio, take_turns

@@ -26,7 +26,7 @@ from sim.ode.scenes import (
 from hrp_model.body import Body, link_pair
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.engine import Solver
 
 UPRIGHT = axis_angle_matrix(X, np.pi / 2.0)  # a model's cylinder lies along Y

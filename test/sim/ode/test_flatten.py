@@ -22,7 +22,7 @@ from hrp_model.body import Body, link_pair
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.articulation import STATIC, Contact, GeomKind, JointKind
 from hrp_sim.engine import PhysicsSettings
 from hrp_sim.flatten import flatten

@@ -8,7 +8,7 @@ from sim.ray_oracle import distances
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 
 SIDE = axis_angle_matrix(X, 0.5)
 SHAPES = {

@@ -10,9 +10,9 @@ from sim.ode.scenes import at, box_inertia, fixed, lone, moving, placed, root, w
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere
-from hrp_model.meshing import elevation_grid
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.tessellate import mesh_of, shape_mesh
+from hrp_model.shapes.meshing import elevation_grid
+from hrp_model.shapes.tessellate import mesh_of, shape_mesh
 from hrp_sim.articulation import GeomKind
 from hrp_sim.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.flatten import flatten

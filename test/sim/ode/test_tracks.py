@@ -8,7 +8,7 @@ from sim.ode.scenes import TRACK, G, Y, at, child, fixed, floor, lone, moving, p
 from hrp_model import Diagnostics
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.engine import Solver
 from hrp_sim.load import load_world
 from hrp_sim.materials import ContactMaterial, MaterialTable, material_pair

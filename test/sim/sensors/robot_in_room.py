@@ -8,7 +8,7 @@ from sim.ode.scenes import FIXED, REVOLUTE, X, Y, Z, at, child, fixed, lone, mov
 from hrp_model import Body, Pose
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
-from hrp_model.tessellate import mesh_of
+from hrp_model.shapes.tessellate import mesh_of
 from hrp_sim.engine import PhysicsSettings
 from hrp_sim.engines import make_engine
 from hrp_sim.sensors import RangeSensor

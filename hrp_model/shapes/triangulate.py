@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .geometry import IntArray
-from .rigid import Array
+from ..geometry import IntArray
+from ..rigid import Array
 
 _NONE = np.empty((0, 3), dtype=np.int32)
 # Concave polygons of more corners would take seconds each; no published model comes near.

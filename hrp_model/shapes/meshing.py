@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .geometry import Attribute, IntArray, Mesh
-from .rigid import Array, axis_angle_matrix, unit_vector
+from ..geometry import Attribute, IntArray, Mesh
+from ..rigid import Array, axis_angle_matrix, unit_vector
 from .triangulate import polygons_to_triangles
 
 _NONE = np.empty((0, 3), dtype=np.int32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .geometry import IntArray
+from ..geometry import IntArray
 
 _Words = NDArray[np.uint32]
 # Odd, with bits in no pattern: the fractional part of the golden ratio in 64 bits.

@@ -7,18 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .geometry import (
-    Attribute,
-    Box,
-    Cone,
-    Cylinder,
-    Geometry,
-    Mesh,
-    Shape,
-)
-from .lathe import each_corner, revolved
+from ..geometry import Attribute, Box, Cone, Cylinder, Geometry, Mesh, Shape
+from ..rigid import Array, Pose
 from .normals import corner_normals, unit
-from .rigid import Array, Pose
+from .surfaces_of_revolution import each_corner, revolved
 from .texturing import with_tex_coords
 
 __all__ = [

@@ -6,8 +6,8 @@ from math import cos, pi
 
 import numpy as np
 
-from .geometry import IntArray, Mesh
-from .rigid import Array
+from ..geometry import IntArray, Mesh
+from ..rigid import Array
 
 _UP = np.array([0.0, 0.0, 1.0])
 

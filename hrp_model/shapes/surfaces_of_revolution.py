@@ -9,8 +9,8 @@ from math import cos, hypot, pi
 
 import numpy as np
 
-from .geometry import Attribute, Capsule, Cone, Cylinder, IntArray, Mesh, Sphere
-from .rigid import Array
+from ..geometry import Attribute, Capsule, Cone, Cylinder, IntArray, Mesh, Sphere
+from ..rigid import Array
 
 _Point = tuple[float, float]
 

@@ -7,9 +7,9 @@ from math import cos, sin
 
 import numpy as np
 
-from .geometry import Mesh, Texture
+from ..geometry import Mesh, Texture
+from ..rigid import Array
 from .meshing import planar_tex_coords
-from .rigid import Array
 
 
 def transformed_coords(texture: Texture, st: Array) -> Array:

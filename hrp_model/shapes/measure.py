@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .geometry import Mesh
-from .rigid import Array
+from ..geometry import Mesh
+from ..rigid import Array
 
 
 def bounding_box(mesh: Mesh) -> tuple[Array, Array] | None:

@@ -1,0 +1,1 @@
+"""Geometry processing: face sets, tessellation, normals, textures, measures."""
