@@ -24,7 +24,7 @@ from .cli_tools import (
 from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from .dump import dump_body
-from .files import write_whole
+from .files.writer import write_whole
 from .frames import FrameOptions, body_frames
 from .load import load_body
 from .other_files import checker_of

@@ -26,7 +26,7 @@ from .cli_tools import (
 )
 from .console import print_data, print_text
 from .diagnostics import Diagnostics, MissingLibraryError, Severity, counted
-from .files import check_writable, write_whole
+from .files.writer import check_writable, write_whole
 from .outputs import writing
 
 # Reads a model of this name for its problems.

@@ -11,7 +11,7 @@ from .body import Body
 from .codes import CODES, Rule
 from .console import message_console, print_message
 from .diagnostics import Diagnostic, Diagnostics, Severity
-from .files import is_special
+from .files.writer import is_special
 from .load import load_body
 from .printable import printable
 from .program import GOOD, PROBLEMS, WRONG_USE, UsageError

@@ -45,7 +45,7 @@ from .cli_urdf_written import (
 from .collision.shapes import CollisionShapes
 from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
-from .files import is_special, staged_folder, write_all
+from .files.writer import is_special, staged_folder, write_all
 from .outputs import check_outputs, writing
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .cli_tools import MODEL, UsageError
 from .collision.shapes import CollisionShapes
-from .files import is_special
+from .files.writer import is_special
 from .frames import Base, LinkNaming
 from .outputs import Kind, Output, add_force, check_outputs
 from .urdf.convert import LOOPS_FILE

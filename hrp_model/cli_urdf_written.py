@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .cli_tools import report_written, tell
 from .diagnostics import counted
-from .files import is_special
+from .files.writer import is_special
 from .urdf.package import Package
 
 

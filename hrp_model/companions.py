@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from .diagnostics import Span
+from .files.resources import MAX_FILE_SIZE, read_file
 from .geometry import Texture
 from .reading import Reading
-from .resources import MAX_FILE_SIZE, read_file
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -11,9 +11,9 @@ from pathlib import Path
 from . import choreonoid, vrml
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source
+from .files.resources import Fence, ResourceError, named_path
 from .mesh_files import meshfile
 from .reading import Reading
-from .resources import Fence, ResourceError, named_path
 from .validate import validate
 
 

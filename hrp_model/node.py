@@ -31,7 +31,6 @@ from hrp_msgs.start import WrongUseError, creating, init_ros
 from hrp_msgs.topic import Topic
 
 from .body import Body
-from .cache import mesh_folder
 from .console import print_message
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
@@ -39,6 +38,7 @@ from .describing.frame_tree import MovedFrame
 from .describing.health import JointHealth, Reminder, model_health
 from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
 from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
+from .files.cache import mesh_folder
 from .frames import Base, Frame, FrameOptions
 from .rigid import matrix_quaternion
 from .stop_signals import StopSignals

@@ -13,8 +13,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from .diagnostics import Diagnostics
+from .files.resources import ResourceError, named_path
 from .reading import read_source
-from .resources import ResourceError, named_path
 from .yaml_nodes import Mapping
 from .yaml_tree import parse
 

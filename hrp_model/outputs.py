@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from .files import IS_READ, check_writable, is_special
+from .files.resources import ResourceError, named_path
+from .files.writer import IS_READ, check_writable, is_special
 from .program import UsageError
-from .resources import ResourceError, named_path
 
 # Models, worlds, meshes and what belongs to them: hard to replace, and easily named by mistake.
 _PRECIOUS = frozenset(

@@ -19,7 +19,7 @@ from .console import (
     print_message,
 )
 from .diagnostics import MissingLibraryError, ModelError
-from .file_watch import FileWatch
+from .files.file_watch import FileWatch
 from .printable import printable
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import resources
 from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
+from .files import resources
+from .files.packages_above import PackagesAbove
 from .geometry import SceneNode
-from .packages_above import PackagesAbove
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
 BodyReader = Callable[[Source, "Reading"], Body | None]

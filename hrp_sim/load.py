@@ -19,9 +19,9 @@ from hrp_model import (
     load_body_text,
 )
 from hrp_model.diagnostics import Source, Span
+from hrp_model.files.resources import ResourceError, share_folder
 from hrp_model.frames import with_joint_names
 from hrp_model.reading import read_source
-from hrp_model.resources import ResourceError, share_folder
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.yaml_nodes import Mapping, Node

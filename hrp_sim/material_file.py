@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Span, counted, did_you_mean
+from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.reading import read_source
-from hrp_model.resources import ResourceError, resolve
 from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.yaml_tree import parse
 

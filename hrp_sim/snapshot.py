@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hrp_model.files import write_whole
-from hrp_model.resources import read_file
+from hrp_model.files.resources import read_file
+from hrp_model.files.writer import write_whole
 
 from .engine import AnyArray, PhysicsError, PhysicsSettings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hrp_model.files import naming, open_stream
+from hrp_model.files.writer import naming, open_stream
 
 from .schedule import NS_PER_S
 from .state import SimulatedBody, WorldState

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hrp_model.diagnostics import did_you_mean
-from hrp_model.resources import ResourceError, named_path, share_folder
+from hrp_model.files.resources import ResourceError, named_path, share_folder
 
 # World of ``hrp-sim run`` without an argument.
 DEFAULT_WORLD = "humanoid_in_room"

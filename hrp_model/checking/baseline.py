@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..diagnostics import Diagnostic, Severity
-from ..file_watch import unrecorded
-from ..resources import read_file
+from ..files.file_watch import unrecorded
+from ..files.resources import read_file
 
 _VERSION = 1
 _DIGITS = 16

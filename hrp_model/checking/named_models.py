@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..diagnostics import counted
-from ..resources import ResourceError, named_path
+from ..files.resources import ResourceError, named_path
 from .model_files import FileKind, candidate_files, file_kind
 from .settings import SettingsFinder
 

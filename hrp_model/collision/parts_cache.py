@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import write_whole
+from ..files.writer import write_whole
 from ..geometry import Mesh
 
 _FORMAT = 1  # of the files; another number makes old ones unknown

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
-from ..file_watch import FileWatch
+from ..files.file_watch import FileWatch
 from ..load import load_body
 from .description import Description, Wanted, describe
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import MissingLibraryError
+from ..files.resources import MAX_TEXT_SIZE, read_file
 from ..geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, Shape, Texture
 from ..reading import Reading
-from ..resources import MAX_TEXT_SIZE, read_file
 from ..shapes.meshing import face_set
 
 # What a file says nothing about, as Choreonoid draws it.

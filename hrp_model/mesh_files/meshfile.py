@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files.resources import read_file
 from ..geometry import GREY, IntArray, Mesh, SceneNode, Shape
 from ..reading import Reading
-from ..resources import read_file
 from ..rigid import Array
 from . import collada_file, wavefront
 

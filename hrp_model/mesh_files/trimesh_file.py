@@ -12,9 +12,9 @@ import numpy as np
 
 from ..companions import Companions
 from ..diagnostics import MissingLibraryError
+from ..files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ..geometry import Attribute, IntArray, Mesh, SceneNode, Shape
 from ..reading import Reading
-from ..resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ..rigid import Array
 from .gltf_limits import check_gltf
 from .trimesh_looks import Looks

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ..companions import Companions
 from ..diagnostics import Source, Span, did_you_mean
+from ..files.resources import MAX_TEXT_SIZE, read_file
 from ..geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
 from ..reading import Reading
-from ..resources import MAX_TEXT_SIZE, read_file
 from ..rigid import Array
 from ..shapes.normals import unit
 from ..shapes.triangulate import oversized_polygon, polygons_to_triangles

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
+from ..files.resources import read_file
 from ..geometry import ByteArray, Texture
-from ..resources import read_file
 
 # A file of a few kilobytes may promise any size; 8192 x 8192 is more than textures have.
 MAX_PIXELS = 2**26

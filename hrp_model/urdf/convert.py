@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..body import Body
-from ..cache import cache_folder
 from ..collision.decompose import Progress
 from ..collision.shapes import CollisionShapes, with_collision
 from ..diagnostics import Diagnostics
+from ..files.cache import cache_folder
 from ..frames import BodyFrames, body_frames
 from .glb import UpAxis
 from .loops import loops_yaml

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from ..diagnostics import Diagnostics
-from ..files import write_whole
+from ..files.writer import write_whole
 
 # What was written, by path: the digest of its content.
 _MANIFEST = ".hrp_model.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..body import Body, Link
 from ..diagnostics import Diagnostics, Span
-from ..files import write_whole
+from ..files.writer import write_whole
 from ..geometry import Material, Shape, Texture
 from ..shapes.tessellate import placed_mesh, placed_mesh_key
 from .glb import UpAxis, glb

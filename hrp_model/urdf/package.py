@@ -12,7 +12,7 @@ from ..body import Body
 from ..collision.decompose import Progress
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics
-from ..files import staged_folder, write_whole
+from ..files.writer import staged_folder, write_whole
 from . import package_files as texts
 from .controllers import controllers_yaml
 from .convert import LOOPS_FILE, Conversion, convert

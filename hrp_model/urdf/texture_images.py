@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from PIL import Image
 
+from ..files.resources import read_file
 from ..geometry import Texture
-from ..resources import read_file
 from ..shapes.images import opened_picture, texture_image
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}

@@ -13,8 +13,8 @@ import numpy as np
 from hrp_model import Body, JointType, Link
 from hrp_model.body import Joint
 from hrp_model.devices import Camera, Device, ImageType, RangeSensor
+from hrp_model.files.resources import share_folder
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
-from hrp_model.resources import share_folder
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
 

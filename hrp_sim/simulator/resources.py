@@ -10,7 +10,13 @@ from itertools import islice
 from pathlib import Path
 
 from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
-from hrp_model.resources import PACKAGE, ResourceError, named_path, package_folder, share_folder
+from hrp_model.files.resources import (
+    PACKAGE,
+    ResourceError,
+    named_path,
+    package_folder,
+    share_folder,
+)
 
 from .entities import Bounds, TagsFilter
 from .results import RefusedError

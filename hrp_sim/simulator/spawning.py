@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
+from hrp_model.files.resources import ResourceError
 from hrp_model.frames import with_joint_names
 from hrp_model.load import load_body, load_body_text
-from hrp_model.resources import ResourceError
 from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
 
 from ..config import BodyEntry

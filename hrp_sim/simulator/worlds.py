@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hrp_model import Diagnostics, ModelError
-from hrp_model.resources import ResourceError
+from hrp_model.files.resources import ResourceError
 
 from ..config import WorldConfig
 from ..load import load_world, load_world_text

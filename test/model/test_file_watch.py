@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from hrp_model import load_body, resources
-from hrp_model.file_watch import FileWatch
+from hrp_model import load_body
+from hrp_model.files import resources
+from hrp_model.files.file_watch import FileWatch
 
 INSIDE = "#VRML V2.0 utf8\nShape { geometry Box { size 1 1 1 } }\n"
 MODEL = """format: ChoreonoidBody

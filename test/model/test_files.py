@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hrp_model.files import staged_folder, write_all, write_whole
+from hrp_model.files.writer import staged_folder, write_all, write_whole
 
 
 def everything_in(folder):

@@ -14,9 +14,9 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from trimesh.visual.material import PBRMaterial
 
+from hrp_model.files.resources import Fence
 from hrp_model.geometry import Texture
 from hrp_model.mesh_files.meshfile import read_scene
-from hrp_model.resources import Fence
 from hrp_model.shapes.images import texture_image
 
 # Red, green above; blue, white below.

@@ -7,7 +7,7 @@ import pytest
 from hrp_model import load_body
 from hrp_model.cli import main
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.resources import Fence, ResourceError, resolve
+from hrp_model.files.resources import Fence, ResourceError, resolve
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 ROBOT = (

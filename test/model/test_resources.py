@@ -6,8 +6,8 @@ import re
 import pytest
 from paths import ROOT
 
-from hrp_model import resources
-from hrp_model.resources import ResourceError, package_folder, resolve, share_folder
+from hrp_model.files import resources
+from hrp_model.files.resources import ResourceError, package_folder, resolve, share_folder
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_source_tree_is_its_own_share_folder(monkeypatch):
 
 
 def test_an_installed_package_finds_its_share_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(resources, "__file__", str(tmp_path / "site" / "hrp_model" / "x.py"))
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "site" / "hrp_model" / "files" / "x.py"))
     monkeypatch.setattr(resources.sys, "prefix", str(tmp_path))
     monkeypatch.setattr(resources.sys, "base_prefix", str(tmp_path))
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")

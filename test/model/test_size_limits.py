@@ -10,9 +10,9 @@ from hostile import BODY, WRL, shown, write
 
 from hrp_model import Diagnostics, ModelError, load_body, yaml_tree
 from hrp_model.diagnostics import MOST_OF_A_CODE, Source
+from hrp_model.files.resources import read_file
 from hrp_model.mesh_files import gltf_limits, wavefront_text
 from hrp_model.postures import PostureError, read_postures
-from hrp_model.resources import read_file
 from hrp_model.vrml import tokens
 
 HUGE = 2**30  # [B], of sparse files: they take no room

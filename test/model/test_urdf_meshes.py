@@ -28,7 +28,6 @@ from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.shapes import unique_rows
 from hrp_model.shapes.normals import corner_normals
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_model.shapes.unique_rows import unique_rows
 from hrp_model.urdf import body_to_urdf
 from hrp_model.urdf.meshes import UpAxis, write_meshes
 
@@ -283,7 +282,7 @@ def test_rows_are_told_apart_when_their_hashes_are_equal(monkeypatch):
 
 
 def check_joined(rows):
-    different, index = unique_rows(rows)
+    different, index = unique_rows.unique_rows(rows)
     np.testing.assert_array_equal(different[index], rows)
     expected = list(dict.fromkeys(map(tuple, rows.tolist())))
     assert list(map(tuple, different.tolist())) == expected

@@ -295,7 +295,7 @@ def share_folder() -> Path:
     That is the source tree where the package runs from one, else share/hrp_ros of the
     prefix it was installed to.
     """
-    source = Path(__file__).resolve().parents[1]
+    source = Path(__file__).resolve().parents[2]
     if (source / "package.xml").is_file() and (source / "models").is_dir():
         return source
     prefixes = [*_path_list("AMENT_PREFIX_PATH"), Path(sys.prefix), Path(sys.base_prefix)]

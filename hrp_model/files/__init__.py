@@ -1,0 +1,1 @@
+"""Files: references to them, bounded reads, the one writer of outputs."""
