@@ -8,25 +8,25 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from . import choreonoid, vrml
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source
 from .files.resources import Fence, ResourceError, named_path
-from .mesh_files import meshfile
+from .readers import choreonoid, vrml
+from .readers.mesh import mesh_file
 from .reading import Reading
 from .validate import validate
 
 
 def _read_urdf(source: Source, reading: Reading) -> Body | None:
-    from . import urdf_reader  # with urdf_parser_py, for which other models need not wait
+    from .readers import urdf  # with urdf_parser_py, for which other models need not wait
 
-    return urdf_reader.read_body(source, reading)
+    return urdf.read_body(source, reading)
 
 
 _SCENE_READERS = {
     ".wrl": vrml.read_scene,
     ".scen": choreonoid.read_scene,
-    **dict.fromkeys((".stl", ".dae", ".obj", ".glb", ".gltf", ".ply"), meshfile.read_scene),
+    **dict.fromkeys((".stl", ".dae", ".obj", ".glb", ".gltf", ".ply"), mesh_file.read_scene),
 }
 _BODY_READERS = {
     ".wrl": vrml.read_body,

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from .diagnostics import Diagnostics
 from .files.resources import ResourceError, named_path
+from .readers.yaml.nodes import Mapping
+from .readers.yaml.tree import parse
 from .reading import read_source
-from .yaml_nodes import Mapping
-from .yaml_tree import parse
 
 GROUP = "hrp_model.checkers"
 # At the top of a world file of hrp-sim.

@@ -21,11 +21,11 @@ from hrp_model import (
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, share_folder
 from hrp_model.frames import with_joint_names
+from hrp_model.readers.yaml.nodes import Mapping, Node
+from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_model.yaml_nodes import Mapping, Node
-from hrp_model.yaml_tree import parse
 
 from .config import BodyEntry, WorldConfig
 from .engine import Placement

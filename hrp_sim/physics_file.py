@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
 
-from hrp_model.yaml_nodes import Mapping
+from hrp_model.readers.yaml.nodes import Mapping
 
 from .engine import LARGEST_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
 

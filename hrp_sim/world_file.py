@@ -12,8 +12,8 @@ from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import Span, did_you_mean
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.frames import with_joint_names
+from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
-from hrp_model.yaml_nodes import Mapping, Node, Scalar, Sequence
 from hrp_msgs.names import namespace_objection
 
 from .config import BodyEntry, WorldConfig

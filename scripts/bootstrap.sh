@@ -197,7 +197,7 @@ assert os.path.dirname(core.__file__) == sys.argv[1]
 
 install_package() {
   local mark
-  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/*.[ch] | fingerprint "$PWD" "$EXTRA")
+  mark=$(cat setup.py setup.cfg pyproject.toml hrp_sim/ode/*.[ch] hrp_model/readers/*.[ch] hrp_model/readers/yaml/*.[ch] | fingerprint "$PWD" "$EXTRA")
   is_done package "$mark" && is_installed && return
   pip_install "hrp_ros and what it needs" --no-build-isolation -e ".[$EXTRA]"
   mark_done package "$mark"

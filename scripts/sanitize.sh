@@ -30,7 +30,7 @@ compile_strictly() {
     local flags=("${WARNINGS[@]}")
     [ "$compiler" = gcc ] && flags+=("${GCC_WARNINGS[@]}")
     say "$compiler ${flags[*]}"
-    for file in hrp_sim/ode/*.c hrp_model/*.c; do
+    for file in hrp_sim/ode/*.c hrp_model/readers/*.c hrp_model/readers/yaml/*.c; do
       "$compiler" -O2 -std=c11 -fPIC -isystem "$include" "${flags[@]}" -c "$file" -o "$work/object.o"
     done
   done

@@ -15,7 +15,7 @@ from body_tools import read_file
 from paths import ROOT
 
 from hrp_model.diagnostics import Diagnostics, Severity, Span
-from hrp_model.yaml_nodes import Mapping
+from hrp_model.readers.yaml.nodes import Mapping
 
 PAGE = ROOT / "docs" / "formats" / "choreonoid.md"
 SUPPORTED, IGNORED, UNSUPPORTED = "Supported", "Ignored on purpose", "Unsupported, with a warning"
@@ -111,8 +111,11 @@ def plain(value):
 def emitted_codes():
     """Return every code that the readers of this format and of YAML may report."""
     paths = [
-        *sorted((ROOT / "hrp_model" / "choreonoid").glob("*.py")),
-        *(ROOT / "hrp_model" / f"yaml_{name}.py" for name in ("tree", "nodes", "scalars")),
+        *sorted((ROOT / "hrp_model" / "readers" / "choreonoid").glob("*.py")),
+        *(
+            ROOT / "hrp_model" / "readers" / "yaml" / f"{name}.py"
+            for name in ("tree", "nodes", "scalars")
+        ),
     ]
     found = set()
     for path in paths:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hrp_model.choreonoid.scope import words
+from hrp_model.readers.choreonoid.scope import words
 
 MASS = "mass: 1, inertia: [1, 0, 0, 1, 0, 1]"
 BOX = "{type: Shape, geometry: {type: Box}}"

@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from hrp_model import choreonoid
 from hrp_model.diagnostics import Source
-from hrp_model.mesh_files import meshfile
+from hrp_model.readers import choreonoid
+from hrp_model.readers.mesh import mesh_file
+from hrp_model.readers.vrml import read_scene
 from hrp_model.reading import Reading
-from hrp_model.vrml import read_scene
 
 HEADER = "format: ChoreonoidBody\nformat_version: 2.0\nname: T\n"
 
 
 def reading(diagnostics):
     """Return a Reading that knows every kind of file a body draws in."""
-    scenes = {**dict.fromkeys((".stl", ".dae", ".obj", ".glb"), meshfile.read_scene)}
+    scenes = {**dict.fromkeys((".stl", ".dae", ".obj", ".glb"), mesh_file.read_scene)}
     bodies = dict.fromkeys((".body", ".yaml"), choreonoid.read_body)
     return Reading(
         diagnostics, {**scenes, ".wrl": read_scene, ".scen": choreonoid.read_scene}, bodies

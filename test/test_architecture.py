@@ -16,7 +16,7 @@ ROS = {
 }  # fmt: skip
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
-READERS = ("vrml", "choreonoid", "urdf_reader")
+READERS = ("vrml", "choreonoid", "urdf")
 MAX_FILE_LINES = 600  # what one reads in a sitting
 MAX_FUNCTION_LINES = 70
 
@@ -62,11 +62,11 @@ def test_imports_point_inward(path):
     if parts[0] == "hrp_model":
         assert "hrp_sim" not in tops, "the model does not know the simulation"
     if parts[0] == "hrp_sim":
-        for inner in ("hrp_model.vrml", "hrp_model.choreonoid", "hrp_model.urdf"):
+        for inner in (*(f"hrp_model.readers.{name}" for name in READERS), "hrp_model.urdf"):
             assert not uses(names, inner), f"the simulation does not know {inner}"
-    if parts[0] == "hrp_model" and parts[1] in READERS:
-        for other in set(READERS) - {parts[1]}:
-            assert not uses(names, f"hrp_model.{other}"), "readers never import each other"
+    if parts[:2] == ("hrp_model", "readers") and parts[2] in READERS:
+        for other in set(READERS) - {parts[2]}:
+            assert not uses(names, f"hrp_model.readers.{other}"), "readers never import each other"
 
 
 # hrp_msgs has processes that others read, and a build tool: no names of models get there.

@@ -165,9 +165,11 @@ def test_every_module_is_in_the_wheel(wheel, package):
     assert modules == {f for f in wheel.files if f.startswith(f"{package}/") and f.endswith(".py")}
 
 
-@pytest.mark.parametrize("name", ["hrp_sim/ode/_core", "hrp_model/_numbers", "hrp_model/_yaml"])
+@pytest.mark.parametrize(
+    "name", ["hrp_sim/ode/_core", "hrp_model/readers/_numbers", "hrp_model/readers/yaml/_yaml"]
+)
 def test_the_extensions_are_in_the_wheel(wheel, name):
-    if name == "hrp_model/_yaml" and find_spec("hrp_model._yaml") is None:
+    if name.endswith("_yaml") and find_spec("hrp_model.readers.yaml._yaml") is None:
         pytest.skip("libyaml's headers are not installed")
     assert [f for f in wheel.files if re.fullmatch(rf"{name}\.[^/]*(so|pyd)", f)]
 

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from hrp_model import vrml
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.mesh_files import meshfile
+from hrp_model.readers import vrml
+from hrp_model.readers.mesh import mesh_file
 from hrp_model.reading import Reading
 
 HEADER = "#VRML V2.0 utf8\n"
 
 
 def reading(diagnostics):
-    meshes = dict.fromkeys((".stl", ".obj", ".dae"), meshfile.read_scene)
+    meshes = dict.fromkeys((".stl", ".obj", ".dae"), mesh_file.read_scene)
     return Reading(diagnostics, {".wrl": vrml.read_scene, **meshes}, {".wrl": vrml.read_body})
 
 

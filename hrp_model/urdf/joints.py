@@ -11,8 +11,8 @@ from ..body import Body, Joint, JointType, Link, Range
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic
+from ..readers.urdf.conventions import UNLIMITED
 from ..rigid import Pose, matrix_rpy
-from ..urdf_facts import UNLIMITED
 
 
 def joint_elements(

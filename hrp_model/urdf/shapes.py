@@ -10,10 +10,10 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
+from ..readers.urdf.conventions import Y_TO_Z
 from ..rigid import Pose
 from ..shapes.measure import area
 from ..shapes.tessellate import mesh_origin
-from ..urdf_facts import Y_TO_Z
 
 __all__ = ["UrdfGeometry", "is_empty", "mesh_origin", "needs_mesh", "primitive"]
 

@@ -13,8 +13,8 @@ from ..diagnostics import Diagnostics, counted
 from ..frames import BodyFrames, body_frames, legal_name
 from ..geometry import Shape
 from ..kinematics.loops import mimic_joints
+from ..readers.urdf.conventions import UNLIMITED
 from ..rigid import Pose
-from ..urdf_facts import UNLIMITED
 from . import gazebo, mujoco, mujoco_compiler, ros2_control, transmissions
 from .gazebo_checks import tell_what_gazebo_refuses
 from .joints import frame_joints, joint_elements, origin

@@ -16,7 +16,7 @@ from paths import SHARED, needs_shared
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.yaml_tree import parse
+from hrp_model.readers.yaml.tree import parse
 
 CHOREONOID = SHARED / "models" / "choreonoid__choreonoid"
 MODELS = {

@@ -16,7 +16,7 @@ from mesh_samples import DAE, binary_stl, obj, text_stl
 from PIL import Image
 
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.mesh_files.meshfile import read_scene
+from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.reading import Reading
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
 from hrp_model.shapes.tessellate import corner_normals, shape_mesh

@@ -16,7 +16,7 @@ from trimesh.visual.material import PBRMaterial
 
 from hrp_model.files.resources import Fence
 from hrp_model.geometry import Texture
-from hrp_model.mesh_files.meshfile import read_scene
+from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.shapes.images import texture_image
 
 # Red, green above; blue, white below.

@@ -12,7 +12,7 @@ from mesh_samples import CORNERS, DAE, FACES, binary_stl, text_stl
 from paths import SHARED, needs_shared
 
 from hrp_model.geometry import Mesh
-from hrp_model.mesh_files.meshfile import read_scene, read_stl
+from hrp_model.readers.mesh.mesh_file import read_scene, read_stl
 from hrp_model.shapes.measure import area, bounding_box, signed_volume
 
 
@@ -39,7 +39,7 @@ def test_equal_corners_are_joined_even_with_signed_zeros():
 
 
 def test_corners_are_told_apart_even_where_their_keys_are_equal(monkeypatch):
-    monkeypatch.setattr("hrp_model.mesh_files.meshfile._MIX", np.zeros(2, np.uint64))
+    monkeypatch.setattr("hrp_model.readers.mesh.mesh_file._MIX", np.zeros(2, np.uint64))
     mesh = read_stl(binary_stl())
     assert len(mesh.vertices) == 4
     assert signed_volume(mesh) == pytest.approx(1.0)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hrp_model import number_list as module
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.number_list import number_list
-from hrp_model.vrml.library import known_types
-from hrp_model.vrml.parser import parse
+from hrp_model.readers import number_list as module
+from hrp_model.readers.number_list import number_list
+from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.parser import parse
 
 needs_extension = pytest.mark.skipif(module.fast is None, reason="the extension was not built")
 

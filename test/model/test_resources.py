@@ -125,7 +125,9 @@ def test_a_source_tree_is_its_own_share_folder(monkeypatch):
 
 
 def test_an_installed_package_finds_its_share_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(resources, "__file__", str(tmp_path / "site" / "hrp_model" / "files" / "x.py"))
+    monkeypatch.setattr(
+        resources, "__file__", str(tmp_path / "site" / "hrp_model" / "files" / "x.py")
+    )
     monkeypatch.setattr(resources.sys, "prefix", str(tmp_path))
     monkeypatch.setattr(resources.sys, "base_prefix", str(tmp_path))
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")

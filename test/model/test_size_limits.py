@@ -8,12 +8,13 @@ import pytest
 from confined import outcome, read_or_refused
 from hostile import BODY, WRL, shown, write
 
-from hrp_model import Diagnostics, ModelError, load_body, yaml_tree
+from hrp_model import Diagnostics, ModelError, load_body
 from hrp_model.diagnostics import MOST_OF_A_CODE, Source
 from hrp_model.files.resources import read_file
-from hrp_model.mesh_files import gltf_limits, wavefront_text
 from hrp_model.postures import PostureError, read_postures
-from hrp_model.vrml import tokens
+from hrp_model.readers.mesh import gltf_limits, wavefront_text
+from hrp_model.readers.vrml import tokens
+from hrp_model.readers.yaml import tree
 
 HUGE = 2**30  # [B], of sparse files: they take no room
 
@@ -104,15 +105,15 @@ def test_a_text_of_too_many_words_is_given_up(tmp_path, monkeypatch, diagnostics
 
 @pytest.mark.parametrize("text", ["- {}\n" * 1000, "a: 1\n" * 1000, "- a\n" * 1000])
 def test_values_of_yaml_are_counted(text, monkeypatch):
-    monkeypatch.setattr(yaml_tree, "_MAX_EVENTS", 500)
+    monkeypatch.setattr(tree, "_MAX_EVENTS", 500)
     diagnostics = quiet()
-    assert yaml_tree.parse(Source("m", text), diagnostics) is None
+    assert tree.parse(Source("m", text), diagnostics) is None
     assert diagnostics.found[-1].code == "too-large"
 
 
 def test_a_mapping_of_very_many_keys_comes_in_parts():
     text = "".join(f"a{i}: {i}\n" for i in range(25_000))
-    root = yaml_tree.parse(Source("m", text), quiet())
+    root = tree.parse(Source("m", text), quiet())
     assert [node.text for _, node in root.entries().values()] == [str(i) for i in range(25_000)]
 
 

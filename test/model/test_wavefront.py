@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mesh_samples import obj
 
-from hrp_model import number_list
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material
-from hrp_model.mesh_files import wavefront_text
-from hrp_model.mesh_files.meshfile import read_scene
+from hrp_model.readers import number_list
+from hrp_model.readers.mesh import wavefront_text
+from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.reading import Reading
 from hrp_model.shapes.measure import area
 from hrp_model.shapes.normals import corner_normals

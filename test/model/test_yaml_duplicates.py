@@ -3,7 +3,7 @@
 import pytest
 
 from hrp_model.diagnostics import Source
-from hrp_model.yaml_tree import parse
+from hrp_model.readers.yaml.tree import parse
 
 
 def tree(text, diagnostics):

@@ -6,10 +6,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from paths import MODELS, ROOT, SHARED
 
-from hrp_model import yaml_events
 from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.readers.yaml import events
+from hrp_model.readers.yaml.tree import Mapping, Scalar, Sequence, parse, parse_document
 from hrp_model.reading import read_source
-from hrp_model.yaml_tree import Mapping, Scalar, Sequence, parse, parse_document
 
 
 @pytest.fixture(params=["extension", "PyYAML's libyaml", "PyYAML's Python"])
@@ -20,12 +20,12 @@ def loader(request, monkeypatch):
 
 def use_loader(name, monkeypatch):
     if name == "extension":
-        if yaml_events.fast is None:
+        if events.fast is None:
             pytest.skip("the extension was not built")
         return
-    monkeypatch.setattr(yaml_events, "fast", None)
+    monkeypatch.setattr(events, "fast", None)
     if name == "PyYAML's Python":
-        monkeypatch.setattr(yaml_events, "_Loader", yaml.SafeLoader)
+        monkeypatch.setattr(events, "_Loader", yaml.SafeLoader)
     elif not yaml.__with_libyaml__:
         pytest.skip("PyYAML was built without libyaml")
 
@@ -299,12 +299,12 @@ def described(text):
 def assert_same_with_both_parsers(text):
     fast = described(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml_events, "fast", None)
+        patch.setattr(events, "fast", None)
         assert described(text) == fast
 
 
 needs_both = pytest.mark.skipif(
-    yaml_events.fast is None or not yaml.__with_libyaml__,
+    events.fast is None or not yaml.__with_libyaml__,
     reason="libyaml is asked through one of the two ways only",
 )
 FILES = sorted(

@@ -7,7 +7,7 @@ from math import inf
 from paths import ROOT
 
 from hrp_model.diagnostics import Source
-from hrp_model.yaml_tree import parse as parse_yaml
+from hrp_model.readers.yaml.tree import parse as parse_yaml
 from hrp_sim import sensors
 from hrp_sim.sensor_options import OPTIONS, parse, read_common
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from body_tools import HEADER, read_file, read_text
 
-from hrp_model.choreonoid import nodes
+from hrp_model.readers.choreonoid import nodes
 
 LIBRARY = """
 nodes:

@@ -17,7 +17,7 @@ from body_page import (
 )
 from body_samples import BESIDE, CONTEXTS, samples
 
-from hrp_model.choreonoid import devices, geometries, joints, nodes
+from hrp_model.readers.choreonoid import devices, geometries, joints, nodes
 
 # Keys that nobody asks for: kept as information, or in a mapping that nobody checks.
 KEPT = {

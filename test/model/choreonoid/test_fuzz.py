@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import ROOT
 
-from hrp_model.choreonoid import elements, geometries, joints, links, to_body
-from hrp_model.choreonoid.devices import GENERIC, READERS
-from hrp_model.choreonoid.scope import words
 from hrp_model.diagnostics import Diagnostics
+from hrp_model.readers.choreonoid import elements, geometries, joints, links, to_body
+from hrp_model.readers.choreonoid.devices import GENERIC, READERS
+from hrp_model.readers.choreonoid.scope import words
 
 SAMPLE = (ROOT / "test/data/choreonoid/valid/kitchen_sink.body").read_text(encoding="utf-8")
 TYPES = [*elements._NODES, *READERS, *sorted(GENERIC), *geometries.READERS, "SubBody", "Link"]

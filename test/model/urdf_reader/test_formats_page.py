@@ -15,7 +15,7 @@ from verify_samples import silent
 
 from hrp_model import ModelError, load_body_text
 from hrp_model.diagnostics import Diagnostics, Span
-from hrp_model.urdf_reader.schema import EXTENDED, GEOMETRIES, OTHERS
+from hrp_model.readers.urdf.schema import EXTENDED, GEOMETRIES, OTHERS
 
 PAGE = ROOT / "docs" / "formats" / "urdf.md"
 VALID = Path(__file__).parents[2] / "data" / "urdf" / "valid"

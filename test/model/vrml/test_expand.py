@@ -3,7 +3,7 @@
 import pytest
 from vrml_tools import body_of, shapes_of
 
-from hrp_model.vrml import expand
+from hrp_model.readers.vrml import expand
 
 SIZED = """PROTO Sized [
   field SFVec3f size 1 1 1 field MFNode below [] exposedField SFColor col 1 0 0 ] {

@@ -12,10 +12,10 @@ from paths import ROOT
 from vrml_examples import models
 from vrml_tools import body_of
 
-from hrp_model import vrml
 from hrp_model.diagnostics import Diagnostics, Severity, Span
-from hrp_model.vrml.library import known_types
-from hrp_model.vrml.schema import FIELD_TYPES
+from hrp_model.readers import vrml
+from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.schema import FIELD_TYPES
 
 PAGE = ROOT / "docs" / "formats" / "openhrp.md"
 CORPUS = Path(__file__).parents[2] / "data" / "vrml"

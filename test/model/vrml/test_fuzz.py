@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from vrml_tools import body_of
 
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.vrml.library import known_types
+from hrp_model.readers.vrml.library import known_types
 
 VALID = Path(__file__).parents[2] / "data" / "vrml" / "valid"
 KITCHEN_SINK = (VALID / "kitchen_sink.wrl").read_text(encoding="utf-8")

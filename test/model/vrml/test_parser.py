@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.vrml.library import known_types
-from hrp_model.vrml.node_parser import MAX_DEPTH
-from hrp_model.vrml.nodes import Is, Node, Use
-from hrp_model.vrml.parser import parse
+from hrp_model.readers.vrml.library import known_types
+from hrp_model.readers.vrml.node_parser import MAX_DEPTH
+from hrp_model.readers.vrml.nodes import Is, Node, Use
+from hrp_model.readers.vrml.parser import parse
 
 
 def document(text, diagnostics):

@@ -5,8 +5,8 @@ import pytest
 from paths import SHARED, needs_shared
 from vrml_tools import reading, write
 
-from hrp_model import vrml
 from hrp_model.diagnostics import Span
+from hrp_model.readers import vrml
 from hrp_model.reading import read_source
 
 BOX = "Shape { geometry Box { } }"

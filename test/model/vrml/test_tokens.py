@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hrp_model.diagnostics import Diagnostics, Source
-from hrp_model.vrml.tokens import Lexer, TokenKind
+from hrp_model.readers.vrml.tokens import Lexer, TokenKind
 
 SOUP = "{}[].,#\"'\\ \n\r\tabzAZ_-+019eExXnNiIfF\u3042\ufeff"
 

@@ -1,0 +1,194 @@
+"""What hangs below a link: the walk over its ``elements``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ...diagnostics import did_you_mean
+from ...geometry import Shape
+from ...inertia import MassProperties
+from ..yaml.tree import Mapping, Node
+from . import devices
+from .devices import DeviceNode
+from .masses import read_mass
+from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
+from .scenes import read_resource, read_shape
+from .scope import UNMOVED, Placement, Scope, placement
+
+
+class Use(Enum):
+    """What the shapes below a node are for."""
+
+    BOTH = "both"
+    VISUAL = "visual"
+    COLLISION = "collision"
+
+
+@dataclass
+class Contents:
+    """What a link's elements hold, in the frame of the link.
+
+    Attributes:
+        visual: What is drawn.
+        collision: What touches.
+        distinguished: Whether the link tells the two apart.
+        rigid_bodies: Mass properties of RigidBody nodes.
+        devices: Devices, still unread.
+        lacks_shapes: Whether files with shapes could not be read.
+    """
+
+    visual: list[Shape] = field(default_factory=list)
+    collision: list[Shape] = field(default_factory=list)
+    distinguished: bool = False
+    rigid_bodies: list[MassProperties] = field(default_factory=list)
+    devices: list[DeviceNode] = field(default_factory=list)
+    lacks_shapes: bool = False
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the walk is: the contents to fill, the placement so far, the use of shapes."""
+
+    contents: Contents
+    scope: Scope
+    at: Placement = UNMOVED
+    use: Use = Use.BOTH
+
+    def inside(self, mapping: Mapping) -> _Place:
+        """Return the place within a node, below its own translation, rotation and scale."""
+        moved = placement(mapping, self.scope)
+        if moved is UNMOVED:
+            return self
+        return _Place(self.contents, self.scope, self.at @ moved, self.use)
+
+    def add(self, shapes: tuple[Shape, ...]) -> None:
+        placed = [shape.moved(self.at.T) for shape in shapes]
+        if self.use is not Use.COLLISION:
+            self.contents.visual += placed
+        if self.use is not Use.VISUAL:
+            self.contents.collision += placed
+
+
+def read_elements(mapping: Mapping, scope: Scope) -> Contents:
+    """Read the ``elements`` of a link."""
+    contents = Contents()
+    lost = scope.reading.lost_shapes
+    _children(mapping, _Place(contents, scope))
+    contents.lacks_shapes = scope.reading.lost_shapes > lost
+    return contents
+
+
+def _children(mapping: Mapping, place: _Place) -> None:
+    node = mapping.get("elements")
+    if node is not None:
+        _walk(node, place)
+
+
+def _walk(node: Node, place: _Place) -> None:
+    for type_name, mapping in typed_nodes(node, place.scope):
+        place.scope.reading.count("nodes", at=mapping.span)
+        reader = _NODES.get(type_name)
+        if reader is not None:
+            reader(mapping, place)
+            if reader not in (_skip, _shape, _resource):
+                place.scope.finish(mapping, ignore=COMMON)
+        elif type_name in UNDRAWN:
+            leave_out(type_name, mapping, place.scope)
+        else:
+            _device(type_name, mapping, place)
+
+
+def _transform(mapping: Mapping, place: _Place) -> None:
+    _children(mapping, place.inside(mapping))
+
+
+def _group(mapping: Mapping, place: _Place) -> None:
+    _children(mapping, place)
+
+
+def _skip(mapping: Mapping, place: _Place) -> None:
+    """Skip a node with all it holds."""
+
+
+def _shape(mapping: Mapping, place: _Place) -> None:
+    place.add(read_shape(mapping, place.scope))
+
+
+def _visual(mapping: Mapping, place: _Place) -> None:
+    _dedicated(mapping, place, Use.VISUAL)
+
+
+def _collision(mapping: Mapping, place: _Place) -> None:
+    _dedicated(mapping, place, Use.COLLISION)
+
+
+def _dedicated(mapping: Mapping, place: _Place, use: Use) -> None:
+    if place.use not in (Use.BOTH, use):
+        message = "Visual and Collision must not be inside one another"
+        place.scope.diagnostics.error("bad-nesting", message, mapping.span)
+        mapping.ignore()
+        return
+    inside = replace(place.inside(mapping), use=use)
+    counts = len(place.contents.visual), len(place.contents.collision)
+    _children(mapping, inside)
+    shape = mapping.mapping("shape")
+    if shape is not None:
+        inside.add(read_shape(shape, place.scope))
+    resource = mapping.mapping("resource")
+    if resource is not None:
+        _resource(resource, inside)
+    if counts != (len(place.contents.visual), len(place.contents.collision)):
+        place.contents.distinguished = True
+
+
+def _rigid_body(mapping: Mapping, place: _Place) -> None:
+    inside = place.inside(mapping)
+    mass = read_mass(mapping, MassProperties())
+    # A scale above the node stretches the inertia too, as the square of lengths.
+    p, A = inside.at.T[:3] @ [*mass.center_of_mass, 1.0], inside.at.T[:3, :3]
+    placed = MassProperties(mass.mass, p, A @ mass.inertia @ A.T)
+    place.contents.rigid_bodies.append(placed)
+    _children(mapping, inside)
+
+
+def _resource(mapping: Mapping, place: _Place) -> None:
+    uri = mapping.text("uri", "url", default="")
+    if is_library(uri):
+        inside = place.inside(mapping)
+        with opened_library(mapping, uri, place.scope) as node:
+            if node is not None:
+                _walk(node, inside)
+    else:
+        place.add(read_resource(mapping, place.scope))
+
+
+def _device(type_name: str, mapping: Mapping, place: _Place) -> None:
+    if type_name not in devices.READERS and type_name not in devices.GENERIC:
+        _report_unknown(type_name, mapping, place.scope)
+    inside = place.inside(mapping)
+    place.contents.devices.append(DeviceNode(type_name, mapping, inside.at))
+    _children(mapping, inside)
+
+
+def _report_unknown(type_name: str, mapping: Mapping, scope: Scope) -> None:
+    message = f"node type '{type_name}' is unknown; it is kept as a device without meaning."
+    at = mapping.at("type")
+    if is_optional(mapping):
+        scope.diagnostics.note("unknown-type", message, at)
+        return
+    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.GENERIC]
+    scope.diagnostics.warn("unknown-type", message + did_you_mean(type_name, known), at)
+
+
+_NODES: dict[str, Callable[[Mapping, _Place], None]] = {
+    "Transform": _transform,
+    "Group": _group,
+    "Skip": _skip,
+    "Shape": _shape,
+    "Visual": _visual,
+    "Collision": _collision,
+    "RigidBody": _rigid_body,
+    "Resource": _resource,
+}

@@ -1,0 +1,159 @@
+"""Shape and Resource nodes: what a model shows, here or in another file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import pi
+
+import numpy as np
+
+from ...geometry import Material, Mesh, SceneNode, Shape
+from ...rigid import Array, axis_angle_matrix
+from ..yaml.tree import Mapping, Scalar
+from .geometries import read_geometry
+from .materials import DEFAULT_MATERIAL, read_appearance
+from .nodes import COMMON
+from .scope import Scope, placement, word
+
+_UNITS = {
+    "meter": 1.0, "metre": 1.0, "m": 1.0,
+    "millimeter": 0.001, "millimetre": 0.001, "mm": 0.001,
+    "inch": 0.0254, "in": 0.0254,
+}  # fmt: skip
+_RESOURCE_IGNORED = (
+    *COMMON, "exclude", "remove_redundant_vertices", "removeRedundantVertices",
+)  # fmt: skip
+_Y_UP = axis_angle_matrix([1.0, 0.0, 0.0], pi / 2.0)
+
+
+def read_shape(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
+    """Read a ``Shape`` node, placed in the frame of the node that holds it."""
+    return shapes_of(mapping, scope, placement(mapping, scope).T)
+
+
+def shapes_of(mapping: Mapping, scope: Scope, T: Array) -> tuple[Shape, ...]:
+    """Read a ``Shape`` node but for its own place, and put it at T, shape (4, 4)."""
+    name = mapping.text("name", default="")
+    material = read_appearance(mapping, scope)
+    geometry = mapping.mapping("geometry")
+    shapes: tuple[Shape, ...] = ()
+    if geometry is not None and geometry.text("type", default="") == "Resource":
+        inside = read_resource(geometry, scope)
+        shapes = tuple(_redrawn(shape, material).moved(T) for shape in inside)
+    elif geometry is not None:
+        found = read_geometry(geometry, scope)
+        if found is not None:
+            shapes = (Shape(found, T, material or DEFAULT_MATERIAL, name),)
+    elif mapping.get("geometry") is None:
+        scope.diagnostics.warn(
+            "missing-key", "a Shape without geometry shows nothing", mapping.span
+        )
+    scope.finish(mapping, ignore=COMMON)
+    return shapes
+
+
+def read_resource(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
+    """Read a reference to a mesh or scene file, placed in the frame of the node that holds it.
+
+    A file that cannot be used was reported and gives no shapes.
+    """
+    T = placement(mapping, scope).T
+    scene = resource_scene(mapping, scope)
+    return () if scene is None else tuple(shape.moved(T) for shape in scene.flattened())
+
+
+def resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
+    """Return what a Resource takes out of a mesh or scene file, but for its own place.
+
+    None after reporting why there is nothing.
+    """
+    scene = _resource_scene(mapping, scope)
+    if scene is None:
+        scope.reading.lost_shapes += 1
+    return scene
+
+
+def _resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
+    T = _unit_and_axes(mapping)
+    uri = mapping.text("uri", "url", default="")
+    node = mapping.text("node", "fragment", default="")
+    crease = mapping.number("crease_angle", "creaseAngle", default=None)
+    at = mapping.at("uri", "url")
+    scope.finish(mapping, ignore=_RESOURCE_IGNORED)
+    if not uri:
+        scope.diagnostics.error("missing-key", "a Resource needs a 'uri'", mapping.span)
+        return None
+    path = scope.reading.resolve(uri, at)
+    scene = scope.reading.read_scene(path, at) if path else None
+    if scene is None:
+        return None
+    picked = _pick(scene, node, np.eye(3)) if node else scene
+    if picked is None:
+        message = f"'{uri}' has no node named '{node}'; it is left out"
+        scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
+        return None
+    elsewhere = scope.picked(uri) - {node} if picked.children else set()
+    found = replace(picked, T_PN=T @ picked.T_PN)
+    found = _without(found, elsewhere)
+    return found if crease is None else _creased(found, crease * scope.angle)
+
+
+def _creased(scene: SceneNode, angle: float) -> SceneNode:
+    """Return a scene whose meshes look sharp where faces meet at more than ``angle`` [rad].
+
+    That is for files whose normals are missing or make everything look flat.
+    """
+    shapes = tuple(
+        replace(shape, geometry=replace(mesh, normals=None, crease_angle=angle))
+        if isinstance(mesh := shape.geometry, Mesh)
+        else shape
+        for shape in scene.shapes
+    )
+    children = tuple(_creased(child, angle) for child in scene.children)
+    return replace(scene, shapes=shapes, children=children)
+
+
+def _without(scene: SceneNode, names: set[str]) -> SceneNode:
+    """Return a scene without the nodes below it that the model picks out by themselves."""
+    if not names or not scene.children:
+        return scene
+    kept = [_without(child, names) for child in scene.children if child.name not in names]
+    return replace(scene, children=tuple(kept))
+
+
+def _pick(scene: SceneNode, name: str, linear: Array) -> SceneNode | None:
+    """Return the node of this name where a model that picks it expects it.
+
+    It sits at the frame it is put into, with the rotations and scales from the top of
+    its file down to itself; translations on that way do not count.
+    """
+    linear = linear @ scene.T_PN[:3, :3]
+    if scene.name == name:
+        T = np.eye(4)
+        T[:3, :3] = linear
+        return replace(scene, T_PN=T)
+    found = (_pick(child, name, linear) for child in scene.children)
+    return next((node for node in found if node is not None), None)
+
+
+def _unit_and_axes(mapping: Mapping) -> Array:
+    """Read what a Resource says of its file's unit and upper axis, shape (4, 4)."""
+    T = np.eye(4)
+    metadata = mapping.get("metadata")
+    if isinstance(metadata, Mapping):
+        unit = word(metadata, "length_unit", "lengthUnit", choices=_UNITS, default=1.0)
+        y_up = metadata.text("upper_axis", "upperAxis", default="Z").upper() == "Y"
+        metadata.finish()
+    elif isinstance(metadata, Scalar):
+        words = re.split(r"[\s,]+", metadata.text.strip())
+        unit = next((_UNITS[word] for word in words if word in _UNITS), 1.0)
+        y_up = "y_upper" in words
+    else:
+        return T
+    T[:3, :3] = (_Y_UP if y_up else np.eye(3)) * unit
+    return T
+
+
+def _redrawn(shape: Shape, material: Material | None) -> Shape:
+    return shape if material is None else replace(shape, material=material)

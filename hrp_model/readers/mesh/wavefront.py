@@ -1,0 +1,299 @@
+"""Wavefront OBJ files to scenes: a node for each object or group, a shape for each material."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...diagnostics import Source, Span, did_you_mean
+from ...files.resources import MAX_TEXT_SIZE, read_file
+from ...geometry import GREY, Attribute, IntArray, Material, Mesh, SceneNode, Shape
+from ...reading import Reading
+from ...rigid import Array
+from ...shapes.normals import unit
+from ...shapes.triangulate import oversized_polygon, polygons_to_triangles
+from .companions import Companions
+from .wavefront_materials import Materials
+from .wavefront_text import ObjText, Statement, parse_obj
+
+_Flags = NDArray[np.bool_]
+
+_MAX_PARTS = 50_000  # far beyond any model
+_LARGEST = float(np.finfo(np.float32).max)
+_NAMING = (b"o", b"g")
+# Points of curves, and what says how to draw: merging, detail levels, shadows and such.
+_IGNORED = frozenset(
+    b"vp mg bevel c_interp d_interp lod maplib usemap shadow_obj trace_obj".split()
+)
+
+
+@dataclass(slots=True)
+class _Part:
+    """Faces, one after another in the file, of one name and material.
+
+    Attributes:
+        name: Of their object or group.
+        material: The line that names it, if any does.
+        first, end: Their numbers, the end excluded.
+    """
+
+    name: str
+    material: Statement | None
+    first: int
+    end: int = 0
+
+
+def read_obj(path: Path, reading: Reading) -> SceneNode:
+    """Read the faces of an OBJ file with their materials, in [m].
+
+    What an ``o`` or ``g`` names last becomes a child node of that name; before the first
+    it is the name of the file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It holds no face that can be drawn, or more groups than any model.
+    """
+    return _File(path, read_file(path, MAX_TEXT_SIZE), reading).scene()
+
+
+class _File:
+    """One OBJ file on its way to a scene."""
+
+    def __init__(self, path: Path, data: bytes, reading: Reading) -> None:
+        self._path = path
+        self._data = data
+        self._diagnostics = reading.diagnostics
+        self._source: Source | None = None
+        self._last = (0, 0)  # a place in bytes and in characters
+        self._unknown: dict[str, Statement] = {}
+        self._materials = Materials(reading, Companions(path, reading))
+        self._text = parse_obj(data)
+
+    def scene(self) -> SceneNode:
+        """Return a node with a child for each part that shows something."""
+        parts = self._parts()
+        faces = _Faces(self._text)
+        if not len(faces.triangles):
+            raise ValueError("it holds no triangle")
+        self._report_faces(faces)
+        self._report_statements()
+        for statement in self._text.others:
+            if statement.keyword == b"mtllib":
+                self._materials.add(_name(statement.argument), self._span(statement))
+        nodes: list[tuple[str, list[Shape]]] = []
+        for part, mesh in zip(parts, faces.meshes([part.end for part in parts]), strict=True):
+            if mesh is None:
+                continue
+            if not nodes or nodes[-1][0] != part.name:
+                nodes.append((part.name, []))
+            nodes[-1][1].append(self._shape(mesh, part))
+        self._report_materials()
+        return SceneNode(children=tuple(SceneNode(n, shapes=tuple(s)) for n, s in nodes))
+
+    def _parts(self) -> list[_Part]:
+        """Return the parts of the file; a name or material begins one where it follows a face."""
+        parts = [_Part(self._path.stem, None, 0)]
+        for statement in self._text.others:
+            if statement.keyword not in (*_NAMING, b"usemtl"):
+                continue
+            last = parts[-1]
+            if statement.faces > last.first:
+                last.end = statement.faces
+                parts.append(_Part(last.name, last.material, last.end))
+                if len(parts) > _MAX_PARTS:
+                    raise ValueError(f"it has more than {_MAX_PARTS} groups")
+            if statement.keyword == b"usemtl":
+                parts[-1].material = statement if statement.argument else None
+            elif statement.argument:
+                parts[-1].name = _name(statement.argument.split()[0])
+        parts[-1].end = len(self._text.counts)
+        return parts
+
+    def _shape(self, mesh: Mesh, part: _Part) -> Shape:
+        material = GREY
+        if part.material is not None:
+            material = self._material(part.material) or GREY
+        if mesh.tex_coords is None and material.texture is not None:
+            material = replace(material, texture=None)
+        if mesh.colors is not None:  # they take the place of the diffuse colour
+            colors = mesh.colors.values * np.array(material.diffuse)
+            mesh = replace(mesh, colors=Attribute(colors, mesh.colors.indices))
+        return Shape(mesh, material=material, name=part.name)
+
+    def _material(self, statement: Statement) -> Material | None:
+        name = _name(statement.argument)
+        material = self._materials.get(name)
+        if material is None:
+            self._unknown.setdefault(name, statement)
+        return material
+
+    def _report_materials(self) -> None:
+        if not self._unknown or not self._materials.are_whole:
+            return  # what is missing was said
+        (name, statement), *others = self._unknown.items()
+        more = f", nor {len(others)} more" if others else ""
+        message = f"no material library has '{name}'{more}; what uses it is grey."
+        message += did_you_mean(name, self._materials.names)
+        self._diagnostics.warn("unknown-material", message, self._span(statement))
+
+    def _report_faces(self, faces: _Faces) -> None:
+        name = self._path.name
+        if len(faces.lost):
+            message = (
+                f"{len(faces.lost)} faces of '{name}' use points that do not exist, or fewer"
+                " than three; they are left out"
+            )
+            self._diagnostics.warn("bad-index", message, self._face_span(faces.lost[0]))
+        if len(faces.bare):
+            message = (
+                f"{len(faces.bare)} faces of '{name}' use normals or texture coordinates"
+                " that do not exist or are no numbers; they go without"
+            )
+            self._diagnostics.warn("mismatched-attribute", message, self._face_span(faces.bare[0]))
+        if faces.oversized:
+            message = f"a face of {faces.oversized} corners is cut as if it were convex"
+            at = self._face_span(int(np.argmax(self._text.counts)))
+            self._diagnostics.warn("large-face", message, at)
+
+    def _report_statements(self) -> None:
+        known = {*_NAMING, *_IGNORED, b"usemtl", b"mtllib"}
+        unknown = [s for s in self._text.others if s.keyword not in known]
+        if unknown:
+            more = f", and {len(unknown) - 1} others are not" if len(unknown) > 1 else ""
+            message = f"'{_name(unknown[0].keyword[:40])}' is no known statement of OBJ files{more}"
+            self._diagnostics.warn("unknown-key", message, self._span(unknown[0]))
+
+    def _face_span(self, face: int) -> Span:
+        return self._span_at(int(self._text.face_starts[face]))
+
+    def _span(self, statement: Statement) -> Span:
+        return self._span_at(statement.start, len(statement.words))
+
+    def _span_at(self, start: int, size: int = 1) -> Span:
+        """Return the place of so much text in the file, given in bytes."""
+        if self._source is None:
+            self._source = Source(str(self._path), _decoded(self._data), self._path)
+        # Counted from the last place asked for, as most questions come in order.
+        begin, shown = self._last if self._last[0] <= start else (0, 0)
+        shown += len(_decoded(self._data[begin:start]))
+        self._last = start, shown
+        return Span(self._source, shown, shown + size)
+
+
+class _Faces:
+    """The triangles of a file, and what their corners have.
+
+    Attributes:
+        triangles: Rows of points, shape (m, 3).
+        lost: Numbers of the faces that are left out.
+        bare: Numbers of the faces with a normal or texture coordinates that do not exist.
+        oversized: Corners of the largest face, if it is too large to look for concave corners.
+    """
+
+    def __init__(self, text: ObjText) -> None:
+        self._points = text.points[:, :3]
+        ends = np.cumsum(text.counts)
+        good = _are_numbers(self._points)
+        if not good.all():
+            self._points = np.where(good[:, None], self._points, 0.0)
+        corners = text.corners[:, 0]
+        exists = _chosen(good, corners)
+        index = np.insert(np.where(exists, corners, len(good)), ends, -1).astype(np.int32)
+        self.triangles, positions, self._faces = polygons_to_triangles(self._points, index)
+        self.oversized = oversized_polygon(index)
+        few = np.flatnonzero(text.counts < 3)
+        self.lost = np.union1d(_faces_of(np.flatnonzero(~exists), ends), few)
+        # The index list has one entry more for each face above.
+        self._corners = text.corners[positions - self._faces[:, None]]
+        self._colors = _colors(text.points)
+        self._attributes = []
+        bare = []
+        for column, values in ((1, text.tex_coords), (2, text.normals)):
+            rows = text.corners[:, column]
+            usable = _are_numbers(values)
+            bare.append(np.flatnonzero((rows >= 0) & ~_chosen(usable, rows)))
+            # The last row is for corners that have none.
+            filled = np.vstack((np.where(usable[:, None], values, 0.0), np.zeros(values.shape[1])))
+            self._attributes.append(unit(filled) if values is text.normals else filled)
+        self.bare = _faces_of(np.concatenate(bare), ends)
+
+    def meshes(self, ends: list[int]) -> Iterator[Mesh | None]:
+        """Yield the mesh of the faces up to each end, from the one before; None without any."""
+        begin = 0
+        for stop in np.searchsorted(self._faces, ends).tolist():
+            yield self._mesh(begin, stop) if stop > begin else None
+            begin = stop
+
+    def _mesh(self, begin: int, stop: int) -> Mesh:
+        """Return the mesh of some triangles, with no more points than they use."""
+        triangles, corners = self.triangles[begin:stop], self._corners[begin:stop]
+        points, rows = _compact(self._points, triangles)
+        tex_coords, normals = (
+            _attribute(values, corners[:, :, column])
+            for column, values in enumerate(self._attributes, start=1)
+        )
+        colors = None if self._colors is None else Attribute(*_compact(self._colors, triangles))
+        return Mesh(points, rows, normals=normals, tex_coords=tex_coords, colors=colors)
+
+
+def _are_numbers(rows: Array) -> _Flags:
+    """Tell which rows hold numbers only that single precision has, shape (n,)."""
+    usable: _Flags = np.logical_and.reduce(np.abs(rows) <= _LARGEST, axis=1)
+    return usable
+
+
+def _chosen(flags: _Flags, rows: IntArray) -> _Flags:
+    """Return the flags of rows, False for rows that do not exist."""
+    inside = (rows >= 0) & (rows < len(flags))
+    return inside & flags[np.where(inside, rows, 0)] if len(flags) else inside
+
+
+def _faces_of(corners: NDArray[np.int64], ends: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the faces, each once, that corners belong to, given where faces end."""
+    return np.unique(np.searchsorted(ends, corners, side="right"))
+
+
+def _attribute(values: Array, rows: IntArray) -> Attribute | None:
+    """Return what corners have; None if none of them has anything."""
+    last = len(values) - 1
+    if last == 0:
+        return None
+    rows = np.where((rows >= 0) & (rows < last), rows, last)
+    return None if (rows == last).all() else Attribute(*_compact(values, rows))
+
+
+def _colors(points: Array) -> Array | None:
+    """Return the colours of points, white where one has none, shape (n, 3); None without any."""
+    if points.shape[1] == 3:
+        return None
+    return np.clip(np.nan_to_num(points[:, 3:], nan=1.0), 0.0, 1.0)
+
+
+def _compact(values: Array, rows: IntArray) -> tuple[Array, IntArray]:
+    """Return only those values that are used, in order, and the rows among them."""
+    if len(values) > 4 * rows.size:
+        used, new = np.unique(rows, return_inverse=True)
+        return values[used], new.reshape(rows.shape).astype(np.int32)
+    is_used = np.zeros(len(values), dtype=bool)
+    is_used[rows] = True
+    if is_used.all():
+        return values, rows.astype(np.int32)
+    numbers = np.cumsum(is_used, dtype=np.int32) - 1
+    return values[is_used], numbers[rows]
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
+
+
+def _name(text: bytes) -> str:
+    for encoding in ("utf-8", "cp932"):
+        with suppress(UnicodeDecodeError):
+            return text.decode(encoding)
+    return text.decode("latin-1")

@@ -1,0 +1,144 @@
+"""The <gazebo> blocks of a robot: its sensors, and whether the world holds it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ...devices import Camera, Device, RangeSensor
+from ...diagnostics import Diagnostics, did_you_mean
+from ...frames import X_S_OPTICAL, X_S_SCAN
+from ...rigid import Pose
+from .conventions import WORLD
+from .joints import JointParts
+from .links import LinkParts
+from .markup import Element
+from .sdf import SdfReader
+from .sensors import read_sensor
+
+_FRAMES = ("gz_frame_id", "ignition_frame_id", "frame_id", "frameName")
+_SAME_PLACE = 1e-9
+
+
+class GazeboReader:
+    """Reads the blocks of one robot, whose links and joints are known."""
+
+    def __init__(
+        self,
+        robot: Element,
+        links: Mapping[str, LinkParts],
+        above: Mapping[str, JointParts],
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._robot = robot
+        self._links = links
+        self._above = above
+        self._joints = {joint.joint.name: joint for joint in above.values()}
+        self._diagnostics = diagnostics
+        self._children = Counter(joint.parent for joint in above.values())
+
+    def holds(self, root: str) -> bool:
+        """Return whether the world holds the root link where it is."""
+        for block in self._robot.all("gazebo"):
+            sdf = SdfReader(block, self._diagnostics)
+            if sdf.flag("static") and "reference" not in block.attributes:
+                return True
+            for joint in block.all("joint"):
+                inside = SdfReader(joint, self._diagnostics)
+                is_fixed = joint.attributes.get("type") == "fixed"
+                is_in_world = is_fixed and inside.text("parent") == WORLD
+                if is_in_world and self._is_tied(inside.text("child"), root):
+                    return True
+        return False
+
+    def _is_tied(self, link: str, root: str) -> bool:
+        """Whether nothing but fixed joints is between a link and the root."""
+        while (joint := self._above.get(link)) is not None and joint.joint.is_fixed:
+            link = joint.parent
+        return link == root
+
+    def devices(self) -> tuple[list[Device], set[str]]:
+        """Return the sensors, and the links that are nothing but frames of theirs."""
+        sensors = list(self._sensors())
+        carriers = {link for _, link in sensors}
+        made = [self._device(sensor, link) for sensor, link in sensors]
+        framed = [self._with_frame(x, s) for x, (s, _) in zip(made, sensors, strict=True)]
+        users: dict[str, set[str]] = {}
+        for device, (_, own) in zip(made, framed, strict=True):
+            for frame in own:
+                users.setdefault(frame, set()).add(device.name)
+        devices: list[Device] = []
+        frames: set[str] = set()
+        for device, (renamed, own) in zip(made, framed, strict=True):
+            # Links that others need, too, stay links.
+            shared = any(frame in carriers or len(users[frame]) > 1 for frame in own)
+            devices.append(device if shared else renamed)
+            frames |= set() if shared else own
+        return devices, frames
+
+    def _device(self, sensor: SdfReader, link: str) -> Device:
+        name = sensor.element.attributes.get("name", "")
+        if not name:
+            name = f"{link}_{sensor.element.attributes.get('type') or 'sensor'}"
+            sensor.warn("unnamed-device", f"this sensor has no name; it becomes '{name}'")
+        return read_sensor(sensor, name, link)
+
+    def _sensors(self) -> Iterator[tuple[SdfReader, str]]:
+        """Yield sensors with the link that carries each, or whose joint it sits in."""
+        for block in self._robot.all("gazebo"):
+            on = block.attributes.get("reference")
+            for element in block.all("sensor"):
+                sensor = SdfReader(element, self._diagnostics)
+                in_joint = element.attributes.get("type") == "force_torque"
+                if on is None:
+                    sensor.warn("not-used", "a sensor needs the link or joint that it is on")
+                elif on in self._links and not (in_joint and on in self._joints):
+                    yield sensor, on
+                elif on in self._joints:
+                    yield sensor, self._joints[on].child
+                else:
+                    hint = did_you_mean(on, (*self._links, *self._joints))
+                    message = f"'{on}' is neither a link nor a joint.{hint}"
+                    self._diagnostics.warn("unknown-link", message, block.at("reference"))
+
+    def _with_frame(self, device: Device, sensor: SdfReader) -> tuple[Device, set[str]]:
+        """Return a device named after the empty link that marks its place, and such links.
+
+        A body has those frames by itself: a link for each would have the same name.
+        """
+        told = next((text for tag in _FRAMES if (text := sensor.text(tag))), "")
+        X_SD = _data_pose(device)
+        for name in (told, device.name):
+            if X_SD is None:
+                if self._is_frame(name, device.link, device.X_LS, children=0):
+                    return replace(device, name=name), {name}
+            elif name in self._above:
+                outer = self._above[name].parent
+                if self._is_frame(name, outer, X_SD, children=0) and self._is_frame(
+                    outer, device.link, device.X_LS, children=1
+                ):
+                    return replace(device, name=outer), {name, outer}
+        return device, set()
+
+    def _is_frame(self, link: str, parent: str, pose: Pose, *, children: int) -> bool:
+        """Whether a link is nothing but a frame in another, with so many links below it."""
+        joint = self._above.get(link)
+        return (
+            joint is not None
+            and joint.parent == parent
+            and joint.joint.is_fixed
+            and self._links[link].is_empty
+            and self._children[link] == children
+            and np.allclose(joint.X_PL.R, pose.R, rtol=0.0, atol=_SAME_PLACE)
+            and np.allclose(joint.X_PL.p, pose.p, rtol=0.0, atol=_SAME_PLACE)
+        )
+
+
+def _data_pose(device: Device) -> Pose | None:
+    """Return where the frame of a device's data stands in its own, if that is another one."""
+    if isinstance(device, Camera):
+        return X_S_OPTICAL
+    return X_S_SCAN if isinstance(device, RangeSensor) else None

@@ -1,0 +1,174 @@
+"""Joints: types, axes, limits, resistance, and joints that follow others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot, inf
+
+import numpy as np
+from urdf_parser_py import urdf
+
+from ...body import UNLIMITED as NO_LIMIT
+from ...body import Joint, JointType, Range
+from ...diagnostics import Diagnostics, did_you_mean_or_all
+from ...rigid import Array, Pose, unit_vector
+from .conventions import UNLIMITED
+from .links import pose
+from .markup import Element
+from .objects import ObjectReader, UrdfObject
+
+_TYPES = {
+    "revolute": JointType.REVOLUTE,
+    "continuous": JointType.REVOLUTE,
+    "prismatic": JointType.PRISMATIC,
+    "fixed": JointType.FIXED,
+    "floating": JointType.FREE,
+    "planar": JointType.FREE,
+}
+_AXIS_X = np.array([1.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class JointParts:
+    """What a <joint> says.
+
+    Attributes:
+        element: Its element.
+        parent, child: Names of the links.
+        X_PL: Pose of the child in its parent at position zero.
+        joint: The joint, which follows nobody yet.
+        mimic: The joint that it follows by name, with multiplier and offset; or None.
+    """
+
+    element: Element
+    parent: str
+    child: str
+    X_PL: Pose
+    joint: Joint
+    mimic: tuple[str, float, float] | None = None
+
+
+class JointReader:
+    """Reads <joint> elements."""
+
+    def __init__(self, diagnostics: Diagnostics, objects: ObjectReader) -> None:
+        self._diagnostics = diagnostics
+        self._objects = objects
+
+    def joint(self, element: Element) -> JointParts | None:
+        """Return the parts of a joint, or None after reporting an error."""
+        made = self._objects.read(urdf.Joint, element)
+        if made is None:
+            return None
+        kind = _TYPES.get(made.type)
+        if kind is None:
+            message = (
+                f"'{made.type}' is no type of a joint.{did_you_mean_or_all(made.type, _TYPES)}"
+            )
+            self._diagnostics.error("unknown-joint-type", message, element.at("type"))
+            return None
+        if made.type == "planar":
+            message = (
+                f"joint '{made.name}' is planar; it counts as floating: nothing keeps its plane"
+            )
+            self._diagnostics.warn("planar-joint", message, element.at("type"))
+        joint = Joint(type=kind, name=made.name)
+        if joint.moves:
+            joint = self._moving(kind, made, element)
+        mimic = self._mimic(joint, made, element)
+        return JointParts(element, made.parent, made.child, pose(made.origin), joint, mimic)
+
+    def _mimic(
+        self, joint: Joint, made: UrdfObject, element: Element
+    ) -> tuple[str, float, float] | None:
+        """Return the joint that this one follows by name, with multiplier and offset."""
+        if made.mimic is None:
+            return None
+        if joint.is_fixed:  # by somebody who wanted it so
+            return None
+        if not joint.moves:
+            written = element.first("mimic")
+            message = f"{made.type} joints follow none: this <mimic> is not used"
+            at = element.span if written is None else written.span
+            self._diagnostics.warn("not-used", message, at)
+            return None
+        multiplier, offset = made.mimic.multiplier, made.mimic.offset
+        return (
+            made.mimic.joint,
+            1.0 if multiplier is None else multiplier,
+            0.0 if offset is None else offset,
+        )
+
+    def _moving(self, kind: JointType, made: UrdfObject, element: Element) -> Joint:
+        position, velocity, effort = self._limits(made, element)
+        damping, friction = self._resistance(made, element)
+        return Joint(
+            type=kind,
+            name=made.name,
+            axis=self._axis(made, element),
+            position=position,
+            velocity=velocity,
+            effort=effort,
+            damping=damping,
+            friction=friction,
+        )
+
+    def _axis(self, made: UrdfObject, element: Element) -> Array:
+        written = element.first("axis")
+        if made.axis is None or written is None:
+            return _AXIS_X
+        axis = unit_vector(made.axis)
+        if axis is None:
+            message = f"the axis of joint '{made.name}' has length zero"
+            self._diagnostics.error("zero-axis", message, written.at("xyz"))
+            return _AXIS_X
+        length = hypot(*made.axis)
+        if abs(length - 1.0) > 1e-3:  # rounded decimals are no reason to speak up
+            message = f"the axis has length {length:g}; only its direction counts"
+            self._diagnostics.warn("axis-not-unit", message, written.at("xyz"))
+        return axis
+
+    def _limits(self, made: UrdfObject, element: Element) -> tuple[Range, Range, Range]:
+        """Return the ranges of position, velocity and effort."""
+        limit = made.limit
+        if limit is None:
+            if made.type != "continuous":
+                message = f"{made.type} joint '{made.name}' has no <limit>; it moves without any"
+                self._diagnostics.warn("missing-limit", message, element.span)
+            return NO_LIMIT, NO_LIMIT, NO_LIMIT
+        missing = [what for what in ("effort", "velocity") if getattr(limit, what) is None]
+        if missing:
+            written = element.first("limit")
+            message = f"<limit> has no {' and no '.join(missing)}; there is no such limit"
+            self._diagnostics.warn(
+                "missing-limit", message, element.span if written is None else written.span
+            )
+        position = NO_LIMIT
+        if made.type != "continuous":
+            position = Range(_end(limit.lower or 0.0), _end(limit.upper or 0.0))
+        return position, _both_ways(limit.velocity), _both_ways(limit.effort)
+
+    def _resistance(self, made: UrdfObject, element: Element) -> tuple[float, float]:
+        """Return damping and friction."""
+        if made.dynamics is None:
+            return 0.0, 0.0
+        written = element.first("dynamics")
+        for what in ("damping", "friction"):
+            value = getattr(made.dynamics, what)
+            if value is not None and value < 0.0:
+                message = f"the {what} of joint '{made.name}' is {value:g}; it counts as zero"
+                at = element.span if written is None else written.at(what)
+                self._diagnostics.warn("negative-resistance", message, at)
+        return max(made.dynamics.damping or 0.0, 0.0), max(made.dynamics.friction or 0.0, 0.0)
+
+
+def _end(limit: float) -> float:
+    """Return an end of a range: what no joint comes near is no limit."""
+    return limit if abs(limit) < UNLIMITED else inf if limit > 0.0 else -inf
+
+
+def _both_ways(limit: float | None) -> Range:
+    if limit is None:
+        return NO_LIMIT
+    end = _end(abs(limit))
+    return Range(0.0 - end, end)  # never -0

@@ -1,0 +1,181 @@
+"""XML text to a tree of elements with places. Knows no word of URDF."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from ...diagnostics import Diagnostics, Source, Span
+
+# A number as XML writes it; "inf" and "nan" are numbers, too, for those who can use them.
+NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
+)
+_MAX_DEPTH = 200
+_MAX_ATTRIBUTES = 10_000  # of one element
+_ATTRIBUTE = re.compile(r"""\s+([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An element as written. Nothing is interpreted yet.
+
+    Attributes:
+        tag: Its name, with its prefix if it has one.
+        attributes: Values by name, in the order written.
+        source: The file.
+        start: Offset of its "<".
+        children: The elements directly inside.
+        text: The text directly inside, without blanks at its ends.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    source: Source = field(repr=False)
+    start: int
+    children: list[Element] = field(default_factory=list, repr=False)
+    text: str = ""
+    _places: dict[str, tuple[int, int]] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def span(self) -> Span:
+        """Where its tag is written."""
+        return Span(self.source, self.start, self.start + 1 + len(self.tag))
+
+    def at(self, attribute: str) -> Span:
+        """Return where an attribute is written; where the tag is if it is not there."""
+        if self._places is None:
+            self._places = self._found_places()
+        start, end = self._places.get(attribute, (self.span.start, self.span.end))
+        return Span(self.source, start, end)
+
+    def _found_places(self) -> dict[str, tuple[int, int]]:
+        """Return where each attribute begins and ends."""
+        places: dict[str, tuple[int, int]] = {}
+        offset = self.start + 1 + len(self.tag)
+        while (match := _ATTRIBUTE.match(self.source.text, offset)) is not None:
+            places.setdefault(match[1], (match.start(1), match.end()))
+            offset = match.end()
+        return places
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        """Yield the elements directly inside that have one of these names."""
+        return (child for child in self.children if child.tag in tags)
+
+    def first(self, *tags: str) -> Element | None:
+        """Return the first of them, or None."""
+        return next(self.all(*tags), None)
+
+    def below(self) -> Iterator[Element]:
+        """Yield all elements inside, each before those inside of it."""
+        waiting = self.children[::-1]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += element.children[::-1]
+
+
+class _RefusedError(Exception):
+    """A text that is XML, but none that is read; holds a code and a message."""
+
+
+def parse(
+    source: Source, diagnostics: Diagnostics, count: Callable[[Span], None] | None = None
+) -> Element | None:
+    """Return the outermost element of a text; None after reporting what is wrong with it.
+
+    Args:
+        source: The text. What its XML declaration says of its encoding is past.
+        diagnostics: Where problems go.
+        count: Called with the place of each element; may raise to give up.
+    """
+    builder = _Builder(source, count)
+    try:
+        return builder.build()
+    except _RefusedError as error:
+        code, message = error.args
+        diagnostics.error(code, message, builder.here())
+    except expat.ExpatError as error:
+        diagnostics.error("xml-syntax", builder.explain(error), builder.here(failed=True))
+    return None
+
+
+class _Builder:
+    def __init__(self, source: Source, count: Callable[[Span], None] | None) -> None:
+        self._source = source
+        self._count = count
+        self._data = source.text.encode("utf-8", errors="replace")
+        self._is_ascii = len(self._data) == len(source.text)
+        self._passed = (0, 0)  # so many bytes are so many characters
+        self._root: Element | None = None
+        self._stack: list[Element] = []
+        self._texts: list[list[str]] = []
+        # The text is decoded already: whatever encoding it declares, this is UTF-8.
+        self._parser = expat.ParserCreate("utf-8")
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._open
+        self._parser.EndElementHandler = self._close
+        self._parser.CharacterDataHandler = self._add_text
+        self._parser.EntityDeclHandler = self._refuse_entity
+
+    def build(self) -> Element | None:
+        """Return the outermost element; raises ExpatError."""
+        self._parser.Parse(self._data, True)
+        return self._root
+
+    def here(self, *, failed: bool = False) -> Span:
+        """Return where the parser is, or where it gave up."""
+        parser = self._parser
+        offset = self._offset(parser.ErrorByteIndex if failed else parser.CurrentByteIndex)
+        return Span(self._source, offset, min(offset + 1, len(self._source.text)))
+
+    def explain(self, error: expat.ExpatError) -> str:
+        """Return a message for what is no XML."""
+        reason = expat.ErrorString(error.code)
+        if self._stack:
+            inside = self._stack[-1]
+            line, _ = self._source.line_column(inside.start)
+            return f"this is no XML: {reason}, inside of <{inside.tag}> of line {line}"
+        return f"this is no XML: {reason}"
+
+    def _offset(self, byte: int) -> int:
+        if self._is_ascii:
+            return byte
+        passed, characters = self._passed
+        if byte < passed:
+            passed = characters = 0
+        characters += len(self._data[passed:byte].decode("utf-8", errors="replace"))
+        self._passed = byte, characters
+        return characters
+
+    def _open(self, tag: str, attributes: dict[str, str]) -> None:
+        start = self._offset(self._parser.CurrentByteIndex)
+        element = Element(tag, attributes, self._source, start)
+        if self._count is not None:
+            self._count(element.span)
+        if len(attributes) > _MAX_ATTRIBUTES:
+            raise _RefusedError("too-large", f"<{tag}> has more than {_MAX_ATTRIBUTES} attributes")
+        if len(self._stack) >= _MAX_DEPTH:
+            raise _RefusedError("too-deep", f"elements stand more than {_MAX_DEPTH} deep")
+        if self._stack:
+            self._stack[-1].children.append(element)
+        else:
+            self._root = element
+        self._stack.append(element)
+        self._texts.append([])
+
+    def _close(self, tag: str) -> None:
+        del tag  # expat checks that it fits
+        self._stack.pop().text = "".join(self._texts.pop()).strip()
+
+    def _add_text(self, text: str) -> None:
+        self._texts[-1].append(text)
+
+    def _refuse_entity(self, name: str, *rest: object) -> None:
+        """Give up: a few lines of entities can stand for any amount of text, or for files."""
+        del rest
+        raise _RefusedError(
+            "xml-entity", f"entities such as '{name}' are not read: write out the text"
+        )

@@ -1,0 +1,111 @@
+"""Which joints have motors: what <ros2_control> and <transmission> blocks say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from ...diagnostics import Diagnostics, did_you_mean
+from .markup import Element
+from .sdf import SdfReader
+
+
+@dataclass
+class Motors:
+    """What the blocks of a robot say.
+
+    Attributes:
+        driven: The joints that have a motor, as keys in the order of the file.
+        initial: Positions at the start by joint, in [rad] or [m].
+        gear_ratios: By joint.
+        are_told: Whether there is any such block that tells joints.
+    """
+
+    driven: dict[str, None] = field(default_factory=dict)
+    initial: dict[str, float] = field(default_factory=dict)
+    gear_ratios: dict[str, float] = field(default_factory=dict)
+    are_told: bool = False
+
+    def drive(self, joint: str) -> None:
+        """Note that a joint has a motor."""
+        self.driven[joint] = None
+
+
+def read_motors(robot: Element, joints: Collection[str], diagnostics: Diagnostics) -> Motors:
+    """Return what the blocks of a robot say of its joints.
+
+    Args:
+        robot: The outermost element.
+        joints: Names of the joints that move.
+        diagnostics: Where warnings go.
+    """
+    found = Motors()
+    for block in robot.all("ros2_control"):
+        for joint in block.all("joint"):
+            found.are_told = True
+            name = joint.attributes.get("name", "")
+            if name not in joints:
+                _report(joint, name, joints, diagnostics)
+                continue
+            if joint.first("command_interface") is not None:
+                found.drive(name)
+            for state in joint.all("state_interface"):
+                if state.attributes.get("name") == "position":
+                    _read_initial(found, name, state, diagnostics)
+    for transmission, is_control in _transmissions(robot):
+        _read_transmission(found, transmission, joints, diagnostics, is_control=is_control)
+    return found
+
+
+def _transmissions(robot: Element) -> Iterator[tuple[Element, bool]]:
+    """Yield transmissions, and whether they are those of ros2_control."""
+    for block in robot.all("ros2_control"):
+        yield from ((x, True) for x in block.all("transmission"))
+    yield from ((x, False) for x in robot.all("transmission"))
+
+
+def _read_transmission(
+    found: Motors,
+    transmission: Element,
+    joints: Collection[str],
+    diagnostics: Diagnostics,
+    *,
+    is_control: bool,
+) -> None:
+    for joint in transmission.all("joint"):
+        name = joint.attributes.get("name", "")
+        if name not in joints:
+            _report(joint, name, joints, diagnostics)
+            continue
+        if not is_control:  # there only a command interface makes a motor
+            found.are_told = True
+            found.drive(name)
+        # ros2_control, Gazebo and the PR2 have it in three places.
+        inside = [joint, *transmission.all("actuator"), transmission]
+        for place in inside:
+            ratio = place.first("mechanical_reduction", "mechanicalReduction")
+            if ratio is not None:
+                _read_ratio(found, name, ratio, diagnostics)
+                break
+
+
+def _read_initial(found: Motors, joint: str, state: Element, diagnostics: Diagnostics) -> None:
+    for param in state.all("param"):
+        if param.attributes.get("name") == "initial_value":
+            known = found.initial.get(joint, 0.0)
+            found.initial[joint] = SdfReader(param, diagnostics).number(default=known)
+
+
+def _read_ratio(found: Motors, joint: str, ratio: Element, diagnostics: Diagnostics) -> None:
+    known = found.gear_ratios.get(joint, 1.0)
+    value = SdfReader(ratio, diagnostics).number(default=known)
+    if value == 0.0:
+        message = f"no motor turns joint '{joint}' by a gear ratio of zero; it is not used"
+        diagnostics.warn("not-used", message, ratio.span)
+        value = known
+    found.gear_ratios[joint] = value
+
+
+def _report(element: Element, name: str, joints: Collection[str], diagnostics: Diagnostics) -> None:
+    message = f"'{name}' is no joint that moves.{did_you_mean(name, joints)}"
+    diagnostics.warn("unknown-joint", message, element.at("name"))

@@ -1,0 +1,165 @@
+"""From elements to the objects of urdf_parser_py, with every problem in its place.
+
+``urdf_parser_py`` says, as data, which elements and attributes URDF has, of what kind they are
+and which must be there. Its own parser stops at the first problem and knows no lines; so here
+are the same objects, filled from a tree whose elements know where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import isfinite, isnan
+from typing import Any, TypeAlias
+
+from urdf_parser_py import urdf
+from urdf_parser_py.xml_reflection import core
+
+from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
+from .markup import NUMBER, Element
+from .schema import DISPENSABLE, EXTENDED, GEOMETRIES, OTHERS, Limit
+
+UrdfObject: TypeAlias = Any  # of a library without types
+
+_NAMESPACE = ":"
+_FORGIVEN = ("missing-attribute", "missing-element", "not-finite", "wrong-count", "wrong-type")
+
+
+class ObjectReader:
+    """Makes objects of elements; what is wrong goes to ``diagnostics``."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+
+    def read(self, kind: UrdfObject, element: Element) -> UrdfObject | None:
+        """Return an element as an object of urdf_parser_py, or None after reporting an error.
+
+        Args:
+            kind: Its class, such as ``urdf.Joint``.
+            element: The element, whatever it is called.
+        """
+        if kind in DISPENSABLE:
+            with self._diagnostics.forgiving(*_FORGIVEN):
+                return self._read(kind, element)
+        return self._read(kind, element)
+
+    def _read(self, kind: UrdfObject, element: Element) -> UrdfObject | None:
+        made = kind()
+        schema = kind.XML_REFL
+        sound = [
+            self._set_attribute(made, param, element) for param in schema.attribute_map.values()
+        ]
+        sound += [self._set_elements(made, param, element) for param in schema.element_map.values()]
+        self._report_unknown(kind, element)
+        return made if all(sound) else None
+
+    def geometry(self, element: Element) -> UrdfObject | None:
+        """Return the one shape in a <geometry>, or None after reporting that there is none."""
+        shapes = [child for child in element.children if _NAMESPACE not in child.tag]
+        if len(shapes) != 1:
+            found = "nothing" if not shapes else f"{len(shapes)} elements"
+            message = f"a <geometry> holds one shape, not {found}"
+            self._diagnostics.error("bad-geometry", message, element.span)
+            return None
+        kind = GEOMETRIES.get(shapes[0].tag)
+        if kind is None:
+            hint = did_you_mean_or_all(shapes[0].tag, GEOMETRIES)
+            message = f"<{shapes[0].tag}> is no shape of URDF.{hint}"
+            self._diagnostics.error("unknown-geometry", message, shapes[0].span)
+            return None
+        return self.read(kind, shapes[0])
+
+    def _set_attribute(self, made: UrdfObject, param: UrdfObject, element: Element) -> bool:
+        written = element.attributes.get(param.xml_var)
+        if written is None:
+            if param.required:
+                self._miss(element, param.xml_var, made.XML_REFL.attribute_map)
+                return False
+            value = param.default
+        else:
+            value = self._value(param.value_type, element, param.xml_var, type(made) is Limit)
+            if value is None:
+                return False
+        setattr(made, param.var, value)
+        return True
+
+    def _set_elements(self, made: UrdfObject, param: UrdfObject, element: Element) -> bool:
+        found = list(element.all(param.xml_var))
+        if not found and param.required:
+            message = f"<{element.tag}> needs a <{param.xml_var}>"
+            self._diagnostics.error("missing-element", message, element.span)
+            return False
+        if not param.is_aggregate:
+            for another in found[1:]:
+                message = f"<{element.tag}> has one <{param.xml_var}>; this one is not used"
+                self._diagnostics.warn("duplicate-element", message, another.span)
+            found = found[:1]
+        sound = True
+        for child in found:
+            value = self._element_value(param.value_type, child)
+            if value is None:
+                sound &= getattr(param.value_type, "type", None) in DISPENSABLE
+            elif param.is_aggregate:
+                made.add_aggregate(param.xml_var, value)
+            else:
+                setattr(made, param.var, value)
+        return sound
+
+    def _element_value(self, kind: UrdfObject, element: Element) -> UrdfObject | None:
+        if isinstance(kind, urdf.GeometricType):
+            return self.geometry(element)
+        if isinstance(kind, core.ObjectType):
+            return self.read(EXTENDED.get(kind.type, kind.type), element)
+        # One attribute stands for the whole, as in <mass value="1"/>.
+        if kind.attribute not in element.attributes:
+            self._miss(element, kind.attribute, ())
+            return None
+        value = self._value(kind.value_type, element, kind.attribute)
+        self.report_attributes(element, {kind.attribute})
+        return value
+
+    def _value(
+        self, kind: UrdfObject, element: Element, name: str, endless: bool = False
+    ) -> Any | None:
+        """Return the value of an attribute, or None after reporting that it is none."""
+        written = element.attributes[name]
+        if isinstance(kind, core.BasicType) and kind.type is str:
+            return written
+        words = written.split()
+        count = int(kind.count) if isinstance(kind, core.VectorType) else 1
+        if len(words) != count or not all(map(NUMBER.fullmatch, words)):
+            needed = "a number" if count == 1 else f"{count} numbers"
+            message = f"{name} takes {needed}, not '{written}'"
+            code = "wrong-type" if len(words) == count else "wrong-count"
+            self._diagnostics.error(code, message, element.at(name))
+            return None
+        numbers = list(map(float, words))
+        if any(isnan(x) or not (endless or isfinite(x)) for x in numbers):
+            message = f"{name} '{written}' is not finite"
+            self._diagnostics.error("not-finite", message, element.at(name))
+            return None
+        return numbers if isinstance(kind, core.VectorType) else numbers[0]
+
+    def _miss(self, element: Element, attribute: str, known: Collection[str]) -> None:
+        hint = did_you_mean(attribute, [x for x in element.attributes if x not in known])
+        message = f'<{element.tag}> needs {attribute}="..."{hint and "."}{hint}'
+        self._diagnostics.error("missing-attribute", message, element.span)
+
+    def _report_unknown(self, kind: UrdfObject, element: Element) -> None:
+        """Warn about what is none of URDF's words, nor other programs'."""
+        schema, others = kind.XML_REFL, OTHERS.get(kind, frozenset())
+        self.report_attributes(element, {*schema.attribute_map, *others})
+        known = {*schema.element_map, *others}
+        for child in element.children:
+            if child.tag in known or _NAMESPACE in child.tag:
+                continue
+            hint = did_you_mean(child.tag, schema.element_map)
+            message = f"<{child.tag}> in <{element.tag}> is unknown and not used.{hint}"
+            self._diagnostics.warn("unknown-element", message, child.span)
+
+    def report_attributes(self, element: Element, known: Collection[str]) -> None:
+        """Warn about attributes that are not ``known``, nor another program's."""
+        for name in element.attributes:
+            if name not in known and _NAMESPACE not in name:
+                message = f"{name} of <{element.tag}> is unknown and not used."
+                message += did_you_mean(name, known)
+                self._diagnostics.warn("unknown-attribute", message, element.at(name))

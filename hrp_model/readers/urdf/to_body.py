@@ -1,0 +1,200 @@
+"""A <robot> to a Body: the order in which its parts are read, and what becomes of its root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from ...body import Body, Joint, JointType, Link, Mimic, link_pair
+from ...devices import Device
+from ...diagnostics import did_you_mean
+from ...reading import Reading
+from ...rigid import Pose
+from .conventions import WORLD
+from .gazebo import GazeboReader
+from .joints import JointParts, JointReader
+from .links import LinkParts, LinkReader
+from .markup import Element
+from .materials import MaterialReader
+from .mimics import resolved
+from .motors import Motors, read_motors
+from .objects import ObjectReader
+from .tree import joints_by_child, ordered
+
+# What stands in a <robot>. Anything with a prefix is another program's as well.
+_KNOWN = (
+    *("link", "joint", "material", "gazebo", "transmission", "ros2_control"),
+    *("mujoco", "mujoco_inputs", "sensor", "version"),
+)
+_Parts = TypeVar("_Parts", LinkParts, JointParts)
+
+
+class RobotReader:
+    """Reads one robot."""
+
+    def __init__(self, robot: Element, reading: Reading) -> None:
+        self._robot = robot
+        self._reading = reading
+        self._diagnostics = reading.diagnostics
+        self._objects = ObjectReader(reading.diagnostics)
+
+    def body(self) -> Body | None:
+        """Return the body, or None after reporting errors."""
+        self._report_unknown()
+        materials = MaterialReader(self._reading, self._objects)
+        materials.collect(self._robot)
+        link_reader = LinkReader(self._reading, self._objects, materials)
+        links = self._collect("link", link_reader.link)
+        joints = self._collect("joint", JointReader(self._diagnostics, self._objects).joint)
+        if links is None or joints is None:
+            return None
+        if not links:
+            message = "a robot needs at least one link"
+            self._diagnostics.error("no-links", message, self._robot.span)
+            return None
+        above = joints_by_child(joints, links, self._diagnostics)
+        names = [] if above is None else ordered(links, above, self._robot, self._diagnostics)
+        if above is None or not names:
+            return None
+        return self._body(links, joints, above, names)
+
+    def _report_unknown(self) -> None:
+        self._objects.report_attributes(self._robot, ("name", "version", "xmlns"))
+        if not self._robot.attributes.get("name"):
+            message = "a <robot> needs a name; this one is called after its file"
+            self._diagnostics.warn("missing-attribute", message, self._robot.span)
+        for child in self._robot.children:
+            if child.tag not in _KNOWN and ":" not in child.tag:
+                message = f"<{child.tag}> is unknown and not used.{did_you_mean(child.tag, _KNOWN)}"
+                self._diagnostics.warn("unknown-element", message, child.span)
+
+    def _collect(
+        self, tag: str, read: Callable[[Element], _Parts | None]
+    ) -> dict[str, _Parts] | None:
+        """Return all links or joints by name; None after reporting errors."""
+        found: dict[str, _Parts] = {}
+        sound = True
+        for element in self._robot.all(tag):
+            if tag == "link":
+                self._reading.count("links", at=element.span)
+            parts = read(element)
+            name = element.attributes.get("name", "")
+            if parts is None:
+                sound = False
+            elif name in found:
+                sound = False
+                line, _ = element.source.line_column(found[name].element.start)
+                message = f"there is a {tag} '{name}' already, in line {line}"
+                self._diagnostics.error(f"duplicate-{tag}-name", message, element.at("name"))
+            else:
+                found[name] = parts
+        return found if sound else None
+
+    def _body(
+        self,
+        links: Mapping[str, LinkParts],
+        joints: Mapping[str, JointParts],
+        above: Mapping[str, JointParts],
+        names: list[str],
+    ) -> Body:
+        moving = {name: x for name, x in joints.items() if x.joint.moves}
+        mimics = resolved(moving, self._diagnostics)
+        motors = read_motors(self._robot, moving, self._diagnostics)
+        complete = _with_motors(moving, mimics, motors)
+        gazebo = GazeboReader(self._robot, links, above, self._diagnostics)
+        devices, frames = gazebo.devices()
+        names = [name for name in names if name not in frames]
+        names, root_joint, X_WR = self._root(links, above, names, devices)
+        if root_joint.type is JointType.FREE and gazebo.holds(names[0]):
+            root_joint = replace(root_joint, type=JointType.FIXED)
+        made = [_link(names[0], links[names[0]], None, root_joint, X_WR)]
+        for name in names[1:]:
+            told = above[name]
+            joint = complete.get(told.joint.name, told.joint)
+            made.append(_link(name, links[name], told.parent, joint, told.X_PL))
+        source = self._robot.source
+        stem = source.path.stem if source.path else source.name
+        return Body(
+            name=self._robot.attributes.get("name", "") or stem,
+            links=tuple(made),
+            devices=tuple(devices),
+            self_collision_disabled=_tied(made),
+            path=source.path,
+        )
+
+    def _root(
+        self,
+        links: Mapping[str, LinkParts],
+        above: Mapping[str, JointParts],
+        names: list[str],
+        devices: Iterable[Device],
+    ) -> tuple[list[str], Joint, Pose]:
+        """Return the links of the body, the joint between its root and the world, and its pose.
+
+        A root called "world" is the world: where it is nothing but that, and one link stands
+        or floats in it, this is the body's root.
+        """
+        root = names[0]
+        held = [name for name in names[1:] if above[name].parent == root]
+        carries = any(device.link == root for device in devices)
+        if root == WORLD and links[root].is_empty and len(held) == 1 and not carries:
+            joint = above[held[0]]
+            if not joint.joint.moves:
+                return names[1:], joint.joint, joint.X_PL
+        if root in above:  # by a joint to a world that is no link
+            return names, above[root].joint, above[root].X_PL
+        kind = JointType.FIXED if root == WORLD else JointType.FREE
+        return names, Joint(type=kind, name=root), Pose()
+
+
+def _with_motors(
+    moving: Mapping[str, JointParts], mimics: Mapping[str, Mimic], motors: Motors
+) -> dict[str, Joint]:
+    """Return the joints that move with all that is known of them, by name.
+
+    Those with motors get an id, in order: the ones that blocks for controllers command; where
+    no block says so, all that follow no other joint.
+    """
+    driven: Iterable[str] = motors.driven if motors.are_told else moving
+    numbered = [name for name in driven if name not in mimics]
+    ids = {name: number for number, name in enumerate(numbered)}
+    initial = {name: motors.initial.get(name, 0.0) for name in moving}
+    by_child = {parts.child: name for name, parts in moving.items()}
+    for name, mimic in mimics.items():
+        initial[name] = mimic.position(initial[by_child[mimic.link]])
+    return {
+        name: replace(
+            parts.joint,
+            id=ids.get(name),
+            mimic=mimics.get(name),
+            initial=initial[name],
+            gear_ratio=motors.gear_ratios.get(name, 1.0),
+        )
+        for name, parts in moving.items()
+    }
+
+
+def _link(name: str, parts: LinkParts, parent: str | None, joint: Joint, X_PL: Pose) -> Link:
+    return Link(
+        name=name,
+        parent=parent,
+        joint=joint,
+        X_PL=X_PL,
+        mass=parts.mass.mass,
+        center_of_mass=parts.mass.center_of_mass,
+        inertia=parts.mass.inertia,
+        visual=parts.visual,
+        collision=parts.collision,
+        lacks_shapes=parts.lacks_shapes,
+        at=parts.element.at("name"),
+    )
+
+
+def _tied(links: Iterable[Link]) -> frozenset[frozenset[str]]:
+    """Return the pairs of links that a joint ties: they overlap at it by nature."""
+    return frozenset(
+        link_pair(link.name, link.parent)
+        for link in links
+        if link.parent is not None and link.joint.type is not JointType.FREE
+    )

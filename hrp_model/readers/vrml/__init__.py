@@ -1,0 +1,50 @@
+"""OpenHRP models: VRML97 text to Body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...body import Body
+from ...diagnostics import Source, Span
+from ...geometry import SceneNode
+from ...reading import Reading, TooLargeError, read_source
+from .expand import Expander
+from .library import known_types
+from .parser import parse
+from .scene import SceneBuilder
+from .to_body import BodyBuilder
+
+__all__ = ["read_body", "read_scene"]
+
+
+def read_body(source: Source, reading: Reading) -> Body | None:
+    """Read a robot, or a file without a Humanoid node as one fixed link named "Root".
+
+    Problems go to ``reading.diagnostics``; None comes back only after an error.
+    """
+    try:
+        document = parse(source, reading.diagnostics, known_types())
+        # A number that grows out of bounds is refused with its place, once the body is checked.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return BodyBuilder(reading).body(document)
+    except (TooLargeError, RecursionError) as error:
+        reading.report_excess(error, Span(source, 0, 0))
+        return None
+
+
+def read_scene(path: Path, reading: Reading) -> SceneNode:
+    """Read a file as shapes only. Its groups and shapes keep their DEF names.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    source = read_source(path)
+    try:
+        document = parse(source, reading.diagnostics, known_types())
+        with np.errstate(over="ignore", invalid="ignore"):
+            return SceneBuilder(reading, Expander(reading.diagnostics)).scene(document.nodes)
+    except (TooLargeError, RecursionError) as error:
+        reading.report_excess(error, Span(source, 0, 0))
+        return SceneNode()

@@ -1,0 +1,197 @@
+"""Typed access to the fields of nodes, with their defaults, and frames made of them."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+
+import numpy as np
+
+from ...diagnostics import Diagnostics
+from ...geometry import IntArray
+from ...rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
+from .library import known_types
+from .nodes import Node
+from .schema import Proto
+
+_NO_INDEX = 2.0**31 - 1.0
+_NOT_PLACED: dict[str, tuple[float, ...]] = {
+    "translation": (0.0, 0.0, 0.0),
+    "rotation": (0.0, 0.0, 1.0, 0.0),
+    "scale": (1.0, 1.0, 1.0),
+    "center": (0.0, 0.0, 0.0),
+}
+
+
+class Fields:
+    """Reads fields of the nodes known by name.
+
+    A file's own PROTO may give a field another type or default. A value that cannot be
+    what the field's name promises is reported, and the known default is used.
+    """
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._placing: dict[Proto, bool] = {}  # whether a type's own defaults move its nodes
+
+    def flag(self, node: Node, name: str) -> bool:
+        """Return an SFBool."""
+        value = node.get(name)
+        return value if isinstance(value, bool) else bool(self._mismatch(node, name))
+
+    def text(self, node: Node, name: str) -> str:
+        """Return an SFString."""
+        value = node.get(name)
+        if isinstance(value, tuple) and len(value) == 1:
+            value = value[0]
+        return value if isinstance(value, str) else str(self._mismatch(node, name))
+
+    def texts(self, node: Node, name: str) -> tuple[str, ...]:
+        """Return an MFString."""
+        value = node.get(name)
+        listed = value if isinstance(value, tuple) else (value,)
+        if all(isinstance(item, str) for item in listed):
+            return tuple(str(item) for item in listed)
+        self._mismatch(node, name)
+        return ()
+
+    def number(self, node: Node, name: str) -> float:
+        """Return an SFFloat; always finite."""
+        value = node.get(name)
+        if isinstance(value, float) and isfinite(value):
+            return value
+        values = self._array(value)
+        if values is None or not len(values) or not isfinite(values[0]):
+            values = self._array(self._mismatch(node, name))
+        return 0.0 if values is None or not len(values) else float(values[0])
+
+    def integer(self, node: Node, name: str) -> int:
+        """Return an SFInt32; a fraction, which old files write, is rounded."""
+        value = self.number(node, name)
+        return round(value) if abs(value) < 2**31 else 0
+
+    def first(self, node: Node, name: str) -> float | None:
+        """Return the first of an MFFloat, or None when it is empty; may be infinite."""
+        values = self.numbers(node, name)
+        if not len(values):
+            return None
+        if isnan(values[0]):
+            self._mismatch(node, name)
+            return None
+        return float(values[0])
+
+    def numbers(self, node: Node, name: str) -> Array:
+        """Return all numbers of a field, shape (n,)."""
+        values = self._array(node.get(name))
+        if values is None:
+            values = self._array(self._mismatch(node, name))
+        return np.empty(0) if values is None else values
+
+    def rows(self, node: Node, name: str, width: int) -> Array:
+        """Return an MFVec2f, MFVec3f, ...: shape (n, width)."""
+        values = self.numbers(node, name)
+        return values[: len(values) // width * width].reshape(-1, width)
+
+    def indices(self, node: Node, name: str) -> IntArray:
+        """Return an MFInt32, shape (n,)."""
+        value = node.get(name)
+        if isinstance(value, np.ndarray) and value.dtype == np.int32:
+            return value.reshape(-1)
+        values = np.nan_to_num(self.numbers(node, name), nan=_NO_INDEX)
+        return np.clip(values, -1.0, _NO_INDEX).astype(np.int32)
+
+    def vector(self, node: Node, name: str, width: int = 3) -> Array:
+        """Return an SFVec3f or another short vector; always finite, shape (width,)."""
+        value = node.get(name)
+        if isinstance(value, tuple) and len(value) == width and _are_finite_floats(value):
+            return np.array(value)
+        values = self._array(value)
+        if values is None or len(values) != width or not np.isfinite(values).all():
+            values = self._array(self._mismatch(node, name))
+        if values is None or len(values) != width:  # a type of the author's own
+            return np.ones(width) if name == "scale" else np.zeros(width)
+        return values
+
+    def rotation(self, node: Node, name: str) -> Array:
+        """Return an SFRotation as a matrix, shape (3, 3). Its axis need not have length one."""
+        value = node.get(name)
+        if value == (0.0, 0.0, 1.0, 0.0):
+            return IDENTITY_3
+        x, y, z, angle = self.vector(node, name, 4).tolist()
+        axis = unit_vector((x, y, z))
+        if axis is None:
+            if angle != 0.0:
+                message = f"'{name}' has an axis of length zero; it counts as no rotation"
+                self._diagnostics.warn("zero-axis", message, node.at(name))
+            return IDENTITY_3
+        return axis_angle_matrix(axis, angle)
+
+    def pose(self, node: Node) -> Pose:
+        """Return the frame that ``translation`` and ``rotation`` place in the parent's."""
+        if not self._is_placed(node):
+            return Pose()
+        return Pose(self.rotation(node, "rotation"), self.vector(node, "translation"))
+
+    def affine(self, node: Node) -> Array | None:
+        """Return the matrix of a Transform, shape (4, 4), or None where it changes nothing.
+
+        P' = T C R SR S SR^-1 C^-1 P (ISO/IEC 14772-1, 6.52).
+        """
+        if not self._is_placed(node):
+            return None
+        matrix = IDENTITY_4.copy()
+        linear = self.rotation(node, "rotation")
+        if not _is_neutral("scale", node.get("scale")):
+            SR = self.rotation(node, "scaleOrientation")
+            linear = linear @ SR @ np.diag(self.vector(node, "scale")) @ SR.T
+        matrix[:3, :3] = linear
+        matrix[:3, 3] = self.vector(node, "translation")
+        if not _is_neutral("center", node.get("center")):
+            center = self.vector(node, "center")
+            matrix[:3, 3] += center - linear @ center
+        return matrix
+
+    def _is_placed(self, node: Node) -> bool:
+        """Whether a node has a place of its own: it says so, or its file's PROTO does."""
+        if not node.type.is_known:
+            written = {name: node.values[name] for name in _NOT_PLACED if name in node.values}
+            return bool(written) and all(
+                isinstance(value, tuple)
+                and len(value) == len(_NOT_PLACED[name])
+                and all(isinstance(number, float) and isfinite(number) for number in value)
+                for name, value in written.items()
+            )
+        if "translation" not in node.type.fields:
+            return False
+        return not _NOT_PLACED.keys().isdisjoint(node.values) or self._is_moved_by(node.type)
+
+    def _is_moved_by(self, node_type: Proto) -> bool:
+        if node_type not in self._placing:
+            defaults = {n: d.default for n, d in node_type.fields.items() if n in _NOT_PLACED}
+            self._placing[node_type] = not all(_is_neutral(n, v) for n, v in defaults.items())
+        return self._placing[node_type]
+
+    def _array(self, value: object) -> Array | None:
+        """Return numbers as they are, however many; None when the value is none."""
+        if isinstance(value, np.ndarray):
+            return value.reshape(-1).astype(np.float64, copy=False)
+        if isinstance(value, float | int):
+            return np.array([value], dtype=np.float64)
+        if isinstance(value, tuple) and all(isinstance(item, float | int) for item in value):
+            return np.array(value, dtype=np.float64)
+        return None
+
+    def _mismatch(self, node: Node, name: str) -> object:
+        """Report a value that is not what its name promises, and return the known default."""
+        if name in node.values:
+            message = f"the value of '{name}' does not fit a {node.type_name}; the default is used"
+            self._diagnostics.error("wrong-value", message, node.at(name))
+        known = known_types().get(node.type_name)
+        return known.fields[name].default if known and name in known.fields else None
+
+
+def _is_neutral(name: str, value: object) -> bool:
+    return value is None or (isinstance(value, tuple) and value == _NOT_PLACED[name])
+
+
+def _are_finite_floats(values: tuple[object, ...]) -> bool:
+    return all(isinstance(value, float) and isfinite(value) for value in values)

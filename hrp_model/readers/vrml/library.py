@@ -1,0 +1,40 @@
+"""The node types known by name, read from their declarations in VRML itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from ...diagnostics import Diagnostics, Source
+from .parser import Parser
+from .schema import Proto
+
+
+@cache
+def known_types() -> Mapping[str, Proto]:
+    """Return the nodes of VRML97 and those that OpenHRP adds, by name."""
+    openhrp = _declared("openhrp.wrl", known=standard_types())
+    return MappingProxyType({**standard_types(), **scenery_types(), **openhrp})
+
+
+@cache
+def standard_types() -> Mapping[str, Proto]:
+    """Return the nodes of VRML97 that make up shapes, by name."""
+    return MappingProxyType(_declared("builtin.wrl"))
+
+
+@cache
+def scenery_types() -> Mapping[str, Proto]:
+    """Return the nodes that are no part of a robot and are ignored on purpose, by name."""
+    return MappingProxyType(_declared("scenery.wrl"))
+
+
+def _declared(file: str, known: Mapping[str, Proto] = MappingProxyType({})) -> dict[str, Proto]:
+    diagnostics = Diagnostics()
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    parser = Parser(Source(file, text), diagnostics, known)
+    parser.document()
+    diagnostics.raise_errors()
+    return parser.protos

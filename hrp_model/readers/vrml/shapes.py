@@ -1,0 +1,218 @@
+"""Shape nodes to shapes: geometry, appearance, and what is drawn of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ...geometry import (
+    Box,
+    ByteArray,
+    Color,
+    Cone,
+    Cylinder,
+    Geometry,
+    Material,
+    Shape,
+    Sphere,
+    Texture,
+)
+from ...reading import Reading
+from ...rigid import Array
+from .expand import Expander
+from .fields import Fields
+from .library import standard_types
+from .meshes import MeshReader
+from .nodes import Node
+from .pixels import image_pixels
+
+# Where a node keeps what is below it, when it is not "children".
+_MEMBERS = {"Humanoid": "humanoidBody", "Surface": "visual"}
+
+
+class ShapeReader:
+    """Reads shapes; what several shapes share is read once."""
+
+    def __init__(self, reading: Reading, expander: Expander, fields: Fields) -> None:
+        self._reading = reading
+        self._expander = expander
+        self._fields = fields
+        self._meshes = MeshReader(reading.diagnostics, expander, fields)
+        self._geometries: dict[int, tuple[Node, Geometry | None]] = {}  # keeps the key alive
+        self._materials: dict[int, tuple[Node, Material]] = {}
+        self._inlines: dict[int, tuple[Node, Path | None]] = {}
+
+    def members(self, node: Node) -> Iterator[Node]:
+        """Yield the nodes that a group shows: of a Switch its choice, of a LOD the finest level.
+
+        A node that cannot have any below it, such as a Box without a Shape, is reported.
+        """
+        if node.type_name == "Switch":
+            yield from self._chosen(node, "choice", self._fields.integer(node, "whichChoice"))
+        elif node.type_name == "LOD":
+            yield from self._chosen(node, "level", 0)
+        else:
+            field_name = _MEMBERS.get(node.type_name, "children")
+            if field_name in node.type.fields or field_name in node.values:
+                yield from self._expander.nodes(node.get(field_name))
+            elif node.type_name in standard_types():
+                message = f"a {node.type_name} may not stand here; it is left out"
+                self._reading.diagnostics.warn("misplaced-node", message, node.span)
+
+    def _chosen(self, node: Node, field_name: str, number: int) -> Iterator[Node]:
+        written = node.get(field_name)
+        listed = written if isinstance(written, tuple) else (written,)
+        if 0 <= number < len(listed):
+            yield from self._expander.nodes(listed[number])
+
+    def shape(self, node: Node, T_FG: Array) -> Shape | None:
+        """Return the shape of a Shape node placed by ``T_FG``; None when nothing is to be seen."""
+        written = self._expander.node(node, "geometry")
+        if written is None:
+            return None
+        if id(written) not in self._geometries:
+            self._geometries[id(written)] = (written, self._geometry(written))
+        geometry = self._geometries[id(written)][1]
+        if geometry is None:
+            return None
+        material = self._appearance(self._part(node, "appearance", "Appearance"))
+        return Shape(geometry, T_FG, material, node.name)
+
+    def inline(self, node: Node) -> Path | None:
+        """Return the file that an Inline draws in: the first of its list that exists.
+
+        The standard takes the first that can be had; some viewers take all, so further
+        existing files are reported.
+        """
+        if id(node) in self._inlines:
+            return self._inlines[id(node)][1]
+        at = node.at("url")
+        found = [url for url in self._urls(node) if self._reading.exists(url, at)]
+        for url in found[1:]:
+            message = f"an Inline takes the first file of its list; '{url}' is left out"
+            self._reading.diagnostics.warn("inline-list", message, at)
+        path = self._file(node)
+        self._inlines[id(node)] = (node, path)
+        return path
+
+    def _urls(self, node: Node) -> list[str]:
+        return [url for url in self._fields.texts(node, "url") if url.strip()]
+
+    def _file(self, node: Node) -> Path | None:
+        """Return the first file of a list of alternatives, or None after reporting them all."""
+        at, urls = node.at("url"), self._urls(node)
+        first = next((url for url in urls if self._reading.exists(url, at)), None)
+        wanted = urls if first is None else [first]
+        return next(filter(None, [self._reading.resolve(url, at) for url in wanted]), None)
+
+    def _geometry(self, node: Node) -> Geometry | None:
+        name, fields = node.type_name, self._fields
+        if name == "Box":
+            size = fields.vector(node, "size")
+            return None if self._negative(node, "size", size.min()) else Box(size)
+        if name in ("Sphere", "Cylinder", "Cone"):
+            radius_field = "bottomRadius" if name == "Cone" else "radius"
+            radius = fields.number(node, radius_field)
+            if self._negative(node, radius_field, radius):
+                return None
+            if name == "Sphere":
+                return Sphere(radius)
+            height = fields.number(node, "height")
+            if self._negative(node, "height", height):
+                return None
+            side, bottom = fields.flag(node, "side"), fields.flag(node, "bottom")
+            if name == "Cone":
+                return Cone(radius, height, bottom, side)
+            return Cylinder(radius, height, fields.flag(node, "top"), bottom, side)
+        return self._meshes.mesh(node) if node.type.is_known else None
+
+    def _negative(self, node: Node, field_name: str, value: float) -> bool:
+        if 0.0 <= value < np.inf:
+            return False
+        message = f"a {node.type_name} of {field_name} {value:g} is left out"
+        self._reading.diagnostics.warn("bad-size", message, node.at(field_name))
+        return True
+
+    def _appearance(self, node: Node | None) -> Material:
+        if node is None:
+            return Material()
+        if id(node) not in self._materials:
+            self._materials[id(node)] = (node, self._material(node))
+        return self._materials[id(node)][1]
+
+    def _material(self, appearance: Node) -> Material:
+        texture = self._texture(appearance)
+        node = self._part(appearance, "material", "Material")
+        if node is None:
+            return Material(appearance.name, texture=texture)
+        fields = self._fields
+        return Material(
+            name=node.name or appearance.name,
+            diffuse=self._color(node, "diffuseColor"),
+            specular=self._color(node, "specularColor"),
+            emissive=self._color(node, "emissiveColor"),
+            ambient=fields.number(node, "ambientIntensity"),
+            shininess=fields.number(node, "shininess"),
+            transparency=fields.number(node, "transparency"),
+            texture=texture,
+        )
+
+    def _part(self, owner: Node, field_name: str, type_name: str) -> Node | None:
+        """Return the node of a field that can hold one type only; report another."""
+        node = self._expander.node(owner, field_name)
+        if node is None or node.type_name == type_name:
+            return node
+        if node.type.is_known:
+            message = f"a {node.type_name} is no '{field_name}' of a {owner.type_name}"
+            self._reading.diagnostics.warn("misplaced-node", message, node.span)
+        return None
+
+    def _color(self, node: Node, field_name: str) -> Color:
+        red, green, blue = self._fields.vector(node, field_name).tolist()
+        return red, green, blue
+
+    def _texture(self, appearance: Node) -> Texture | None:
+        node = self._expander.node(appearance, "texture")
+        if node is None:
+            return None
+        if node.type_name == "ImageTexture":
+            path, image = self._file(node), None
+        elif node.type_name == "PixelTexture":
+            path, image = None, self._pixels(node)
+        elif not node.type.is_known:
+            return None  # reported where it stands
+        else:
+            message = f"a {node.type_name} is not drawn; put its picture in a file"
+            self._reading.diagnostics.warn("unsupported-texture", message, node.span)
+            return None
+        if path is None and image is None:
+            return None
+        fields = self._fields
+        repeat = fields.flag(node, "repeatS"), fields.flag(node, "repeatT")
+        moved = self._part(appearance, "textureTransform", "TextureTransform")
+        if moved is None:
+            return Texture(path, repeat, image=image)
+        return Texture(
+            path,
+            repeat,
+            image=image,
+            center=_pair(fields.vector(moved, "center", 2)),
+            rotation=fields.number(moved, "rotation"),
+            scale=_pair(fields.vector(moved, "scale", 2)),
+            translation=_pair(fields.vector(moved, "translation", 2)),
+        )
+
+    def _pixels(self, node: Node) -> ByteArray | None:
+        try:
+            return image_pixels(self._fields.numbers(node, "image"))
+        except ValueError as error:
+            message = f"the image of a PixelTexture is left out: {error}"
+            self._reading.diagnostics.warn("bad-image", message, node.at("image"))
+            return None
+
+
+def _pair(vector: Array) -> tuple[float, float]:
+    first, second = vector.tolist()
+    return first, second

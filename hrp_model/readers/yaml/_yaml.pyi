@@ -1,0 +1,19 @@
+"""See yaml_events for what the events are."""
+
+from collections.abc import Callable
+
+from .events import Event
+from .nodes import Context, Scalar, Sequence
+
+class Events:
+    def __new__(
+        cls,
+        text: str,
+        shift: int,
+        error: Callable[[str | None, str | None, int, int], Exception],
+        context: Context,
+        scalar: type[Scalar],
+        sequence: type[Sequence],
+    ) -> Events: ...
+    def __iter__(self) -> Events: ...
+    def __next__(self) -> Event: ...

@@ -1,0 +1,314 @@
+"""YAML events to a tree of located nodes.
+
+A general YAML loader resolves types: the key ``on`` becomes true, ``010`` becomes 8 and
+``1e-3`` a string. Here every scalar stays text until a reader asks, every node knows its
+place, and what YAML lets pass silently (equal keys, equal anchors) is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AbstractMapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from ...diagnostics import Diagnostics, Source, Span
+from ..paused_collector import paused_collector
+from .events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
+from .nodes import Context, Mapping, Node, Scalar, Sequence
+from .sequences import number_nodes
+
+__all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
+
+# Deeper nesting, or more lists and mappings after following every alias, is an attack or
+# an accident; the largest published models stay below a tenth of either.
+_MAX_DEPTH = 100
+_MAX_WEIGHT = 500_000
+_MAX_EVENTS = 1_200_000  # lists of numbers count as one, and so do plain entries of a mapping
+
+_Entries = dict[str, tuple[Scalar, Node]]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed document: its root node (None: nothing usable) and what its anchors name."""
+
+    root: Node | None
+    anchors: dict[str, Node] = field(default_factory=dict)
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> Node | None:
+    """Return the root of the first document in a YAML text, or None if there is none.
+
+    Syntax errors are reported at their place and give None; an empty text gives None silently.
+    """
+    return parse_document(source, diagnostics).root
+
+
+def parse_document(
+    source: Source,
+    diagnostics: Diagnostics,
+    anchors: AbstractMapping[str, Node] | None = None,
+    strict_keys: frozenset[str] | None = None,
+) -> Document:
+    """Parse a text whose aliases may also name nodes of another one.
+
+    Args:
+        source: The text.
+        diagnostics: Where problems go.
+        anchors: Nodes that aliases may name beside those anchored in the text itself.
+        strict_keys: Keys whose values must be of the kind that is asked for, see ``Context``;
+            by default all.
+    """
+    builder = _Builder(Context(source, diagnostics, strict_keys), anchors or {})
+    try:
+        with paused_collector():
+            return Document(builder.build(), builder.anchors)
+    except _UnusableError as error:
+        diagnostics.error(error.code, str(error), error.at)
+    except YamlSyntaxError as error:
+        at = builder.place_of(error)
+        is_tab = source.text[at.start : at.end] == "\t"
+        if is_tab and error.character is None:
+            message = "a tab; YAML is indented with spaces only"
+        elif error.character is not None:
+            message = f"{error}: U+{ord(error.character):04X}"
+        else:
+            message = str(error)
+        diagnostics.error("yaml-syntax", message, at)
+    return Document(None, builder.anchors)
+
+
+class _UnusableError(Exception):
+    """The document cannot be used at all."""
+
+    def __init__(self, code: str, message: str, at: Span) -> None:
+        super().__init__(message)
+        self.code = code
+        self.at = at
+
+
+class _Open:
+    """A list or mapping under construction, or the whole document, a list of one.
+
+    Attributes:
+        start: Where it begins.
+        anchor: Its name for aliases.
+        items: The nodes of a list.
+        entries: A mapping's own entries so far; None for a list.
+        key: A key of a mapping that waits for its value.
+        merged: What a mapping's merge keys name, in their order.
+        weight, depth: Of what it holds so far.
+    """
+
+    __slots__ = ("anchor", "depth", "entries", "items", "key", "merged", "start", "weight")
+
+    def __init__(self, start: int, anchor: str | None) -> None:
+        self.start = start
+        self.anchor = anchor
+        self.items: list[Node] = []
+        self.entries: _Entries | None = None
+        self.key: Node | None = None
+        self.merged: list[Mapping] = []
+        self.weight = 1
+        self.depth = 1
+
+    def measure(self, node: Node) -> None:
+        """Count a node in that it holds now."""
+        if not isinstance(node, Scalar):
+            self.weight += node.weight
+            if self.depth <= node.depth:
+                self.depth = 1 + node.depth
+
+
+class _Builder:
+    """Turns events into nodes, with its own stack: no text can exhaust the interpreter's."""
+
+    def __init__(self, context: Context, foreign: AbstractMapping[str, Node]) -> None:
+        self.anchors: dict[str, Node] = {}
+        self._foreign = foreign
+        self._source = source = context.source
+        self._diagnostics = context.diagnostics
+        self._context = context
+        # A byte order mark is a character of the text but none to libyaml.
+        self._shift = 1 if source.text.startswith("\ufeff") else 0
+        self._stack = [_Open(0, None)]
+        self._merged = 0
+        self._anchored: set[int] = set()  # ids of all nodes that had an anchor
+
+    def build(self) -> Node | None:
+        """Return the root of the first document."""
+        root = top = self._stack[0]
+        anchor: str | None = None
+        node: Node
+        count = 0
+        for event in events(self._source.text[self._shift :], self._shift, self._context):
+            count += 1
+            if count > _MAX_EVENTS:
+                self._give_up(top)
+            if not isinstance(event, tuple):
+                node = event
+            else:
+                kind, start, end, content = event
+                if kind == MAPPING:
+                    top, anchor = self._open(start, anchor), None
+                    top.entries, top.key, lists = content
+                    top.weight, top.depth = 1 + lists, 2 if lists else 1
+                    continue
+                if kind == LIST:
+                    top, anchor = self._open(start, anchor), None
+                    top.items = number_nodes(self._context, content) if content else []
+                    continue
+                if kind == ANCHOR:
+                    anchor = content
+                    continue
+                if kind == DOCUMENT:
+                    if root.items:
+                        self._report_more(start)
+                        break
+                    continue
+                if kind == ENTRIES:
+                    node = Mapping(self._context, start, end, content[0])
+                    node.weight, node.depth = 1 + content[2], 2 if content[2] else 1
+                elif kind == CLOSE:
+                    node, anchor = self._close(end)
+                    top = self._stack[-1]
+                else:
+                    node = self._aliased(content, Span(self._source, start, end))
+            if anchor is not None:
+                self._name(anchor, node)
+                anchor = None
+            self._add(top, node)
+        return root.items[0] if root.items else None
+
+    def place_of(self, error: YamlSyntaxError) -> Span:
+        """Return the character at which a text shows to be no YAML."""
+        text, offset = self._source.text, error.offset
+        if error.character is not None:
+            offset = text.find(error.character, self._shift)
+        offset = min(max(offset or 0, 0), len(text))
+        return Span(self._source, offset, min(offset + 1, len(text)))
+
+    def _give_up(self, top: _Open) -> NoReturn:
+        at = Span(self._source, top.start, top.start)
+        raise _UnusableError("too-large", "this holds more values than any model", at)
+
+    def _report_more(self, offset: int) -> None:
+        message = "only the first document of a file is read"
+        at = Span(self._source, offset, min(offset + 1, len(self._source.text)))
+        self._diagnostics.warn("more-documents", message, at)
+
+    def _open(self, start: int, anchor: str | None) -> _Open:
+        if len(self._stack) > _MAX_DEPTH:
+            at = Span(self._source, start, start)
+            raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", at)
+        opened = _Open(start, anchor)
+        self._stack.append(opened)
+        return opened
+
+    def _add(self, top: _Open, node: Node) -> None:
+        """Add a node to what is open: an item, a key, or the value of the last key."""
+        entries, key = top.entries, top.key
+        if entries is None:
+            top.items.append(node)
+        elif key is None:
+            top.key = node
+            return
+        else:
+            top.key = None
+            if type(key) is not Scalar or key.text in entries or key.text == "<<":
+                self._put(top, entries, key, node)
+                return
+            entries[key.text] = (key, node)
+        if type(node) is not Scalar:
+            top.measure(node)
+
+    def _close(self, end: int) -> tuple[Sequence | Mapping, str | None]:
+        """Return the innermost list or mapping, complete, and its anchor.
+
+        What following every alias in it would visit, and how deep it would go, is bounded.
+        """
+        opened = self._stack.pop()
+        node: Sequence | Mapping
+        if opened.entries is None:
+            node = Sequence(self._context, opened.start, end, opened.items)
+        else:
+            for other in opened.merged:
+                self._count_merged(other)
+                for key, entry in other.entries().items():
+                    if key not in opened.entries:
+                        opened.entries[key] = entry
+                        opened.measure(entry[1])
+            node = Mapping(self._context, opened.start, end, opened.entries)
+        node.weight, node.depth = opened.weight, opened.depth
+        if node.weight > _MAX_WEIGHT:
+            raise _UnusableError("alias-bomb", "the aliases repeat each other too often", node.span)
+        if node.depth > _MAX_DEPTH:
+            raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
+        return node, opened.anchor
+
+    def _count_merged(self, other: Mapping) -> None:
+        """Bound what merge keys copy: any number of mappings may take up a long one."""
+        self._merged += len(other)
+        if self._merged > _MAX_WEIGHT:
+            message = "merge keys repeat this mapping too often"
+            raise _UnusableError("alias-bomb", message, other.span)
+
+    def _put(self, top: _Open, entries: _Entries, key: Node, value: Node) -> None:
+        """Put an entry into a mapping if it is none as any other."""
+        if not isinstance(key, Scalar):
+            self._diagnostics.error("bad-key", "a key must be a single value", key.span)
+        elif key.text == "<<" and key.plain:
+            self._merge(top, value)
+        else:
+            if key.text in entries:
+                self._report_duplicate(key, *entries[key.text], value)
+            entries[key.text] = (key, value)
+            top.measure(value)
+
+    def _report_duplicate(self, key: Scalar, earlier: Scalar, lost: Node, value: Node) -> None:
+        """Report a key that replaces an earlier one.
+
+        Files keep nodes for aliases at their top, under keys that nobody reads; both stay.
+        """
+        line, _ = self._source.line_column(earlier.span.start)
+        message = f"'{key.text}' replaces the one in line {line} of the same mapping"
+        if self._is_at_top and {id(lost), id(value)} <= self._anchored:
+            message += "; aliases of both still work"
+            self._diagnostics.note("duplicate-key", message, key.span)
+        else:
+            self._diagnostics.warn("duplicate-key", message, key.span)
+
+    @property
+    def _is_at_top(self) -> bool:
+        """Whether what comes next is a value of the outermost mapping."""
+        return len(self._stack) == 2 and self._stack[1].entries is not None
+
+    def _merge(self, top: _Open, value: Node) -> None:
+        """Note the mappings of a merge key. An earlier one wins over a later one."""
+        for other in value.items if isinstance(value, Sequence) else [value]:
+            if isinstance(other, Mapping):
+                top.merged.append(other)
+            else:
+                message = "'<<' takes a mapping or a list of mappings"
+                self._diagnostics.error("bad-merge", message, other.span)
+
+    def _name(self, anchor: str, node: Node) -> None:
+        if anchor in self.anchors:
+            message = f"the anchor '&{anchor}' is used again; aliases after it mean this node"
+            if self._is_at_top:
+                self._diagnostics.note("duplicate-anchor", message, node.span)
+            else:
+                self._diagnostics.warn("duplicate-anchor", message, node.span)
+        self.anchors[anchor] = node
+        self._anchored.add(id(node))
+
+    def _aliased(self, anchor: str, at: Span) -> Node:
+        if any(opened.anchor == anchor for opened in self._stack):
+            self._diagnostics.error("alias-cycle", f"'*{anchor}' contains itself", at)
+        elif anchor in self.anchors:
+            return self.anchors[anchor]
+        elif anchor in self._foreign:
+            return self._foreign[anchor]
+        else:
+            self._diagnostics.error("unknown-alias", f"no anchor '&{anchor}' before this", at)
+        return Scalar("", True, self._context, at.start, at.end)
