@@ -26,10 +26,10 @@ from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelErro
 from .dump import dump_body
 from .files.writer import write_whole
 from .frames import FrameOptions, body_frames
+from .kinematics.postures import PostureError, read_postures
 from .load import load_body
 from .other_files import checker_of
 from .outputs import Kind, Output, add_force, check_outputs, writing
-from .postures import PostureError, read_postures
 from .program import run_program
 from .tree import body_tree
 from .urdf.rviz_config import rviz_config

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from .actuation import controlled_joints
 from .body import Body
 from .checking.named_models import NamedModels
 from .checking.settings import SettingsFinder
@@ -46,6 +45,7 @@ from .collision.shapes import CollisionShapes
 from .console import output_console, print_data, print_text
 from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
 from .files.writer import is_special, staged_folder, write_all
+from .kinematics.actuation import controlled_joints
 from .outputs import check_outputs, writing
 from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert

@@ -14,7 +14,7 @@ from .body import Body, ExtraJoint, Link
 from .dump_devices import Json, dump_device, limit
 from .geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from .kinematics import BodyState
-from .postures import Posture
+from .kinematics.postures import Posture
 from .shapes import measure
 from .shapes.tessellate import shape_mesh
 

@@ -13,7 +13,7 @@ import numpy as np
 from .body import Body, JointType, Link
 from .devices import Camera, Device, RangeSensor
 from .diagnostics import Diagnostics, Span
-from .instruments import same_place
+from .inertial_units import same_place
 from .rigid import Pose, axis_angle_matrix, matrix_rpy
 
 # Cameras and range sensors look along -Z of their frame S, with +Y up. REP 103 wants

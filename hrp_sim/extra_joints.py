@@ -9,8 +9,8 @@ import numpy as np
 
 from hrp_model import Body, BodyState, JointType
 from hrp_model.body import ExtraJoint, ExtraJointType
-from hrp_model.kinematics.loop_constraints import LoopConstraints, loop_name
 from hrp_model.kinematics.loops import loop_closures
+from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from .articulation import Links, LoopKind, Loops, link_error

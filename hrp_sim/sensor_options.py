@@ -12,7 +12,7 @@ from typing import Any
 
 from hrp_model import Body, Diagnostics
 from hrp_model.diagnostics import Span, did_you_mean_or_all
-from hrp_model.instruments import inertial_units
+from hrp_model.inertial_units import inertial_units
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_msgs.names import topic_token
 

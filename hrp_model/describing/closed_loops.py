@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..body import Body
-from ..kinematics.loop_constraints import loop_name
 from ..kinematics.loops import LoopClosure, LoopError, Mimic, Miss, loop_closures, mimic_joints
+from ..kinematics.loops.constraints import loop_name
 
 if TYPE_CHECKING:
     from ..frames import BodyFrames

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from ..body import Body, JointType, Link, link_pair
 from ..collision.overlap import overlap
 from ..geometry import Mesh
-from ..postures import initial_poses
+from ..kinematics.postures import initial_poses
 from ..shapes.tessellate import shape_mesh, transformed
 from .shapes import is_empty
 

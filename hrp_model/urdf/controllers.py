@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import TypeAlias
 
-from ..actuation import CommandInterface, ControlledJoint, controlled_joints
 from ..body import Body
 from ..frames import BodyFrames, unique_name
-from ..joint_inertia import critically_damped, initial_inertias
-from ..vehicle import DifferentialDrive, differential_drive, rolling_wheels
+from ..kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
+from ..kinematics.joint_inertia import critically_damped, initial_inertias
+from ..kinematics.vehicle import DifferentialDrive, differential_drive, rolling_wheels
 from . import gazebo_sensors
 from .options import Hardware, UrdfOptions
 from .ros2_control import has_sensors

@@ -16,7 +16,7 @@ from hrp_msgs import names
 
 from ..devices import Camera, Device, ForceSensor, ImageType, RangeSensor
 from ..frames import X_S_SCAN
-from ..instruments import InertialUnit
+from ..inertial_units import InertialUnit
 from ..rigid import Array, Pose
 from ..scan_angles import pitch_angles, yaw_angles
 from .sensors import Sensors

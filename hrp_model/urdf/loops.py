@@ -8,8 +8,8 @@ import yaml
 
 from ..body import Body, ExtraJoint, ExtraJointType
 from ..frames import BodyFrames
-from ..kinematics.loop_constraints import loop_joints, loop_name
 from ..kinematics.loops import loop_closures, mimic_joints
+from ..kinematics.loops.constraints import loop_joints, loop_name
 from ..rigid import Array, Pose, matrix_quaternion, matrix_rpy
 
 if TYPE_CHECKING:

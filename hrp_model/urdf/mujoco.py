@@ -10,10 +10,10 @@ from __future__ import annotations
 from math import isfinite
 from xml.etree.ElementTree import Element
 
-from ..actuation import CommandInterface, ControlledJoint, controlled_joints
 from ..body import Body, Range
 from ..frames import BodyFrames
-from ..joint_inertia import NATURAL_FREQUENCY, critically_damped, initial_inertias
+from ..kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
+from ..kinematics.joint_inertia import NATURAL_FREQUENCY, critically_damped, initial_inertias
 from .options import Hardware, UrdfOptions
 from .sensors import Sensors
 from .xml import element, written

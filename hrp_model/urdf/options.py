@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ..actuation import CommandInterface
 from ..frames import Base, FrameOptions, LinkNaming
+from ..kinematics.actuation import CommandInterface
 
 __all__ = ["Base", "CommandInterface", "Hardware", "LinkNaming", "UrdfOptions"]
 

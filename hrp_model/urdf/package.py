@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ..actuation import controlled_joints
 from ..body import Body
 from ..collision.decompose import Progress
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics
 from ..files.writer import staged_folder, write_whole
+from ..kinematics.actuation import controlled_joints
 from . import package_files as texts
 from .controllers import controllers_yaml
 from .convert import LOOPS_FILE, Conversion, convert

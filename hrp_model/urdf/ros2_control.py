@@ -10,11 +10,11 @@ import numpy as np
 
 from hrp_msgs import names
 
-from ..actuation import CommandInterface, ControlledJoint, controlled_joints
 from ..body import Body, Range
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames, legal_name
-from ..postures import initial_poses
+from ..kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
+from ..kinematics.postures import initial_poses
 from ..rigid import Array, matrix_quaternion
 from . import transmissions
 from .options import Hardware, UrdfOptions

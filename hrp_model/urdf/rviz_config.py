@@ -7,7 +7,7 @@ from hrp_msgs import names
 from .. import rviz
 from ..body import Body
 from ..frames import BodyFrames
-from ..postures import initial_poses
+from ..kinematics.postures import initial_poses
 from .srdf import top_pose
 
 _COMMENT = "The robot and its frames, as display.launch.py shows them."

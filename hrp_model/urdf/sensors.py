@@ -12,7 +12,7 @@ from hrp_msgs.names import topic_token
 from ..body import Body, JointType
 from ..devices import Camera, Device, ForceSensor, ImageType, LensType, RangeSensor
 from ..frames import BodyFrames, unique_name
-from ..instruments import InertialUnit, inertial_units
+from ..inertial_units import InertialUnit, inertial_units
 
 _D = TypeVar("_D", bound=Device)
 

@@ -8,10 +8,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from ..actuation import controlled_joints
 from ..body import Body, Joint, Link
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames, legal_name, unique_name
+from ..kinematics.actuation import controlled_joints
 from ..rigid import Pose
 from .chains import Chain, Limbs, chain_names
 from .collision_pairs import disabled_pairs

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from math import isfinite
 from xml.etree.ElementTree import Element
 
-from ..actuation import CommandInterface, ControlledJoint, controlled_joints
 from ..body import Body
 from ..frames import BodyFrames
+from ..kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
 from .options import UrdfOptions
 from .xml import element
 

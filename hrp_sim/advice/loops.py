@@ -8,8 +8,8 @@ from math import pi
 import numpy as np
 
 from hrp_model import Diagnostic
-from hrp_model.kinematics.loop_closure import LoopClosure, LoopError
-from hrp_model.kinematics.loop_constraints import LoopConstraints, loop_name
+from hrp_model.kinematics.loops.closure import LoopClosure, LoopError
+from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 

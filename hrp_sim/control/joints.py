@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Body, JointType, Range
-from hrp_model.actuation import CommandInterface, controlled_joints
 from hrp_model.diagnostics import did_you_mean_or_all
+from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hrp_model import Body
-from hrp_model.vehicle import differential_drive, track_drive
+from hrp_model.kinematics.vehicle import differential_drive, track_drive
 
 from .commands import JointCommand
 from .settings import ControlMode

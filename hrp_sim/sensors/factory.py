@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeVar
 
 from hrp_model import Diagnostics, JointType, devices
-from hrp_model.instruments import inertial_units
+from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import Array, frozen_array
 from hrp_model.scan_angles import MAX_RAYS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hrp_model import Body, devices
-from hrp_model.instruments import inertial_units
+from hrp_model.inertial_units import inertial_units
 
 JOINT_STATES = "joint_states"
 ODOMETRY = "odometry"

@@ -9,7 +9,7 @@ from math import inf
 from typing import TypedDict
 
 from hrp_model import Body, JointType, Pose, devices
-from hrp_model.instruments import InertialUnit
+from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array
 
 from ..render import Pinhole, Renderer, Surroundings

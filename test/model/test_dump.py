@@ -21,7 +21,7 @@ from hrp_model.body import (
 )
 from hrp_model.dump import dump_body
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Material, Mesh, Shape, Sphere
-from hrp_model.postures import Posture
+from hrp_model.kinematics.postures import Posture
 from hrp_model.rigid import Pose, rpy_matrix
 
 SCHEMA = json.loads((ROOT / "docs" / "dump-schema.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from hostile import BODY, WRL, shown, write
 from hrp_model import Diagnostics, ModelError, load_body
 from hrp_model.diagnostics import MOST_OF_A_CODE, Source
 from hrp_model.files.resources import read_file
-from hrp_model.postures import PostureError, read_postures
+from hrp_model.kinematics.postures import PostureError, read_postures
 from hrp_model.readers.mesh import gltf_limits, wavefront_text
 from hrp_model.readers.vrml import tokens
 from hrp_model.readers.yaml import tree

@@ -10,12 +10,12 @@ from paths import MODELS, needs_shared
 from vehicles import vehicle, wheel
 
 from hrp_model import load_body
-from hrp_model.actuation import CommandInterface, controlled_joints
 from hrp_model.body import JointType, Range
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Box, Shape, Sphere
+from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
+from hrp_model.kinematics.vehicle import differential_drive, rolling_wheels
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_model.vehicle import differential_drive, rolling_wheels
 
 LEFT, RIGHT = wheel("L", [0, 0.2, 0]), wheel("R", [0, -0.2, 0])
 
@@ -157,7 +157,7 @@ def test_shapes_are_measured_once_for_a_body(monkeypatch):
     def measured(*_args, **_options):
         pytest.fail("shapes are measured again")
 
-    monkeypatch.setattr("hrp_model.vehicle.shape_mesh", measured)
+    monkeypatch.setattr("hrp_model.kinematics.vehicle.shape_mesh", measured)
     assert differential_drive(body) is drive
     assert rolling_wheels(body) == {"L", "R"}
     assert controlled_joints(body) is joints

@@ -10,7 +10,7 @@ from vehicles import vehicle, wheel
 
 from hrp_model import Joint, JointType, Link, Range
 from hrp_model.body import Mimic
-from hrp_model.vehicle import rolling_wheels
+from hrp_model.kinematics.vehicle import rolling_wheels
 from hrp_sim.control import (
     LIMP,
     ControlMode,

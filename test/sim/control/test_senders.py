@@ -8,7 +8,7 @@ from vehicles import vehicle, wheel
 
 from hrp_model import Body, Joint, JointType, Link, Pose, load_body
 from hrp_model.geometry import Box, Shape
-from hrp_model.vehicle import track_drive
+from hrp_model.kinematics.vehicle import track_drive
 from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig, load_world
 from hrp_sim.control import ControlMode, array_command, vehicle_command
 

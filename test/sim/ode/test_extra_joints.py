@@ -23,8 +23,8 @@ from sim.ode.scenes import (
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.kinematics import BodyState
-from hrp_model.kinematics.loop_constraints import LoopConstraints
 from hrp_model.kinematics.loops import LoopClosure
+from hrp_model.kinematics.loops.constraints import LoopConstraints
 from hrp_model.rigid import Pose, axis_angle_matrix, unit_vector
 from hrp_sim.engine import PhysicsError, Solver
 

@@ -11,8 +11,8 @@ from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Y, Z, at, child, fixed, place
 from hrp_model import Diagnostics
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.geometry import Box
-from hrp_model.kinematics.loop_constraints import LoopConstraints
 from hrp_model.kinematics.loops import LoopClosure
+from hrp_model.kinematics.loops.constraints import LoopConstraints
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP, JointCommand

@@ -17,7 +17,7 @@ from sim.sensors.handmade import random_pose
 from hrp_model import Body, Diagnostics, Pose, devices, load_body
 from hrp_model.devices import ImageType
 from hrp_model.geometry import Box
-from hrp_model.instruments import inertial_units
+from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim import BodyEntry, Simulation, WorldConfig
 from hrp_sim.control import ControlSettings

@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .body import Body, JointType, Link
-from .geometry import Shape, Sphere
+from ..body import Body, JointType, Link
+from ..geometry import Shape, Sphere
+from ..rigid import Array, Pose
+from ..shapes.tessellate import shape_mesh
 from .postures import initial_poses
-from .rigid import Array, Pose
-from .shapes.tessellate import shape_mesh
 
 # How far a wheel may be from round, as a share of its radius: a prism of 12 faces is.
 _ROUNDNESS = 0.04

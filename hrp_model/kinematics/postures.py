@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .body import Body
-from .files.resources import read_file
-from .frames import joint_pose
-from .rigid import Array, Pose, frozen_array, is_rotation
+from ..body import Body
+from ..files.resources import read_file
+from ..frames import joint_pose
+from ..rigid import Array, Pose, frozen_array, is_rotation
 
 _MAX_SIZE = 1 << 24  # of a file of postures, in [B]: some hundred thousand numbers
 

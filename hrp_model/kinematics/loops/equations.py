@@ -8,8 +8,8 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rigid import Array
-from .loop_constraints import HUGE, LoopConstraints
+from ...rigid import Array
+from .constraints import HUGE, LoopConstraints
 
 Mask = NDArray[np.bool_]
 

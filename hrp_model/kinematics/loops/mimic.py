@@ -10,13 +10,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..body import Body, ExtraJoint, JointType, Mimic
-from ..rigid import Array
-from .loop_closure import LoopClosure, LoopError
-from .loop_constraints import loop_joints
+from ...body import Body, ExtraJoint, JointType, Mimic
+from ...rigid import Array
+from .closure import LoopClosure, LoopError
+from .constraints import loop_joints
 
 if TYPE_CHECKING:
-    from ..body import Link
+    from ...body import Link
 
 _EXACT = 1e-9  # largest error of a relation, in [rad] or [m]
 _SAMPLES = 12  # to either side of the initial posture

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from weakref import WeakKeyDictionary
 
-from .body import Body, Link
-from .kinematics.loops import mimic_joints
+from ..body import Body, Link
+from .loops import mimic_joints
 from .vehicle import rolling_wheels
 
 

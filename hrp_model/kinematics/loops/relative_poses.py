@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..body import JointType
-from ..rigid import Array, Pose
-from .tree import Tree
+from ...body import JointType
+from ...rigid import Array, Pose
+from ..tree import Tree
 
 if TYPE_CHECKING:
-    from ..body import Body
+    from ...body import Body
 
 Indices = NDArray[np.intp]
 

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from .body import Body, JointType
-from .kinematics import BodyState
-from .rigid import Array
+from ..body import Body, JointType
+from ..rigid import Array
+from . import BodyState
 
 # Of the servos of simulations, in [rad/s]. Stiff enough that a limb sags by a few milliradians
 # under its own weight: g / (l w^2) = 3 mrad for a limb of 0.3 m.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..body import Body, ExtraJoint, JointType
-from ..rigid import Array
-from .loop_constraints import LoopConstraints, loop_name
-from .loop_equations import LoopEquations, independent_columns
-from .loop_rows import Indices
+from ...body import Body, ExtraJoint, JointType
+from ...rigid import Array
+from .constraints import LoopConstraints, loop_name
+from .equations import LoopEquations, independent_columns
+from .relative_poses import Indices
 
 if TYPE_CHECKING:
-    from ..body import Link
+    from ...body import Link
 
 _NAMED = 6  # joints that a message tells the positions of
 _ELSEWHERE = 4  # starts of searches for other postures

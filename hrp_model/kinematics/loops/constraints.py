@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..body import Body, ExtraJoint, ExtraJointType
-from ..rigid import Array, Pose, unit_vector
-from .loop_rows import NUM_ROWS, Indices, RelativeRows
-from .state import BodyState
+from ...body import Body, ExtraJoint, ExtraJointType
+from ...rigid import Array, Pose, unit_vector
+from ..state import BodyState
+from .relative_poses import NUM_ROWS, Indices, RelativeRows
 
 HUGE = 1e9  # what no mechanism has, in [m], [rad] or without unit
 
