@@ -52,7 +52,7 @@ setup(
         "": ["py.typed"],
         "hrp_model.readers": ["*.pyi"],
         "hrp_model.readers.yaml": ["*.pyi"],
-        "hrp_model.urdf.templates": ["*.in"],
+        "hrp_model.urdf.package.templates": ["*.in"],
         "hrp_model.readers.vrml": ["*.wrl"],
         "hrp_msgs.interfaces": ["COLCON_IGNORE", "*.cmake", "*/*", "*/*/*", "*/*/*/*"],
         "hrp_sim.ode": ["*.pyi"],

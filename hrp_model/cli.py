@@ -32,7 +32,7 @@ from .other_files import checker_of
 from .outputs import Kind, Output, add_force, check_outputs, writing
 from .program import run_program
 from .tree import body_tree
-from .urdf.rviz_config import rviz_config
+from .urdf.package.rviz_config import rviz_config
 from .version import __version__
 
 if TYPE_CHECKING:

@@ -47,12 +47,12 @@ from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelErro
 from .files.writer import is_special, staged_folder, write_all
 from .kinematics.actuation import controlled_joints
 from .outputs import check_outputs, writing
-from .urdf.controllers import controllers_yaml
 from .urdf.convert import LOOPS_FILE, Conversion, convert
-from .urdf.glb import UpAxis
+from .urdf.meshes.glb import UpAxis
 from .urdf.options import UrdfOptions
-from .urdf.package import write_package
-from .urdf.srdf import body_to_srdf
+from .urdf.package.controllers import controllers_yaml
+from .urdf.package.package import write_package
+from .urdf.srdf.srdf import body_to_srdf
 
 __all__ = ["EPILOG", "add_arguments", "run"]
 
@@ -289,7 +289,7 @@ def _verify(
     srdf: Path | None,
 ) -> int:
     """Print how far the URDF, with an SRDF, is from the body; return the exit status."""
-    from .urdf.verify import verify  # its independent readers take long to load
+    from .verify import verify  # its independent readers take long to load
 
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
     if options.in_turn:

@@ -13,7 +13,7 @@ from .files.writer import is_special
 from .frames import Base, LinkNaming
 from .outputs import Kind, Output, add_force, check_outputs
 from .urdf.convert import LOOPS_FILE
-from .urdf.glb import UpAxis
+from .urdf.meshes.glb import UpAxis
 from .urdf.options import CommandInterface, Hardware, UrdfOptions
 
 EPILOG = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from .cli_tools import report_written, tell
 from .diagnostics import counted
 from .files.writer import is_special
-from .urdf.package import Package
+from .urdf.package.package import Package
 
 
 def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:

@@ -8,8 +8,8 @@ from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Body, Diagnostics, ModelError, load_body
 from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_frames
-from hrp_model.urdf.package_files import sliders_config
-from hrp_model.urdf.rviz_config import rviz_config
+from hrp_model.urdf.package.package_files import sliders_config
+from hrp_model.urdf.package.rviz_config import rviz_config
 from hrp_msgs.launching import (
     COMMON,
     FLAG_DOC,

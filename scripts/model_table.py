@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError, Severity
 from hrp_model.urdf.convert import convert
-from hrp_model.urdf.verify import LIBRARIES, Outcome, Report, verify
-from hrp_model.urdf.verify.refusals import REFUSALS
-from hrp_model.urdf.verify.report import ABSENT
+from hrp_model.verify import LIBRARIES, Outcome, Report, verify
+from hrp_model.verify.refusals import REFUSALS
+from hrp_model.verify.report import ABSENT
 
 SUFFIXES = (".wrl", ".body", ".yaml", ".yml")
 HEADER = """\

@@ -11,9 +11,10 @@ from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
-from hrp_model.urdf import body_to_urdf, ros2_control
-from hrp_model.urdf.controllers import controllers_yaml
+from hrp_model.urdf import body_to_urdf
+from hrp_model.urdf.blocks import ros2_control
 from hrp_model.urdf.options import Hardware, UrdfOptions
+from hrp_model.urdf.package.controllers import controllers_yaml
 
 STATES = ["position", "velocity", "effort"]
 IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "transmission", "properties"}

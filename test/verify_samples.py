@@ -11,7 +11,7 @@ from hrp_model.devices import Camera, RangeSensor
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Box, Cylinder, Material, Mesh, Shape, Sphere
 from hrp_model.urdf.convert import convert
-from hrp_model.urdf.verify import verify
+from hrp_model.verify import verify
 
 WEDGE = Mesh(
     [[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]

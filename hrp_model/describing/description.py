@@ -13,9 +13,9 @@ from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics, Severity
 from ..frames import Base, BodyFrames, Frame, FrameOptions, LinkNaming
 from ..urdf.convert import convert
-from ..urdf.glb import UpAxis
+from ..urdf.meshes.glb import UpAxis
 from ..urdf.options import Hardware, UrdfOptions
-from ..urdf.srdf import body_to_srdf
+from ..urdf.srdf.srdf import body_to_srdf
 from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, frame_in_world, frame_tree
 from .joint_limits import JointLimit, joint_limit_parameters

@@ -1,12 +1,12 @@
 """Body to URDF, and everything that belongs to one: the door to this package."""
 
 from ..collision.shapes import CollisionShapes
-from .controllers import controllers_yaml
 from .convert import Conversion, convert
-from .glb import UpAxis
+from .meshes.glb import UpAxis
 from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions
-from .package import Package, write_package
-from .srdf import body_to_srdf
+from .package.controllers import controllers_yaml
+from .package.package import Package, write_package
+from .srdf.srdf import body_to_srdf
 from .to_urdf import MeshUris, body_to_urdf
 
 __all__ = [

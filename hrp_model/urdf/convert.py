@@ -11,10 +11,10 @@ from ..collision.shapes import CollisionShapes, with_collision
 from ..diagnostics import Diagnostics
 from ..files.cache import cache_folder
 from ..frames import BodyFrames, body_frames
-from .glb import UpAxis
 from .loops import loops_yaml
 from .mend import mended
-from .meshes import write_meshes
+from .meshes.glb import UpAxis
+from .meshes.meshes import write_meshes
 from .options import UrdfOptions
 from .to_urdf import urdf_text
 

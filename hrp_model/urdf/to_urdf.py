@@ -15,13 +15,13 @@ from ..geometry import Shape
 from ..kinematics.loops import mimic_joints
 from ..readers.urdf.conventions import UNLIMITED
 from ..rigid import Pose
-from . import gazebo, mujoco, mujoco_compiler, ros2_control, transmissions
-from .gazebo_checks import tell_what_gazebo_refuses
+from .blocks import gazebo, mujoco, mujoco_compiler, ros2_control, transmissions
+from .blocks.gazebo_checks import tell_what_gazebo_refuses
+from .blocks.reserved_names import tell_reserved_names
 from .joints import frame_joints, joint_elements, origin
 from .materials import Materials
 from .mend import mended
 from .options import UrdfOptions
-from .reserved_names import tell_reserved_names
 from .shapes import UrdfGeometry, is_empty, mesh_origin, primitive
 
 __all__ = ["UNLIMITED", "MeshUris", "body_to_urdf"]

@@ -25,9 +25,9 @@ from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material, Mesh
 from hrp_model.shapes.normals import corner_normals
 from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.glb import glb
-from hrp_model.urdf.meshes import write_meshes
-from hrp_model.urdf.stl import stl
+from hrp_model.urdf.meshes.glb import glb
+from hrp_model.urdf.meshes.meshes import write_meshes
+from hrp_model.urdf.meshes.stl import stl
 
 MODELS = {
     "HRP4Cmain.wrl": "isri-aist__hrp4c_description/vrml/HRP4Cmain.wrl",

@@ -10,7 +10,7 @@ from hrp_model.cli import main
 from hrp_model.collision import decompose
 from hrp_model.geometry import Mesh
 from hrp_model.urdf import UpAxis
-from hrp_model.urdf.verify import Outcome, verify
+from hrp_model.verify import Outcome, verify
 
 # A cone that is as wide as the other one, and higher.
 CONE = ARM.replace("height: 0.2", "height: 0.3")

@@ -12,7 +12,7 @@ from hrp_model.describing.health import model_health
 from hrp_model.describing.model_file import ModelFile, first_line
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import Base, LinkNaming
-from hrp_model.urdf.glb import UpAxis
+from hrp_model.urdf.meshes.glb import UpAxis
 from hrp_model.urdf.options import Hardware
 
 BROKEN = "links: [ { name: A"

@@ -14,7 +14,7 @@ from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import Base, body_frames
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.meshes import write_meshes
+from hrp_model.urdf.meshes.meshes import write_meshes
 from hrp_model.urdf.options import UrdfOptions
 
 LOADED = [row["file"] for row in reference_data.index() if row["loaded"]]

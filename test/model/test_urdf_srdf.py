@@ -12,7 +12,7 @@ from hrp_model.frames import Base
 from hrp_model.rigid import Pose
 from hrp_model.urdf.convert import convert
 from hrp_model.urdf.options import UrdfOptions
-from hrp_model.urdf.srdf import body_to_srdf
+from hrp_model.urdf.srdf.srdf import body_to_srdf
 
 # Legality
 

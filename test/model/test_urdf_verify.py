@@ -17,7 +17,7 @@ from hrp_model.geometry import Box, Mesh, Shape
 from hrp_model.rigid import Pose
 from hrp_model.urdf.convert import convert
 from hrp_model.urdf.options import UrdfOptions
-from hrp_model.urdf.verify import LIBRARIES, Outcome, verify
+from hrp_model.verify import LIBRARIES, Outcome, verify
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")

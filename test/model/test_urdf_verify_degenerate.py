@@ -11,7 +11,7 @@ from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Pose
 from hrp_model.urdf.convert import convert
 from hrp_model.urdf.options import UrdfOptions
-from hrp_model.urdf.verify import Outcome
+from hrp_model.verify import Outcome
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")

@@ -9,7 +9,7 @@ from verify_samples import main_models, report_of, silent
 from hrp_model import load_body
 from hrp_model.diagnostics import ModelError
 from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.verify import verify
+from hrp_model.verify import verify
 
 pytest.importorskip("pinocchio", reason="pinocchio reads URDFs independently of us")
 MODELS = SHARED / "models"

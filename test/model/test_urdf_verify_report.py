@@ -11,8 +11,8 @@ from verify_samples import crane, report_of, row, written
 
 from hrp_model.cli import main
 from hrp_model.rigid import Pose
-from hrp_model.urdf.verify import LIBRARIES, Outcome, Report, Row, verify
-from hrp_model.urdf.verify import with_urdfdom as urdfdom
+from hrp_model.verify import LIBRARIES, Outcome, Report, Row, verify
+from hrp_model.verify import with_urdfdom as urdfdom
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
@@ -37,7 +37,7 @@ def broken(tmp_path, monkeypatch, library, statement):
     (tmp_path / "broken" / module).mkdir(parents=True)
     (tmp_path / "broken" / module / "__init__.py").write_text(statement)
     monkeypatch.syspath_prepend(tmp_path / "broken")
-    ours = f"hrp_model.urdf.verify.with_{library.lower()}"
+    ours = f"hrp_model.verify.with_{library.lower()}"
     for name in [x for x in sys.modules if x.partition(".")[0] == module or x == ours]:
         monkeypatch.delitem(sys.modules, name)
 

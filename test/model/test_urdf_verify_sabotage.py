@@ -4,7 +4,7 @@ import pytest
 from urdf_tools import file_of
 from verify_samples import crane, row, sabotaged, written
 
-from hrp_model.urdf.verify import LIBRARIES, Outcome, verify
+from hrp_model.verify import LIBRARIES, Outcome, verify
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")

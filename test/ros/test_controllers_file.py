@@ -13,8 +13,8 @@ from ros_peer import ENVIRONMENT
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
-from hrp_model.urdf.controllers import controllers, controllers_yaml
 from hrp_model.urdf.options import CommandInterface, Hardware, UrdfOptions
+from hrp_model.urdf.package.controllers import controllers, controllers_yaml
 
 ROBOTS = sorted(
     path

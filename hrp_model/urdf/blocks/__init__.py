@@ -1,0 +1,1 @@
+"""Blocks of a URDF for other tools: Gazebo, MuJoCo, ros2_control."""

@@ -1,0 +1,1 @@
+"""Mesh files of a URDF: binary glTF and STL."""

@@ -1,0 +1,1 @@
+"""Body to SRDF: groups, end effectors and disabled collision pairs for MoveIt."""

@@ -1,0 +1,215 @@
+"""What a library tells of the URDF that it has read, in one form for all libraries."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..geometry import IntArray
+from ..inertia import MassProperties
+from ..rigid import Array
+
+
+class Quantity(Enum):
+    """What is compared; the value is its name in the table."""
+
+    TREE = "links and their parents"
+    JOINTS = "joint names and types"
+    POSITION_LIMITS = "position limits"
+    VELOCITY_LIMITS = "velocity limits"
+    EFFORT_LIMITS = "effort limits"
+    DAMPING = "damping and friction"
+    MIMIC = "mimic joints"
+    LINK_POSES = "poses of links"
+    DEVICE_POSES = "poses of device frames"
+    BASE_POSES = "poses of the base"
+    INERTIALS = "mass and inertia of links"
+    TOTAL_MASS = "total mass"
+    CENTER_OF_MASS = "centre of mass"
+    MASS_MATRIX = "mass matrix"
+    MASS_MATRIX_WITH_ROTORS = "mass matrix with rotors"
+    GRAVITY = "gravity torques"
+    COLLISION_PRIMITIVES = "collision primitives"
+    COLLISION_MESHES = "collision meshes"
+    VISUAL_PRIMITIVES = "visual primitives"
+    VISUAL_MESHES = "visual meshes"
+    COLORS = "colours"
+
+
+SHAPES = (
+    Quantity.COLLISION_PRIMITIVES,
+    Quantity.COLLISION_MESHES,
+    Quantity.VISUAL_PRIMITIVES,
+    Quantity.VISUAL_MESHES,
+    Quantity.COLORS,
+)
+DYNAMICS = (Quantity.MASS_MATRIX, Quantity.MASS_MATRIX_WITH_ROTORS, Quantity.GRAVITY)
+# What quantities are about, in a word.
+SUBJECTS = {
+    "tree": (Quantity.TREE, Quantity.JOINTS),
+    "limits": (
+        Quantity.POSITION_LIMITS,
+        Quantity.VELOCITY_LIMITS,
+        Quantity.EFFORT_LIMITS,
+        Quantity.DAMPING,
+    ),
+    "mimic joints": (Quantity.MIMIC,),
+    "kinematics": (Quantity.LINK_POSES, Quantity.DEVICE_POSES, Quantity.BASE_POSES),
+    "masses": (Quantity.INERTIALS, Quantity.TOTAL_MASS, Quantity.CENTER_OF_MASS),
+    "dynamics": DYNAMICS,
+    "shapes": SHAPES,
+}
+
+
+class ReadingError(Exception):
+    """A library refuses the URDF; the message is its own."""
+
+
+@dataclass(frozen=True)
+class SeenMimic:
+    """That a joint follows another one: q = multiplier * q_leader + offset."""
+
+    leader: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class SeenJoint:
+    """A joint as a library reads it.
+
+    Attributes:
+        name: Its name; None where the library keeps none for a fixed joint.
+        types: The words of URDF that it may have had for a type.
+        parent, child: Links.
+        lower, upper, velocity, effort: Limits, in SI units and radians; None where the library
+            keeps none.
+        damping, friction: In [N m s/rad] and [N m], or [N s/m] and [N]; None likewise.
+    """
+
+    name: str | None
+    types: frozenset[str]
+    parent: str
+    child: str
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+    damping: float | None = None
+    friction: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SeenShape:
+    """A visual or collision element as a library reads it.
+
+    Attributes:
+        kind: "box", "sphere", "cylinder" (along Z) or "mesh".
+        X_LS: Pose in its link, shape (4, 4).
+        size: Of a box its three edges, of a sphere the radius, of a cylinder radius and length.
+        vertices, triangles: Of a mesh, shapes (n, 3) and (m, 3).
+        color: RGBA that the URDF lays over it, 0..1; None without one.
+    """
+
+    kind: str
+    X_LS: Array
+    size: tuple[float, ...] = ()
+    vertices: Array | None = None
+    triangles: IntArray | None = None
+    color: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """The dynamics in one posture.
+
+    Attributes:
+        mass_matrix: Rows and columns are, with a free root, the root's linear and angular
+            acceleration at the root's origin in world axes, then those of ``joints``.
+        gravity: Joint torques that hold the posture, in the order of ``joints``.
+        joints: Names of the joints.
+    """
+
+    mass_matrix: Array
+    gravity: Array
+    joints: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """The shapes of all links, by link, in the order of the file.
+
+    Attributes:
+        visual: What is drawn; None where the library does not read it.
+        collision: What touches.
+        left_out: Reasons why the library has not got some, by link and number in the link.
+    """
+
+    visual: Mapping[str, Sequence[SeenShape]] | None
+    collision: Mapping[str, Sequence[SeenShape]]
+    left_out: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+
+class Robot(ABC):
+    """A URDF in the hands of a library.
+
+    Attributes:
+        library: Its name.
+        refusal: Why it does not take the file as it is; empty if it does.
+        hint: What else there is to know about that.
+        notes: What else there is to know about quantities.
+        unknown: What it cannot tell of this URDF, and why.
+        parts: For each link whose mass it keeps, the links that are lumped into it.
+    """
+
+    library: str
+
+    def __init__(self) -> None:
+        self.refusal = ""
+        self.hint = ""
+        self.notes: dict[Quantity, str] = {}
+        self.unknown: dict[Quantity, str] = {}
+        self.parts: dict[str, list[str]] = {}
+
+    @abstractmethod
+    def joints(self) -> Sequence[SeenJoint]:
+        """Return all joints."""
+
+    @abstractmethod
+    def poses(self, q: Mapping[str, float], X_WU: Array) -> Mapping[str, Array]:
+        """Return the poses of all links in the world, (4, 4), by name.
+
+        Args:
+            q: Positions of all joints by name.
+            X_WU: Pose of the URDF's root link in the world, shape (4, 4).
+        """
+
+    @abstractmethod
+    def inertials(self) -> Mapping[str, MassProperties]:
+        """Return the mass properties of links, in their frames."""
+
+    @abstractmethod
+    def center_of_mass(self, q: Mapping[str, float], X_WU: Array) -> tuple[float, Array]:
+        """Return the total mass in [kg] and its centre in the world in [m], shape (3,)."""
+
+    @abstractmethod
+    def shapes(self) -> Shapes:
+        """Return the shapes of all links."""
+
+    def mimics(self) -> Mapping[str, SeenMimic]:
+        """Return which joint follows which; none unless the library knows of such joints."""
+        return {}
+
+
+class DynamicRobot(Robot):
+    """A URDF in the hands of a library that knows dynamics."""
+
+    @abstractmethod
+    def dynamics(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
+        """Return the dynamics in a posture."""
+
+    def dynamics_with_rotors(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
+        """Return the same with the inertias of rotors; without them where it was told of none."""
+        return self.dynamics(q, X_WU)

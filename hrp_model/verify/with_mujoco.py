@@ -1,0 +1,195 @@
+"""A URDF in the hands of MuJoCo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ..inertia import MassProperties
+from ..kinematics.state import STANDARD_GRAVITY
+from ..rigid import Array, Pose, matrix_quaternion
+from .mujoco_spec import Adapted, adapted_spec
+from .reading import DynamicRobot, Dynamics, Quantity, ReadingError, SeenJoint, SeenShape, Shapes
+
+# Of a moving body that MuJoCo takes, in [kg].
+LEAST_MASS = float(mujoco.mjMINVAL)
+_NO_VELOCITY = "MuJoCo has no limits of velocity"
+_NO_MIMIC = "MuJoCo reads no mimic joints"
+_NO_VISUALS = "MuJoCo discards visuals of a URDF"
+
+
+class MujocoRobot(DynamicRobot):
+    """See ``reading.DynamicRobot``.
+
+    Args:
+        urdf: The file.
+        root: Name of its root link.
+        free_root: Whether that may move; MuJoCo itself welds it to the world.
+        files: The files of its meshes by their URIs, for URIs that MuJoCo cannot follow.
+        massless: Whether links of the model move without mass or inertia.
+
+    Raises:
+        ReadingError: MuJoCo refuses the file for a reason that is not in the model.
+    """
+
+    library = "MuJoCo"
+
+    def __init__(
+        self,
+        urdf: Path,
+        *,
+        root: str,
+        free_root: bool,
+        files: Mapping[str, Path],
+        massless: bool,
+    ) -> None:
+        if root == "world" and free_root:
+            raise ReadingError("MuJoCo takes a link called 'world' for the world, which is fixed")
+        super().__init__()
+        made: Adapted = adapted_spec(urdf, free_root=free_root, files=files, massless=massless)
+        self._made = made
+        self.refusal, self.hint = made.refusal, made.hint
+        self._model = made.model
+        self._model.opt.gravity[:] = 0.0, 0.0, -STANDARD_GRAVITY
+        for link, change in made.changed_inertias.items():
+            moments = self._model.body(link).inertia
+            moments[:] = (moments - change.shift) / change.scale
+        self._data = mujoco.MjData(self._model)
+        self._free_root = free_root
+        if self._model.nbody == 1 and root != "world":
+            raise ReadingError("MuJoCo finds no link in it")
+        # A root of this name is body 0, else body 1 is the root.
+        self._root = 0 if root == "world" else 1
+        self.unknown = {
+            Quantity.VELOCITY_LIMITS: _NO_VELOCITY,
+            Quantity.MIMIC: _NO_MIMIC,
+            Quantity.VISUAL_PRIMITIVES: _NO_VISUALS,
+            Quantity.VISUAL_MESHES: _NO_VISUALS,
+            Quantity.COLORS: _NO_VISUALS,
+            **made.unknown,
+        }
+        bodies = map(self._model.body, range(self._root, self._model.nbody))
+        self.parts = {body.name: [body.name] for body in bodies}
+
+    def joints(self) -> Sequence[SeenJoint]:
+        """Return all joints."""
+        found = []
+        for i in range(self._root + 1, self._model.nbody):
+            body = self._model.body(i)
+            parent = self._model.body(int(body.parentid[0])).name
+            if body.jntnum[0]:
+                joint = self._model.joint(int(body.jntadr[0]))
+                found.append(self._joint(joint, parent, body.name))
+            else:
+                kind = "floating" if body.name in self._made.welded else "fixed"
+                found.append(SeenJoint(None, frozenset({kind}), parent, body.name))
+        return found
+
+    def poses(self, q: Mapping[str, float], X_WU: Array) -> Mapping[str, Array]:
+        """Return the poses of all links in the world."""
+        self._move(q, X_WU)
+        found = {}
+        for name in self.parts:
+            body = self._data.body(name)
+            found[name] = Pose(body.xmat.reshape(3, 3), body.xpos).matrix()
+        return found
+
+    def inertials(self) -> Mapping[str, MassProperties]:
+        """Return the mass properties of links that have any."""
+        found = {}
+        for name in self.parts:
+            body = self._model.body(name)
+            R = _rotation(body.iquat)
+            inertia = R @ np.diag(body.inertia) @ R.T
+            found[name] = MassProperties(float(body.mass[0]), body.ipos.copy(), inertia)
+        return found
+
+    def center_of_mass(self, q: Mapping[str, float], X_WU: Array) -> tuple[float, Array]:
+        """Return the total mass and its centre in the world."""
+        self._move(q, X_WU)
+        return float(self._model.body_mass.sum()), self._data.subtree_com[0].copy()
+
+    def dynamics(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
+        """Return the dynamics in a posture."""
+        self._move(q, X_WU)
+        model, data = self._model, self._data
+        M = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        first = 6 if self._free_root else 0
+        if first:
+            # It has the root's angular velocity in the root's own axes.
+            turn = np.eye(len(M))
+            turn[3:6, 3:6] = X_WU[:3, :3]
+            M = turn @ M @ turn.T
+        joints = [model.joint(i) for i in range(model.njnt)]
+        joints = [joint for joint in joints if joint.type[0] != mujoco.mjtJoint.mjJNT_FREE]
+        kept = [int(joint.dofadr[0]) for joint in joints]
+        rows = [*range(first), *kept]
+        names = tuple(joint.name for joint in joints)
+        return Dynamics(M[np.ix_(rows, rows)], data.qfrc_bias[kept], names)
+
+    def shapes(self) -> Shapes:
+        """Return the collision shapes of all links."""
+        found: dict[str, list[SeenShape]] = {}
+        for i in range(self._model.ngeom):
+            geom = self._model.geom(i)
+            link = self._model.body(int(geom.bodyid[0])).name
+            found.setdefault(link, []).append(self._shape(geom))
+        return Shapes(None, found, self._made.left_out)
+
+    def _joint(self, joint: Any, parent: str, child: str) -> SeenJoint:
+        hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
+        v = int(joint.dofadr[0])
+        return SeenJoint(
+            joint.name,
+            frozenset({"revolute", "continuous"} if hinge else {"prismatic"}),
+            parent,
+            child,
+            lower=float(joint.range[0]),
+            upper=float(joint.range[1]),
+            effort=float(self._model.jnt_actfrcrange[joint.id][1]),
+            damping=float(np.ravel(self._model.dof_damping[v])[0]),
+            friction=float(self._model.dof_frictionloss[v]),
+        )
+
+    def _move(self, q: Mapping[str, float], X_WU: Array) -> None:
+        data = self._data
+        if self._free_root:
+            x, y, z, w = matrix_quaternion(X_WU[:3, :3])
+            data.qpos[:7] = [*X_WU[:3, 3], w, x, y, z]
+        for i in range(self._model.njnt):
+            joint = self._model.joint(i)
+            if joint.name in q:
+                data.qpos[int(joint.qposadr[0])] = q[joint.name]
+        # Not mj_forward: it inverts the mass matrix too, and writes a file MUJOCO_LOG.TXT into
+        # the current folder where that is hardly possible. Nothing moves: velocities stay zero.
+        mujoco.mj_kinematics(self._model, data)
+        mujoco.mj_comPos(self._model, data)
+        mujoco.mj_crb(self._model, data)
+        mujoco.mj_rne(self._model, data, 0, data.qfrc_bias)
+
+    def _shape(self, geom: Any) -> SeenShape:
+        X_LS = Pose(_rotation(geom.quat), geom.pos).matrix()
+        kinds = mujoco.mjtGeom
+        if geom.type[0] == kinds.mjGEOM_BOX:
+            return SeenShape("box", X_LS, tuple(2.0 * geom.size))
+        if geom.type[0] == kinds.mjGEOM_SPHERE:
+            return SeenShape("sphere", X_LS, (float(geom.size[0]),))
+        if geom.type[0] == kinds.mjGEOM_CYLINDER:
+            return SeenShape("cylinder", X_LS, (float(geom.size[0]), 2.0 * float(geom.size[1])))
+        mesh = self._model.mesh(int(geom.dataid[0]))
+        first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
+        vertices = self._model.mesh_vert[first : first + count].astype(np.float64)
+        first, count = int(mesh.faceadr[0]), int(mesh.facenum[0])
+        triangles = self._model.mesh_face[first : first + count].astype(np.int32)
+        return SeenShape("mesh", X_LS, vertices=vertices, triangles=triangles)
+
+
+def _rotation(quaternion: Array) -> Array:
+    R = np.zeros(9)
+    mujoco.mju_quat2Mat(R, quaternion)
+    return R.reshape(3, 3)
