@@ -31,7 +31,6 @@ from hrp_msgs.start import WrongUseError, creating, init_ros
 from hrp_msgs.topic import Topic
 
 from .body import Body
-from .console import print_message
 from .describing.description import Description, Wanted, describe
 from .describing.follower import JointFollower, LastPositions
 from .describing.frame_tree import MovedFrame
@@ -40,8 +39,9 @@ from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wr
 from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
 from .files.cache import mesh_folder
 from .frames import Base, Frame, FrameOptions
+from .program.console import print_message
+from .program.stop_signals import StopSignals
 from .rigid import matrix_quaternion
-from .stop_signals import StopSignals
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
@@ -372,6 +372,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    from .entry import model_node
+    from .program.node_entry import model_node
 
     sys.exit(model_node())  # which knows --help, too

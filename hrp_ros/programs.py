@@ -1,7 +1,7 @@
 """Entry points of the programs: Ctrl-C ends them without a traceback, however early it comes.
 
 Importing this module lets SIGINT end the process at once, with status 130, until the program
-says otherwise (see ``hrp_model.program``). An exception would come up in the middle of an
+says otherwise (see ``hrp_model.program.command``). An exception would come up in the middle of an
 import, where libraries wrap it, print it or lose it, and nothing is there yet to be tidied up.
 For this reason the module imports next to nothing, and lies outside of the packages that do.
 """
@@ -26,7 +26,7 @@ except KeyboardInterrupt:
 
 def hrp_model() -> int:
     """Run ``hrp-model``."""
-    return _run("hrp_model.cli", "main")
+    return _run("hrp_model.cli.main", "main")
 
 
 def hrp_sim() -> int:
@@ -36,7 +36,7 @@ def hrp_sim() -> int:
 
 def model_node() -> int:
     """Run ``model_node``."""
-    return _run("hrp_model.entry", "model_node")
+    return _run("hrp_model.program.node_entry", "model_node")
 
 
 def sim_node() -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from hrp_model import Diagnostics, ModelError, Severity
-from hrp_model.console import print_text
-from hrp_model.program import GOOD, PROBLEMS
-from hrp_model.report import summary
+from hrp_model.program.command import GOOD, PROBLEMS
+from hrp_model.program.console import print_text
+from hrp_model.program.report import summary
 
 from .advice import advise
 from .engine import PhysicsError

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hrp_model import ModelError, Severity
-from hrp_model.cli_parsing import CommandParser
-from hrp_model.console import print_text
-from hrp_model.outputs import add_force
-from hrp_model.program import PROBLEMS, WRONG_USE, run_program
+from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
+from hrp_model.program.console import print_text
+from hrp_model.program.outputs import add_force
+from hrp_model.program.parsing import CommandParser
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
@@ -33,7 +33,7 @@ class _ListCodes(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from hrp_model.report import code_list
+        from hrp_model.program.report import code_list
 
         from .codes import CODES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hrp_model.cli_parsing import Suggestions, is_model_file
+from hrp_model.program.parsing import Suggestions, is_model_file
 
 from .world_names import bundled_worlds
 

@@ -1,11 +1,11 @@
 """Every code that a world, its sensors and the advice about it add to those of models.
 
-Explained as in ``hrp_model.codes``; behind ``hrp-sim run --list-codes``.
+Explained as in ``hrp_model.program.codes``; behind ``hrp-sim run --list-codes``.
 """
 
 from __future__ import annotations
 
-from hrp_model.codes import Rule
+from hrp_model.program.codes import Rule
 
 __all__ = ["CODES"]
 

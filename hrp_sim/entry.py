@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hrp_model.entry import run_node
+from hrp_model.program.node_entry import run_node
 
 
 def sim_node() -> int:

@@ -26,12 +26,12 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
 from hrp_model import Diagnostic, ModelError, Severity
-from hrp_model.console import print_message
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import share_folder
 from hrp_model.node import logged_diagnostics
-from hrp_model.program import print_problem
-from hrp_model.stop_signals import StopSignals
+from hrp_model.program.command import print_problem
+from hrp_model.program.console import print_message
+from hrp_model.program.stop_signals import StopSignals
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.dds_room import dds_room
 from hrp_msgs.log import NodeLog

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from hrp_model import Diagnostic, Diagnostics, Severity
-from hrp_model.cli_tools import print_diagnostics
-from hrp_model.codes import CODES as MODEL_CODES
+from hrp_model.program.codes import CODES as MODEL_CODES
+from hrp_model.program.report import print_diagnostics
 
 from .codes import CODES
 

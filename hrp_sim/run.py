@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from rich.live import Live
 
 from hrp_model import ModelError
-from hrp_model.cli_tools import report_written
-from hrp_model.console import output_console, print_data, print_message, print_text
 from hrp_model.files.file_watch import unrecorded
 from hrp_model.files.writer import write_whole
-from hrp_model.outputs import Kind, Output, check_outputs, writing
-from hrp_model.program import GOOD, PROBLEMS, UsageError
-from hrp_model.stop_signals import StopSignals
+from hrp_model.program.command import GOOD, PROBLEMS, UsageError
+from hrp_model.program.console import output_console, print_data, print_message, print_text
+from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.stop_signals import StopSignals
 from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure

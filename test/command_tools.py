@@ -2,7 +2,7 @@
 
 from urdf_tools import parsed
 
-from hrp_model.cli import main
+from hrp_model.cli.main import main
 
 
 def everything_in(folder):

@@ -92,7 +92,7 @@ def _read(path: str, memory_mib: int, cpu_seconds: int, sender: Connection) -> N
 def _write_out(body) -> None:
     """Do what users do with a body: nothing that was read may overflow what comes later."""
     from hrp_model import body_to_urdf
-    from hrp_model.dump import dump_body
+    from hrp_model.cli.dump import dump_body
 
     json.dumps(dump_body(body))
     body_to_urdf(body)

@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 
-from hrp_model.dump import dump_body
+from hrp_model.cli.dump import dump_body
 from hrp_model.geometry import Mesh
 from hrp_model.shapes.tessellate import shape_mesh
 

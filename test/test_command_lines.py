@@ -2,10 +2,10 @@
 
 import pytest
 
-import hrp_model.cli
+import hrp_model.cli.main
 import hrp_sim.cli
 
-PROGRAMS = {"hrp-model": hrp_model.cli.main, "hrp-sim": hrp_sim.cli.main}
+PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}
 
 
 def answer(capsys, line):

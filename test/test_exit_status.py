@@ -3,11 +3,11 @@
 import pytest
 from paths import MODELS
 
-import hrp_model.cli
+import hrp_model.cli.main
 import hrp_sim.cli
 
 GOOD, PROBLEM, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-PROGRAMS = {"hrp-model": hrp_model.cli.main, "hrp-sim": hrp_sim.cli.main}
+PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}
 ARM = str(MODELS / "arm" / "arm.body")
 WARNED = "format: ChoreonoidBody\nformat_version: 2.0\nname: x\nlinks:\n- { name: BASE, joint_type: free, mass: 1 }\n"  # noqa: E501
 
@@ -69,7 +69,7 @@ def test_a_command_ends_with_the_status_of_the_table(capsys, line, status):
 @pytest.mark.parametrize(
     ("line", "place"),
     [
-        ("hrp-model tree ARM", "hrp_model.cli.load_and_report"),
+        ("hrp-model tree ARM", "hrp_model.cli.main.load_and_report"),
         ("hrp-sim check arm", "hrp_sim.check.load_world"),
     ],
 )

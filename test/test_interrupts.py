@@ -75,7 +75,7 @@ def test_ctrl_c_at_the_end_changes_nothing(program):
 # What an interrupt becomes on its way out of a command.
 COMMAND = """
 import signal, sys
-from hrp_model.program import run_program
+from hrp_model.program.command import run_program
 class Destroyed:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)

@@ -10,7 +10,7 @@ import sys
 import pytest
 from paths import ROOT
 
-import hrp_model.cli
+import hrp_model.cli.main
 import hrp_sim.cli
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def test_its_sensors_measure_what_it_says(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_its_commands_are_understood(command):
     program, *arguments = shlex.split(command)
-    parser = {"hrp-model": hrp_model.cli, "hrp-sim": hrp_sim.cli}[program]._parser()
+    parser = {"hrp-model": hrp_model.cli.main, "hrp-sim": hrp_sim.cli}[program]._parser()
     parser.parse_args(arguments)  # exits on what it does not understand
 
 

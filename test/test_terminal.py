@@ -11,7 +11,7 @@ import threading
 import pytest
 from paths import ROOT
 
-import hrp_model.cli
+import hrp_model.cli.main
 import hrp_sim.cli
 
 NAMES = {
@@ -51,7 +51,7 @@ COMMANDS = [
     ("hrp-model", "dump"),
     ("hrp-model", "urdf"),
 ]
-MAIN = {"hrp-model": hrp_model.cli.main, "hrp-sim": hrp_sim.cli.main}
+MAIN = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def shell(line, *, terminal=False, **environment):
         The exit status, and what came out at the standard output and the standard error; with
         a terminal both are one.
     """
-    line = line.replace("model ", f"{sys.executable} -m hrp_model.cli ")
+    line = line.replace("model ", f"{sys.executable} -m hrp_model.cli.main ")
     line = line.replace("sim ", f"{sys.executable} -m hrp_sim.cli ")
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     if not terminal:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hrp_model.console import message_console, output_console, print_message
 from hrp_model.files.writer import write_all
-from hrp_model.outputs import Kind, Output, check_outputs, writing
-from hrp_model.program import GOOD, PROBLEMS
+from hrp_model.program.command import GOOD, PROBLEMS
+from hrp_model.program.console import message_console, output_console, print_message
+from hrp_model.program.outputs import Kind, Output, check_outputs, writing
 
 from ..engine import Solver
 from .machine import this_machine

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from rich import box
 from rich.table import Table
 
-from hrp_model.console import PlainConsole
 from hrp_model.printable import printable
+from hrp_model.program.console import PlainConsole
 
 from .machine import Machine
 from .measure import Ratio

@@ -90,7 +90,7 @@ def test_fifty_meshes_by_the_command(compare, tmp_path):
     def command():
         out = tmp_path / str(next(number)) / "robot.urdf"
         out.parent.mkdir()
-        run("-m", "hrp_model.cli", "urdf", str(path), "-o", str(out))
+        run("-m", "hrp_model.cli.main", "urdf", str(path), "-o", str(out))
 
     def run(*arguments):
         subprocess.run([sys.executable, *arguments], check=True, capture_output=True)

@@ -13,8 +13,8 @@ from fuzz import mutate, seeds
 from fuzz.vrml_grammar import VrmlGrammar
 from fuzz.yaml_grammar import YamlGrammar
 from hrp_model import Diagnostics, ModelError, body_to_urdf, load_body
-from hrp_model.dump import dump_body
-from hrp_model.report import text_report
+from hrp_model.cli.dump import dump_body
+from hrp_model.program.report import text_report
 from hrp_sim.load import load_world
 
 _WORD = re.compile(rb"[A-Za-z_][\w.-]*")

@@ -7,10 +7,10 @@ import tracemalloc
 import pytest
 from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 
-from hrp_model import cli_progress
-from hrp_model.checking import model_files
-from hrp_model.checking.model_files import FileKind, candidate_files, file_kind
-from hrp_model.cli import main
+from hrp_model.cli import progress
+from hrp_model.cli.checking import model_files
+from hrp_model.cli.checking.model_files import FileKind, candidate_files, file_kind
+from hrp_model.cli.main import main
 
 ROBOT = '#VRML V2.0 utf8\nDEF R Humanoid { humanoidBody DEF B Joint { jointType "fixed" } }\n'
 SCENERY = "#VRML V2.0 utf8\nShape { geometry Box { } }\n"
@@ -151,7 +151,7 @@ def test_memory_does_not_grow_with_the_number_of_models(tmp_path, capsys):
 
 
 def test_a_long_check_shows_how_far_it_is(robots, capsys, monkeypatch):
-    monkeypatch.setattr(cli_progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     assert main(["check", "--format", "json", "."]) == 1
     assert capsys.readouterr().err == "checking models: 10 ...\n"
 

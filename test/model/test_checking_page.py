@@ -8,8 +8,8 @@ import yaml
 from arm_model import NEGATIVE_MASS, write_model
 from paths import ROOT
 
-from hrp_model.checking.settings import read_settings
-from hrp_model.cli import _parser, main
+from hrp_model.cli.checking.settings import read_settings
+from hrp_model.cli.main import _parser, main
 
 PAGE = (ROOT / "docs" / "checking.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE, re.DOTALL)

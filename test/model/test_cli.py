@@ -12,9 +12,9 @@ from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 from paths import ROOT
 
 import hrp_model
-from hrp_model import cli
-from hrp_model.cli import main
-from hrp_model.codes import CODES
+from hrp_model.cli import main as module
+from hrp_model.cli.main import main
+from hrp_model.program.codes import CODES
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_a_defect_of_a_reader_does_not_stop_the_other_files(model, capsys, monke
             raise ZeroDivisionError("no such luck")
         return load(name, *args, **kwargs)
 
-    load = cli.load_body
-    monkeypatch.setattr(cli, "load_body", fail)
+    load = module.load_body
+    monkeypatch.setattr(module, "load_body", fail)
     assert main(["check", model(ARM, "bad.body"), model(WITHOUT_MASS)]) == 1
     out, err = capsys.readouterr()
     assert [line.split(": ")[-1] for line in out.splitlines()] == [
@@ -257,7 +257,7 @@ def test_a_reader_that_leaves_early_is_no_problem(model, tmp_path):
         f"  - {{ name: L{i}, parent: ARM, mass: 1, inertia: [1,0,0,0,1,0,0,0,1] }}\n"
         for i in range(300)
     )
-    command = [sys.executable, "-m", "hrp_model.cli", "dump", model(many)]
+    command = [sys.executable, "-m", "hrp_model.cli.main", "dump", model(many)]
     environment = {**os.environ, "PYTHONPATH": str(Path(hrp_model.__file__).parents[1])}
     errors = tmp_path / "errors.txt"
     with (

@@ -10,8 +10,8 @@ from arm_model import ARM, WITHOUT_MASS, write_model
 from command_tools import everything_in, urdf_of
 from urdf_tools import urdf_poses
 
-from hrp_model import cli_urdf
-from hrp_model.cli import main
+from hrp_model.cli import urdf
+from hrp_model.cli.main import main
 
 # A WAIST with one arm, whose links are named after joints, and whose Segments are not.
 HUMANOID = """\
@@ -313,8 +313,8 @@ def test_a_urdf_that_is_not_the_model_fails(model, tmp_path, capsys, monkeypatch
     def write_otherwise(files):
         write_all({path: text.replace(b"0.005", b"0.006") for path, text in files.items()})
 
-    write_all = cli_urdf.write_all
-    monkeypatch.setattr(cli_urdf, "write_all", write_otherwise)
+    write_all = urdf.write_all
+    monkeypatch.setattr(urdf, "write_all", write_otherwise)
     out = tmp_path / "out" / "arm.urdf"
     assert main(["urdf", "--verify", model(), "-o", str(out)]) == 1
     assert "FAILED" in capsys.readouterr().out

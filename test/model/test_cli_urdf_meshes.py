@@ -5,8 +5,9 @@ import trimesh
 from arm_model import ARM, write_model
 from urdf_tools import parsed
 
-from hrp_model import cli_progress, load_body
-from hrp_model.cli import main
+from hrp_model import load_body
+from hrp_model.cli import progress
+from hrp_model.cli.main import main
 from hrp_model.collision import decompose
 from hrp_model.geometry import Mesh
 from hrp_model.urdf import UpAxis
@@ -117,7 +118,7 @@ def test_who_waits_for_more_than_a_second_is_told_why(capsys, quick_split, tmp_p
         (0.0, "b", "splitting meshes into convex parts: 1 ...\n"),
         (0.0, "b", ""),  # they are there
     ):
-        monkeypatch.setattr(cli_progress, "_PATIENCE", patience)
+        monkeypatch.setattr(progress, "_PATIENCE", patience)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
         arguments = [path, "--collision", "decomposed", "--mesh-dir", str(tmp_path / "m")]
         assert main(["urdf", *arguments]) == 0

@@ -8,7 +8,7 @@ import pytest
 from arm_model import ARM, write_model
 from command_tools import everything_in
 
-from hrp_model.cli import _parser, main
+from hrp_model.cli.main import _parser, main
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from arm_model import ARM, write_model
 from command_tools import everything_in, urdf_of
 from paths import ROOT
 
-from hrp_model import cli_urdf
-from hrp_model.cli import main
+from hrp_model.cli import urdf
+from hrp_model.cli.main import main
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_full_disk_behind_the_standard_output_is_told(command, model):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "hrp_model.cli", *command, model()],
+            [sys.executable, "-m", "hrp_model.cli.main", *command, model()],
             env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 2
@@ -45,7 +45,7 @@ def test_what_fails_without_a_file_is_not_called_a_file(model, tmp_path, capsys,
     def fail(*_, **__):
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(cli_urdf, "convert", fail)
+    monkeypatch.setattr(urdf, "convert", fail)
     assert main(["urdf", model(), "-o", str(tmp_path / "arm.urdf")]) == 2
     assert capsys.readouterr().err == "hrp-model: error: Cannot allocate memory\n"
 
@@ -107,7 +107,7 @@ def test_a_disk_without_room_is_one_message_and_leaves_nothing(model, tmp_path):
     before = everything_in(tmp_path)
     program = (
         "import resource, sys\n"
-        "from hrp_model.cli import main\n"
+        "from hrp_model.cli.main import main\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )

@@ -7,7 +7,7 @@ import pytest
 from code_tools import emitted
 
 import hrp_model
-from hrp_model.codes import CODES, bodies, files, parts
+from hrp_model.program.codes import CODES, bodies, files, parts
 
 PACKAGE = Path(hrp_model.__file__).parent
 # Spelled with an f-string, "frame" or "joint" and what they have in common, or without a

@@ -10,8 +10,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from hrp_model.console import PlainConsole
 from hrp_model.printable import printable, printable_lines
+from hrp_model.program.console import PlainConsole
 
 # ESC, CR, BEL, C1 (CSI), a turn of the direction of writing, a separator of lines
 UNSAFE = "a\x1b[31mb\rc\x07d\x9be\u202ef\u2028g"
@@ -84,7 +84,7 @@ def test_a_reader_that_has_left_is_an_exception_and_no_exit():
 
 
 PRINT = """
-from hrp_model.console import configure_streams, print_data, print_message, print_text
+from hrp_model.program.console import configure_streams, print_data, print_message, print_text
 configure_streams()
 for write in (print_text, print_data, print_message):
     write("\\u8d64 \\udcff \\x9b" + "\\n" * (write is print_data))
@@ -115,7 +115,7 @@ def test_a_terminal_keeps_its_encoding_and_is_not_steered_by_data():
 
 
 CLOSED = """
-from hrp_model.console import configure_streams, print_message, print_text
+from hrp_model.program.console import configure_streams, print_message, print_text
 configure_streams()
 with open({path!r}, "w") as file:
     assert file.fileno() > 2, file.fileno()

@@ -16,7 +16,8 @@ sys.exit({function}())
 
 @pytest.mark.parametrize("missing", ["rclpy", "tf2_msgs"])
 @pytest.mark.parametrize(
-    ("module", "function"), [("hrp_model.entry", "model_node"), ("hrp_sim.entry", "sim_node")]
+    ("module", "function"),
+    [("hrp_model.program.node_entry", "model_node"), ("hrp_sim.entry", "sim_node")],
 )
 def test_one_sentence_tells_what_to_install(module, function, missing):
     program = _START.format(missing=missing, module=module, function=function)
@@ -30,7 +31,8 @@ def test_one_sentence_tells_what_to_install(module, function, missing):
 
 
 def test_a_defect_of_this_package_is_no_lack_of_ros():
-    program = "from hrp_model.entry import run_node; run_node('hrp_model.no_such_module', 'x')"
+    entry = "hrp_model.program.node_entry"
+    program = f"from {entry} import run_node; run_node('hrp_model.no_such_module', 'x')"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
@@ -41,7 +43,7 @@ def test_a_defect_of_this_package_is_no_lack_of_ros():
 @pytest.mark.parametrize(
     ("program", "module", "parameter"),
     [
-        ("model_node", "hrp_model.entry", "frame_prefix"),
+        ("model_node", "hrp_model.program.node_entry", "frame_prefix"),
         ("sim_node", "hrp_sim.entry", "force_stdev"),
     ],
 )

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from hrp_model import load_body
-from hrp_model.cli import main
+from hrp_model.cli.main import main
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.files.resources import Fence, ResourceError, resolve
 

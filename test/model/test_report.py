@@ -5,10 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from hrp_model import Body, Joint, JointType, Link, report
-from hrp_model.codes import CODES
+from hrp_model import Body, Joint, JointType, Link
+from hrp_model.cli.tree import body_tree
 from hrp_model.diagnostics import Diagnostic, Severity, Source, Span
-from hrp_model.tree import body_tree
+from hrp_model.program import report
+from hrp_model.program.codes import CODES
 
 
 def test_a_message_points_at_the_text():

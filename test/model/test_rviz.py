@@ -3,7 +3,7 @@
 import yaml
 from paths import MODELS, ROOT
 
-from hrp_model.cli import main
+from hrp_model.cli.main import main
 
 HUMANOID = str(MODELS / "humanoid" / "humanoid.wrl")
 

@@ -9,7 +9,7 @@ import pytest
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
 from hrp_model.files.resources import MAX_FILE_SIZE, Fence, OutsideError, read_file, resolve
-from hrp_model.report import json_report, sarif_report
+from hrp_model.program.report import json_report, sarif_report
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 FACES = (

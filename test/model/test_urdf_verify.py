@@ -11,7 +11,7 @@ from verify_samples import RED, WEDGE, crane, report_of, row, silent, written
 
 from hrp_model import load_body
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Joint, JointType, Link, Range
-from hrp_model.cli import main
+from hrp_model.cli.main import main
 from hrp_model.frames import Base
 from hrp_model.geometry import Box, Mesh, Shape
 from hrp_model.rigid import Pose

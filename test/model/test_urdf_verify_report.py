@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from verify_samples import crane, report_of, row, written
 
-from hrp_model.cli import main
+from hrp_model.cli.main import main
 from hrp_model.rigid import Pose
 from hrp_model.verify import LIBRARIES, Outcome, Report, Row, verify
 from hrp_model.verify import with_urdfdom as urdfdom

@@ -11,7 +11,7 @@ from paths import MODELS
 
 pytestmark = pytest.mark.ros
 
-NODES = {"sim_node": "hrp_sim.entry", "model_node": "hrp_model.entry"}
+NODES = {"sim_node": "hrp_sim.entry", "model_node": "hrp_model.program.node_entry"}
 ARM = str(MODELS / "arm" / "arm.body")
 
 

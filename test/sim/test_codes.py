@@ -7,7 +7,7 @@ import pytest
 from code_tools import SLUG, emitted
 
 import hrp_sim
-from hrp_model.codes import CODES as OF_MODELS
+from hrp_model.program.codes import CODES as OF_MODELS
 from hrp_sim.cli import main
 from hrp_sim.codes import CODES
 

@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 from paths import MODELS, ROOT
 
-import hrp_model.cli
-import hrp_model.other_files
+import hrp_model.cli.checking.other_files
+import hrp_model.cli.main
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_sim.check import check_world
 from hrp_sim.cli import main
@@ -174,16 +174,18 @@ class _EntryPoint:
 def test_hrp_model_checks_worlds_by_who_is_registered_for_them(capsys, monkeypatch, world):
     path = world(IN_DEGREES)
     command = "check", path, MODELS / "arm" / "arm.body"
-    monkeypatch.setattr(hrp_model.other_files, "entry_points", lambda group: [_EntryPoint()])
-    status, out, err = run(capsys, *command, program=hrp_model.cli.main)
+    monkeypatch.setattr(
+        hrp_model.cli.checking.other_files, "entry_points", lambda group: [_EntryPoint()]
+    )
+    status, out, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 0
     assert out.startswith(f"{path}: 2 warnings\n")
     assert "maybe-degrees" in err
-    status, _, err = run(capsys, *command, "--sandbox", program=hrp_model.cli.main)
+    status, _, err = run(capsys, *command, "--sandbox", program=hrp_model.cli.main.main)
     assert status == 1
     assert f"it is checked by 'hrp-sim check {path}'" in err
-    monkeypatch.setattr(hrp_model.other_files, "entry_points", lambda group: [])
-    status, _, err = run(capsys, *command, program=hrp_model.cli.main)
+    monkeypatch.setattr(hrp_model.cli.checking.other_files, "entry_points", lambda group: [])
+    status, _, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 1
     assert f"it is checked by 'hrp-sim check {path}'" in err
 
@@ -202,9 +204,11 @@ def test_a_check_that_cannot_be_loaded_does_not_stop_the_others(
         def load(self):
             raise error
 
-    monkeypatch.setattr(hrp_model.other_files, "entry_points", lambda group: [Broken()])
+    monkeypatch.setattr(
+        hrp_model.cli.checking.other_files, "entry_points", lambda group: [Broken()]
+    )
     command = "check", world(IN_DEGREES), MODELS / "arm" / "arm.body"
-    status, out, err = run(capsys, *command, program=hrp_model.cli.main)
+    status, out, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 1
     assert message in err
     assert out.splitlines()[-1] == "2 models: 1 error"
@@ -213,6 +217,6 @@ def test_a_check_that_cannot_be_loaded_does_not_stop_the_others(
 def test_what_is_neither_model_nor_world_is_refused_as_before(capsys, world):
     for text in ("robots: []\n", "- 1\n", "{"):
         path = world(text)
-        status, _, err = run(capsys, "check", path, program=hrp_model.cli.main)
+        status, _, err = run(capsys, "check", path, program=hrp_model.cli.main.main)
         assert status == 1
         assert "hrp-sim" not in err

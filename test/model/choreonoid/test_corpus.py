@@ -9,8 +9,8 @@ from body_page import IGNORED, SUPPORTED, emitted_codes, plain, rows
 from body_tools import read_file
 from paths import ROOT
 
+from hrp_model.cli.dump import dump_body
 from hrp_model.diagnostics import Severity
-from hrp_model.dump import dump_body
 from hrp_model.readers.choreonoid import devices, elements, geometries, tree
 
 CORPUS = ROOT / "test" / "data" / "choreonoid"

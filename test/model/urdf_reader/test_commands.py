@@ -9,7 +9,7 @@ from paths import ROOT
 from urdf_reader_tools import arm
 from verify_samples import silent
 
-from hrp_model.cli import main
+from hrp_model.cli.main import main
 from hrp_sim.load import load_world
 
 SINK = Path(__file__).parents[2] / "data" / "urdf" / "valid" / "kitchen_sink.urdf"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from vrml_tools import body_of, shapes_of
 
-from hrp_model.dump import dump_body
+from hrp_model.cli.dump import dump_body
 from hrp_model.readers.vrml.pixels import image_pixels
 
 

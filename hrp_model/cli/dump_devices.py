@@ -6,7 +6,7 @@ from functools import singledispatch
 from math import isinf
 from typing import Any
 
-from .devices import (
+from ..devices import (
     AccelerationSensor,
     Camera,
     Device,
@@ -21,7 +21,7 @@ from .devices import (
     RateGyroSensor,
     SpotLight,
 )
-from .rigid import Array
+from ..rigid import Array
 
 Json = dict[str, Any]
 

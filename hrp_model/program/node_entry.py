@@ -7,9 +7,9 @@ import re
 import sys
 from collections.abc import Sequence
 
+from ..printable import printable
+from .command import GOOD, WRONG_USE, allow_interrupts, run_program
 from .console import configure_streams, print_message, print_text
-from .printable import printable
-from .program import GOOD, WRONG_USE, allow_interrupts, run_program
 
 _NO_ROS = (
     "source a ROS 2 installation (its setup.bash), or let scripts/bootstrap.sh of hrp_ros install "

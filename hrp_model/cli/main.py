@@ -1,4 +1,4 @@
-"""The ``hrp-model`` command: check, dump, tree; ``cli_urdf`` has urdf."""
+"""The ``hrp-model`` command: check, dump, tree; ``cli.urdf`` has urdf."""
 
 from __future__ import annotations
 
@@ -12,31 +12,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import cli_check, cli_urdf, report
-from .cli_parsing import CommandParser, Suggestions
-from .cli_tools import (
-    GOOD,
-    MODEL,
-    PROBLEMS,
-    UsageError,
-    load_and_report,
-)
-from .console import output_console, print_data, print_text
-from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
+from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
+from ..files.writer import write_whole
+from ..frames import FrameOptions, body_frames
+from ..kinematics.postures import PostureError, read_postures
+from ..load import load_body
+from ..program import report
+from ..program.command import run_program
+from ..program.console import output_console, print_data, print_text
+from ..program.outputs import Kind, Output, add_force, check_outputs, writing
+from ..program.parsing import CommandParser, Suggestions
+from ..urdf.package.rviz_config import rviz_config
+from ..version import __version__
+from . import check as check_command
+from . import urdf as urdf_command
+from .checking.other_files import checker_of
+from .common import GOOD, MODEL, PROBLEMS, UsageError, load_and_report
 from .dump import dump_body
-from .files.writer import write_whole
-from .frames import FrameOptions, body_frames
-from .kinematics.postures import PostureError, read_postures
-from .load import load_body
-from .other_files import checker_of
-from .outputs import Kind, Output, add_force, check_outputs, writing
-from .program import run_program
 from .tree import body_tree
-from .urdf.package.rviz_config import rviz_config
-from .version import __version__
 
 if TYPE_CHECKING:
-    from .cli_parsing import Commands
+    from ..program.parsing import Commands
 
 _SUGGESTIONS = Suggestions(
     commands={
@@ -96,9 +92,9 @@ def _parser() -> CommandParser:
     )
 
     urdf = _add_command(
-        commands, "urdf", "convert the model to URDF", cli_urdf.run, cli_urdf.EPILOG
+        commands, "urdf", "convert the model to URDF", urdf_command.run, urdf_command.EPILOG
     )
-    cli_urdf.add_arguments(urdf)
+    urdf_command.add_arguments(urdf)
 
     rviz = _add_command(commands, "rviz", "print an RViz configuration for the model", _rviz)
     rviz.add_argument("file", metavar="FILE", help=MODEL)
@@ -149,7 +145,7 @@ def _add_check(commands: Commands) -> None:
     check.add_argument(
         "--list-codes", action=_ListCodes, help="explain every code of a problem, and exit"
     )
-    cli_check.add_arguments(check)
+    check_command.add_arguments(check)
 
 
 def _add_command(
@@ -181,7 +177,7 @@ def _check(options: argparse.Namespace) -> int:
     for folder in options.allow:
         if not os.path.isdir(folder):
             raise UsageError(f"--allow {folder}: there is no such folder")
-    return cli_check.check_models(options, lambda name, found: _check_one(name, found, options))
+    return check_command.check_models(options, lambda name, found: _check_one(name, found, options))
 
 
 def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..diagnostics import counted
-from ..files.resources import ResourceError, named_path
+from ...diagnostics import counted
+from ...files.resources import ResourceError, named_path
 from .model_files import FileKind, candidate_files, file_kind
 from .settings import SettingsFinder
 

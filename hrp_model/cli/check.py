@@ -9,25 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from . import report
+from ..diagnostics import Diagnostics, MissingLibraryError, Severity, counted
+from ..files.writer import check_writable, write_whole
+from ..program import report
+from ..program.console import print_data, print_note, print_text
+from ..program.outputs import writing
+from ..program.report import print_diagnostics
 from .checking.baseline import Baseline, BaselineError, read_baseline
 from .checking.model_files import TooManyFilesError
 from .checking.named_models import NamedModels
 from .checking.settings import SettingsError, SettingsFinder
 from .checking.verdicts import Judge, Summary
-from .cli_progress import ProgressBar
-from .cli_tools import (
-    CHECK_ALL,
-    GOOD,
-    PROBLEMS,
-    UsageError,
-    print_diagnostics,
-    tell,
-)
-from .console import print_data, print_text
-from .diagnostics import Diagnostics, MissingLibraryError, Severity, counted
-from .files.writer import check_writable, write_whole
-from .outputs import writing
+from .common import CHECK_ALL, GOOD, PROBLEMS, UsageError
+from .progress import ProgressBar
 
 # Reads a model of this name for its problems.
 Check: TypeAlias = Callable[[str, Diagnostics], None]
@@ -68,12 +62,12 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
         with writing():
             write_whole(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
-        tell(
+        print_note(
             f"wrote {options.write_baseline} with {count}; they no longer count once 'baseline' in "
             ".hrp-model.toml or pyproject.toml names this file"
         )
         if errors:
-            tell(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
+            print_note(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
     return PROBLEMS if errors else GOOD
 
 

@@ -11,20 +11,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-from .body import Body
+from ..body import Body
+from ..collision.shapes import CollisionShapes
+from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
+from ..files.writer import is_special, staged_folder, write_all
+from ..kinematics.actuation import controlled_joints
+from ..program.console import output_console, print_data, print_note, print_text
+from ..program.outputs import check_outputs, writing
+from ..program.report import print_diagnostics
+from ..urdf.convert import LOOPS_FILE, Conversion, convert
+from ..urdf.meshes.glb import UpAxis
+from ..urdf.options import UrdfOptions
+from ..urdf.package.controllers import controllers_yaml
+from ..urdf.package.package import write_package
+from ..urdf.srdf.srdf import body_to_srdf
+from .check import usage_errors
 from .checking.named_models import NamedModels
 from .checking.settings import SettingsFinder
-from .cli_check import usage_errors
-from .cli_progress import progress
-from .cli_tools import (
-    GOOD,
-    PROBLEMS,
-    UsageError,
-    load_and_report,
-    print_diagnostics,
-    tell,
-)
-from .cli_urdf_options import (
+from .common import GOOD, PROBLEMS, UsageError, load_and_report
+from .progress import progress
+from .urdf_options import (
     EPILOG,
     add_arguments,
     controllers_file,
@@ -35,24 +41,12 @@ from .cli_urdf_options import (
     refuse_outputs_of_many,
     urdf_options,
 )
-from .cli_urdf_written import (
+from .urdf_summary import (
     report_files,
     report_next_for_package,
     report_next_for_urdf,
     report_package,
 )
-from .collision.shapes import CollisionShapes
-from .console import output_console, print_data, print_text
-from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
-from .files.writer import is_special, staged_folder, write_all
-from .kinematics.actuation import controlled_joints
-from .outputs import check_outputs, writing
-from .urdf.convert import LOOPS_FILE, Conversion, convert
-from .urdf.meshes.glb import UpAxis
-from .urdf.options import UrdfOptions
-from .urdf.package.controllers import controllers_yaml
-from .urdf.package.package import write_package
-from .urdf.srdf.srdf import body_to_srdf
 
 __all__ = ["EPILOG", "add_arguments", "run"]
 
@@ -250,7 +244,9 @@ def _tell_of_leftovers(names: set[str], folder: Path) -> None:
     count = sum((folder / name).is_file() for name in names if name)
     if count:
         has = "is" if count == 1 else "are"
-        tell(f"{folder}: {counted(count, 'mesh file')} of the former URDF {has} not used any more")
+        print_note(
+            f"{folder}: {counted(count, 'mesh file')} of the former URDF {has} not used any more"
+        )
 
 
 def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
@@ -289,7 +285,7 @@ def _verify(
     srdf: Path | None,
 ) -> int:
     """Print how far the URDF, with an SRDF, is from the body; return the exit status."""
-    from .verify import verify  # its independent readers take long to load
+    from ..verify import verify  # its independent readers take long to load
 
     found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
     if options.in_turn:

@@ -14,8 +14,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from .collision.decompose import Progress as Told
-from .console import PlainConsole, message_console
+from ..collision.decompose import Progress as Told
+from ..program.console import PlainConsole, message_console
 
 _ONLY = TaskID(0)
 _PATIENCE = 1.0  # [s]; what is done by then needs no words

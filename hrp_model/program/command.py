@@ -10,6 +10,9 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
+from ..diagnostics import MissingLibraryError, ModelError
+from ..files.file_watch import FileWatch
+from ..printable import printable
 from .console import (
     OutputError,
     configure_streams,
@@ -18,9 +21,6 @@ from .console import (
     print_data,
     print_message,
 )
-from .diagnostics import MissingLibraryError, ModelError
-from .files.file_watch import FileWatch
-from .printable import printable
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -7,14 +7,14 @@ import os
 import re
 from pathlib import Path
 
-from .cli_tools import MODEL, UsageError
-from .collision.shapes import CollisionShapes
-from .files.writer import is_special
-from .frames import Base, LinkNaming
-from .outputs import Kind, Output, add_force, check_outputs
-from .urdf.convert import LOOPS_FILE
-from .urdf.meshes.glb import UpAxis
-from .urdf.options import CommandInterface, Hardware, UrdfOptions
+from ..collision.shapes import CollisionShapes
+from ..files.writer import is_special
+from ..frames import Base, LinkNaming
+from ..program.outputs import Kind, Output, add_force, check_outputs
+from ..urdf.convert import LOOPS_FILE
+from ..urdf.meshes.glb import UpAxis
+from ..urdf.options import CommandInterface, Hardware, UrdfOptions
+from .common import MODEL, UsageError
 
 EPILOG = (
     "Without -o the URDF goes to the standard output, and shapes that need a mesh file are "

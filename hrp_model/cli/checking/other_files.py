@@ -12,11 +12,11 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from .diagnostics import Diagnostics
-from .files.resources import ResourceError, named_path
-from .readers.yaml.nodes import Mapping
-from .readers.yaml.tree import parse
-from .reading import read_source
+from ...diagnostics import Diagnostics
+from ...files.resources import ResourceError, named_path
+from ...readers.yaml.nodes import Mapping
+from ...readers.yaml.tree import parse
+from ...reading import read_source
 
 GROUP = "hrp_model.checkers"
 # At the top of a world file of hrp-sim.

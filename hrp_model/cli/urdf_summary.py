@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from .cli_tools import report_written, tell
-from .diagnostics import counted
-from .files.writer import is_special
-from .urdf.package.package import Package
+from ..diagnostics import counted
+from ..files.writer import is_special
+from ..program.console import print_note
+from ..program.outputs import report_written
+from ..urdf.package.package import Package
 
 
 def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:
@@ -29,12 +30,12 @@ def report_next_for_urdf(urdf: Path | None) -> None:
     if urdf is None or is_special(urdf):
         return
     if urdf.suffix.lower() != ".urdf":
-        tell(
+        print_note(
             f"note: {urdf} does not end in .urdf, so hrp-model check and model_node cannot read it"
         )
         return
     launch = f"ros2 launch hrp_ros display.launch.py {shlex.quote(f'model:={urdf}')}"
-    tell(f"next: hrp-model check {shlex.quote(str(urdf))}; with ROS 2: {launch}")
+    print_note(f"next: hrp-model check {shlex.quote(str(urdf))}; with ROS 2: {launch}")
 
 
 def report_package(package: Package) -> None:
@@ -44,12 +45,12 @@ def report_package(package: Package) -> None:
     if meshes:
         parts.append(counted(len(meshes), "mesh file"))
     if parts:
-        tell(f"removed from {package.folder}: {', '.join(parts)}")
-    tell(f"wrote package {package.name} in {package.folder}")
+        print_note(f"removed from {package.folder}: {', '.join(parts)}")
+    print_note(f"wrote package {package.name} in {package.folder}")
 
 
 def report_next_for_package(package: Package) -> None:
     """Report how a package is built and its robot shown."""
     build = f"colcon build --packages-select {package.name} && source install/setup.bash"
     launch = f"ros2 launch {package.name} display.launch.py"
-    tell(f"next, in the root of its workspace: {build} && {launch}")
+    print_note(f"next, in the root of its workspace: {build} && {launch}")

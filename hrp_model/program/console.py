@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from .printable import printable_lines
+from ..printable import printable, printable_lines
 
 # Columns of what is no terminal; rich makes nothing as wide as this by itself.
 _UNFOLDED = 1_000_000
@@ -176,3 +176,8 @@ def _null_stream(flags: int, mode: str) -> TextIO:
     number = os.open(os.devnull, flags)
     os.set_inheritable(number, True)
     return cast(TextIO, open(number, mode, encoding="utf-8"))
+
+
+def print_note(text: str) -> None:
+    """Print on the standard error what is no problem but good to know."""
+    print_message(printable(text), "dim")

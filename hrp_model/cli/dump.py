@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .body import Body, ExtraJoint, Link
+from ..body import Body, ExtraJoint, Link
+from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
+from ..kinematics import BodyState
+from ..kinematics.postures import Posture
+from ..shapes import measure
+from ..shapes.tessellate import shape_mesh
 from .dump_devices import Json, dump_device, limit
-from .geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
-from .kinematics import BodyState
-from .kinematics.postures import Posture
-from .shapes import measure
-from .shapes.tessellate import shape_mesh
 
 
 def dump_body(body: Body, postures: Sequence[Posture] | None = None) -> Json:

@@ -7,9 +7,9 @@ from math import degrees, isinf
 from rich.text import Text
 from rich.tree import Tree
 
-from .body import Body, Joint, JointType, Link, Range
-from .devices import Device, GenericDevice
-from .printable import printable
+from ..body import Body, Joint, JointType, Link, Range
+from ..devices import Device, GenericDevice
+from ..printable import printable
 
 
 def body_tree(body: Body) -> Tree:

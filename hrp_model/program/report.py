@@ -10,14 +10,16 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from ..diagnostics import Diagnostic, Severity, Source, Span, counted
+from ..printable import printable
+from ..version import __version__
 from .codes import CODES, Rule
-from .diagnostics import Diagnostic, Severity, Source, Span, counted
-from .printable import printable
-from .version import __version__
+from .console import message_console
 
 # A model, as the user named it, and what was found in it.
 Checked = tuple[str, Iterable[Diagnostic]]
 
+_STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _SHOWN_COLUMNS = 100
 _SHOWN_OF_A_KIND = 5
 
@@ -251,3 +253,35 @@ def _uri(name: str | Path) -> str:
     if isinstance(name, str) and "://" in name:
         return name
     return Path(os.path.abspath(name)).as_uri()
+
+
+def print_diagnostics(
+    name: str,
+    found: Iterable[Diagnostic],
+    *,
+    with_notes: bool = False,
+    every: bool = False,
+    advice: str = "",
+    codes: Mapping[str, Rule] = CODES,
+) -> None:
+    """Print what was found in the model that the user called by a name.
+
+    Args:
+        name: What the user called the model.
+        found: In the order of finding.
+        with_notes: Whether to print notes too.
+        every: As in ``text_reports``.
+        advice: As in ``text_reports``.
+        codes: As in ``text_reports``.
+    """
+    console = message_console()
+    folder = None if "://" in name or os.path.isabs(name) else Path.cwd()
+    shown = [d for d in by_place(found) if with_notes or d.severity is not Severity.NOTE]
+    for severity, text in text_reports(
+        shown, every=every, folder=folder, advice=advice, codes=codes
+    ):
+        first, *rest = text.split("\n")
+        style = "dim" if severity is None else _STYLES[severity]
+        console.print(first, style=style, soft_wrap=True)
+        for line in rest:
+            console.print(line, style="dim", soft_wrap=True)

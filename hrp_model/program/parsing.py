@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .diagnostics import did_you_mean, nearest_name
-from .printable import printable
-from .program import ArgumentParser
+from ..diagnostics import did_you_mean, nearest_name
+from ..printable import printable
+from .command import ArgumentParser
 
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from .files.resources import ResourceError, named_path
-from .files.writer import IS_READ, check_writable, is_special
-from .program import UsageError
+from ..files.resources import ResourceError, named_path
+from ..files.writer import IS_READ, check_writable, is_special
+from .command import UsageError
+from .console import print_note
 
 # Models, worlds, meshes and what belongs to them: hard to replace, and easily named by mistake.
 _PRECIOUS = frozenset(
@@ -174,3 +175,15 @@ def _path(name: str | Path) -> Path | None:
     with suppress(ResourceError, OSError, ValueError):
         return named_path(name)
     return None
+
+
+def report_written(paths: Iterable[Path], more: Sequence[str] = ()) -> None:
+    """Report the files that were written; nothing of pipes and terminals.
+
+    Args:
+        paths: The files.
+        more: Descriptions of what else was written.
+    """
+    parts = [*(str(path) for path in paths if not is_special(path)), *more]
+    if parts:
+        print_note(f"wrote {', '.join(parts)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..diagnostics import Diagnostic, Diagnostics, Severity, counted
+from ...diagnostics import Diagnostic, Diagnostics, Severity, counted
 from .baseline import Baseline, BaselineError, read_baseline
 from .settings import Settings, SettingsError, SettingsFinder
 

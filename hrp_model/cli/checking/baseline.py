@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..diagnostics import Diagnostic, Severity
-from ..files.file_watch import unrecorded
-from ..files.resources import read_file
+from ...diagnostics import Diagnostic, Severity
+from ...files.file_watch import unrecorded
+from ...files.resources import read_file
 
 _VERSION = 1
 _DIGITS = 16

@@ -1,0 +1,1 @@
+"""What all programs share: console, arguments, exit status, reports of diagnostics."""
