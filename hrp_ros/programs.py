@@ -36,19 +36,21 @@ def hrp_sim() -> int:
 
 def model_node() -> int:
     """Run ``model_node``."""
-    return _run("hrp_model.program.node_entry", "model_node")
+    return _run(
+        "hrp_model.program.node_entry", "run_node", "hrp_model.ros.model_node", "model_node"
+    )
 
 
 def sim_node() -> int:
     """Run ``sim_node``."""
-    return _run("hrp_sim.entry", "sim_node")
+    return _run("hrp_model.program.node_entry", "run_node", "hrp_sim.node", "sim_node")
 
 
-def _run(module: str, function: str) -> int:
+def _run(module: str, function: str, *arguments: str) -> int:
     """Return the exit status of a program; from then on Ctrl-C changes nothing any more."""
     __import__(module)
     try:
-        status: int = getattr(sys.modules[module], function)()
+        status: int = getattr(sys.modules[module], function)(*arguments)
     except KeyboardInterrupt:  # in the last moment
         status = _INTERRUPTED
     finally:

@@ -28,10 +28,10 @@ from rclpy.signals import SignalHandlerOptions
 from hrp_model import Diagnostic, ModelError, Severity
 from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.files.resources import share_folder
-from hrp_model.node import logged_diagnostics
 from hrp_model.program.command import print_problem
 from hrp_model.program.console import print_message
 from hrp_model.program.stop_signals import StopSignals
+from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.command_params import joint_params
 from hrp_msgs.dds_room import dds_room
 from hrp_msgs.log import NodeLog
@@ -349,6 +349,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    from .entry import sim_node
+    from hrp_model.program.node_entry import run_node
 
-    sys.exit(sim_node())  # which knows --help, too
+    sys.exit(run_node("hrp_sim.node", "sim_node"))  # which knows --help, too

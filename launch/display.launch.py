@@ -8,6 +8,7 @@ from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Body, Diagnostics, ModelError, load_body
 from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_frames
+from hrp_model.ros.parameters import MODEL_NODE
 from hrp_model.urdf.package.package_files import sliders_config
 from hrp_model.urdf.package.rviz_config import rviz_config
 from hrp_msgs.launching import (
@@ -23,7 +24,6 @@ from hrp_msgs.launching import (
     share,
     skipped,
 )
-from hrp_msgs.node_params import MODEL_NODE
 
 SLIDERS = "joint_state_publisher_gui"
 GUI = Argument(

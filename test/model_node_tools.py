@@ -19,7 +19,7 @@ from hrp_msgs.basic import stamp
 def command(**parameters):
     """Return what Python has to be called with."""
     given = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    return ["-m", "hrp_model.node", *(["--ros-args", *given] if given else [])]
+    return ["-m", "hrp_model.ros.model_node", *(["--ros-args", *given] if given else [])]
 
 
 class Joints:

@@ -20,8 +20,8 @@ from sim.sensors.handmade import random_rotation
 from hrp_model import Body, Joint, JointType, Link, Pose, devices
 from hrp_model.geometry import Shape, Sphere
 from hrp_model.kinematics import BodyState
-from hrp_model.node import ModelNode
 from hrp_model.rigid import axis_angle_matrix
+from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.topic import Topic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
 from hrp_sim.node import SimNode

@@ -91,8 +91,3 @@ def _advice(program: str, parameter: str, words: Sequence[str]) -> str:
     return (
         f"error: '{command}' is outside of --ros-args. Did you mean '{program} --ros-args {meant}'?"
     )
-
-
-def model_node() -> int:
-    """Run ``model_node``."""
-    return run_node("hrp_model.node", "model_node")

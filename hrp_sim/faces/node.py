@@ -11,8 +11,8 @@ from rclpy.parameter import Parameter
 
 from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
-from hrp_model.node import ModelNode
 from hrp_model.rigid import matrix_quaternion
+from hrp_model.ros.model_node import ModelNode
 from hrp_msgs import names, outputs, qos
 from hrp_msgs.robot import FramePose
 from hrp_msgs.start import WrongUseError

@@ -7,7 +7,7 @@ from typing import Any
 from rclpy.node import Node
 
 from hrp_model import Diagnostics
-from hrp_model.node import logged_diagnostics
+from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.command_params import joint_of
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.params import (

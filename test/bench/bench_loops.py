@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from loop_bodies import drawn_slider_crank, four_bar, hexapod, scissor_lift, slider_crank
 
-from hrp_model.describing.closed_loops import ClosedLoops
+from hrp_model.description.closed_loops import ClosedLoops
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.kinematics import BodyState

@@ -7,9 +7,9 @@ from mechanism_model import link, mechanism
 from package_tools import with_mesh
 
 from hrp_model.collision.shapes import CollisionShapes
-from hrp_model.describing.description import Wanted, describe
-from hrp_model.describing.health import model_health
-from hrp_model.describing.model_file import ModelFile, first_line
+from hrp_model.description.description import Wanted, describe
+from hrp_model.description.health import model_health
+from hrp_model.description.model_file import ModelFile, first_line
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import Base, LinkNaming
 from hrp_model.urdf.meshes.glb import UpAxis
@@ -150,7 +150,7 @@ def test_the_axis_of_meshes_that_is_up_is_the_one_wanted(tmp_path, diagnostics):
 
 def test_every_choice_of_a_parameter_is_one_that_there_is():
     pytest.importorskip("rclpy", reason="ROS 2 is not importable")
-    from hrp_msgs.node_params import MODEL_NODE
+    from hrp_model.ros.parameters import MODEL_NODE
 
     params = {p.name: p for p in MODEL_NODE}
     assert {name: params[name].default for name in SETTINGS} == {**SETTINGS, "base": "auto"}

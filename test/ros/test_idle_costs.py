@@ -100,7 +100,7 @@ def test_what_waits_for_a_controller_or_for_joint_states_costs_nothing(run, peer
     waiting = run(
         "hrp_sim.node", f"world:={WORLD}", "lock_step:=joint_commands", "lock_step_timeout:=0.0"
     )
-    model = run("hrp_model.node", f"model:={MODELS / 'arm' / 'arm.body'}", "watch:=true")
+    model = run("hrp_model.ros.model_node", f"model:={MODELS / 'arm' / 'arm.body'}", "watch:=true")
     for node in ("sim_node", "model_node"):
         peer.wait_until(
             f"the health of {node}",

@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from ros_peer import ENVIRONMENT
 
-import hrp_model.node
+import hrp_model.ros.model_node
 import hrp_sim.node
 
 SECOND = 40  # calls after the first signal, while the node tidies up
@@ -19,7 +19,7 @@ MODEL = ["--ros-args", "-p", f"model:={MODELS / 'arm' / 'arm.body'}", "-p", "wor
 WORLD = ["--ros-args", "-p", f"world:={MODELS / 'worlds' / 'arm.yaml'}", "-p", "describe:=true"]
 # By node: what runs it, and the function in which it then stays, whatever the machine.
 NODES = {
-    "model_node": (hrp_model.node.main, ("wait", "stop_signals.py")),
+    "model_node": (hrp_model.ros.model_node.main, ("wait", "stop_signals.py")),
     "sim_node": (hrp_sim.node.main, ("run", "runner.py")),
 }
 

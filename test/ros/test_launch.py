@@ -15,7 +15,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from ros_peer import ENVIRONMENT
 
-from hrp_msgs.node_params import MODEL_NODE
+from hrp_model.ros.parameters import MODEL_NODE
 from hrp_sim.node import PARAMETERS, RosSession
 
 IS_OLD_DDS = (Path(sys.prefix) / "share" / "fastrtps").is_dir()

@@ -151,7 +151,7 @@ def test_the_simulator_takes_the_file_of_examples(monkeypatch):
 def test_the_model_node_takes_the_file_of_examples(monkeypatch):
     import rclpy
 
-    from hrp_model.node import ModelNode
+    from hrp_model.ros.model_node import ModelNode
     from hrp_msgs.start import init_ros
 
     given = ros_arguments(monkeypatch, "display.yaml")

@@ -21,7 +21,7 @@ from ros_peer import PATIENCE, Peer, running, stamp_ns
 from std_msgs.msg import String
 
 from hrp_model.body import Range
-from hrp_model.node import ModelNode
+from hrp_model.ros.model_node import ModelNode
 from hrp_msgs import names, qos
 
 pytestmark = pytest.mark.ros

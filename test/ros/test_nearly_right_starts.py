@@ -11,13 +11,12 @@ from paths import MODELS
 
 pytestmark = pytest.mark.ros
 
-NODES = {"sim_node": "hrp_sim.entry", "model_node": "hrp_model.program.node_entry"}
 ARM = str(MODELS / "arm" / "arm.body")
 
 
 def started(program, *arguments):
     """Return the exit status of a node and what it wrote."""
-    code = f"import sys; from {NODES[program]} import {program}; sys.exit({program}())"
+    code = f"import sys; from hrp_ros.programs import {program}; sys.exit({program}())"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         capture_output=True,

@@ -12,7 +12,7 @@ from ros_session import session
 from tf2_msgs.msg import TFMessage
 from urdf_tools import wheel
 
-from hrp_model.node import ModelNode
+from hrp_model.ros.model_node import ModelNode
 
 pytestmark = pytest.mark.ros
 

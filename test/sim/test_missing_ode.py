@@ -17,7 +17,7 @@ importlib.machinery.ExtensionFileLoader.create_module = create
 """
 NOT_BUILT = "import sys; sys.modules['hrp_sim.ode._core'] = None"
 HRP_SIM = "import sys; from hrp_sim.cli import main; sys.exit(main(sys.argv[1:]))"
-SIM_NODE = "import sys; from hrp_sim.entry import sim_node; sys.exit(sim_node())"
+SIM_NODE = "import sys; from hrp_ros.programs import sim_node; sys.exit(sim_node())"
 ARM = MODELS / "worlds" / "arm.yaml"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
-from hrp_model.node import ModelNode
+from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.basic import NS_PER_S
 from hrp_msgs.clock import clock
 from hrp_msgs.robot import FramePose

@@ -23,25 +23,25 @@ from sensor_msgs.msg import JointState
 from hrp_msgs import names, qos
 from hrp_msgs.basic import NS_PER_S
 from hrp_msgs.diagnostics import PERIOD
-from hrp_msgs.node_params import MODEL_NODE
 from hrp_msgs.params import DerivedParams, Param, declare, take_overrides, unknown_parameters
 from hrp_msgs.robot import FramePose, RobotTopics
 from hrp_msgs.serving import ServingThread
 from hrp_msgs.start import WrongUseError, creating, init_ros
 from hrp_msgs.topic import Topic
 
-from .body import Body
-from .describing.description import Description, Wanted, describe
-from .describing.follower import JointFollower, LastPositions
-from .describing.frame_tree import MovedFrame
-from .describing.health import JointHealth, Reminder, model_health
-from .describing.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
-from .diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
-from .files.cache import mesh_folder
-from .frames import Base, Frame, FrameOptions
-from .program.console import print_message
-from .program.stop_signals import StopSignals
-from .rigid import matrix_quaternion
+from ..body import Body
+from ..description.description import Description, Wanted, describe
+from ..description.follower import JointFollower, LastPositions
+from ..description.frame_tree import MovedFrame
+from ..description.health import JointHealth, Reminder, model_health
+from ..description.model_file import UNUSABLE, ModelFile, first_line, what_went_wrong
+from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, Severity, counted
+from ..files.cache import mesh_folder
+from ..frames import Base, Frame, FrameOptions
+from ..program.console import print_message
+from ..program.stop_signals import StopSignals
+from ..rigid import matrix_quaternion
+from .parameters import MODEL_NODE
 
 PARAMETERS = MODEL_NODE
 _PARAMS = {param.name: param for param in PARAMETERS}
@@ -77,7 +77,7 @@ class ModelNode(Node):
     Publishes: robot_description, robot_description_semantic if asked for, /tf_static (all
     latched), /tf, /diagnostics.
     Subscribes: joint_states, once ``listen`` was called.
-    Parameters: see ``hrp_msgs.node_params.MODEL_NODE``; and, to be read only, robot_description,
+    Parameters: see ``hrp_model.ros.parameters``; and, to be read only, robot_description,
     robot_description_semantic and joint_limits.<joint>.<limit>.
 
     Attributes:
@@ -372,6 +372,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    from .program.node_entry import model_node
+    from ..program.node_entry import run_node
 
-    sys.exit(model_node())  # which knows --help, too
+    sys.exit(run_node("hrp_model.ros.model_node", "model_node"))  # which knows --help, too

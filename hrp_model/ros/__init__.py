@@ -1,0 +1,1 @@
+"""``model_node``: robot_description and TF of one robot."""
