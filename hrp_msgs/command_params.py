@@ -11,8 +11,8 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from .cmd_vel import AS_PUBLISHED, TYPES
-from .params import Param, declare
+from .node.parameters import Param, declare
+from .topics.cmd_vel import AS_PUBLISHED, TYPES
 
 COMMANDS = (
     Param(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .command_params import COMMANDS
 from .names import NAMINGS, STANDARD
-from .params import Param
+from .node.parameters import Param
 
 SIM_NODE = (
     Param(

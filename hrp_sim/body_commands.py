@@ -11,7 +11,7 @@ from math import inf, isfinite
 import numpy as np
 
 from hrp_model.diagnostics import did_you_mean_or_all
-from hrp_msgs.words import shortened
+from hrp_msgs.sanitize import shortened
 
 from .control import (
     BodyController,

@@ -36,7 +36,7 @@ def unheard(
 
 
 class Listener:
-    """Runs ``python -m hrp_msgs.listen`` and keeps what it reports.
+    """Runs ``python -m hrp_msgs.topics.listen`` and keeps what it reports.
 
     Args:
         published: Gives the messages published so far, by topic.
@@ -48,7 +48,7 @@ class Listener:
         self._last: dict[str, tuple[int, int]] = {}
         self._reported = threading.Condition()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "hrp_msgs.listen"],
+            [sys.executable, "-m", "hrp_msgs.topics.listen"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

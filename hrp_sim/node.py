@@ -2,7 +2,7 @@
 
 Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), ``/clock``,
 ``ground_truth/odom``, and on ``/tf`` and ``/tf_static`` where the roots of the bodies are.
-Subscribed: the commands of each robot (``hrp_msgs.commands``). Action: its
+Subscribed: the commands of each robot (``hrp_msgs.topics.commands``). Action: its
 ``follow_joint_trajectory``. Services: ``~/reset`` and ``~/pause``, once a run is served, and
 ``devices/<device>/set_enabled`` of each sensor and light. Parameters:
 ``hrp_msgs.node_params.SIM_NODE``, the options of ``SensorSettings`` for all sensors, those of
@@ -33,14 +33,14 @@ from hrp_model.program.console import print_message
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.command_params import joint_params
-from hrp_msgs.dds_room import dds_room
-from hrp_msgs.log import NodeLog
 from hrp_msgs.names import NameCollisionError
+from hrp_msgs.node.dds_settings import dds_room
+from hrp_msgs.node.executor import ServingThread
+from hrp_msgs.node.log import NodeLog
+from hrp_msgs.node.parameters import Param, option_param
+from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_arguments
 from hrp_msgs.node_params import SIM_NODE
-from hrp_msgs.params import Param, option_param
-from hrp_msgs.serving import ServingThread
-from hrp_msgs.start import WrongUseError, creating, init_ros, shared_arguments
-from hrp_msgs.topic import Topic
+from hrp_msgs.topics.topic import Topic
 
 from .config import WorldConfig
 from .engine import PhysicsError

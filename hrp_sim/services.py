@@ -13,10 +13,11 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from hrp_msgs import names, qos
-from hrp_msgs.diagnostics import PERIOD, diagnostic_array, diagnostic_status
-from hrp_msgs.start import WrongUseError, creating
-from hrp_msgs.topic import Topic
+from hrp_msgs import names
+from hrp_msgs.convert.diagnostics import PERIOD, diagnostic_array, diagnostic_status
+from hrp_msgs.node import qos
+from hrp_msgs.node.start import WrongUseError, creating
+from hrp_msgs.topics.topic import Topic
 
 from .engine import PhysicsError
 from .health import command_health, lock_step_health, run_health, state_health

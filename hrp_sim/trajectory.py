@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean
 from hrp_model.rigid import Array
-from hrp_msgs.words import shortened
+from hrp_msgs.sanitize import shortened
 
 from .schedule import NS_PER_S
 from .state import LARGEST_DRIVE

@@ -11,7 +11,7 @@ from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_fr
 from hrp_model.ros.parameters import MODEL_NODE
 from hrp_model.urdf.package.package_files import sliders_config
 from hrp_model.urdf.package.rviz_config import rviz_config
-from hrp_msgs.launching import (
+from hrp_msgs.node.launching import (
     COMMON,
     FLAG_DOC,
     RVIZ,

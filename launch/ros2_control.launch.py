@@ -28,7 +28,7 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, body_frames
 from hrp_model.urdf.options import Hardware, UrdfOptions
 from hrp_model.urdf.package.controllers import controllers, controllers_yaml
-from hrp_msgs.launching import (
+from hrp_msgs.node.launching import (
     Scratch,
     documentation,
     flag,

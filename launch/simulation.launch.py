@@ -7,7 +7,7 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import LogInfo, OpaqueFunction, Shutdown
 
 from hrp_model import Diagnostics
-from hrp_msgs.launching import (
+from hrp_msgs.node.launching import (
     CLOCK,
     COMMON,
     RVIZ,

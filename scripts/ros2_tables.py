@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from page_section import table, write_section
 
 from hrp_model.ros.parameters import MODEL_NODE
-from hrp_msgs.params import Param
+from hrp_msgs.node.parameters import Param
 from hrp_sim.node import PARAMETERS
 from hrp_sim.sensor_options import COMMON_OPTIONS
 

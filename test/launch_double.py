@@ -160,7 +160,7 @@ CLASSES = {
     "launch_ros.actions": (Node,),
     "launch_ros.parameter_descriptions": (ParameterValue,),
 }  # fmt: skip
-_OURS = "hrp_msgs.launching"
+_OURS = "hrp_msgs.node.launching"
 # What ros2_control.launch.py needs.
 CONTROL = (
     "controller_manager", "joint_state_topic_hardware_interface", "joint_state_broadcaster",

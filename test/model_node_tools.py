@@ -12,8 +12,9 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from urdf_tools import parsed
 
-from hrp_msgs import names, qos
-from hrp_msgs.basic import stamp
+from hrp_msgs import names
+from hrp_msgs.convert.basic import stamp
+from hrp_msgs.node import qos
 
 
 def command(**parameters):

@@ -22,7 +22,7 @@ from hrp_model.geometry import Shape, Sphere
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs.topic import Topic
+from hrp_msgs.topics.topic import Topic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
 from hrp_sim.node import SimNode
 from hrp_sim.sensors import IDEAL

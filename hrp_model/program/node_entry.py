@@ -35,7 +35,7 @@ def run_node(module: str, program: str) -> int:
     configure_streams()
     try:
         node = importlib.import_module(module)
-        params = importlib.import_module("hrp_msgs.params")
+        params = importlib.import_module("hrp_msgs.node.parameters")
     except ImportError as error:
         if (error.name or "").partition(".")[0] == module.partition(".")[0]:
             raise  # a defect of this package says nothing about ROS

@@ -20,14 +20,21 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from hrp_msgs import names, qos
-from hrp_msgs.basic import NS_PER_S
-from hrp_msgs.diagnostics import PERIOD
-from hrp_msgs.params import DerivedParams, Param, declare, take_overrides, unknown_parameters
-from hrp_msgs.robot import FramePose, RobotTopics
-from hrp_msgs.serving import ServingThread
-from hrp_msgs.start import WrongUseError, creating, init_ros
-from hrp_msgs.topic import Topic
+from hrp_msgs import names
+from hrp_msgs.convert.basic import NS_PER_S
+from hrp_msgs.convert.diagnostics import PERIOD
+from hrp_msgs.node import qos
+from hrp_msgs.node.executor import ServingThread
+from hrp_msgs.node.parameters import (
+    DerivedParams,
+    Param,
+    declare,
+    take_overrides,
+    unknown_parameters,
+)
+from hrp_msgs.node.start import WrongUseError, creating, init_ros
+from hrp_msgs.topics.robot import FramePose, RobotTopics
+from hrp_msgs.topics.topic import Topic
 
 from ..body import Body
 from ..description.description import Description, Wanted, describe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hrp_msgs.params import Param
+from hrp_msgs.node.parameters import Param
 
 MODEL_NODE = (
     Param(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from geometry_msgs.msg import Vector3
 
-from ..basic import Array, set_header, set_quaternion, set_xyz
+from ..convert.basic import Array, set_header, set_quaternion, set_xyz
 
 
 class Motion(NamedTuple):

@@ -11,7 +11,7 @@ from rclpy.action import CancelResponse
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from ..patient_action import PatientServer
+from ..node.deferred_action import PatientServer
 from .convert import set_result
 
 # What is told in the end: a code of Result, and words.

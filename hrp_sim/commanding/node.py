@@ -11,12 +11,13 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from hrp_model.diagnostics import did_you_mean_or_all
-from hrp_msgs import names, qos
+from hrp_msgs import names
 from hrp_msgs.command_params import COMMANDS, JointParams, JointValues, LiveParams, joint_of
-from hrp_msgs.commands import KINDS, CommandTopics
-from hrp_msgs.follow_joint_trajectory import TrajectoryAction, is_available
-from hrp_msgs.hearing import HearingThread
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node import qos
+from hrp_msgs.node.command_executor import HearingThread
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.topics.commands import KINDS, CommandTopics
+from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 
 from ..body_commands import BodyCommands, CommandOptions
 from ..naming import BodyNaming

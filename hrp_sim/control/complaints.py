@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from hrp_model.diagnostics import did_you_mean
-from hrp_msgs.words import one_line, shortened
+from hrp_msgs.sanitize import one_line, shortened
 
 from .commands import CommandCounts
 from .settings import CommandTimeout

@@ -13,10 +13,12 @@ from hrp_model import Diagnostics
 from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs import names, outputs, qos
-from hrp_msgs.robot import FramePose
-from hrp_msgs.start import WrongUseError
-from hrp_msgs.topic import Topic
+from hrp_msgs import names
+from hrp_msgs.node import qos
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.topics import sensors as outputs
+from hrp_msgs.topics.robot import FramePose
+from hrp_msgs.topics.topic import Topic
 
 from ..commanding.node import Commanding, CommandPort
 from ..naming import BodyNaming
@@ -64,7 +66,7 @@ class BodyFace:
     Attributes:
         simulated: The body.
         naming: As given.
-        outputs: One of ``hrp_msgs.outputs`` for each sensor, by its name in the simulation.
+        outputs: One of ``hrp_msgs.topics.sensors`` for each sensor, by its name in the simulation.
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:

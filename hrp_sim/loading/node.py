@@ -9,15 +9,15 @@ from rclpy.node import Node
 from hrp_model import Diagnostics
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.command_params import joint_of
-from hrp_msgs.node_params import SIM_NODE
-from hrp_msgs.params import (
+from hrp_msgs.node.parameters import (
     declare,
     declare_options,
     take_overrides,
     undeclare,
     unknown_parameters,
 )
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.node_params import SIM_NODE
 
 from ..advice import advise, after_failure
 from ..config import WorldConfig

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from hrp_msgs.words import shortened
+from hrp_msgs.sanitize import shortened
 
 
 class Code(IntEnum):

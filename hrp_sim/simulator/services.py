@@ -17,7 +17,7 @@ from rclpy.node import Node
 
 from hrp_model import Diagnostics
 from hrp_msgs.simulation.convert import set_result
-from hrp_msgs.simulation.late_service import Answer, LateService
+from hrp_msgs.simulation.deferred_service import Answer, LateService
 from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 
 from ..config import WorldConfig

@@ -8,7 +8,7 @@ pytest.importorskip("geometry_msgs.msg", reason="ROS 2 is not installed")
 from geometry_msgs.msg import Point, Quaternion, Vector3
 from std_msgs.msg import Header
 
-from hrp_msgs.basic import header, set_header, set_quaternion, set_xyz, stamp
+from hrp_msgs.convert.basic import header, set_header, set_quaternion, set_xyz, stamp
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from hrp_msgs.outputs import CameraOutput
+from hrp_msgs.topics.sensors import CameraOutput
 
 TIME_NS = 12_000_000_345
 LENS = SimpleNamespace(width=3, height=2, focal_length=2.5)

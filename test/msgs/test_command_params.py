@@ -8,7 +8,7 @@ import rclpy
 from rclpy.parameter import Parameter
 
 from hrp_msgs.command_params import JointParams, JointValues, joint_of
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError
 
 NAMES = ("A.kp", "gains.A.p", "A.kd", "gains.A.d", "A.mode")
 

@@ -11,8 +11,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from ros_peer import Peer
 from std_msgs.msg import Int32
 
-from hrp_msgs import qos
-from hrp_msgs.hearing import HearingThread
+from hrp_msgs.node import qos
+from hrp_msgs.node.command_executor import HearingThread
 
 
 class Ear:

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not installed")
 
-from hrp_msgs.image import ImageBuffer, camera_info
+from hrp_msgs.convert.image import ImageBuffer, camera_info
 
 TIME_NS = 12_000_000_345
 PIXELS = np.arange(2 * 5 * 3, dtype=np.uint8).reshape(2, 5, 3)

@@ -12,7 +12,7 @@ from hrp_sim.state import WorldState
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from hrp_msgs.outputs import IMU
+from hrp_msgs.topics.sensors import IMU
 
 UNLIMITED = np.full(3, np.inf)
 

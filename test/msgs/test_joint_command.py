@@ -7,7 +7,7 @@ pytest.importorskip("sensor_msgs.msg", reason="ROS 2 is not installed")
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from hrp_msgs.joint_command import joint_command
+from hrp_msgs.convert.joint_command import joint_command
 
 
 def received(**fields):

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_msgs.log import NodeLog
+from hrp_msgs.node.log import NodeLog
 
 LOGGER = logging.getLogger("some.module")
 

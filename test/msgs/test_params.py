@@ -12,8 +12,8 @@ from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from hrp_msgs.params import DerivedParams, Param, declare, usage
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node.parameters import DerivedParams, Param, declare, usage
+from hrp_msgs.node.start import WrongUseError
 
 PARAMS = (
     Param("factor", 1.0, "Simulated per real second.", 0.5, 10.0),

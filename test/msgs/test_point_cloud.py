@@ -9,7 +9,7 @@ pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not instal
 
 from sensor_msgs.msg import PointField
 
-from hrp_msgs.point_cloud import PointCloudBuffer
+from hrp_msgs.convert.point_cloud import PointCloudBuffer
 
 TIME_NS = 12_000_000_345
 XYZ = np.arange(2 * 5 * 3, dtype=np.float32).reshape(2, 5, 3) / 8.0

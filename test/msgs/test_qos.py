@@ -8,7 +8,7 @@ from paths import ROOT
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_model import load_body
-from hrp_msgs import qos
+from hrp_msgs.node import qos
 from hrp_sim.sensors import JointSensor
 from hrp_sim.topics import message_size
 

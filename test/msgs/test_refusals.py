@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-from hrp_msgs import refusals
-from hrp_msgs.refusals import MOST_KINDS, PERIOD, Refusals
+from hrp_msgs.node import throttled_warnings
+from hrp_msgs.node.throttled_warnings import MOST_KINDS, PERIOD, Refusals
 
 
 class Log:
@@ -16,7 +16,7 @@ class Log:
     def __init__(self, monkeypatch):
         self.now = 0.0
         self.said = []
-        monkeypatch.setattr(refusals, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(throttled_warnings, "time", SimpleNamespace(monotonic=lambda: self.now))
         logger = SimpleNamespace(warning=self.said.append)
         self._refusals = Refusals(SimpleNamespace(get_logger=lambda: logger))
 

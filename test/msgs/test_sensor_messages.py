@@ -7,12 +7,12 @@ import pytest
 
 pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not installed")
 
-from hrp_msgs.clock import clock
-from hrp_msgs.imu import imu
-from hrp_msgs.joint_state import JointStateBuffer
-from hrp_msgs.laser_scan import laser_scan
-from hrp_msgs.odometry import odometry
-from hrp_msgs.wrench import wrench
+from hrp_msgs.convert.clock import clock
+from hrp_msgs.convert.imu import imu
+from hrp_msgs.convert.joint_state import JointStateBuffer
+from hrp_msgs.convert.laser_scan import laser_scan
+from hrp_msgs.convert.odometry import odometry
+from hrp_msgs.convert.wrench import wrench
 
 TIME_NS = 12_000_000_345
 

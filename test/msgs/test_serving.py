@@ -16,7 +16,7 @@ from ros_peer import DOMAIN_ID, ENVIRONMENT
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from hrp_msgs.serving import ServingThread, forget_ended
+from hrp_msgs.node.executor import ServingThread, forget_ended
 
 PATIENCE = 60.0  # [s]
 

@@ -6,7 +6,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 import rclpy
 
-from hrp_msgs.start import WrongUseError, init_ros, shared_arguments
+from hrp_msgs.node.start import WrongUseError, init_ros, shared_arguments
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("tf2_msgs.msg", reason="ROS 2 with tf2_msgs is not installed")
 
-from hrp_msgs.tf import tf_message, transform
+from hrp_msgs.convert.tf import tf_message, transform
 
 MSG = transform(3_000_000_007, "waist", "left/camera", [1.5, -2.5, 3.5], (0.1, 0.3, 0.5, 0.8))
 

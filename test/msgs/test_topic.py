@@ -9,8 +9,8 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from std_msgs.msg import Bool, String
 
-from hrp_msgs import qos
-from hrp_msgs.topic import Topic
+from hrp_msgs.node import qos
+from hrp_msgs.topics.topic import Topic
 
 
 @pytest.fixture

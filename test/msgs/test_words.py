@@ -1,6 +1,6 @@
 """Words from outside are told as far as people can read them."""
 
-from hrp_msgs.words import one_line, shortened
+from hrp_msgs.sanitize import one_line, shortened
 
 
 def test_a_short_text_is_told_as_it_is():

@@ -16,9 +16,9 @@ from std_msgs.msg import Float64MultiArray, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs import names
-from hrp_msgs.basic import duration, stamp
-from hrp_msgs.commands import KINDS, CommandTopics
-from hrp_msgs.hearing import HearingThread
+from hrp_msgs.convert.basic import duration, stamp
+from hrp_msgs.node.command_executor import HearingThread
+from hrp_msgs.topics.commands import KINDS, CommandTopics
 
 pytestmark = pytest.mark.ros
 

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hrp_msgs.basic import duration, stamp
+from hrp_msgs.convert.basic import duration, stamp
 
 pytestmark = pytest.mark.ros
 

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_model import Pose, load_body
-from hrp_msgs.basic import duration
+from hrp_msgs.convert.basic import duration
 from hrp_sim import BodyEntry, Placement
 
 pytestmark = pytest.mark.ros

@@ -11,7 +11,7 @@ from paths import MODELS
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from ros_peer import ENVIRONMENT
 
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError
 from hrp_sim.node import RosSession
 
 WORLD = MODELS / "worlds" / "arm.yaml"

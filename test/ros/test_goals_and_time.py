@@ -17,7 +17,7 @@ from simulation_interfaces.srv import ResetSimulation
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hrp_msgs.basic import duration, duration_ns
+from hrp_msgs.convert.basic import duration, duration_ns
 
 pytestmark = pytest.mark.ros
 

@@ -22,7 +22,7 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hrp_msgs.basic import duration
+from hrp_msgs.convert.basic import duration
 
 pytestmark = pytest.mark.ros
 

@@ -152,7 +152,7 @@ def test_the_model_node_takes_the_file_of_examples(monkeypatch):
     import rclpy
 
     from hrp_model.ros.model_node import ModelNode
-    from hrp_msgs.start import init_ros
+    from hrp_msgs.node.start import init_ros
 
     given = ros_arguments(monkeypatch, "display.yaml")
     init_ros()

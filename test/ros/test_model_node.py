@@ -25,7 +25,8 @@ from tf2_msgs.msg import TFMessage
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.rigid import matrix_quaternion
-from hrp_msgs import names, qos
+from hrp_msgs import names
+from hrp_msgs.node import qos
 
 pytestmark = pytest.mark.ros
 

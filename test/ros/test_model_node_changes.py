@@ -22,7 +22,8 @@ from std_msgs.msg import String
 
 from hrp_model.body import Range
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs import names, qos
+from hrp_msgs import names
+from hrp_msgs.node import qos
 
 pytestmark = pytest.mark.ros
 

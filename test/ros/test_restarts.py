@@ -16,7 +16,7 @@ from ros_peer import PATIENCE, Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from hrp_msgs import qos
+from hrp_msgs.node import qos
 
 pytestmark = pytest.mark.ros
 

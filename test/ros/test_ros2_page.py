@@ -25,7 +25,7 @@ from ros_peer import ENVIRONMENT, Peer, running, stamp_ns
 from sensor_msgs.msg import JointState
 
 from hrp_model import load_body
-from hrp_msgs import qos
+from hrp_msgs.node import qos
 from hrp_sim.node import RosSession
 from hrp_sim.runner import Runner
 

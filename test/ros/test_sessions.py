@@ -16,8 +16,8 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_model import ModelError
 from hrp_msgs import names
-from hrp_msgs.commands import KINDS
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.topics.commands import KINDS
 from hrp_sim.sensors import CameraSensor
 
 pytestmark = pytest.mark.ros

@@ -18,8 +18,8 @@ from rclpy.action import ActionClient
 from ros_peer import Peer, stamp_ns
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hrp_msgs.basic import duration
-from hrp_msgs.follow_joint_trajectory import TrajectoryAction
+from hrp_msgs.convert.basic import duration
+from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction
 
 pytestmark = pytest.mark.ros
 

@@ -7,8 +7,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from paths import MODELS
 from ros_session import session
 
-from hrp_msgs.cmd_vel import TYPES
-from hrp_msgs.start import WrongUseError
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.topics.cmd_vel import TYPES
 
 pytestmark = pytest.mark.ros
 

@@ -8,9 +8,9 @@ from typing import Any
 from rosgraph_msgs.msg import Clock
 
 from hrp_model.ros.model_node import ModelNode
-from hrp_msgs.basic import NS_PER_S
-from hrp_msgs.clock import clock
-from hrp_msgs.robot import FramePose
+from hrp_msgs.convert.basic import NS_PER_S
+from hrp_msgs.convert.clock import clock
+from hrp_msgs.topics.robot import FramePose
 
 
 class SimulatedModelNode(ModelNode):

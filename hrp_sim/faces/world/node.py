@@ -12,13 +12,13 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hrp_model.rigid import Array
-from hrp_msgs.contacts import ContactTopic
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.robot import FramePose
-from hrp_msgs.serving import forget_ended
-from hrp_msgs.start import WrongUseError
-from hrp_msgs.topic import Topic
-from hrp_msgs.world import WorldTopics
+from hrp_msgs.node.executor import forget_ended
+from hrp_msgs.node.start import WrongUseError
+from hrp_msgs.topics.contacts import ContactTopic
+from hrp_msgs.topics.robot import FramePose
+from hrp_msgs.topics.topic import Topic
+from hrp_msgs.topics.world import WorldTopics
 
 from ...commanding.node import Commanding
 from ...contact_points import ContactPoints

@@ -21,7 +21,9 @@ from hrp_model import Pose, devices
 from hrp_sim.render import Pinhole, Renderer, Surroundings
 from hrp_sim.sensors import CameraSensor
 
-image_messages = pytest.importorskip("hrp_msgs.image", reason="the messages are not installed")
+image_messages = pytest.importorskip(
+    "hrp_msgs.convert.image", reason="ROS messages are not installed"
+)
 
 pytestmark = needs_opengl
 BACKGROUND = (20, 40, 60)

@@ -42,7 +42,9 @@ class BlindRenderer(Renderer):
 
 def as_camera_info_says(lens):
     """The camera matrix of the message, shape (3, 3)."""
-    messages = pytest.importorskip("hrp_msgs.image", reason="the messages are not installed")
+    messages = pytest.importorskip(
+        "hrp_msgs.convert.image", reason="ROS messages are not installed"
+    )
     info = messages.camera_info(0, "", lens.width, lens.height, lens.focal_length)
     return np.array(info.k).reshape(3, 3)
 

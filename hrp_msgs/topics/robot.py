@@ -11,10 +11,11 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from . import names, qos
-from .basic import Array
-from .diagnostics import diagnostic_array, diagnostic_status
-from .tf import tf_message, transform
+from .. import names
+from ..convert.basic import Array
+from ..convert.diagnostics import diagnostic_array, diagnostic_status
+from ..convert.tf import tf_message, transform
+from ..node import qos
 from .topic import Topic
 
 # A frame: its parent, its name, its position p in [m] and unit quaternion (x, y, z, w) there.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 
-from .words import one_line
+from ..sanitize import one_line
 
 PERIOD = 5.0  # [s] of wall time between two warnings of one kind about one topic
 # Whoever sends ever new nonsense on a topic gets no more warnings in a period than this.

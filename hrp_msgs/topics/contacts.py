@@ -8,8 +8,9 @@ from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from . import names, qos
-from .basic import Array, header
+from .. import names
+from ..convert.basic import Array, header
+from ..node import qos
 from .topic import Topic
 
 POINTS, FORCES = "contact_points", "contact_forces"

@@ -10,7 +10,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from .serving import ServingThread, forget_ended
+from .executor import ServingThread, forget_ended
 
 
 class HearingThread:

@@ -13,14 +13,15 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from . import names, qos
-from .basic import time_ns
+from .. import names
+from ..convert.basic import time_ns
+from ..convert.joint_command import joint_command
+from ..convert.trajectory import Trajectory, joint_trajectory
+from ..node import qos
+from ..node.command_executor import HearingThread
+from ..node.start import creating
+from ..node.throttled_warnings import Refusals
 from .cmd_vel import AS_PUBLISHED, VelocityTopic
-from .hearing import HearingThread
-from .joint_command import joint_command
-from .refusals import Refusals
-from .start import creating
-from .trajectory import Trajectory, joint_trajectory
 
 
 class CommandSink(Protocol):
@@ -102,7 +103,7 @@ class CommandTopics:
         kinds: Which topics there are, of ``KINDS``.
         hearing: Hears them.
         profile: Quality of service of all of them.
-        velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.cmd_vel.TYPES``.
+        velocity_type: Message of ``cmd_vel``, of ``hrp_msgs.topics.cmd_vel.TYPES``.
 
     Raises:
         WrongUseError: ROS does not take a name or a quality of service.

@@ -12,10 +12,10 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from . import qos
-from .basic import time_ns
-from .hearing import HearingThread
-from .start import creating
+from ..convert.basic import time_ns
+from ..node import qos
+from ..node.command_executor import HearingThread
+from ..node.start import creating
 
 # Takes the full name of the topic, the stamp in [ns], 0 without one, the speed ahead in [m/s] and
 # to the left in [rad/s].

@@ -13,16 +13,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, PointCloud2
 
-from . import qos
-from .image import AnyPixels, ImageBuffer, camera_info
-from .imu import imu
-from .joint_state import JointStateBuffer
-from .laser_scan import laser_scan
-from .odometry import odometry
-from .point_cloud import PointCloudBuffer
-from .tf import tf_message, transform
+from ..convert.image import AnyPixels, ImageBuffer, camera_info
+from ..convert.imu import imu
+from ..convert.joint_state import JointStateBuffer
+from ..convert.laser_scan import laser_scan
+from ..convert.odometry import odometry
+from ..convert.point_cloud import PointCloudBuffer
+from ..convert.tf import tf_message, transform
+from ..convert.wrench import wrench
+from ..node import qos
 from .topic import Topic
-from .wrench import wrench
 
 
 @dataclass(frozen=True)

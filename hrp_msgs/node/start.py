@@ -11,7 +11,7 @@ import rclpy
 from rclpy.exceptions import NameValidationException
 from rclpy.qos_overriding_options import InvalidQosOverridesError
 
-from .words import one_line
+from ..sanitize import one_line
 
 
 class WrongUseError(ValueError):

@@ -1,6 +1,6 @@
 """Listen to every topic there is, from a process of its own, and say how often each is heard.
 
-    python -m hrp_msgs.listen
+    python -m hrp_msgs.topics.listen
 
 prints one line of JSON a second: {topic: messages so far}.
 Ends when standard input closes.

@@ -9,8 +9,8 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from .qos import changeable, forget_overrides
-from .start import creating
+from ..node.qos import changeable, forget_overrides
+from ..node.start import creating
 
 
 class Topic:

@@ -9,7 +9,7 @@ from typing import Any
 from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.node import Node
 
-from ..start import creating
+from ..node.start import creating
 
 Answer = Callable[[], None]
 

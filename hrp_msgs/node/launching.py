@@ -18,8 +18,8 @@ from launch.event_handlers import OnShutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from .dds_room import dds_room
-from .params import Param, nearest_parameter
+from .dds_settings import dds_room
+from .parameters import Param, nearest_parameter
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 FLAG_DOC = "'true' or 'false'."

@@ -18,7 +18,7 @@ from rclpy.qos import (
 )
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from .params import undeclare
+from .parameters import undeclare
 
 _DEEPEST = 2**31 - 1  # that rclpy takes
 

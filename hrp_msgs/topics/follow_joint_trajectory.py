@@ -12,9 +12,9 @@ from rclpy.action import CancelResponse, GoalResponse
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from .basic import NS_PER_S, Array, doubles, duration, duration_ns, set_header
-from .patient_action import PatientServer
-from .trajectory import Trajectory, joint_trajectory
+from ..convert.basic import NS_PER_S, Array, doubles, duration, duration_ns, set_header
+from ..convert.trajectory import Trajectory, joint_trajectory
+from ..node.deferred_action import PatientServer
 
 try:
     from control_msgs.action import FollowJointTrajectory

@@ -9,10 +9,11 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from . import names, qos
-from .clock import clock
+from .. import names
+from ..convert.clock import clock
+from ..convert.tf import tf_message, transform
+from ..node import qos
 from .robot import FramePose
-from .tf import tf_message, transform
 from .topic import Topic
 
 _ALWAYS = 0  # [ns]; what never moves holds at any time

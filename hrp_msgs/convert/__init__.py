@@ -1,0 +1,1 @@
+"""Conversions between numbers and ROS messages: pure functions, no node."""

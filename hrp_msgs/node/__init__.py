@@ -1,0 +1,1 @@
+"""What every node needs: parameters, quality of service, executors, logs, actions."""

@@ -1,0 +1,1 @@
+"""Publishers and subscriptions of a robot, its sensors and its world."""
