@@ -11,7 +11,6 @@ Example::
 from hrp_model.version import __version__
 
 from .config import BodyEntry, WorldConfig
-from .contact_points import ContactPoints
 from .control import (
     CommandRateLimit,
     CommandTimeout,
@@ -20,10 +19,11 @@ from .control import (
     JointCommand,
     TrajectoryRun,
 )
-from .engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .load import load_world
+from .physics.contact_points import ContactPoints
+from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
+from .physics.snapshot import Snapshot
 from .simulation import Simulation
-from .snapshot import Snapshot
 from .trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 __all__ = [

@@ -13,7 +13,7 @@ from hrp_model.diagnostics import names_with_hint
 from .config import WorldConfig
 from .control import Command, JointCommand, TrajectoryRun
 from .load import load_world
-from .state import LARGEST_DRIVE, SimulatedBody
+from .physics.state import LARGEST_DRIVE, SimulatedBody
 from .trajectory import BadTrajectoryError, JointTrajectory
 
 _COMMANDS = (

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from hrp_model.printable import printable
 
+from .physics.schedule import NS_PER_S
 from .runner import Runner
-from .schedule import NS_PER_S
 
 # Rates are measured over at least this much simulated time, in [s], once there was so much.
 WINDOW = 1.0

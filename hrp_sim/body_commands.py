@@ -29,9 +29,9 @@ from .control import (
     array_command,
     vehicle_command,
 )
-from .schedule import NS_PER_S
+from .physics.schedule import NS_PER_S
+from .physics.state import LARGEST_DRIVE
 from .simulation import Simulation
-from .state import LARGEST_DRIVE
 from .trajectory import (
     ANYWHERE,
     BadTrajectoryError,

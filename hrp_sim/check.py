@@ -10,8 +10,8 @@ from hrp_model.program.console import print_text
 from hrp_model.program.report import summary
 
 from .advice import advise
-from .engine import PhysicsError
 from .load import load_world
+from .physics.engine import PhysicsError
 from .reporting import print_all
 from .simulation import Simulation
 

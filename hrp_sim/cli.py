@@ -18,8 +18,8 @@ from hrp_msgs.names import NAMINGS, STANDARD
 from . import cli_types
 from .benchmark.names import ALL, SCENE_NAMES
 from .cli_suggestions import SUGGESTIONS
-from .engine import PhysicsError, Solver
 from .engines import ENGINES
+from .physics.engine import PhysicsError, Solver
 from .world_names import DEFAULT_WORLD
 
 # Of a run of the default world that nobody watches, in [s].

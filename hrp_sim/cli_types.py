@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from .engine import PHYSICS_RANGES
+from .physics.engine import PHYSICS_RANGES
 from .sensor_options import parse
 from .sensors.settings import OptionValue
 

@@ -13,7 +13,7 @@ from hrp_model.rigid import Pose
 
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
 from .collision_meshes import LARGEST, convex_geom, joined, triangle_geom
-from .engine import PhysicsSettings, Placement
+from .physics.engine import PhysicsSettings, Placement
 
 _log = logging.getLogger("hrp_sim")
 

@@ -11,7 +11,7 @@ from hrp_model.geometry import Shape
 from hrp_model.shapes.tessellate import shape_mesh
 
 from .articulation import Geom, GeomKind, link_error
-from .engine import Placement
+from .physics.engine import Placement
 
 LARGEST = 1e6  # [m]
 

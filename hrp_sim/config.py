@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .control import HOLD, ControlSettings
-from .engine import PhysicsSettings, Placement, Solver
+from .physics.engine import PhysicsSettings, Placement, Solver
 from .sensors.settings import IDEAL, OptionValue, SensorSettings
 
 

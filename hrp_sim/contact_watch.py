@@ -8,8 +8,8 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from .contact_points import ContactPoints
-from .schedule import SampleClock
+from .physics.contact_points import ContactPoints
+from .physics.schedule import SampleClock
 from .simulation import Simulation
 
 

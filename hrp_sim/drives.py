@@ -23,8 +23,8 @@ from .control import (
     TrajectoryRun,
     TrajectoryStatus,
 )
-from .engine import AnyArray, PhysicsError, Placement
-from .state import SimulatedBody
+from .physics.engine import AnyArray, PhysicsError, Placement
+from .physics.state import SimulatedBody
 
 # Commands that wait for a step; of a world that stands still only the newest are kept.
 MAX_COMMANDS = 1000

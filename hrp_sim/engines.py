@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .engine import Engine, PhysicsError, PhysicsSettings
+from .physics.engine import Engine, PhysicsError, PhysicsSettings
 
 ENGINES = ("ode", "pyode")
 

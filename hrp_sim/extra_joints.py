@@ -14,7 +14,7 @@ from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array, Pose, is_rotation
 
 from .articulation import Links, LoopKind, Loops, link_error
-from .engine import PhysicsError, Placement
+from .physics.engine import PhysicsError, Placement
 
 _log = logging.getLogger("hrp_sim")
 

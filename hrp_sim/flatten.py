@@ -28,12 +28,12 @@ from .articulation import (
     link_error,
 )
 from .collision import flatten_shapes
-from .engine import PhysicsError, PhysicsSettings, Placement
 from .extra_joints import flatten_extra_joints
 from .magnitudes import MOST_PAIRS, check_count, check_magnitudes
 from .mended_masses import mend
+from .physics.engine import PhysicsError, PhysicsSettings, Placement
+from .physics.state import LARGEST_DRIVE
 from .rigid_groups import at_zero, group_masses, rigid_groups, watched_links
-from .state import LARGEST_DRIVE
 
 _log = logging.getLogger("hrp_sim")
 

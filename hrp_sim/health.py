@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .schedule import NS_PER_S
+from .physics.schedule import NS_PER_S
 
 if TYPE_CHECKING:
     from .control import CommandCounts

@@ -28,7 +28,7 @@ from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
 
 from .config import BodyEntry, WorldConfig
-from .engine import Placement
+from .physics.engine import Placement
 from .world_file import WorldReader
 from .world_names import bundled_namesake, world_path
 

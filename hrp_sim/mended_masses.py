@@ -27,9 +27,9 @@ from hrp_model import Link
 from hrp_model.inertia import MassProperties
 
 from .articulation import STATIC, IntArray, link_error
-from .engine import PhysicsSettings, Placement, Solver
 from .group_tree import GroupTree
 from .magnitudes import LIGHTEST
+from .physics.engine import PhysicsSettings, Placement, Solver
 from .rigid_groups import at_zero, group_masses, rigid_groups
 
 # Least share of what a joint carries that a mended link gets, in mass and in inertia.

@@ -13,7 +13,7 @@ from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Pose
 
 from .articulation import STATIC, IntArray
-from .engine import Placement
+from .physics.engine import Placement
 
 
 def watched_links(body: Body) -> set[str]:

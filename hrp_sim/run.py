@@ -23,10 +23,11 @@ from hrp_msgs.names import NameCollisionError
 
 from .advice import advise, after_failure
 from .board import Board, Line
-from .engine import PhysicsError, Solver
 from .engines import make_engine
 from .listener import Listener
 from .load import load_world
+from .physics.engine import PhysicsError, Solver
+from .physics.snapshot import Snapshot
 from .reporting import reported
 from .runner import OnStep, Runner
 from .rviz import RvizOptions, world_rviz
@@ -34,7 +35,6 @@ from .sensor_list import device_table, option_text
 from .sensor_options import with_options
 from .sensors import Reading, instruments
 from .simulation import Simulation
-from .snapshot import Snapshot
 from .summary import (
     Expectation,
     RunWatch,

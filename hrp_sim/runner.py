@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from .engine import PhysicsError
 from .mailbox import Mailbox, NotRunningError
 from .pace import Pace
-from .schedule import NS_PER_S
+from .physics.engine import PhysicsError
+from .physics.schedule import NS_PER_S
 from .state_record import StateRecord
 from .stepping import Stepping
 

@@ -15,6 +15,7 @@ from hrp_msgs import names
 
 from .load import load_world
 from .naming import BodyNaming, name_bodies
+from .physics.state import SimulatedBody
 from .sensors import (
     CameraSensor,
     ForceSensor,
@@ -24,7 +25,6 @@ from .sensors import (
     Sensor,
 )
 from .simulation import Simulation
-from .state import SimulatedBody
 from .topics import DeviceTopics, device_topics
 
 _COMMENT = """The bodies of a world, and what their sensors see, as simulation.launch.py shows them.

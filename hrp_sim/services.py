@@ -19,11 +19,11 @@ from hrp_msgs.node import qos
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.topic import Topic
 
-from .engine import PhysicsError
 from .health import command_health, lock_step_health, run_health, state_health
 from .lockstep import LockStep
+from .physics.engine import PhysicsError
+from .physics.schedule import NS_PER_S
 from .runner import NotRunningError, Runner
-from .schedule import NS_PER_S
 from .sensors import Sensor
 from .simulation import Simulation
 from .simulator.results import RefusedError

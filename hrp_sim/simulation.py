@@ -13,17 +13,17 @@ from hrp_model.rigid import Array
 
 from .advice import advise_spawned
 from .arguments import as_command, as_world
-from .by_name import ByName
 from .config import BodyEntry, WorldConfig
-from .contact_points import ContactPoints
 from .control import BodyController, Command, CommandCounts
 from .drives import Drives
-from .engine import Engine, Placement
 from .engines import ENGINES, make_engine
-from .pushes import Push, Pushes
+from .physics.by_name import ByName
+from .physics.contact_points import ContactPoints
+from .physics.engine import Engine, Placement
+from .physics.external_wrenches import Push, Pushes
+from .physics.snapshot import Snapshot, check_arrays, check_names
+from .physics.state import SimulatedBody, WorldState
 from .sensors import Reading, Sensor
-from .snapshot import Snapshot, check_arrays, check_names
-from .state import SimulatedBody, WorldState
 from .watch import Light
 from .world_sensors import WorldSensors
 

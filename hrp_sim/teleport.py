@@ -13,8 +13,8 @@ import numpy as np
 from hrp_model import Pose
 
 from .articulation import STATIC, Articulation, Geoms
-from .engine import PhysicsError, PhysicsSettings, Placement
 from .flatten import flatten, start_state
+from .physics.engine import PhysicsError, PhysicsSettings, Placement
 
 
 def jumped(first: Articulation, placement: Placement) -> Articulation:

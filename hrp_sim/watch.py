@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .by_name import ByName
-from .engine import AnyArray
-from .schedule import EARLIEST_NS, SampleClock
+from .physics.by_name import ByName
+from .physics.engine import AnyArray
+from .physics.schedule import EARLIEST_NS, SampleClock
 from .sensors import Observer, Remembering, Sensor
 
 NEVER_NS = 2**63  # when what nobody waits for is due

@@ -28,9 +28,9 @@ from .control import (
     JointControl,
 )
 from .degrees import degrees_as_position, degrees_as_rotation
-from .engine import PhysicsSettings, Placement
 from .material_file import load_materials, read_materials
-from .materials import MaterialTable
+from .physics.engine import PhysicsSettings, Placement
+from .physics.materials import MaterialTable
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
 from .sensors import IDEAL

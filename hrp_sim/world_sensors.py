@@ -8,11 +8,11 @@ import numpy as np
 
 from hrp_model import Diagnostics
 
-from .engine import Engine, Placement
+from .physics.engine import Engine, Placement
+from .physics.state import WorldState
 from .render import Renderer
 from .sensors import CameraSensor, Reading, instruments, make_sensors
 from .sensors.settings import OptionValue, SensorSettings
-from .state import WorldState
 from .watch import Light, Watch
 
 

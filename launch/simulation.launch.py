@@ -19,8 +19,8 @@ from hrp_msgs.node.launching import (
     share,
     skipped,
 )
-from hrp_sim.engine import PhysicsError
 from hrp_sim.node import PARAMETERS
+from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.rviz import RvizOptions, world_rviz
 
 ARGUMENTS = Arguments(

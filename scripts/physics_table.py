@@ -32,7 +32,7 @@ from hrp_model import Body, load_body
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import Simulation, load_world
-from hrp_sim.engine import Placement, Solver
+from hrp_sim.physics.engine import Placement, Solver
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "physics.md"

@@ -34,8 +34,8 @@ from hrp_model import Body, Link, Pose
 from hrp_model.body import ExtraJoint, ExtraJointType, Joint, JointType
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from hrp_sim.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.ode import OdeEngine
+from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 
 SAMPLES = 100
 MIB = 2**20

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 
 from hrp_sim import lockstep, pace
-from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.mailbox import Mailbox
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
 
 
 class Counter:

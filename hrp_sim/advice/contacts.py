@@ -10,7 +10,7 @@ from hrp_model import Diagnostic
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
-from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
+from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .shapes import Solids, depth
 from .start import Start, rounded_down
 

@@ -12,8 +12,8 @@ from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..control import ControlMode, JointControl
-from ..engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from ..mended_masses import RATIO_PER_ITERATION
+from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .start import Group, Start, unit
 
 # A stop takes back erp of the error in each step, at any speed. Below this one the blow is

@@ -13,7 +13,7 @@ from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
-from ..engine import PhysicsSettings
+from ..physics.engine import PhysicsSettings
 from .start import Start, unit
 
 # What is drawn by hand and rounded to millimetres and degrees; the blow is erp * gap / h, 0.4 m/s

@@ -10,8 +10,8 @@ from hrp_model import Diagnostic, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
-from ..engine import PhysicsSettings, Solver
 from ..mended_masses import Mend
+from ..physics.engine import PhysicsSettings, Solver
 from .start import Start
 
 # So many links of a body are told one by one, more of them in one line.

@@ -12,8 +12,8 @@ from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..control import ControlMode, JointControl
-from ..engine import PhysicsSettings
 from ..gains import servo_gains
+from ..physics.engine import PhysicsSettings
 from .start import Start, rounded_down
 
 # The discrete servo may differ from the one in continuous time by this share.

@@ -10,8 +10,8 @@ import numpy as np
 from hrp_model import Diagnostic, Severity
 from hrp_model.validate.common import first_few
 
-from ..engine import PhysicsSettings
-from ..materials import DEFAULT
+from ..physics.engine import PhysicsSettings
+from ..physics.materials import DEFAULT
 from .start import Start, norm, rounded_down
 
 # Cubes and a standing humanoid rest as they should up to 20 ms; at 50 ms they sink in by 5 mm

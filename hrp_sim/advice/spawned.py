@@ -11,9 +11,9 @@ from hrp_model import Body, Diagnostic, Pose
 from hrp_model.rigid import Array
 
 from ..config import BodyEntry
-from ..engine import PhysicsSettings, Placement
 from ..extents import extent
-from ..state import SimulatedBody
+from ..physics.engine import PhysicsSettings, Placement
+from ..physics.state import SimulatedBody
 from .contacts import inside
 from .shapes import Corners, Solids
 from .start import Start

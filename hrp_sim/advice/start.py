@@ -15,8 +15,8 @@ from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
 from ..config import BodyEntry
-from ..engine import PhysicsSettings
 from ..mended_masses import Mend, mends
+from ..physics.engine import PhysicsSettings
 
 
 class Group(NamedTuple):

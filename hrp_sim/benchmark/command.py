@@ -16,7 +16,7 @@ from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import message_console, output_console, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, writing
 
-from ..engine import Solver
+from ..physics.engine import Solver
 from .machine import this_machine
 from .measure import on_one_core
 from .names import ALL, SCENE_NAMES

@@ -12,8 +12,8 @@ from hrp_model import JointType
 from hrp_model.rigid import Array
 
 from ..control import BodyController, JointCommand
-from ..engine import Engine, PhysicsError, PhysicsSettings
 from ..engines import make_engine
+from ..physics.engine import Engine, PhysicsError, PhysicsSettings
 from ..sensors import RangeSensor, RangeSensor3D
 from ..simulation import Simulation
 from .plain_c import PlainC

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ..engine import Solver
+from ..physics.engine import Solver
 from .machine import Machine
 from .report import cells, headings
 from .rows import Row

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from ..engine import Solver
+from ..physics.engine import Solver
 from .measure import Ratio, Times
 from .scenes import Scene, Subject
 from .targets import AS_ORIGINAL, Measured, Quantity, Target, targets_of

@@ -15,9 +15,9 @@ from hrp_model.rigid import Array
 
 from ..articulation import Articulation, GeomKind
 from ..config import WorldConfig
-from ..engine import PhysicsError, PhysicsSettings, Placement, Solver
 from ..flatten import flatten
-from ..state import JointDrive
+from ..physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
+from ..physics.state import JointDrive
 
 # The original plugin's own settings where ours are others.
 ORIGINAL_CFM = 1e-10

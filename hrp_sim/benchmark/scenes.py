@@ -20,8 +20,8 @@ from hrp_model.shapes.tessellate import mesh_of
 
 from ..config import BodyEntry, WorldConfig
 from ..control import LIMP
-from ..engine import PhysicsSettings, Placement
 from ..load import load_world
+from ..physics.engine import PhysicsSettings, Placement
 from ..reporting import reported
 
 PILE = 50  # boxes

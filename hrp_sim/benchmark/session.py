@@ -12,8 +12,8 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..engine import Solver
-from ..state import JointDrive
+from ..physics.engine import Solver
+from ..physics.state import JointDrive
 from .contenders import (
     Contender,
     EngineMissingError,

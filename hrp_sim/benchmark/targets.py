@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ..engine import Solver
+from ..physics.engine import Solver
 
 
 class Measured(Enum):

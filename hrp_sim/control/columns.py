@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import isnan, nan
 
-from ..state import LARGEST_DRIVE
+from ..physics.state import LARGEST_DRIVE
 from .commands import JointCommand
 
 _KINDS = ("position", "velocity", "effort")

@@ -9,9 +9,9 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..engine import AnyArray
-from ..snapshot import check_arrays
-from ..state import LARGEST_DRIVE, SimulatedBody
+from ..physics.engine import AnyArray
+from ..physics.snapshot import check_arrays
+from ..physics.state import LARGEST_DRIVE, SimulatedBody
 from ..trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
 from .columns import columns, usable
 from .commands import CommandCounts, JointCommand

@@ -6,7 +6,7 @@ import numpy as np
 
 from hrp_model import Body
 
-from ..state import LARGEST_DRIVE, BodyMotion, JointDrive
+from ..physics.state import LARGEST_DRIVE, BodyMotion, JointDrive
 
 
 class Followers:

@@ -14,7 +14,7 @@ from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
 from ..gains import servo_gains
-from ..state import LARGEST_DRIVE
+from ..physics.state import LARGEST_DRIVE
 from .settings import ControlMode, ControlSettings, JointControl
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hrp_model import Body, JointType
 from hrp_model.rigid import Array
 
-from ..state import BodyMotion
+from ..physics.state import BodyMotion
 from ..trajectory import ANYWHERE, JointTrajectory, Tolerance, Tolerances
 from .spline import POSITION, VELOCITY, Spline
 

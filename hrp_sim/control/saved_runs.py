@@ -7,9 +7,9 @@ from math import inf
 
 import numpy as np
 
-from ..engine import AnyArray, PhysicsError
-from ..snapshot import check_arrays
-from ..state import LARGEST_DRIVE
+from ..physics.engine import AnyArray, PhysicsError
+from ..physics.snapshot import check_arrays
+from ..physics.state import LARGEST_DRIVE
 from ..trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .spline import VELOCITY, Spline

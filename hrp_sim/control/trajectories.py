@@ -9,8 +9,8 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.rigid import Array
 
-from ..engine import AnyArray
-from ..state import BodyMotion
+from ..physics.engine import AnyArray
+from ..physics.state import BodyMotion
 from ..trajectory import BadTrajectoryError
 from .runs import Following, Indices, TrajectoryRun, TrajectoryStatus, endless_joints
 from .saved_runs import restored_following, saved_following

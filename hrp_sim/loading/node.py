@@ -21,9 +21,9 @@ from hrp_msgs.node_params import SIM_NODE
 
 from ..advice import advise, after_failure
 from ..config import WorldConfig
-from ..engine import PHYSICS_RANGES, Solver
 from ..engines import make_engine
 from ..load import load_world
+from ..physics.engine import PHYSICS_RANGES, Solver
 from ..sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
 from ..simulation import Simulation
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from hrp_model.rigid import Array
 from hrp_sim.articulation import Articulation
 from hrp_sim.ode.saving import SavedBody
-from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive
+from hrp_sim.physics.state import BodyMotion, ExternalWrench, JointDrive
 
 FAULT_DRIVE: int
 FAULT_TRACK: int

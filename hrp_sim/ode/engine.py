@@ -12,9 +12,10 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..by_name import ByName
-from ..contact_points import ContactPoints
-from ..engine import (
+from ..flatten import flatten
+from ..physics.by_name import ByName
+from ..physics.contact_points import ContactPoints
+from ..physics.engine import (
     LARGEST_GRAVITY,
     PHYSICS_RANGES,
     AnyArray,
@@ -23,9 +24,8 @@ from ..engine import (
     Placement,
     Solver,
 )
-from ..flatten import flatten
-from ..snapshot import check_arrays, check_bodies, check_settings, described
-from ..state import SimulatedBody, WorldState
+from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
+from ..physics.state import SimulatedBody, WorldState
 from ..teleport import jumped, rebased, same_bits
 from . import _core
 from .failure import body_failure, solver_failure

@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 
 from ..articulation import Articulation, link_error
-from ..engine import PhysicsError
-from ..state import SimulatedBody
+from ..physics.engine import PhysicsError
+from ..physics.state import SimulatedBody
 from . import _core
 
 

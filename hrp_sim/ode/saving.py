@@ -15,8 +15,8 @@ from hrp_model import Pose
 from hrp_model.rigid import Array, is_rotation, skew
 
 from ..articulation import Articulation, IntArray
-from ..engine import AnyArray, PhysicsError
-from ..state import SimulatedBody
+from ..physics.engine import AnyArray, PhysicsError
+from ..physics.state import SimulatedBody
 from . import _core
 
 # The rest of a body's motion follows from the groups.

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..engine import PhysicsError
 from ..ode import guard
+from ..physics.engine import PhysicsError
 
 Indices = NDArray[np.int64]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..engine import PhysicsSettings
 from ..ode import OdeEngine
+from ..physics.engine import PhysicsSettings
 from .binding import check_library
 from .world import World
 

@@ -11,7 +11,7 @@ from hrp_model.rigid import Array
 
 from ..articulation import STATIC
 from ..ode import guard
-from ..state import LARGEST_DRIVE, JointDrive
+from ..physics.state import LARGEST_DRIVE, JointDrive
 from .assembly import Assembly
 
 Switches = NDArray[np.bool_]

@@ -19,7 +19,7 @@ from hrp_model.rigid import Array
 from ..articulation import Articulation
 from ..ode import guard
 from ..ode.saving import SavedBody
-from ..state import BodyMotion, ExternalWrench, JointDrive
+from ..physics.state import BodyMotion, ExternalWrench, JointDrive
 from . import binding
 from .assembly import Assembly, Rules, assemble
 from .contacts import Contacts, forbid_overlaps

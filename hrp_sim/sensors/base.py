@@ -12,7 +12,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..magnitudes import is_mounting
-from ..state import WorldState
+from ..physics.state import WorldState
 
 AnyArray = NDArray[Any]
 

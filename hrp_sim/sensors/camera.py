@@ -14,6 +14,7 @@ from hrp_model import Pose
 from hrp_model.devices import ImageType
 
 from ..magnitudes import ENDLESS
+from ..physics.state import WorldState
 from ..render import (
     ALL_PARTS,
     DAYLIGHT,
@@ -26,7 +27,6 @@ from ..render import (
     Surroundings,
     Switches,
 )
-from ..state import WorldState
 from .base import check_mounting
 from .flaws import FLAWLESS, Flaws
 

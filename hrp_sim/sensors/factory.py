@@ -13,10 +13,10 @@ from hrp_model.inertial_units import inertial_units
 from hrp_model.rigid import Array, frozen_array
 from hrp_model.scan_angles import MAX_RAYS
 
+from ..physics.schedule import NS_PER_S
+from ..physics.state import WorldState
 from ..render import Renderer, RendererUnavailable
 from ..render.view import MAX_SIDE
-from ..schedule import NS_PER_S
-from ..state import WorldState
 from .base import Sensor
 from .camera import CameraSensor
 from .kinds import JOINT_STATES

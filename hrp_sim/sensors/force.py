@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..state import WorldState
+from ..physics.state import WorldState
 from .base import (
     AnyArray,
     Rows,

@@ -9,7 +9,7 @@ from math import hypot
 from hrp_model import Pose
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
-from ..state import WorldState
+from ..physics.state import WorldState
 from .base import (
     AnyArray,
     Rows,

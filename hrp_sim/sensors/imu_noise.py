@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from ..schedule import NS_PER_S
+from ..physics.schedule import NS_PER_S
 from .base import AnyArray, Vector
 from .noise import Noise
 from .settings import SensorSettings

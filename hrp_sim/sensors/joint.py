@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..state import SimulatedBody, WorldState
+from ..physics.state import SimulatedBody, WorldState
 from .base import AnyArray
 from .encoders import Encoders
 

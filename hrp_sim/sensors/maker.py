@@ -12,8 +12,8 @@ from hrp_model import Body, JointType, Pose, devices
 from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array
 
+from ..physics.state import SimulatedBody
 from ..render import Pinhole, Renderer, Surroundings
-from ..state import SimulatedBody
 from .camera import CameraSensor
 from .encoders import Encoders
 from .flaws import Flaws

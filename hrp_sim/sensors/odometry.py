@@ -8,7 +8,7 @@ import numpy as np
 
 from hrp_model.rigid import Array, matrix_quaternion
 
-from ..state import WorldState
+from ..physics.state import WorldState
 from .base import unrotated
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hrp_model.rigid import Array
 from hrp_model.scan_angles import pitch_angles, yaw_increment
 
-from ..state import WorldState
+from ..physics.state import WorldState
 from .scanner import Scanner
 
 

@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 from hrp_model.scan_angles import MAX_RAYS, yaw_angles
 
 from ..magnitudes import ENDLESS
-from ..state import WorldState
+from ..physics.state import WorldState
 from .base import AnyArray, check_mounting
 from .flaws import FLAWLESS, Flaws
 from .sweep import Sweep

@@ -8,7 +8,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..schedule import NS_PER_S, rate_fraction
+from ..physics.schedule import NS_PER_S, rate_fraction
 from .base import AnyArray
 
 _NEVER = -1

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-from ..engine import PhysicsError
+from ..physics.engine import PhysicsError
+from ..physics.schedule import NS_PER_S
 from ..runner import NotRunningError, StandingError
-from ..schedule import NS_PER_S
 from ..stepping import Stepping
 from .results import Code, RefusedError
 

@@ -12,8 +12,8 @@ from hrp_model import Pose
 from hrp_model.diagnostics import counted, did_you_mean
 from hrp_model.rigid import Array
 
+from ..physics.state import SimulatedBody
 from ..simulation import Simulation
-from ..state import SimulatedBody
 from .ere import Expression
 from .results import BoundsType, Category, Code, RefusedError
 from .shapes import link_points, overlaps

@@ -13,7 +13,7 @@ from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
 from hrp_model.shapes.tessellate import shape_mesh
 
-from ..state import SimulatedBody
+from ..physics.state import SimulatedBody
 from .overlap import hull_distance
 from .results import BoundsType
 

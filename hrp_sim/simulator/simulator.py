@@ -11,7 +11,7 @@ from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
 
 from ..config import WorldConfig
-from ..engine import PhysicsError
+from ..physics.engine import PhysicsError
 from ..runner import Change, Runner
 from ..simulation import Simulation
 from ..stepping import Stepping

@@ -13,7 +13,7 @@ from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
 
 from ..config import BodyEntry
-from ..engine import Placement
+from ..physics.engine import Placement
 from ..simulation import Simulation
 from .frames import frame_motion, pose_from
 from .resources import (

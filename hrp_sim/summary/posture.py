@@ -11,7 +11,7 @@ from hrp_model import Body
 from hrp_model.rigid import Array
 
 from ..extents import extent
-from ..state import SimulatedBody
+from ..physics.state import SimulatedBody
 
 # A body that leans farther than this from how it began does not come back by itself: no robot or
 # box that stands can, whose centre of mass is as high as its foot is wide. In [rad].

@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from hrp_model import JointType, Link
 
-from ..schedule import NS_PER_S
+from ..physics.schedule import NS_PER_S
 from ..sensors import CameraSensor, Sensor
 from ..simulation import Simulation
 from .posture import Posture, posture_of

@@ -10,10 +10,10 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..schedule import NS_PER_S
+from ..physics.schedule import NS_PER_S
+from ..physics.state import SimulatedBody
 from ..sensors import Reading
 from ..simulation import Simulation
-from ..state import SimulatedBody
 from .posture import Outline, Posture, posture_of
 
 # Contacts are looked at in steps that change their number, which blows do, and else in simulated

@@ -5,8 +5,8 @@ import pytest
 from paths import MODELS
 
 from hrp_sim.control import JointCommand
-from hrp_sim.engine import Solver
 from hrp_sim.load import load_world
+from hrp_sim.physics.engine import Solver
 from hrp_sim.simulation import Simulation
 
 G = 9.80665

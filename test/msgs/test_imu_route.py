@@ -5,10 +5,10 @@ import pytest
 from sim.sensors.handmade import ARM, GRAVITY, arm_world
 
 from hrp_model import Pose
+from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
 from hrp_sim.sensors.imu_noise import ImuNoise
 from hrp_sim.sensors.noise import Noise
-from hrp_sim.state import WorldState
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 

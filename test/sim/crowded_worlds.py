@@ -11,8 +11,8 @@ from sim.ode.scenes import FREE, REVOLUTE, X, at, child, fixed, floor, lone, mov
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Mesh
-from hrp_sim.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.ode import OdeEngine
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
 
 BOX = placed(Box(np.full(3, 0.1)))
 

@@ -22,7 +22,7 @@ from sim.hostile_commands import WORLDS, Commander
 from sim.limits import bound
 from simulator_tools import ARM, BOX
 
-from hrp_sim.engine import PhysicsError
+from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.simulator.keeper import MoveRequest
 from hrp_sim.simulator.resources import Resource, WorldQuery

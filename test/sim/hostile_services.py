@@ -16,9 +16,9 @@ from sim.ode.scenes import REVOLUTE, X, Z, at, fixed, floor, lone, moving, one_j
 
 from hrp_model.geometry import Box, Sphere
 from hrp_sim.config import BodyEntry, WorldConfig
-from hrp_sim.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.physics.snapshot import Snapshot
 from hrp_sim.simulation import Simulation
-from hrp_sim.snapshot import Snapshot
 
 REFUSALS = (PhysicsError, KeyError, ValueError)
 BALL = lone(placed(Sphere(0.1)), name="ball")

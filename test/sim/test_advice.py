@@ -17,9 +17,9 @@ from hrp_sim.advice import advise, after_failure
 from hrp_sim.advice.servos import servo_poles
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import LIMP, ControlSettings
-from hrp_sim.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.load import load_world
-from hrp_sim.materials import Material, MaterialTable
+from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
+from hrp_sim.physics.materials import Material, MaterialTable
 from hrp_sim.simulation import Simulation
 
 REVOLUTE, PRISMATIC = JointType.REVOLUTE, JointType.PRISMATIC

@@ -14,8 +14,8 @@ from hrp_sim.advice import advise
 from hrp_sim.cli import main
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.load import load_world
+from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
 
 NOTHING = np.zeros((3, 3))

@@ -12,7 +12,7 @@ from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim.advice import advise
 from hrp_sim.config import BodyEntry, WorldConfig
-from hrp_sim.engine import PhysicsSettings, Placement
+from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.simulation import Simulation
 
 WEIGHTLESS = PhysicsSettings(gravity=(0.0, 0.0, 0.0))

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from hrp_sim.board import Board, Line
-from hrp_sim.schedule import NS_PER_S
+from hrp_sim.physics.schedule import NS_PER_S
 
 
 class Run:

@@ -11,7 +11,7 @@ from hrp_model import Pose, devices
 from hrp_model.geometry import Material
 from hrp_sim import Simulation
 from hrp_sim.config import BodyEntry, WorldConfig
-from hrp_sim.engine import PhysicsSettings, Placement
+from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import SensorSettings
 
 pytestmark = needs_opengl

@@ -15,7 +15,7 @@ from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim import JointCommand, Simulation, load_world
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.engine import Placement
+from hrp_sim.physics.engine import Placement
 from hrp_sim.summary import RunWatch, result_lines, result_of, values
 
 FLOOR = load_body(MODELS / "floor.body")

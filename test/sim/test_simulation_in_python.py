@@ -18,8 +18,8 @@ from hrp_sim import (
     TrajectoryPoint,
     load_world,
 )
-from hrp_sim.by_name import ByName
 from hrp_sim.control import GainChange, ModeChange, TrajectoryRun
+from hrp_sim.physics.by_name import ByName
 
 ARM, ROVER = MODELS / "worlds" / "arm.yaml", MODELS / "worlds" / "rover.yaml"
 STILL = {"J1": 0.0}

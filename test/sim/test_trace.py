@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hrp_model import Body, Joint, JointType, Link
-from hrp_sim.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
+from hrp_sim.physics.state import BodyMotion, ExternalWrench, JointDrive, SimulatedBody, WorldState
 from hrp_sim.trace import TraceWriter
 
 MS = 1_000_000

@@ -21,14 +21,14 @@ from hrp_msgs.topics.topic import Topic
 from hrp_msgs.topics.world import WorldTopics
 
 from ...commanding.node import Commanding
-from ...contact_points import ContactPoints
 from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
 from ...lockstep import LockStep
 from ...naming import BodyNaming, late_naming, name_bodies
+from ...physics.contact_points import ContactPoints
+from ...physics.schedule import SampleClock
 from ...render import Parts
 from ...runner import Change, NotRunningError, Runner
-from ...schedule import SampleClock
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
 from ...topics import device_topics

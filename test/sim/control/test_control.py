@@ -22,7 +22,7 @@ from hrp_sim.control import (
 from hrp_sim.control.commands import CommandCounts
 from hrp_sim.control.complaints import Complaints
 from hrp_sim.gains import servo_gains
-from hrp_sim.state import LARGEST_DRIVE
+from hrp_sim.physics.state import LARGEST_DRIVE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)
 

@@ -21,7 +21,7 @@ from hrp_sim.control import (
     TrajectoryRun,
     array_command,
 )
-from hrp_sim.state import LARGEST_DRIVE
+from hrp_sim.physics.state import LARGEST_DRIVE
 from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 

@@ -10,7 +10,7 @@ from sim.control.bench import BODY, NS, STEP, STEP_NS, A, Bench, C
 
 from hrp_sim.control import TrajectoryRun
 from hrp_sim.control import TrajectoryStatus as Status
-from hrp_sim.state import LARGEST_DRIVE
+from hrp_sim.physics.state import LARGEST_DRIVE
 from hrp_sim.trajectory import (
     BadTrajectoryError,
     JointTrajectory,

@@ -6,8 +6,8 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
-from hrp_sim.engine import PhysicsSettings, Placement
 from hrp_sim.ode import OdeEngine
+from hrp_sim.physics.engine import PhysicsSettings, Placement
 
 G = 9.80665
 X, Y, Z = np.eye(3)

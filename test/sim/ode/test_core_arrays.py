@@ -9,9 +9,9 @@ from sim.ode.menagerie import placements
 from sim.ode.scenes import REVOLUTE, at, fixed, floor, lone, moving, one_joint, placed, world
 
 from hrp_model.geometry import Sphere
-from hrp_sim.engine import PhysicsSettings
 from hrp_sim.flatten import flatten
-from hrp_sim.state import SimulatedBody
+from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.physics.state import SimulatedBody
 
 
 def add(engine, articulation):

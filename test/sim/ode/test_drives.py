@@ -19,7 +19,7 @@ from sim.ode.scenes import (
 )
 
 from hrp_model.body import Body, Range
-from hrp_sim.engine import PhysicsError, Solver
+from hrp_sim.physics.engine import PhysicsError, Solver
 
 KINDS = pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 WEIGHTLESS = {"gravity": (0.0, 0.0, 0.0)}

@@ -22,10 +22,10 @@ from sim.ode.scenes import (
 )
 
 from hrp_model.geometry import Mesh, Sphere
-from hrp_sim.engine import PhysicsSettings
 from hrp_sim.flatten import flatten
 from hrp_sim.ode import OdeEngine, guard
-from hrp_sim.state import SimulatedBody
+from hrp_sim.physics.engine import PhysicsSettings
+from hrp_sim.physics.state import SimulatedBody
 
 LIMIT = 60.0  # [s], for what takes milliseconds
 

@@ -14,7 +14,7 @@ from sim.ode.scenes import REVOLUTE, X, Y, at, child, floor, lone, moving, place
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.engine import PhysicsError, Placement, Solver
+from hrp_sim.physics.engine import PhysicsError, Placement, Solver
 
 
 def tumbling(solver=Solver.WORLD, **settings):

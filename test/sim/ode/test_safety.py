@@ -29,9 +29,9 @@ from sim.ode.scenes import (
 from hrp_model.body import Body, Range
 from hrp_model.geometry import Box, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose
-from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.ode import OdeEngine
-from hrp_sim.state import LARGEST_DRIVE
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
+from hrp_sim.physics.state import LARGEST_DRIVE
 
 NAN = float("nan")
 SKEWED = Pose(np.diag([1.0, 1.0, 2.0]), np.zeros(3))

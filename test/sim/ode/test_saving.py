@@ -14,9 +14,9 @@ from sim.ode.test_moving import random_jump
 from sim.ode.test_repeatability import digest, tumbling
 
 from hrp_model.geometry import Sphere
-from hrp_sim.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.ode import OdeEngine
-from hrp_sim.state import BodyMotion
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
+from hrp_sim.physics.state import BodyMotion
 
 FIELDS = [field.name for field in fields(BodyMotion)]
 

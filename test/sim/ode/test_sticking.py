@@ -8,7 +8,7 @@ from sim.ode.scenes import G, at, box_inertia, floor, lone, moving, placed, worl
 from hrp_model import load_body
 from hrp_model.geometry import Box
 from hrp_sim.config import BodyEntry, WorldConfig
-from hrp_sim.engine import PhysicsSettings
+from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.simulation import Simulation
 
 SIDE = 0.2

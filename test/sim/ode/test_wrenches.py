@@ -22,8 +22,8 @@ from sim.ode.scenes import (
 
 from hrp_model.body import Body, Range
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.engine import PhysicsError
-from hrp_sim.state import LARGEST_DRIVE
+from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.physics.state import LARGEST_DRIVE
 
 STILL = {"gravity": (0.0, 0.0, 0.0)}
 

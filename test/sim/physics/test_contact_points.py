@@ -22,8 +22,8 @@ from sim.ode.scenes import (
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_sim.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from hrp_sim.engines import ENGINES, make_engine
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 
 KNOWN = [e for e in ENGINES if e != "pyode" or importlib.util.find_spec("ode") is not None]
 ENGINE = pytest.mark.parametrize("engine", KNOWN)

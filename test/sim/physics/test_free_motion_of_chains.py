@@ -25,7 +25,7 @@ from sim.physics.mujoco_peer import free_motion
 
 from hrp_model import load_body
 from hrp_model.body import Body
-from hrp_sim.engine import Solver
+from hrp_sim.physics.engine import Solver
 
 SOLVERS = pytest.mark.parametrize("solver", list(Solver))
 WEIGHTLESS = (0.0, 0.0, 0.0)

@@ -6,7 +6,7 @@ from page_tools import script as loaded
 
 pytest.importorskip("mujoco", reason="mujoco, which the motions are compared with, is missing")
 
-from hrp_sim.engine import Solver
+from hrp_sim.physics.engine import Solver
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from sim.ode.test_safety import *  # noqa: F403
 from sim.ode.test_sticking import *  # noqa: F403
 from sim.ode.test_surfaces import *  # noqa: F403
 
-from hrp_sim.engine import PhysicsError
+from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.pyode import PyOdeEngine
 
 # What crosses into C is checked there, PyODE holds the interpreter lock, and a program of its

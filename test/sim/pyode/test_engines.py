@@ -25,9 +25,9 @@ from sim.ode.scenes import (
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.geometry import Box, Cone, Sphere
 from hrp_sim.cli import main
-from hrp_sim.engine import PhysicsError, PhysicsSettings
 from hrp_sim.engines import make_engine
 from hrp_sim.ode import OdeEngine
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
 
 ARM = str(MODELS / "worlds" / "arm.yaml")
 MANY_WORLDS = 100

@@ -9,10 +9,10 @@ from sim.sensors.handmade import ARM, GRAVITY, TIME_NS, arm_world, random_pose, 
 
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
+from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ForceSensor
 from hrp_sim.sensors.base import Observer, Remembering
 from hrp_sim.sensors.noise import Noise
-from hrp_sim.state import WorldState
 
 UNLIMITED = np.full(3, np.inf)
 MS = 1_000_000

@@ -6,11 +6,11 @@ from sim.sensors.handmade import ARM, GRAVITY, arm_body, random_pose, random_rot
 
 from hrp_model import Pose
 from hrp_model.rigid import axis_angle_matrix
+from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
 from hrp_sim.sensors.base import Remembering
 from hrp_sim.sensors.imu_noise import ImuNoise
 from hrp_sim.sensors.noise import Noise
-from hrp_sim.state import WorldState
 
 MS, S = 1_000_000, 1_000_000_000
 UNLIMITED = np.full(3, np.inf)

@@ -7,9 +7,9 @@ import pytest
 from sim.sensors.handmade import GRAVITY, arm_body, random_pose, simulated, world_of
 
 from hrp_model import Pose, devices
+from hrp_sim.physics.state import WorldState
 from hrp_sim.render import Renderer
 from hrp_sim.sensors import IDEAL, ImuSensor, SensorSettings, make_sensors
-from hrp_sim.state import WorldState
 
 SEAT = random_pose(np.random.default_rng(5))
 GYRO = devices.RateGyroSensor(name="gyro", link="ARM", X_LS=SEAT)

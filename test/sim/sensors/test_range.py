@@ -6,10 +6,10 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
+from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import RangeSensor
 from hrp_sim.sensors.flaws import Flaws
 from hrp_sim.sensors.noise import Noise
-from hrp_sim.state import WorldState
 
 # Inner corners of the room in W: no two walls are equally far from the origin.
 ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])

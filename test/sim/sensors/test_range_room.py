@@ -25,7 +25,7 @@ from hrp_model import Body, Pose, devices
 from hrp_model.geometry import Sphere
 from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import LIMP
-from hrp_sim.engine import PhysicsSettings, Placement
+from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import RangeSensor3D
 from hrp_sim.simulation import Simulation
 
