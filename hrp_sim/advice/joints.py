@@ -11,8 +11,8 @@ from hrp_model import Diagnostic, JointType, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
+from ..articulation.repaired_masses import RATIO_PER_ITERATION
 from ..control import ControlMode, JointControl
-from ..mended_masses import RATIO_PER_ITERATION
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .start import Group, Start, unit
 

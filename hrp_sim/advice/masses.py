@@ -10,7 +10,7 @@ from hrp_model import Diagnostic, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
-from ..mended_masses import Mend
+from ..articulation.repaired_masses import Mend
 from ..physics.engine import PhysicsSettings, Solver
 from .start import Start
 

@@ -13,7 +13,7 @@ from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import shape_mesh
 
-from ..extents import extent
+from ..articulation.extents import extent
 from .start import Start
 
 Corners = tuple[Array, Array]

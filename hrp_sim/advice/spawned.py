@@ -10,8 +10,8 @@ import numpy as np
 from hrp_model import Body, Diagnostic, Pose
 from hrp_model.rigid import Array
 
+from ..articulation.extents import extent
 from ..config import BodyEntry
-from ..extents import extent
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.state import SimulatedBody
 from .contacts import inside

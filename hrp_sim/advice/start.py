@@ -14,8 +14,8 @@ from hrp_model.devices import ForceSensor
 from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
+from ..articulation.repaired_masses import Mend, mends
 from ..config import BodyEntry
-from ..mended_masses import Mend, mends
 from ..physics.engine import PhysicsSettings
 
 

@@ -13,9 +13,9 @@ from hrp_model import Body
 from hrp_model.devices import ForceSensor
 from hrp_model.rigid import Array
 
-from ..articulation import Articulation, GeomKind
+from ..articulation.articulation import Articulation, GeomKind
+from ..articulation.flatten import flatten
 from ..config import WorldConfig
-from ..flatten import flatten
 from ..physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from ..physics.state import JointDrive
 

@@ -1,6 +1,6 @@
 /* ODE behind plain arrays: the structures that the files _core_*.c share.
  *
- * Python hands over an Articulation (hrp_sim/articulation.py) and the arrays of a
+ * Python hands over an Articulation (hrp_sim/articulation/articulation.py) and the arrays of a
  * BodyMotion, a JointDrive and an ExternalWrench (hrp_sim/physics/state.py); their buffers are held,
  * and read and written in place while the interpreter lock is released. Geoms are kept in plain
  * arrays rather than in ODE's spaces: the order of contacts then depends on the state

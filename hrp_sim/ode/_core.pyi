@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
-from hrp_sim.articulation import Articulation
+from hrp_sim.articulation.articulation import Articulation
 from hrp_sim.ode.saving import SavedBody
 from hrp_sim.physics.state import BodyMotion, ExternalWrench, JointDrive
 

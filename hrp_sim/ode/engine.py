@@ -12,7 +12,8 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..flatten import flatten
+from ..articulation.flatten import flatten
+from ..articulation.teleport import jumped, rebased, same_bits
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -26,7 +27,6 @@ from ..physics.engine import (
 )
 from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
 from ..physics.state import SimulatedBody, WorldState
-from ..teleport import jumped, rebased, same_bits
 from . import _core
 from .failure import body_failure, solver_failure
 from .saving import Entry

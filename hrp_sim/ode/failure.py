@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from ..articulation import Articulation, link_error
+from ..articulation.articulation import Articulation, link_error
 from ..physics.engine import PhysicsError
 from ..physics.state import SimulatedBody
 from . import _core

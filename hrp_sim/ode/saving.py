@@ -14,7 +14,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array, is_rotation, skew
 
-from ..articulation import Articulation, IntArray
+from ..articulation.articulation import Articulation, IntArray
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.state import SimulatedBody
 from . import _core

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation import STATIC, Articulation, GeomKind, IntArray, JointKind, Links
+from ..articulation.articulation import STATIC, Articulation, GeomKind, IntArray, JointKind, Links
 from ..physics.state import BodyMotion, ExternalWrench, JointDrive
 from .binding import HI_STOP, LO_STOP, Indices, identify, state_addresses, tell_feedback
 from .joint_makers import MAKERS, make_motor

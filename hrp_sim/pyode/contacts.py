@@ -12,7 +12,7 @@ import ode
 
 from hrp_model.rigid import Array
 
-from ..articulation import STATIC, Contact
+from ..articulation.articulation import STATIC, Contact
 from ..ode.guard import FAULT_CONTACTS, MOST_CONTACTS
 from .assembly import Assembly, Geom
 from .binding import APPROX1, FDIR1, MOTION1, MU2

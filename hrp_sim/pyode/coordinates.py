@@ -12,7 +12,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..articulation import JointKind
+from ..articulation.articulation import JointKind
 from .assembly import TURN, Assembly, Joint
 from .binding import Indices
 from .vectors import dot, rotate

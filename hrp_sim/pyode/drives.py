@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import ode
 
-from ..articulation import JointKind
+from ..articulation.articulation import JointKind
 from .assembly import Assembly, Joint
 from .binding import CFM, FMAX, SECOND_ROW, VEL, Indices, Memory, addresses_of
 from .coordinates import Coordinates

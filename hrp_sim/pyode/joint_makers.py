@@ -6,7 +6,7 @@ from typing import Any
 
 import ode
 
-from ..articulation import JointKind
+from ..articulation.articulation import JointKind
 from .binding import CFM, FMAX, THIRD_ROW, VEL
 from .vectors import Vector
 

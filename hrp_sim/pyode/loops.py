@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..articulation import LoopKind, Loops
+from ..articulation.articulation import LoopKind, Loops
 from .joint_makers import make_ball, make_fixed, make_hinge
 from .vectors import IDENTITY, Vector, dot, from_group, rotate
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..articulation import STATIC
+from ..articulation.articulation import STATIC
 from .assembly import Assembly
 from .binding import Indices, Memory, addresses_of
 

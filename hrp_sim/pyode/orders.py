@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation import STATIC
+from ..articulation.articulation import STATIC
 from ..ode import guard
 from ..physics.state import LARGEST_DRIVE, JointDrive
 from .assembly import Assembly

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..articulation import STATIC, Articulation, GeomKind, LoopKind, link_error
+from ..articulation.articulation import STATIC, Articulation, GeomKind, LoopKind, link_error
 from .loops import MAKERS
 
 _SHAPES = {GeomKind.BOX, GeomKind.SPHERE, GeomKind.CYLINDER, GeomKind.CAPSULE}

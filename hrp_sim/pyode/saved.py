@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from ..articulation import JointKind
+from ..articulation.articulation import JointKind
 from ..ode.saving import SavedBody
 from .assembly import Assembly
 from .coordinates import Coordinates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..articulation import Articulation
+from ..articulation.articulation import Articulation
 from .assembly import Assembly
 from .coordinates import Coordinates
 from .motion import Motion

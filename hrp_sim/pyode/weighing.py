@@ -8,7 +8,7 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from ..articulation import JointKind
+from ..articulation.articulation import JointKind
 from .assembly import Assembly, Joint
 from .binding import Memory, addresses_of
 from .coordinates import Coordinates

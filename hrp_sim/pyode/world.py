@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation import Articulation
+from ..articulation.articulation import Articulation
 from ..ode import guard
 from ..ode.saving import SavedBody
 from ..physics.state import BodyMotion, ExternalWrench, JointDrive

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hrp_model.rigid import Array
 
-from ..articulation import JointKind
+from ..articulation.articulation import JointKind
 from .assembly import Assembly, Joint
 from .motion import Motion, rotations
 from .vectors import Vector, cross, dot

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
-from ..magnitudes import ENDLESS, is_mounting
+from ..articulation.numeric_limits import ENDLESS, is_mounting
 from .shaders import MAX_LIGHTS
 
 # (name of a body, name of one of its lights) -> whether it is on; others are as the model says.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array, Pose
 
-from ..magnitudes import ENDLESS
+from ..articulation.numeric_limits import ENDLESS
 
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..magnitudes import is_mounting
+from ..articulation.numeric_limits import is_mounting
 from ..physics.state import WorldState
 
 AnyArray = NDArray[Any]

@@ -13,7 +13,7 @@ from PIL import Image
 from hrp_model import Pose
 from hrp_model.devices import ImageType
 
-from ..magnitudes import ENDLESS
+from ..articulation.numeric_limits import ENDLESS
 from ..physics.state import WorldState
 from ..render import (
     ALL_PARTS,

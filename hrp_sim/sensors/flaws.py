@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..magnitudes import FARTHEST
+from ..articulation.numeric_limits import FARTHEST
 from .noise import Noise
 
 _ERRORS, _DETECTIONS = 0, 1  # streams

@@ -13,7 +13,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 from hrp_model.scan_angles import MAX_RAYS, yaw_angles
 
-from ..magnitudes import ENDLESS
+from ..articulation.numeric_limits import ENDLESS
 from ..physics.state import WorldState
 from .base import AnyArray, check_mounting
 from .flaws import FLAWLESS, Flaws

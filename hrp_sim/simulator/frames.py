@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..magnitudes import FARTHEST, FASTEST
+from ..articulation.numeric_limits import FARTHEST, FASTEST
 from ..simulation import Simulation
 from .results import RefusedError
 

@@ -10,7 +10,7 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.rigid import Array
 
-from ..extents import extent
+from ..articulation.extents import extent
 from ..physics.state import SimulatedBody
 
 # A body that leans farther than this from how it began does not come back by itself: no robot or

@@ -9,7 +9,7 @@ from sim.ode.menagerie import placements
 from sim.ode.scenes import REVOLUTE, at, fixed, floor, lone, moving, one_joint, placed, world
 
 from hrp_model.geometry import Sphere
-from hrp_sim.flatten import flatten
+from hrp_sim.articulation.flatten import flatten
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.physics.state import SimulatedBody
 

@@ -23,8 +23,8 @@ from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.articulation import STATIC, Contact, GeomKind, JointKind
-from hrp_sim.flatten import flatten
+from hrp_sim.articulation.articulation import STATIC, Contact, GeomKind, JointKind
+from hrp_sim.articulation.flatten import flatten
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.physics.materials import NO_MATERIAL
 

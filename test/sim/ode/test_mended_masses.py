@@ -28,11 +28,11 @@ from hrp_model import Diagnostics, load_body
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import rpy_matrix
-from hrp_sim.articulation import STATIC
+from hrp_sim.articulation.articulation import STATIC
+from hrp_sim.articulation.flatten import flatten
+from hrp_sim.articulation.repaired_masses import mends
 from hrp_sim.engines import ENGINES, make_engine
-from hrp_sim.flatten import flatten
 from hrp_sim.gains import servo_gains
-from hrp_sim.mended_masses import mends
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
 
 NOTHING = np.zeros((3, 3))

@@ -22,7 +22,7 @@ from sim.ode.scenes import (
 )
 
 from hrp_model.geometry import Mesh, Sphere
-from hrp_sim.flatten import flatten
+from hrp_sim.articulation.flatten import flatten
 from hrp_sim.ode import OdeEngine, guard
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.physics.state import SimulatedBody

@@ -13,8 +13,8 @@ import numpy as np
 from hrp_model import Body, Link
 from hrp_model.rigid import Array, Pose, is_rotation
 
+from ..physics.engine import PhysicsError, Placement
 from .articulation import link_error
-from .physics.engine import PhysicsError, Placement
 
 FARTHEST = 1e6  # [m], of any point from its link, and of a body from the origin
 ENDLESS = 1e30  # [m], of what a sensor reaches or sees: float32 holds no more with ease

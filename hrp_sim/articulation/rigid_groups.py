@@ -12,8 +12,8 @@ from hrp_model.inertia import MassProperties, merge
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Pose
 
+from ..physics.engine import Placement
 from .articulation import STATIC, IntArray
-from .physics.engine import Placement
 
 
 def watched_links(body: Body) -> set[str]:

@@ -26,10 +26,10 @@ import numpy as np
 from hrp_model import Link
 from hrp_model.inertia import MassProperties
 
+from ..physics.engine import PhysicsSettings, Placement, Solver
 from .articulation import STATIC, IntArray, link_error
 from .group_tree import GroupTree
-from .magnitudes import LIGHTEST
-from .physics.engine import PhysicsSettings, Placement, Solver
+from .numeric_limits import LIGHTEST
 from .rigid_groups import at_zero, group_masses, rigid_groups
 
 # Least share of what a joint carries that a mended link gets, in mass and in inertia.

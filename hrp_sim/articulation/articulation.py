@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hrp_model import Link
 from hrp_model.rigid import Array, Pose
 
-from .physics.engine import PhysicsError, Placement
+from ..physics.engine import PhysicsError, Placement
 
 IntArray = NDArray[np.int32]
 STATIC = -1

@@ -12,9 +12,9 @@ import numpy as np
 
 from hrp_model import Pose
 
+from ..physics.engine import PhysicsError, PhysicsSettings, Placement
 from .articulation import STATIC, Articulation, Geoms
 from .flatten import flatten, start_state
-from .physics.engine import PhysicsError, PhysicsSettings, Placement
 
 
 def jumped(first: Articulation, placement: Placement) -> Articulation:

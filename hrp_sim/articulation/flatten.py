@@ -13,6 +13,8 @@ from hrp_model.inertia import MassProperties
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Array, Pose, is_rotation
 
+from ..physics.engine import PhysicsError, PhysicsSettings, Placement
+from ..physics.state import LARGEST_DRIVE
 from .articulation import (
     NO_CONTACT,
     STATIC,
@@ -27,12 +29,10 @@ from .articulation import (
     Loops,
     link_error,
 )
-from .collision import flatten_shapes
+from .collision_pairs import flatten_shapes
 from .extra_joints import flatten_extra_joints
-from .magnitudes import MOST_PAIRS, check_count, check_magnitudes
-from .mended_masses import mend
-from .physics.engine import PhysicsError, PhysicsSettings, Placement
-from .physics.state import LARGEST_DRIVE
+from .numeric_limits import MOST_PAIRS, check_count, check_magnitudes
+from .repaired_masses import mend
 from .rigid_groups import at_zero, group_masses, rigid_groups, watched_links
 
 _log = logging.getLogger("hrp_sim")

@@ -10,8 +10,8 @@ from hrp_model.diagnostics import MissingLibraryError
 from hrp_model.geometry import Shape
 from hrp_model.shapes.tessellate import shape_mesh
 
+from ..physics.engine import Placement
 from .articulation import Geom, GeomKind, link_error
-from .physics.engine import Placement
 
 LARGEST = 1e6  # [m]
 

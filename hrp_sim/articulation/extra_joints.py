@@ -13,8 +13,8 @@ from hrp_model.kinematics.loops import loop_closures
 from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array, Pose, is_rotation
 
+from ..physics.engine import PhysicsError, Placement
 from .articulation import Links, LoopKind, Loops, link_error
-from .physics.engine import PhysicsError, Placement
 
 _log = logging.getLogger("hrp_sim")
 

@@ -11,9 +11,9 @@ from hrp_model.diagnostics import did_you_mean
 from hrp_model.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from hrp_model.rigid import Pose
 
+from ..physics.engine import PhysicsSettings, Placement
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
 from .collision_meshes import LARGEST, convex_geom, joined, triangle_geom
-from .physics.engine import PhysicsSettings, Placement
 
 _log = logging.getLogger("hrp_sim")
 
