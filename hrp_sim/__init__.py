@@ -19,12 +19,12 @@ from .control import (
     JointCommand,
     TrajectoryRun,
 )
+from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 from .load import load_world
 from .physics.contact_points import ContactPoints
 from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .physics.snapshot import Snapshot
 from .simulation import Simulation
-from .trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 __all__ = [
     "BodyEntry",

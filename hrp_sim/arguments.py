@@ -12,9 +12,9 @@ from hrp_model.diagnostics import names_with_hint
 
 from .config import WorldConfig
 from .control import Command, JointCommand, TrajectoryRun
+from .control.trajectory import BadTrajectoryError, JointTrajectory
 from .load import load_world
 from .physics.state import LARGEST_DRIVE, SimulatedBody
-from .trajectory import BadTrajectoryError, JointTrajectory
 
 _COMMANDS = (
     "a mapping of joint names to positions, such as {'J1': 0.5}, or a JointCommand, "

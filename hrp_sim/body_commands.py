@@ -29,10 +29,7 @@ from .control import (
     array_command,
     vehicle_command,
 )
-from .physics.schedule import NS_PER_S
-from .physics.state import LARGEST_DRIVE
-from .simulation import Simulation
-from .trajectory import (
+from .control.trajectory import (
     ANYWHERE,
     BadTrajectoryError,
     JointTrajectory,
@@ -41,6 +38,9 @@ from .trajectory import (
     TrajectoryPoint,
     check_trajectory,
 )
+from .physics.schedule import NS_PER_S
+from .physics.state import LARGEST_DRIVE
+from .simulation import Simulation
 
 # What is stamped so much later than now was stamped by another clock. In [ns].
 LATEST_AHEAD_NS = 24 * 3600 * NS_PER_S

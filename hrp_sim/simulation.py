@@ -15,7 +15,7 @@ from .advice import advise_spawned
 from .arguments import as_command, as_world
 from .config import BodyEntry, WorldConfig
 from .control import BodyController, Command, CommandCounts
-from .drives import Drives
+from .control.command_queue import Drives
 from .engines import ENGINES, make_engine
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints

@@ -12,7 +12,7 @@ from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..control import ControlMode, JointControl
-from ..gains import servo_gains
+from ..control.gains import servo_gains
 from ..physics.engine import PhysicsSettings
 from .start import Start, rounded_down
 

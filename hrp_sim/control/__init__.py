@@ -10,8 +10,8 @@ from .commands import (
     Setting,
 )
 from .controller import BodyController, ControlState
+from .conversions import array_command, vehicle_command
 from .runs import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
-from .senders import array_command, vehicle_command
 from .settings import (
     HOLD,
     LIMP,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..trajectory import check_names
 from .settings import ControlMode
+from .trajectory import check_names
 
 if TYPE_CHECKING:
     from .controller import BodyController

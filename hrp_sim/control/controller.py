@@ -12,10 +12,8 @@ from hrp_model.rigid import Array
 from ..physics.engine import AnyArray
 from ..physics.snapshot import check_arrays
 from ..physics.state import LARGEST_DRIVE, SimulatedBody
-from ..trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
-from .columns import columns, usable
+from .command_values import columns, usable
 from .commands import CommandCounts, JointCommand
-from .complaints import Complaints
 from .deadlines import Deadlines
 from .followers import Followers
 from .joints import ControlledJoints
@@ -29,7 +27,9 @@ from .settings import (
 )
 from .slew import SlewedTargets
 from .spline import EFFORT, POSITION, VELOCITY
+from .throttled_warnings import Complaints
 from .trajectories import Trajectories
+from .trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)

@@ -13,8 +13,8 @@ from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
-from ..gains import servo_gains
 from ..physics.state import LARGEST_DRIVE
+from .gains import servo_gains
 from .settings import ControlMode, ControlSettings, JointControl
 
 

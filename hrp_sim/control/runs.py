@@ -15,8 +15,8 @@ from hrp_model import Body, JointType
 from hrp_model.rigid import Array
 
 from ..physics.state import BodyMotion
-from ..trajectory import ANYWHERE, JointTrajectory, Tolerance, Tolerances
 from .spline import POSITION, VELOCITY, Spline
+from .trajectory import ANYWHERE, JointTrajectory, Tolerance, Tolerances
 
 if TYPE_CHECKING:
     from .controller import BodyController

@@ -10,9 +10,9 @@ import numpy as np
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.snapshot import check_arrays
 from ..physics.state import LARGEST_DRIVE
-from ..trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .spline import VELOCITY, Spline
+from .trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 # What stands for a tolerance that there is not.
 _NONE = -1.0

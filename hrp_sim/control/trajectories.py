@@ -11,10 +11,10 @@ from hrp_model.rigid import Array
 
 from ..physics.engine import AnyArray
 from ..physics.state import BodyMotion
-from ..trajectory import BadTrajectoryError
 from .runs import Following, Indices, TrajectoryRun, TrajectoryStatus, endless_joints
 from .saved_runs import restored_following, saved_following
 from .spline import ACCELERATION, Spline
+from .trajectory import BadTrajectoryError
 
 # Of one body, at once; more come only from a sender who means another clock.
 MOST_TRAJECTORIES = 100

@@ -15,8 +15,8 @@ from hrp_sim.control import (
     TrajectoryRun,
 )
 from hrp_sim.control import TrajectoryStatus as Status
-from hrp_sim.drives import MAX_COMMANDS
-from hrp_sim.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
+from hrp_sim.control.command_queue import MAX_COMMANDS
+from hrp_sim.control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 NS = 10**9
 WORLD = load_world(MODELS / "worlds" / "arm.yaml")

@@ -9,8 +9,8 @@ from paths import MODELS
 from hrp_sim import JointCommand, Simulation, load_world
 from hrp_sim.control import CommandTimeout, Fallback, TrajectoryRun
 from hrp_sim.control import TrajectoryStatus as Status
+from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.sensors.settings import SensorSettings
-from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 NS, MS = 10**9, 10**6
 WORLD = load_world(MODELS / "worlds" / "arm.yaml")

@@ -22,7 +22,7 @@ from hrp_sim.control import (
     TrajectoryRun,
 )
 from hrp_sim.control import TrajectoryStatus as Status
-from hrp_sim.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
+from hrp_sim.control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
 
 NS = 10**9
 STEP_NS = 10**6

@@ -10,6 +10,7 @@ from simulator_tools import ARM_WORLD, BOX, refused, simulating
 
 from hrp_msgs.names import NameCollisionError
 from hrp_sim.control import TrajectoryRun, TrajectoryStatus
+from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.simulator import simulator as simulator_module
 from hrp_sim.simulator.asking import check_steps
 from hrp_sim.simulator.resources import Resource
@@ -22,7 +23,6 @@ from hrp_sim.simulator.results import (
     WorldCode,
 )
 from hrp_sim.simulator.spawning import SpawnRequest
-from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 CRATE = SpawnRequest(resource=Resource(text=BOX), position=(1.0, 1.0, 1.0))
 

@@ -20,8 +20,8 @@ from hrp_sim.control import (
     JointControl,
 )
 from hrp_sim.control.commands import CommandCounts
-from hrp_sim.control.complaints import Complaints
-from hrp_sim.gains import servo_gains
+from hrp_sim.control.gains import servo_gains
+from hrp_sim.control.throttled_warnings import Complaints
 from hrp_sim.physics.state import LARGEST_DRIVE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)

@@ -21,8 +21,8 @@ from hrp_sim.control import (
     TrajectoryRun,
     array_command,
 )
+from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 from hrp_sim.physics.state import LARGEST_DRIVE
-from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
 
 
 def numbered(body=BODY):

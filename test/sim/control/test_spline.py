@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sim.control.bench import NS
 
 from hrp_sim.control.spline import Spline
-from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
+from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 
 interpolate = pytest.importorskip("scipy.interpolate")
 

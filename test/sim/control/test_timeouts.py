@@ -6,7 +6,7 @@ import pytest
 from sim.control.bench import BODY, FAST, NS, STEP, STEP_NS, TRACK, A, B, Bench, C
 
 from hrp_sim.control import CommandTimeout, ControlSettings, Fallback
-from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
+from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 
 
 def bench_of(fallback=Fallback.HOLD, after_s=0.1, **options):

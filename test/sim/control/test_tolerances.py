@@ -10,8 +10,7 @@ from sim.control.bench import BODY, NS, STEP, STEP_NS, A, Bench, C
 
 from hrp_sim.control import TrajectoryRun
 from hrp_sim.control import TrajectoryStatus as Status
-from hrp_sim.physics.state import LARGEST_DRIVE
-from hrp_sim.trajectory import (
+from hrp_sim.control.trajectory import (
     BadTrajectoryError,
     JointTrajectory,
     Tolerance,
@@ -19,6 +18,7 @@ from hrp_sim.trajectory import (
     TrajectoryPoint,
     check_trajectory,
 )
+from hrp_sim.physics.state import LARGEST_DRIVE
 
 
 def sent(bench, **tolerances):

@@ -11,7 +11,7 @@ from sim.control.bench import BODY, FAST, INITIAL, NS, STEP, STEP_NS, A, B, Benc
 from hrp_model import Range
 from hrp_sim.control import LIMP, CancelTrajectory, ControlMode, TrajectoryRun
 from hrp_sim.control import TrajectoryStatus as Status
-from hrp_sim.trajectory import JointTrajectory, TrajectoryPoint
+from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
 
 
 def ramp(*names, to=1.0, seconds=1.0, start_ns=None):

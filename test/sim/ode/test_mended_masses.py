@@ -31,8 +31,8 @@ from hrp_model.rigid import rpy_matrix
 from hrp_sim.articulation.articulation import STATIC
 from hrp_sim.articulation.flatten import flatten
 from hrp_sim.articulation.repaired_masses import mends
+from hrp_sim.control.gains import servo_gains
 from hrp_sim.engines import ENGINES, make_engine
-from hrp_sim.gains import servo_gains
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
 
 NOTHING = np.zeros((3, 3))

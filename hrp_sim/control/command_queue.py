@@ -11,7 +11,9 @@ from urllib.parse import quote
 
 from hrp_model.diagnostics import names_with_hint
 
-from .control import (
+from ..physics.engine import AnyArray, PhysicsError, Placement
+from ..physics.state import SimulatedBody
+from . import (
     BodyController,
     CancelTrajectory,
     Command,
@@ -23,8 +25,6 @@ from .control import (
     TrajectoryRun,
     TrajectoryStatus,
 )
-from .physics.engine import AnyArray, PhysicsError, Placement
-from .physics.state import SimulatedBody
 
 # Commands that wait for a step; of a world that stands still only the newest are kept.
 MAX_COMMANDS = 1000

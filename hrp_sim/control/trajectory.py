@@ -16,11 +16,11 @@ from hrp_model.diagnostics import did_you_mean
 from hrp_model.rigid import Array
 from hrp_msgs.sanitize import shortened
 
-from .physics.schedule import NS_PER_S
-from .physics.state import LARGEST_DRIVE
+from ..physics.schedule import NS_PER_S
+from ..physics.state import LARGEST_DRIVE
 
 if TYPE_CHECKING:
-    from .control import BodyController
+    from . import BodyController
 
 # Later than any simulation, in [ns]; thirty years.
 LATEST_NS = 10**18
