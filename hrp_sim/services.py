@@ -25,10 +25,10 @@ from .physics.engine import PhysicsError
 from .physics.schedule import NS_PER_S
 from .runner import NotRunningError, Runner
 from .sensors import Sensor
+from .sensors.sensor_schedule import Light
 from .simulation import Simulation
 from .simulator.results import RefusedError
 from .simulator.simulator import Simulator
-from .watch import Light
 
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0

@@ -24,8 +24,8 @@ from .physics.external_wrenches import Push, Pushes
 from .physics.snapshot import Snapshot, check_arrays, check_names
 from .physics.state import SimulatedBody, WorldState
 from .sensors import Reading, Sensor
-from .watch import Light
-from .world_sensors import WorldSensors
+from .sensors.sensor_schedule import Light
+from .sensors.world_sensors import WorldSensors
 
 
 class Simulation:

@@ -20,8 +20,8 @@ from .sensors import (
     Sensor,
     instruments,
 )
+from .sensors.sensor_schedule import Light
 from .simulation import Simulation
-from .watch import Light
 
 # In bytes: header, frame, covariances; of a joint three numbers and the length of its name; of a
 # ray one number.

@@ -151,7 +151,7 @@ def averaging(monkeypatch):
         def make_sensors(world, *_, **__):
             return [Average(name, **fields) for name in world.bodies]
 
-        monkeypatch.setattr("hrp_sim.world_sensors.make_sensors", make_sensors)
+        monkeypatch.setattr("hrp_sim.sensors.world_sensors.make_sensors", make_sensors)
         world = world_of(("robot", arm_body(place)))
 
         def rise(body, time):

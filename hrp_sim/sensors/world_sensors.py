@@ -8,12 +8,12 @@ import numpy as np
 
 from hrp_model import Diagnostics
 
-from .physics.engine import Engine, Placement
-from .physics.state import WorldState
-from .render import Renderer
-from .sensors import CameraSensor, Reading, instruments, make_sensors
-from .sensors.settings import OptionValue, SensorSettings
-from .watch import Light, Watch
+from ..physics.engine import Engine, Placement
+from ..physics.state import WorldState
+from ..render import Renderer
+from . import CameraSensor, Reading, instruments, make_sensors
+from .sensor_schedule import Light, Watch
+from .settings import OptionValue, SensorSettings
 
 
 class WorldSensors:

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .physics.by_name import ByName
-from .physics.engine import AnyArray
-from .physics.schedule import EARLIEST_NS, SampleClock
-from .sensors import Observer, Remembering, Sensor
+from ..physics.by_name import ByName
+from ..physics.engine import AnyArray
+from ..physics.schedule import EARLIEST_NS, SampleClock
+from . import Observer, Remembering, Sensor
 
 NEVER_NS = 2**63  # when what nobody waits for is due
 _NEVER_SEEN_NS = -1  # what sensors remember of it
