@@ -10,7 +10,6 @@ Example::
 
 from hrp_model.version import __version__
 
-from .config import BodyEntry, WorldConfig
 from .control import (
     CommandRateLimit,
     CommandTimeout,
@@ -20,11 +19,12 @@ from .control import (
     TrajectoryRun,
 )
 from .control.trajectory import JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
-from .load import load_world
 from .physics.contact_points import ContactPoints
 from .physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from .physics.snapshot import Snapshot
 from .simulation import Simulation
+from .world.config import BodyEntry, WorldConfig
+from .world.load import load_world
 
 __all__ = [
     "BodyEntry",

@@ -10,10 +10,10 @@ from hrp_model.program.console import print_text
 from hrp_model.program.report import summary
 
 from .advice import advise
-from .load import load_world
 from .physics.engine import PhysicsError
 from .reporting import print_all
 from .simulation import Simulation
+from .world.load import load_world
 
 
 def check(options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ from .benchmark.names import ALL, SCENE_NAMES
 from .cli_suggestions import SUGGESTIONS
 from .engines import ENGINES
 from .physics.engine import PhysicsError, Solver
-from .world_names import DEFAULT_WORLD
+from .world.world_names import DEFAULT_WORLD
 
 # Of a run of the default world that nobody watches, in [s].
 DEFAULT_DURATION = 5.0

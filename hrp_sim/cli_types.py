@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from .physics.engine import PHYSICS_RANGES
-from .sensor_options import parse
 from .sensors.settings import OptionValue
+from .world.sensor_options import parse
 
 _Number = TypeVar("_Number", int, float)
 

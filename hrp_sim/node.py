@@ -42,18 +42,18 @@ from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_argume
 from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.topics.topic import Topic
 
-from .config import WorldConfig
 from .faces.world.node import WorldFace
 from .health import announcement
 from .loading.node import WorldLoader
 from .physics.engine import PhysicsError
 from .runner import Runner
-from .sensor_options import COMMON_OPTIONS
 from .services import RunServices, start_lock_step
 from .simulation import Simulation
 from .simulator.resources import Resource
 from .simulator.services import SimulationServices
 from .simulator.worlds import world_resource
+from .world.config import WorldConfig
+from .world.sensor_options import COMMON_OPTIONS
 
 _T = TypeVar("_T")
 PARAMETERS = (

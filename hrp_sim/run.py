@@ -25,14 +25,12 @@ from .advice import advise, after_failure
 from .board import Board, Line
 from .engines import make_engine
 from .listener import Listener
-from .load import load_world
 from .physics.engine import PhysicsError, Solver
 from .physics.snapshot import Snapshot
 from .reporting import reported
 from .runner import OnStep, Runner
 from .rviz import RvizOptions, world_rviz
 from .sensor_list import device_table, option_text
-from .sensor_options import with_options
 from .sensors import Reading, instruments
 from .simulation import Simulation
 from .summary import (
@@ -46,6 +44,8 @@ from .summary import (
     values,
 )
 from .trace import TraceWriter
+from .world.load import load_world
+from .world.sensor_options import with_options
 
 if TYPE_CHECKING:
     from .node import RosSession

@@ -13,8 +13,6 @@ import numpy as np
 from hrp_model import Diagnostics, Pose, rviz
 from hrp_msgs import names
 
-from .load import load_world
-from .naming import BodyNaming, name_bodies
 from .physics.state import SimulatedBody
 from .sensors import (
     CameraSensor,
@@ -26,6 +24,8 @@ from .sensors import (
 )
 from .simulation import Simulation
 from .topics import DeviceTopics, device_topics
+from .world.load import load_world
+from .world.naming import BodyNaming, name_bodies
 
 _COMMENT = """The bodies of a world, and what their sensors see, as simulation.launch.py shows them.
 Sensors publish reliably; a reliable subscriber loses no image. RViz itself has no display for IMUs:

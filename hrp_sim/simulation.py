@@ -12,8 +12,6 @@ from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
 
 from .advice import advise_spawned
-from .arguments import as_command, as_world
-from .config import BodyEntry, WorldConfig
 from .control import BodyController, Command, CommandCounts
 from .control.command_queue import Drives
 from .engines import ENGINES, make_engine
@@ -26,6 +24,8 @@ from .physics.state import SimulatedBody, WorldState
 from .sensors import Reading, Sensor
 from .sensors.sensor_schedule import Light
 from .sensors.world_sensors import WorldSensors
+from .world.arguments import as_command, as_world
+from .world.config import BodyEntry, WorldConfig
 
 
 class Simulation:

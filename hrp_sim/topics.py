@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from hrp_model import Body
 from hrp_msgs import names
 
-from .naming import LONGEST_DEVICE, BodyNaming
 from .sensors import (
     CameraSensor,
     ForceSensor,
@@ -22,6 +21,7 @@ from .sensors import (
 )
 from .sensors.sensor_schedule import Light
 from .simulation import Simulation
+from .world.naming import LONGEST_DEVICE, BodyNaming
 
 # In bytes: header, frame, covariances; of a joint three numbers and the length of its name; of a
 # ray one number.

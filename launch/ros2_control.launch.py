@@ -39,8 +39,8 @@ from hrp_msgs.node.launching import (
 )
 from hrp_msgs.node_params import SIM_NODE
 from hrp_sim import load_world
-from hrp_sim.naming import name_bodies
 from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.world.naming import name_bodies
 
 NEEDED = ("controller_manager", "joint_state_topic_hardware_interface")
 # Of the controllers that are made for a robot with joints.

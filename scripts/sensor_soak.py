@@ -20,13 +20,13 @@ from hrp_model.devices import (
     RateGyroSensor,
 )
 from hrp_model.geometry import Box, Shape
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import ControlMode, ControlSettings, JointCommand
 from hrp_sim.darkroom import Darkroom
 from hrp_sim.physics.engine import Placement
 from hrp_sim.physics.schedule import NS_PER_S
 from hrp_sim.sensors import Exposure, ImageReading
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 # Of the sensors by name, in [Hz]. Steps of 1 ms meet those of 30 and 400 Hz now early, now late.
 RATES = {

@@ -12,7 +12,7 @@ from itertools import chain
 
 from hrp_model import Diagnostic, Severity
 
-from ..config import WorldConfig
+from ..world.config import WorldConfig
 from .contacts import RULES as CONTACT_RULES
 from .joints import RULES as JOINT_RULES
 from .loops import RULES as LOOP_RULES

@@ -11,9 +11,9 @@ from hrp_model import Body, Diagnostic, Pose
 from hrp_model.rigid import Array
 
 from ..articulation.extents import extent
-from ..config import BodyEntry
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.state import SimulatedBody
+from ..world.config import BodyEntry
 from .contacts import inside
 from .shapes import Corners, Solids
 from .start import Start

@@ -15,8 +15,8 @@ from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
 from ..articulation.repaired_masses import Mend, mends
-from ..config import BodyEntry
 from ..physics.engine import PhysicsSettings
+from ..world.config import BodyEntry
 
 
 class Group(NamedTuple):

@@ -15,9 +15,9 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import Articulation, GeomKind
 from ..articulation.flatten import flatten
-from ..config import WorldConfig
 from ..physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
 from ..physics.state import JointDrive
+from ..world.config import WorldConfig
 
 # The original plugin's own settings where ours are others.
 ORIGINAL_CFM = 1e-10

@@ -18,11 +18,11 @@ from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
 
-from ..config import BodyEntry, WorldConfig
 from ..control import LIMP
-from ..load import load_world
 from ..physics.engine import PhysicsSettings, Placement
 from ..reporting import reported
+from ..world.config import BodyEntry, WorldConfig
+from ..world.load import load_world
 
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner

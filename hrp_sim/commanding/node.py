@@ -20,9 +20,9 @@ from hrp_msgs.topics.commands import KINDS, CommandTopics
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 
 from ..body_commands import BodyCommands, CommandOptions
-from ..naming import BodyNaming
 from ..runner import Runner
 from ..simulation import Simulation
+from ..world.naming import BodyNaming
 
 _OF_JOINTS = (
     names.JOINT_COMMANDS,

@@ -21,7 +21,6 @@ from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.topic import Topic
 
 from ..commanding.node import Commanding, CommandPort
-from ..naming import BodyNaming
 from ..runner import Runner
 from ..sensors import (
     CameraSensor,
@@ -37,6 +36,7 @@ from ..sensors import (
 from ..services import SwitchServices
 from ..simulation import Simulation
 from ..topics import DeviceTopics, device_topics, message_size
+from ..world.naming import BodyNaming
 from .model.node import SimulatedModelNode
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.

@@ -20,12 +20,12 @@ from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.node_params import SIM_NODE
 
 from ..advice import advise, after_failure
-from ..config import WorldConfig
 from ..engines import make_engine
-from ..load import load_world
 from ..physics.engine import PHYSICS_RANGES, Solver
-from ..sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
 from ..simulation import Simulation
+from ..world.config import WorldConfig
+from ..world.load import load_world
+from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
 
 
 class WorldLoader:

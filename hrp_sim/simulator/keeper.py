@@ -10,11 +10,11 @@ import numpy as np
 from hrp_model import Diagnostics, Pose
 from hrp_msgs.names import NameCollisionError
 
-from ..naming import NamespaceError
 from ..physics.engine import Placement
 from ..physics.state import SimulatedBody
 from ..runner import Runner
 from ..simulation import Simulation
+from ..world.naming import NamespaceError
 from .asking import refusing
 from .entities import (
     Bounds,

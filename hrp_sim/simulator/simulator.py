@@ -10,11 +10,11 @@ from enum import IntEnum
 from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
 
-from ..config import WorldConfig
 from ..physics.engine import PhysicsError
 from ..runner import Change, Runner
 from ..simulation import Simulation
 from ..stepping import Stepping
+from ..world.config import WorldConfig
 from .asking import refusing, warn_of_time_reset
 from .keeper import CheckNames, EntityKeeper
 from .resources import Resource, WorldResource

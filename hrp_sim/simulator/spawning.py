@@ -12,9 +12,9 @@ from hrp_model.frames import with_joint_names
 from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
 
-from ..config import BodyEntry
 from ..physics.engine import Placement
 from ..simulation import Simulation
+from ..world.config import BodyEntry
 from .frames import frame_motion, pose_from
 from .resources import (
     LONGEST_TEXT,

@@ -9,8 +9,8 @@ from typing import TypeVar
 from hrp_model import Diagnostics, ModelError
 from hrp_model.files.resources import ResourceError
 
-from ..config import WorldConfig
-from ..load import load_world, load_world_text
+from ..world.config import WorldConfig
+from ..world.load import load_world, load_world_text
 from .entities import Bounds
 from .resources import (
     MODEL_SUFFIXES,

@@ -15,7 +15,7 @@ from fuzz.yaml_grammar import YamlGrammar
 from hrp_model import Diagnostics, ModelError, body_to_urdf, load_body
 from hrp_model.cli.dump import dump_body
 from hrp_model.program.report import text_report
-from hrp_sim.load import load_world
+from hrp_sim.world.load import load_world
 
 _WORD = re.compile(rb"[A-Za-z_][\w.-]*")
 _HOLDER = "format: ChoreonoidBody\nformat_version: 2.0\nname: T\nlinks: [ {{ name: A, elements: [ \

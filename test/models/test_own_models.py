@@ -10,7 +10,7 @@ from paths import MODELS, ROOT
 from hrp_model import BodyState, load_body
 from hrp_model.body import UNLIMITED, JointType, link_pair
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.load import load_world
+from hrp_sim.world.load import load_world
 
 FILES = sorted([*MODELS.rglob("*.wrl"), *MODELS.rglob("*.body")])
 WORLDS = sorted(MODELS.rglob("*.yaml"))

@@ -5,9 +5,9 @@ import pytest
 from paths import MODELS
 
 from hrp_sim.control import JointCommand
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import Solver
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.load import load_world
 
 G = 9.80665
 

@@ -24,7 +24,7 @@ from tf2_msgs.msg import TFMessage
 
 from hrp_model import Pose, load_body
 from hrp_sim import BodyEntry, Placement, load_world
-from hrp_sim.naming import NamespaceError
+from hrp_sim.world.naming import NamespaceError
 
 pytestmark = pytest.mark.ros
 

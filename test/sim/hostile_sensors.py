@@ -17,11 +17,11 @@ from sim.ode.scenes import FREE, REVOLUTE, X, at, child, floor, moving, placed, 
 
 from hrp_model import Body, Diagnostics, devices
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Texture
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.physics.snapshot import Snapshot
 from hrp_sim.sensors import SensorSettings, instruments
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 NAMES = ("a", "b", "a/b", "", ".", "~", "joint_states", "odometry", "腕", "x y", "a" * 300, "\n")
 CODES = {

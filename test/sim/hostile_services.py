@@ -15,10 +15,10 @@ from sim.limits import bound
 from sim.ode.scenes import REVOLUTE, X, Z, at, fixed, floor, lone, moving, one_joint, placed
 
 from hrp_model.geometry import Box, Sphere
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
 from hrp_sim.physics.snapshot import Snapshot
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 REFUSALS = (PhysicsError, KeyError, ValueError)
 BALL = lone(placed(Sphere(0.1)), name="ball")

@@ -15,12 +15,12 @@ from hrp_model.geometry import Box, Shape
 from hrp_model.kinematics import BodyState
 from hrp_sim.advice import advise, after_failure
 from hrp_sim.advice.servos import servo_poles
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import LIMP, ControlSettings
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.physics.materials import Material, MaterialTable
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
+from hrp_sim.world.load import load_world
 
 REVOLUTE, PRISMATIC = JointType.REVOLUTE, JointType.PRISMATIC
 WEIGHTLESS = (0.0, 0.0, 0.0)

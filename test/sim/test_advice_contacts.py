@@ -19,9 +19,9 @@ from hrp_sim.advice import advise
 from hrp_sim.advice.contacts import bodies_start_apart, inside
 from hrp_sim.advice.shapes import Solids
 from hrp_sim.advice.start import Start
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 FLOOR = load_body(MODELS / "floor.body")
 SIDE = 0.1

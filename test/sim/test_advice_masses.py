@@ -12,11 +12,11 @@ from hrp_model.body import Body, JointType
 from hrp_model.kinematics import BodyState
 from hrp_sim.advice import advise
 from hrp_sim.cli import main
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
+from hrp_sim.world.load import load_world
 
 NOTHING = np.zeros((3, 3))
 G = 9.80665

@@ -11,9 +11,9 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_sim.advice import advise
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 WEIGHTLESS = PhysicsSettings(gravity=(0.0, 0.0, 0.0))
 FLOOR = load_body(MODELS / "floor.body")

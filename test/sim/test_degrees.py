@@ -3,7 +3,7 @@
 import pytest
 
 from hrp_model import Diagnostics
-from hrp_sim.load import load_world
+from hrp_sim.world.load import load_world
 
 MODEL = """\
 format: ChoreonoidBody

@@ -7,11 +7,11 @@ import pytest
 from sim.ode.scenes import REVOLUTE, X, at, fixed, floor, lone, moving, one_joint, placed
 
 from hrp_model.geometry import Sphere
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import LIMP, JointCommand
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.runner import Runner
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 BALL = lone(placed(Sphere(0.1)), name="ball")
 NAN = float("nan")

@@ -10,9 +10,9 @@ from sim.render.scenes import LOOKING_ALONG_X, body_of, box_at, in_thread, needs
 from hrp_model import Pose, devices
 from hrp_model.geometry import Material
 from hrp_sim import Simulation
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import SensorSettings
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 pytestmark = needs_opengl
 WALL = box_at((0.1, 40, 40), (2, 0, 0), Material(diffuse=(1.0, 1.0, 1.0)))

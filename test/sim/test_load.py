@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from paths import MODELS, ROOT
 
 from hrp_model import Diagnostics, ModelError
-from hrp_sim.load import load_world, load_world_text
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.worlds import read_world
+from hrp_sim.world.load import load_world, load_world_text
 
 ARM = """\
 format: ChoreonoidBody

@@ -6,9 +6,9 @@ import pytest
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import Severity, Source
 from hrp_model.readers.yaml.tree import parse
-from hrp_sim.load import load_world
-from hrp_sim.material_file import read_materials
 from hrp_sim.physics.materials import ContactMaterial, Material, MaterialTable, material_pair
+from hrp_sim.world.load import load_world
+from hrp_sim.world.material_file import read_materials
 
 TABLE = """
 materials:

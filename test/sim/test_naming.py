@@ -4,7 +4,7 @@ import pytest
 
 from hrp_model import Body, Joint, JointType, Link
 from hrp_msgs.names import NameCollisionError, namespace_objection
-from hrp_sim.naming import BodyNaming, late_naming, name_bodies
+from hrp_sim.world.naming import BodyNaming, late_naming, name_bodies
 
 
 def body(joint_type):

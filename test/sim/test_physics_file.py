@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 from hrp_model import Diagnostics, ModelError
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.world.load import load_world
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from paths import ROOT
 
 from hrp_model import Diagnostics, Severity
 from hrp_sim.codes import CODES
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import PHYSICS_RANGES, PhysicsSettings
+from hrp_sim.world.load import load_world
 
 PAGE = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")
 PAGE = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)

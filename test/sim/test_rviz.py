@@ -7,9 +7,9 @@ from paths import MODELS, ROOT
 from hrp_model import load_body
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli import main
-from hrp_sim.naming import name_bodies
 from hrp_sim.rviz import RvizOptions, rviz_config, world_rviz
 from hrp_sim.topics import device_topics
+from hrp_sim.world.naming import name_bodies
 
 WORLDS = sorted((MODELS / "worlds").glob("*.yaml"))
 # The message that each display shows.
@@ -144,7 +144,7 @@ def test_the_view_is_on_the_robot_and_the_grid_on_the_ground(diagnostics):
 
 
 def test_an_empty_world_is_shown_too():
-    from hrp_sim.config import WorldConfig
+    from hrp_sim.world.config import WorldConfig
 
     shown = manager(rviz_config(Simulation(WorldConfig())))
     assert {kind for kind, _ in flat(shown["Displays"])} == {"Grid", "TF"}

@@ -5,12 +5,12 @@ from paths import MODELS
 from sim.sensors.handmade import arm_body
 
 from hrp_model import Diagnostics, ModelError, devices
-from hrp_sim.config import BodyEntry, WorldConfig
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import Placement
-from hrp_sim.sensor_options import find, parse, with_options
 from hrp_sim.sensors import IDEAL, SensorSettings
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
+from hrp_sim.world.load import load_world
+from hrp_sim.world.sensor_options import find, parse, with_options
 
 ROBOT = """\
 format: ChoreonoidBody

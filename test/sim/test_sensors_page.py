@@ -9,7 +9,7 @@ from paths import ROOT
 from hrp_model.diagnostics import Source
 from hrp_model.readers.yaml.tree import parse as parse_yaml
 from hrp_sim import sensors
-from hrp_sim.sensor_options import OPTIONS, parse, read_common
+from hrp_sim.world.sensor_options import OPTIONS, parse, read_common
 
 PAGE = (ROOT / "docs" / "sensors.md").read_text(encoding="utf-8")
 

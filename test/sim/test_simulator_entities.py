@@ -11,7 +11,6 @@ from simulator_tools import ARM, BOX, refused, simulating
 
 from hrp_model.rigid import Pose, matrix_quaternion, rpy_matrix
 from hrp_msgs.names import NameCollisionError
-from hrp_sim.naming import NamespaceError
 from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
 from hrp_sim.simulator.keeper import MoveRequest
 from hrp_sim.simulator.resources import Resource, WorldQuery
@@ -25,6 +24,7 @@ from hrp_sim.simulator.results import (
 )
 from hrp_sim.simulator.spawning import SpawnRequest
 from hrp_sim.simulator.worlds import available_worlds, spawnables
+from hrp_sim.world.naming import NamespaceError
 
 URDF = """<robot name="pole"><link name="pole">
   <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -11,8 +11,8 @@ from paths import ROOT
 from sim.ode.scenes import at, floor, moving
 from sim.render.scenes import needs_opengl, why_no_opengl
 
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 MIB = 2**20
 

@@ -9,9 +9,9 @@ from sim.sensors.handmade import arm_body
 
 from hrp_model import Pose, devices
 from hrp_sim import PhysicsError, Simulation, Snapshot
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 from hrp_sim.sensors import Remembering, SensorSettings
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 MS = 1_000_000
 

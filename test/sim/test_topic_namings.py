@@ -9,8 +9,8 @@ from hrp_msgs import names
 from hrp_msgs.names import NAMINGS, NameCollisionError
 from hrp_sim import Simulation, load_world
 from hrp_sim.cli import main
-from hrp_sim.naming import BodyNaming, late_naming, name_bodies
 from hrp_sim.topics import device_topics
+from hrp_sim.world.naming import BodyNaming, late_naming, name_bodies
 
 ROOM = MODELS / "worlds" / "humanoid_in_room.yaml"
 BODY = """\

@@ -16,8 +16,8 @@ from hrp_sim.control import (
     Fallback,
     JointControl,
 )
-from hrp_sim.load import load_world
 from hrp_sim.physics.engine import PhysicsSettings, Solver
+from hrp_sim.world.load import load_world
 
 ARM = """\
 format: ChoreonoidBody

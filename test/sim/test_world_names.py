@@ -4,7 +4,7 @@ import pytest
 
 from hrp_model import Diagnostics, ModelError
 from hrp_sim import load_world
-from hrp_sim.world_names import DEFAULT_WORLD, bundled_worlds, world_path
+from hrp_sim.world.world_names import DEFAULT_WORLD, bundled_worlds, world_path
 
 MODEL = """\
 format: ChoreonoidBody

@@ -24,7 +24,6 @@ from ...commanding.node import Commanding
 from ...contact_watch import ContactWatch
 from ...darkroom import Darkroom
 from ...lockstep import LockStep
-from ...naming import BodyNaming, late_naming, name_bodies
 from ...physics.contact_points import ContactPoints
 from ...physics.schedule import SampleClock
 from ...render import Parts
@@ -32,6 +31,7 @@ from ...runner import Change, NotRunningError, Runner
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
 from ...topics import device_topics
+from ...world.naming import BodyNaming, late_naming, name_bodies
 from ..model.node import SimulatedModelNode
 from ..node import BodyFace
 

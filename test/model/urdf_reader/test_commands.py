@@ -10,7 +10,7 @@ from urdf_reader_tools import arm
 from verify_samples import silent
 
 from hrp_model.cli.main import main
-from hrp_sim.load import load_world
+from hrp_sim.world.load import load_world
 
 SINK = Path(__file__).parents[2] / "data" / "urdf" / "valid" / "kitchen_sink.urdf"
 

@@ -7,9 +7,9 @@ import pytest
 
 from hrp_model import Diagnostics, load_body_text
 from hrp_sim import Simulation
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP, JointCommand
 from hrp_sim.physics.engine import Placement
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 LINK = """<link name="{}"><inertial><mass value="0.1"/>
   <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>"""

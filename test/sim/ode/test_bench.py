@@ -25,10 +25,10 @@ from hrp_sim.benchmark.scenes import Scene, Subject, make_scene
 from hrp_sim.benchmark.session import Session
 from hrp_sim.benchmark.targets import Measured, Quantity, Target
 from hrp_sim.cli import main
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import PhysicsSettings, Solver
 from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 STEPPED = [name for name in SCENE_NAMES if make_scene(name).subject is Subject.STEPS]

@@ -7,9 +7,9 @@ from sim.ode.scenes import G, at, box_inertia, floor, lone, moving, placed, worl
 
 from hrp_model import load_body
 from hrp_model.geometry import Box
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import PhysicsSettings
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SIDE = 0.2
 SIZE = np.full(3, SIDE)

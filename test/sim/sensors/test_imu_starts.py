@@ -24,10 +24,10 @@ from sim.sensors.handmade import random_pose, random_rotation
 from hrp_model.devices import Imu
 from hrp_model.geometry import Box
 from hrp_model.rigid import axis_angle_matrix
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.sensors.settings import SensorSettings
 from hrp_sim.simulation import Simulation
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 SEAT = random_pose(np.random.default_rng(3))
 UP = G * Z

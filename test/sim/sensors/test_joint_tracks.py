@@ -8,9 +8,9 @@ from sim.fake_engine import FakeEngine
 
 from hrp_model import JointType
 from hrp_sim import JointCommand, Simulation, load_world
-from hrp_sim.config import BodyEntry, WorldConfig
 from hrp_sim.physics.engine import Placement
 from hrp_sim.sensors import JointReading
+from hrp_sim.world.config import BodyEntry, WorldConfig
 
 TRACKS = ["TRACK_L", "TRACK_R"]
 SPEEDS = [0.3, -0.2]

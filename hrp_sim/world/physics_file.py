@@ -13,7 +13,7 @@ from typing import Any
 
 from hrp_model.readers.yaml.nodes import Mapping
 
-from .physics.engine import LARGEST_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
+from ..physics.engine import LARGEST_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
 
 _SOLVERS = {
     **{solver.value: solver for solver in Solver},

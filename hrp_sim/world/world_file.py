@@ -16,8 +16,7 @@ from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_msgs.names import namespace_objection
 
-from .config import BodyEntry, WorldConfig
-from .control import (
+from ..control import (
     HOLD,
     LIMP,
     CommandRateLimit,
@@ -27,13 +26,14 @@ from .control import (
     Fallback,
     JointControl,
 )
+from ..physics.engine import PhysicsSettings, Placement
+from ..physics.materials import MaterialTable
+from ..sensors import IDEAL
+from .config import BodyEntry, WorldConfig
 from .degrees import degrees_as_position, degrees_as_rotation
 from .material_file import load_materials, read_materials
-from .physics.engine import PhysicsSettings, Placement
-from .physics.materials import MaterialTable
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
-from .sensors import IDEAL
 
 _CONTROL_WORDS = {"hold": HOLD, "none": LIMP}
 _MODES = {mode.value: mode for mode in ControlMode}

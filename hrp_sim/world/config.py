@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .control import HOLD, ControlSettings
-from .physics.engine import PhysicsSettings, Placement, Solver
-from .sensors.settings import IDEAL, OptionValue, SensorSettings
+from ..control import HOLD, ControlSettings
+from ..physics.engine import PhysicsSettings, Placement, Solver
+from ..sensors.settings import IDEAL, OptionValue, SensorSettings
 
 
 @dataclass(frozen=True, kw_only=True)

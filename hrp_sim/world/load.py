@@ -27,8 +27,8 @@ from hrp_model.reading import read_source
 from hrp_model.shapes.measure import bounding_box
 from hrp_model.shapes.tessellate import shape_mesh
 
+from ..physics.engine import Placement
 from .config import BodyEntry, WorldConfig
-from .physics.engine import Placement
 from .world_file import WorldReader
 from .world_names import bundled_namesake, world_path
 

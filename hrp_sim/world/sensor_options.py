@@ -16,9 +16,9 @@ from hrp_model.inertial_units import inertial_units
 from hrp_model.readers.yaml.nodes import Mapping
 from hrp_msgs.names import topic_token
 
+from ..sensors import IDEAL, Instrument, SensorSettings, instruments
+from ..sensors.settings import OptionValue, objection
 from .config import BodyEntry, WorldConfig
-from .sensors import IDEAL, Instrument, SensorSettings, instruments
-from .sensors.settings import OptionValue, objection
 
 OPTIONS: AbstractMapping[str, Field[Any]] = {option.name: option for option in fields(IDEAL)}
 _SINGLE = "rate"  # which would be nonsense for all sensors at once

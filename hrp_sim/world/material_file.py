@@ -14,7 +14,7 @@ from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
 
-from .physics.materials import (
+from ..physics.materials import (
     MOST_FRICTION,
     ContactMaterial,
     Material,

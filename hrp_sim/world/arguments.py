@@ -10,11 +10,11 @@ from numbers import Real
 from hrp_model import Diagnostics
 from hrp_model.diagnostics import names_with_hint
 
+from ..control import Command, JointCommand, TrajectoryRun
+from ..control.trajectory import BadTrajectoryError, JointTrajectory
+from ..physics.state import LARGEST_DRIVE, SimulatedBody
 from .config import WorldConfig
-from .control import Command, JointCommand, TrajectoryRun
-from .control.trajectory import BadTrajectoryError, JointTrajectory
 from .load import load_world
-from .physics.state import LARGEST_DRIVE, SimulatedBody
 
 _COMMANDS = (
     "a mapping of joint names to positions, such as {'J1': 0.5}, or a JointCommand, "

@@ -1,0 +1,1 @@
+"""World files and what else a world is made from."""
