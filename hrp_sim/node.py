@@ -43,10 +43,10 @@ from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.topics.topic import Topic
 
 from .faces.world.node import WorldFace
-from .health import announcement
 from .loading.node import WorldLoader
 from .physics.engine import PhysicsError
-from .runner import Runner
+from .running.health import announcement
+from .running.runner import Runner
 from .services import RunServices, start_lock_step
 from .simulation import Simulation
 from .simulator.resources import Resource

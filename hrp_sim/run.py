@@ -28,7 +28,7 @@ from .listener import Listener
 from .physics.engine import PhysicsError, Solver
 from .physics.snapshot import Snapshot
 from .reporting import reported
-from .runner import OnStep, Runner
+from .running.runner import OnStep, Runner
 from .rviz import RvizOptions, world_rviz
 from .sensor_list import device_table, option_text
 from .sensors import Reading, instruments

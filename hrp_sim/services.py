@@ -19,11 +19,11 @@ from hrp_msgs.node import qos
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.topic import Topic
 
-from .health import command_health, lock_step_health, run_health, state_health
-from .lockstep import LockStep
 from .physics.engine import PhysicsError
 from .physics.schedule import NS_PER_S
-from .runner import NotRunningError, Runner
+from .running.health import command_health, lock_step_health, run_health, state_health
+from .running.lock_step import LockStep
+from .running.runner import NotRunningError, Runner
 from .sensors import Sensor
 from .sensors.sensor_schedule import Light
 from .simulation import Simulation

@@ -54,7 +54,7 @@ PATIENCE = 60.0  # [s]
 
 def simulate(run: str, world: str, seconds: float) -> dict[str, Any]:
     """Run the world once in this process; return how fast it went, and what was published."""
-    from hrp_sim.runner import Runner
+    from hrp_sim.running.runner import Runner
 
     with ExitStack() as stack:
         if run in ("physics", "sensors"):
@@ -92,8 +92,8 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
     from functools import partial
 
     from hrp_sim import Simulation, load_world
-    from hrp_sim.darkroom import Darkroom
     from hrp_sim.render import Parts
+    from hrp_sim.running.render_thread import Darkroom
     from hrp_sim.sensors import Exposure
 
     simulation = Simulation(load_world(Path(world)), defer_images=True)

@@ -21,9 +21,9 @@ from hrp_model.devices import (
 )
 from hrp_model.geometry import Box, Shape
 from hrp_sim.control import ControlMode, ControlSettings, JointCommand
-from hrp_sim.darkroom import Darkroom
 from hrp_sim.physics.engine import Placement
 from hrp_sim.physics.schedule import NS_PER_S
+from hrp_sim.running.render_thread import Darkroom
 from hrp_sim.sensors import Exposure, ImageReading
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig

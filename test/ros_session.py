@@ -11,7 +11,7 @@ from ros_peer import DOMAIN_ID, ENVIRONMENT
 
 from hrp_model.program.node_entry import run_node
 from hrp_sim.node import RosSession
-from hrp_sim.runner import Runner
+from hrp_sim.running.runner import Runner
 
 
 class Session:

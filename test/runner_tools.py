@@ -2,9 +2,10 @@
 
 from types import SimpleNamespace
 
-from hrp_sim import lockstep, pace
-from hrp_sim.mailbox import Mailbox
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
+from hrp_sim.running import lock_step as lockstep
+from hrp_sim.running import pace
+from hrp_sim.running.mailbox import Mailbox
 
 
 class Counter:

@@ -10,7 +10,7 @@ from paths import MODELS
 
 from hrp_model import Diagnostics
 from hrp_sim import Simulation, load_world
-from hrp_sim.runner import Runner
+from hrp_sim.running.runner import Runner
 from hrp_sim.simulator import Simulator
 from hrp_sim.simulator.resources import Resource
 from hrp_sim.simulator.results import RefusedError

@@ -10,10 +10,10 @@ import numpy as np
 
 from hrp_model import Diagnostics, Pose
 
-from ..darkroom import Darkroom
 from ..render.context import cores
 from ..render.scene import build_scene
 from ..render.view import Picture
+from ..running.render_thread import Darkroom
 from ..sensors import CameraSensor, Exposure, ImageReading
 from ..simulation import Simulation
 from .bare_drawing import BareDrawing

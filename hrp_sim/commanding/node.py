@@ -19,8 +19,8 @@ from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.commands import KINDS, CommandTopics
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
 
-from ..body_commands import BodyCommands, CommandOptions
-from ..runner import Runner
+from ..running.body_commands import BodyCommands, CommandOptions
+from ..running.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 

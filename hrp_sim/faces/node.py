@@ -21,7 +21,7 @@ from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.topic import Topic
 
 from ..commanding.node import Commanding, CommandPort
-from ..runner import Runner
+from ..running.runner import Runner
 from ..sensors import (
     CameraSensor,
     ForceSensor,

@@ -9,8 +9,8 @@ from enum import IntEnum
 
 from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
-from ..runner import NotRunningError, StandingError
-from ..stepping import Stepping
+from ..running.runner import NotRunningError, StandingError
+from ..running.stepping import Stepping
 from .results import Code, RefusedError
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from hrp_msgs.names import NameCollisionError
 
 from ..physics.engine import Placement
 from ..physics.state import SimulatedBody
-from ..runner import Runner
+from ..running.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import NamespaceError
 from .asking import refusing

@@ -20,9 +20,9 @@ from hrp_msgs.simulation.convert import set_result
 from hrp_msgs.simulation.deferred_service import Answer, LateService
 from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 
-from ..runner import Runner
+from ..running.runner import Runner
+from ..running.stepping import Stepping
 from ..simulation import Simulation
-from ..stepping import Stepping
 from ..world.config import WorldConfig
 from .asking import check_steps
 from .handling.services import HANDLERS, Handler

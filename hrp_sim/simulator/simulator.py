@@ -11,9 +11,9 @@ from hrp_model import Diagnostics, ModelError
 from hrp_msgs.names import NameCollisionError
 
 from ..physics.engine import PhysicsError
-from ..runner import Change, Runner
+from ..running.runner import Change, Runner
+from ..running.stepping import Stepping
 from ..simulation import Simulation
-from ..stepping import Stepping
 from ..world.config import WorldConfig
 from .asking import refusing, warn_of_time_reset
 from .keeper import CheckNames, EntityKeeper

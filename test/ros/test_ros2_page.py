@@ -27,7 +27,7 @@ from sensor_msgs.msg import JointState
 from hrp_model import load_body
 from hrp_msgs.node import qos
 from hrp_sim.node import RosSession
-from hrp_sim.runner import Runner
+from hrp_sim.running.runner import Runner
 
 TABLES = script("ros2_tables")
 PAGE = TABLES.PAGE.read_text(encoding="utf-8")

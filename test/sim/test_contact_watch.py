@@ -8,7 +8,7 @@ from sim.ode.scenes import G, Z, at, box_inertia, floor, lone, moving, placed
 
 from hrp_model.geometry import Box
 from hrp_sim import BodyEntry, Simulation, WorldConfig
-from hrp_sim.contact_watch import ContactWatch
+from hrp_sim.running.contact_watch import ContactWatch
 
 SIZE = np.array([0.4, 0.3, 0.2])
 

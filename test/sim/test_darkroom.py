@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from hrp_sim.darkroom import Darkroom
 from hrp_sim.render import RendererUnavailable
+from hrp_sim.running.render_thread import Darkroom
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 

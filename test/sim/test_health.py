@@ -7,16 +7,16 @@ from runner_tools import Clock, Counter
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
 from hrp_sim.engines import make_engine
-from hrp_sim.health import (
+from hrp_sim.running.health import (
     announcement,
     command_health,
     lock_step_health,
     run_health,
     state_health,
 )
-from hrp_sim.lockstep import LockStep
-from hrp_sim.runner import Runner
-from hrp_sim.state_record import StateRecord
+from hrp_sim.running.lock_step import LockStep
+from hrp_sim.running.runner import Runner
+from hrp_sim.running.state_record import StateRecord
 
 STACK = MODELS / "worlds" / "stack.yaml"
 

@@ -9,7 +9,7 @@ from sim.ode.scenes import REVOLUTE, X, at, fixed, floor, lone, moving, one_join
 from hrp_model.geometry import Sphere
 from hrp_sim.control import LIMP, JointCommand
 from hrp_sim.physics.engine import PhysicsSettings
-from hrp_sim.runner import Runner
+from hrp_sim.running.runner import Runner
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 

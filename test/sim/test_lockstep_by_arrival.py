@@ -7,7 +7,7 @@ import pytest
 from lockstep_tools import MS, Waiting
 from runner_tools import Clock
 
-from hrp_sim.lockstep import SETTLED, TELL_AGAIN
+from hrp_sim.running.lock_step import SETTLED, TELL_AGAIN
 
 
 def test_a_source_by_arrival_is_free_until_its_first_command_and_its_stamps_do_not_count():

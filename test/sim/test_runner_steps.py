@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 from runner_tools import Counter
 
-from hrp_sim import mailbox
-from hrp_sim.runner import Change, Runner, StandingError
+from hrp_sim.running import mailbox
+from hrp_sim.running.runner import Change, Runner, StandingError
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 

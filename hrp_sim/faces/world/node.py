@@ -21,13 +21,13 @@ from hrp_msgs.topics.topic import Topic
 from hrp_msgs.topics.world import WorldTopics
 
 from ...commanding.node import Commanding
-from ...contact_watch import ContactWatch
-from ...darkroom import Darkroom
-from ...lockstep import LockStep
 from ...physics.contact_points import ContactPoints
 from ...physics.schedule import SampleClock
 from ...render import Parts
-from ...runner import Change, NotRunningError, Runner
+from ...running.contact_watch import ContactWatch
+from ...running.lock_step import LockStep
+from ...running.render_thread import Darkroom
+from ...running.runner import Change, NotRunningError, Runner
 from ...sensors import CameraSensor, Exposure
 from ...simulation import Simulation
 from ...topics import device_topics

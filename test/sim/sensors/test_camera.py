@@ -25,8 +25,8 @@ from hrp_model.devices import ImageType
 from hrp_model.geometry import Material, Shape, Sphere
 from hrp_model.rigid import axis_angle_matrix, rpy_matrix
 from hrp_sim import BodyEntry, Placement, Simulation, WorldConfig
-from hrp_sim.darkroom import Darkroom
 from hrp_sim.render import Parts, Pinhole, Renderer
+from hrp_sim.running.render_thread import Darkroom
 
 COLOR_TYPES = {ImageType.COLOR, ImageType.COLOR_DEPTH, ImageType.COLOR_POINT_CLOUD}
 MONO_TYPES = {ImageType.MONO, ImageType.MONO_DEPTH}

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .physics.schedule import NS_PER_S
+from ..physics.schedule import NS_PER_S
 
 if TYPE_CHECKING:
-    from .control import CommandCounts
-    from .lockstep import LockStep
+    from ..control import CommandCounts
+    from .lock_step import LockStep
     from .runner import Runner
     from .state_record import StateRecord
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from ..physics.engine import PhysicsError
+from ..physics.schedule import NS_PER_S
 from .mailbox import Mailbox, NotRunningError
 from .pace import Pace
-from .physics.engine import PhysicsError
-from .physics.schedule import NS_PER_S
 from .state_record import StateRecord
 from .stepping import Stepping
 
 if TYPE_CHECKING:
-    from .sensors import Reading
-    from .simulation import Simulation
+    from ..sensors import Reading
+    from ..simulation import Simulation
 
 __all__ = [
     "Change",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from .physics.schedule import SampleClock
+from ..physics.schedule import SampleClock
 
 # While nothing comes the readings are told again, in [s] of wall time: who has only just
 # connected has not heard them.

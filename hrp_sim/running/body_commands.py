@@ -13,7 +13,7 @@ import numpy as np
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs.sanitize import shortened
 
-from .control import (
+from ..control import (
     BodyController,
     CancelTrajectory,
     Command,
@@ -29,7 +29,7 @@ from .control import (
     array_command,
     vehicle_command,
 )
-from .control.trajectory import (
+from ..control.trajectory import (
     ANYWHERE,
     BadTrajectoryError,
     JointTrajectory,
@@ -38,9 +38,9 @@ from .control.trajectory import (
     TrajectoryPoint,
     check_trajectory,
 )
-from .physics.schedule import NS_PER_S
-from .physics.state import LARGEST_DRIVE
-from .simulation import Simulation
+from ..physics.schedule import NS_PER_S
+from ..physics.state import LARGEST_DRIVE
+from ..simulation import Simulation
 
 # What is stamped so much later than now was stamped by another clock. In [ns].
 LATEST_AHEAD_NS = 24 * 3600 * NS_PER_S

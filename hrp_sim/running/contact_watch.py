@@ -8,9 +8,9 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-from .physics.contact_points import ContactPoints
-from .physics.schedule import SampleClock
-from .simulation import Simulation
+from ..physics.contact_points import ContactPoints
+from ..physics.schedule import SampleClock
+from ..simulation import Simulation
 
 
 class ContactWatch:

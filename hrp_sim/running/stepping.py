@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from .physics.engine import PhysicsError
+from ..physics.engine import PhysicsError
 
 
 class Stepping:

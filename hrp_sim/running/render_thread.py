@@ -6,8 +6,8 @@ import logging
 import threading
 from collections.abc import Callable
 
-from .render import RendererUnavailable
-from .sensors import ImageReading
+from ..render import RendererUnavailable
+from ..sensors import ImageReading
 
 _log = logging.getLogger("hrp_sim")
 

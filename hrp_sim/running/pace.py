@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from .physics.schedule import NS_PER_S
+from ..physics.schedule import NS_PER_S
 
 # After falling behind by more than this the clock is set anew: a hitch is not followed by
 # a burst of steps. In [s].

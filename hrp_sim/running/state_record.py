@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from .physics.schedule import SampleClock
+from ..physics.schedule import SampleClock
 
 # Told again in any case, for those who came late or lost a message.
 TOLD_AGAIN = 10

@@ -1,0 +1,1 @@
+"""Runs against the clock: pace, lock-step, requests of other threads, health."""
