@@ -138,7 +138,7 @@ setup(
             "sim_node = hrp_ros.programs:sim_node",
         ],
         # What "hrp-model check" does with a YAML file that has this key and is no model.
-        "hrp_model.checkers": ["bodies = hrp_sim.check:check_world"],
+        "hrp_model.checkers": ["bodies = hrp_sim.cli.check:check_world"],
     },
     zip_safe=False,
 )

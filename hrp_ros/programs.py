@@ -31,7 +31,7 @@ def hrp_model() -> int:
 
 def hrp_sim() -> int:
     """Run ``hrp-sim``."""
-    return _run("hrp_sim.cli", "main")
+    return _run("hrp_sim.cli.main", "main")
 
 
 def model_node() -> int:

@@ -3,9 +3,9 @@
 import pytest
 
 import hrp_model.cli.main
-import hrp_sim.cli
+import hrp_sim.cli.main
 
-PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}
+PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main.main}
 
 
 def answer(capsys, line):

@@ -4,10 +4,10 @@ import pytest
 from paths import MODELS
 
 import hrp_model.cli.main
-import hrp_sim.cli
+import hrp_sim.cli.main
 
 GOOD, PROBLEM, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}
+PROGRAMS = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main.main}
 ARM = str(MODELS / "arm" / "arm.body")
 WARNED = "format: ChoreonoidBody\nformat_version: 2.0\nname: x\nlinks:\n- { name: BASE, joint_type: free, mass: 1 }\n"  # noqa: E501
 
@@ -70,7 +70,7 @@ def test_a_command_ends_with_the_status_of_the_table(capsys, line, status):
     ("line", "place"),
     [
         ("hrp-model tree ARM", "hrp_model.cli.main.load_and_report"),
-        ("hrp-sim check arm", "hrp_sim.check.load_world"),
+        ("hrp-sim check arm", "hrp_sim.cli.check.load_world"),
     ],
 )
 def test_an_interruption_before_there_is_a_result_is_130(capsys, monkeypatch, line, place):

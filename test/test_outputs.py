@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hrp_model.cli.main
-import hrp_sim.cli
+import hrp_sim.cli.main
 
 ARM = """\
 format: ChoreonoidBody
@@ -56,7 +56,7 @@ def contents(folder):
 
 
 def program(name, *arguments):
-    main = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}[name]
+    main = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main.main}[name]
     return main([str(argument) for argument in arguments])
 
 

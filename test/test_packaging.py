@@ -18,7 +18,7 @@ import pytest
 from paths import ROOT
 
 import hrp_model.cli.main
-import hrp_sim.cli
+import hrp_sim.cli.main
 
 PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
 SHARED_FOLDERS = ("launch", "config", "models")
@@ -254,7 +254,7 @@ def test_versions_agree(wheel, manifest, capsys):
     version = manifest.findtext("version")
     assert wheel.metadata["Version"] == version
     assert hrp_model.__version__ == hrp_sim.__version__ == version
-    for main, name in ((hrp_model.cli.main.main, "hrp-model"), (hrp_sim.cli.main, "hrp-sim")):
+    for main, name in ((hrp_model.cli.main.main, "hrp-model"), (hrp_sim.cli.main.main, "hrp-sim")):
         with suppress(SystemExit):  # argparse has printed it
             main(["--version"])
         assert capsys.readouterr().out == f"{name} {version}\n"

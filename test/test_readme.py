@@ -11,7 +11,7 @@ import pytest
 from paths import ROOT
 
 import hrp_model.cli.main
-import hrp_sim.cli
+import hrp_sim.cli.main
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
@@ -74,7 +74,7 @@ def test_its_sensors_measure_what_it_says(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_its_commands_are_understood(command):
     program, *arguments = shlex.split(command)
-    parser = {"hrp-model": hrp_model.cli.main, "hrp-sim": hrp_sim.cli}[program]._parser()
+    parser = {"hrp-model": hrp_model.cli.main, "hrp-sim": hrp_sim.cli.main}[program]._parser()
     parser.parse_args(arguments)  # exits on what it does not understand
 
 

@@ -12,7 +12,7 @@ import pytest
 from paths import ROOT
 
 import hrp_model.cli.main
-import hrp_sim.cli
+import hrp_sim.cli.main
 
 NAMES = {
     "escape": "a\x1b]0;owned\x07b",
@@ -51,7 +51,7 @@ COMMANDS = [
     ("hrp-model", "dump"),
     ("hrp-model", "urdf"),
 ]
-MAIN = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main}
+MAIN = {"hrp-model": hrp_model.cli.main.main, "hrp-sim": hrp_sim.cli.main.main}
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def shell(line, *, terminal=False, **environment):
         a terminal both are one.
     """
     line = line.replace("model ", f"{sys.executable} -m hrp_model.cli.main ")
-    line = line.replace("sim ", f"{sys.executable} -m hrp_sim.cli ")
+    line = line.replace("sim ", f"{sys.executable} -m hrp_sim.cli.main ")
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     if not terminal:
         done = subprocess.run(

@@ -18,9 +18,9 @@ from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
 
+from ..cli.reporting import reported
 from ..control import LIMP
 from ..physics.engine import PhysicsSettings, Placement
-from ..reporting import reported
 from ..world.config import BodyEntry, WorldConfig
 from ..world.load import load_world
 

@@ -44,8 +44,8 @@ def _import_programs() -> None:
     import collada  # noqa: F401
     import trimesh  # noqa: F401
 
-    import hrp_sim.cli
-    import hrp_sim.run  # noqa: F401
+    import hrp_sim.cli.main
+    import hrp_sim.cli.run  # noqa: F401
 
 
 def _run(request: dict[str, object]) -> dict[str, object]:

@@ -37,8 +37,8 @@ resources.read_file = read_file
     ("arguments", "status"),
     [
         (lambda world: [*NODE, f"world:={world}"], 0),
-        (lambda world: ["-m", "hrp_sim.cli", "run", world, "--ros"], 130),
-        (lambda world: ["-m", "hrp_sim.cli", "run", world], 130),
+        (lambda world: ["-m", "hrp_sim.cli.main", "run", world, "--ros"], 130),
+        (lambda world: ["-m", "hrp_sim.cli.main", "run", world], 130),
     ],
     ids=["sim_node", "run --ros", "run"],
 )
@@ -97,7 +97,7 @@ def test_a_node_whose_physics_failed_stands_still_says_what_to_do_and_answers(ma
 
 def test_a_run_whose_physics_failed_ends_with_the_reason(mad_world, tmp_path):
     log = tmp_path / "log.txt"
-    with running(["-m", "hrp_sim.cli", "run", str(mad_world), "--ros"], log) as process:
+    with running(["-m", "hrp_sim.cli.main", "run", str(mad_world), "--ros"], log) as process:
         assert process.wait(PATIENCE) == 1
     said = log.read_text(encoding="utf-8")
     assert "error: body " in said
@@ -118,7 +118,17 @@ def test_a_run_ends_with_the_result_and_files_of_the_world_that_was_loaded_last(
 
     saved, trace, log = (tmp_path / name for name in ("end.npz", "run.jsonl", "log.txt"))
     outputs = ["--save", str(saved), "--trace", str(trace), "--expect", "contacts.count == 0"]
-    arguments = ["-m", "hrp_sim.cli", "run", "stack", "--ros", "--rtf", "0", "--json", *outputs]
+    arguments = [
+        "-m",
+        "hrp_sim.cli.main",
+        "run",
+        "stack",
+        "--ros",
+        "--rtf",
+        "0",
+        "--json",
+        *outputs,
+    ]
     with running(arguments, log) as process:
         peer = Peer()
         try:

@@ -70,7 +70,7 @@ def peer(tmp_path_factory):
     for name, text in (("robot.body", ROBOT), ("room.body", ROOM), ("world.yaml", WORLD)):
         (folder / name).write_text(text, encoding="utf-8")
     log = folder / "log.txt"
-    with running(["-m", "hrp_sim.cli", "run", str(folder / "world.yaml"), "--ros"], log):
+    with running(["-m", "hrp_sim.cli.main", "run", str(folder / "world.yaml"), "--ros"], log):
         peer = Peer()
         peer.follow("robot/scan", LaserScan)
         peer.follow("robot/dome/points", PointCloud2)

@@ -49,7 +49,7 @@ STREAMS = (
 def robot(tmp_path_factory):
     """A running demonstration, and a peer that follows everything it publishes."""
     log = tmp_path_factory.mktemp("sim") / "log.txt"
-    with running(["-m", "hrp_sim.cli", "run", str(WORLD), "--ros"], log) as process:
+    with running(["-m", "hrp_sim.cli.main", "run", str(WORLD), "--ros"], log) as process:
         peer = Peer()
         for topic, message_type, _ in STREAMS:
             peer.follow(topic, message_type)
@@ -277,7 +277,16 @@ def finished(arguments, log) -> tuple[int, str]:
 
 
 def test_a_run_ends_well_when_another_process_heard_everything(tmp_path):
-    arguments = ["-m", "hrp_sim.cli", "run", str(WORLD), "--ros", "--listen", "--duration", "2"]
+    arguments = [
+        "-m",
+        "hrp_sim.cli.main",
+        "run",
+        str(WORLD),
+        "--ros",
+        "--listen",
+        "--duration",
+        "2",
+    ]
     status, said = finished(arguments, tmp_path / "log.txt")
     assert status == 0, said
     assert "/head_camera/image_raw" in said
@@ -319,7 +328,7 @@ def test_two_robots_live_in_namespaces_of_their_own(tmp_path):
         encoding="utf-8",
     )
     log = tmp_path / "log.txt"
-    with running(["-m", "hrp_sim.cli", "run", str(world), "--ros"], log) as process:
+    with running(["-m", "hrp_sim.cli.main", "run", str(world), "--ros"], log) as process:
         peer = Peer()
         try:
             for namespace in ("left_1", "n2nd"):

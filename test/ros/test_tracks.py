@@ -29,7 +29,7 @@ def children(messages):
 
 def test_one_command_drives_the_tracks_and_turns_the_mast(tmp_path):
     log = tmp_path / "log.txt"
-    with running(["-m", "hrp_sim.cli", "run", str(WORLD), "--ros"], log) as process:
+    with running(["-m", "hrp_sim.cli.main", "run", str(WORLD), "--ros"], log) as process:
         peer = Peer()
         try:
             peer.follow("joint_states", JointState)

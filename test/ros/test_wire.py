@@ -50,7 +50,7 @@ def rover(tmp_path_factory):
     profile.write_text(NO_TYPES, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", str(profile))
-        with running(["-m", "hrp_sim.cli", "run", str(WORLD), "--ros"], log):
+        with running(["-m", "hrp_sim.cli.main", "run", str(WORLD), "--ros"], log):
             patch.undo()
             peer = Peer()
             peer.follow("joint_states", JointState)

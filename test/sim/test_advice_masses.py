@@ -11,7 +11,7 @@ from hrp_model import Diagnostics, Severity
 from hrp_model.body import Body, JointType
 from hrp_model.kinematics import BodyState
 from hrp_sim.advice import advise
-from hrp_sim.cli import main
+from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import PhysicsSettings, Placement, Solver
 from hrp_sim.simulation import Simulation

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hrp_sim.board import Board, Line
+from hrp_sim.cli.live_table import Board, Line
 from hrp_sim.physics.schedule import NS_PER_S
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from paths import MODELS, ROOT
 
-from hrp_sim.cli import main
+from hrp_sim.cli.main import main
 
 ARM = MODELS / "worlds" / "arm.yaml"
 HUMANOID = MODELS / "worlds" / "humanoid_in_room.yaml"
@@ -61,7 +61,7 @@ def test_a_saved_run_goes_on_as_if_it_had_not_stopped(capsys, tmp_path, solver):
     again = ("run", HUMANOID, "--solver", solver)
     whole = run(capsys, *again, "--duration", "0.2")[1]
     assert run(capsys, *again, "--duration", "0.05", "--save", state)[0] == 0
-    command = [sys.executable, "-m", "hrp_sim.cli", *map(str, again)]
+    command = [sys.executable, "-m", "hrp_sim.cli.main", *map(str, again)]
     command += ["--duration", "0.15", "--restore", str(state)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     rest = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
@@ -218,7 +218,7 @@ def test_a_reader_that_leaves_early_hears_no_complaint(arguments):
     """As in ``hrp-sim sensors world.yaml | head -1``."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "hrp_sim.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "hrp_sim.cli.main", *map(str, arguments)]
     done = subprocess.run(
         command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT
     )
@@ -234,7 +234,7 @@ def test_less_than_a_step_is_remarked(capsys):
 
 def test_ctrl_c_before_the_first_step_ends_it_without_a_word(capsys, monkeypatch):
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr("hrp_sim.run.load_world", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("hrp_sim.cli.run.load_world", lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         assert run(capsys, "run", ARM) == (130, "", "")
     finally:

@@ -1,6 +1,6 @@
 """What a listener has heard of what was published."""
 
-from hrp_sim.listener import unheard
+from hrp_sim.cli.listener import unheard
 
 FIRST = {"imu": (10, 12), "diagnostics": (1, 1)}
 

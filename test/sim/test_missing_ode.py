@@ -16,7 +16,7 @@ def create(self, spec, create=importlib.machinery.ExtensionFileLoader.create_mod
 importlib.machinery.ExtensionFileLoader.create_module = create
 """
 NOT_BUILT = "import sys; sys.modules['hrp_sim.ode._core'] = None"
-HRP_SIM = "import sys; from hrp_sim.cli import main; sys.exit(main(sys.argv[1:]))"
+HRP_SIM = "import sys; from hrp_sim.cli.main import main; sys.exit(main(sys.argv[1:]))"
 SIM_NODE = "import sys; from hrp_ros.programs import sim_node; sys.exit(sim_node())"
 ARM = MODELS / "worlds" / "arm.yaml"
 

@@ -7,7 +7,7 @@ import pytest
 from paths import ROOT
 
 from hrp_model import Diagnostics, Severity
-from hrp_sim.codes import CODES
+from hrp_sim.cli.codes import CODES
 from hrp_sim.physics.engine import PHYSICS_RANGES, PhysicsSettings
 from hrp_sim.world.load import load_world
 

@@ -10,8 +10,8 @@ from paths import MODELS, ROOT
 import hrp_model.cli.checking.other_files
 import hrp_model.cli.main
 from hrp_model.diagnostics import MissingLibraryError
-from hrp_sim.check import check_world
-from hrp_sim.cli import main
+from hrp_sim.cli.check import check_world
+from hrp_sim.cli.main import main
 
 ARM = MODELS / "arm" / "arm.body"
 SCHEMA = json.loads((ROOT / "docs" / "run-schema.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def world(tmp_path):
 
 
 def test_without_a_world_the_humanoid_runs_and_ends_by_itself(capsys, monkeypatch):
-    monkeypatch.setattr("hrp_sim.cli.DEFAULT_DURATION", 0.1)
+    monkeypatch.setattr("hrp_sim.cli.main.DEFAULT_DURATION", 0.1)
     status, out, err = run(capsys, "run")
     assert (status, err) == (0, "")
     assert out.startswith("humanoid_in_room")

@@ -3,7 +3,7 @@
 import pytest
 from paths import MODELS
 
-from hrp_sim.cli import main
+from hrp_sim.cli.main import main
 
 ROBOT = """\
 format: ChoreonoidBody

@@ -8,7 +8,7 @@ from paths import MODELS
 from hrp_msgs import names
 from hrp_msgs.names import NAMINGS, NameCollisionError
 from hrp_sim import Simulation, load_world
-from hrp_sim.cli import main
+from hrp_sim.cli.main import main
 from hrp_sim.topics import device_topics
 from hrp_sim.world.naming import BodyNaming, late_naming, name_bodies
 

@@ -24,7 +24,7 @@ from hrp_sim.benchmark.scene_file import write_scene
 from hrp_sim.benchmark.scenes import Scene, Subject, make_scene
 from hrp_sim.benchmark.session import Session
 from hrp_sim.benchmark.targets import Measured, Quantity, Target
-from hrp_sim.cli import main
+from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import PhysicsSettings, Solver
 from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair

@@ -24,7 +24,7 @@ from sim.ode.scenes import (
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.geometry import Box, Cone, Sphere
-from hrp_sim.cli import main
+from hrp_sim.cli.main import main
 from hrp_sim.engines import make_engine
 from hrp_sim.ode import OdeEngine
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings

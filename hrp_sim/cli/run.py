@@ -21,19 +21,15 @@ from hrp_model.program.outputs import Kind, Output, check_outputs, report_writte
 from hrp_model.program.stop_signals import StopSignals
 from hrp_msgs.names import NameCollisionError
 
-from .advice import advise, after_failure
-from .board import Board, Line
-from .engines import make_engine
-from .listener import Listener
-from .physics.engine import PhysicsError, Solver
-from .physics.snapshot import Snapshot
-from .reporting import reported
-from .running.runner import OnStep, Runner
-from .rviz import RvizOptions, world_rviz
-from .sensor_list import device_table, option_text
-from .sensors import Reading, instruments
-from .simulation import Simulation
-from .summary import (
+from ..advice import advise, after_failure
+from ..engines import make_engine
+from ..physics.engine import PhysicsError, Solver
+from ..physics.snapshot import Snapshot
+from ..running.runner import OnStep, Runner
+from ..rviz import RvizOptions, world_rviz
+from ..sensors import Reading, instruments
+from ..simulation import Simulation
+from ..summary import (
     Expectation,
     RunWatch,
     quantities,
@@ -43,12 +39,16 @@ from .summary import (
     speed_lines,
     values,
 )
+from ..world.load import load_world
+from ..world.sensor_options import with_options
+from .listener import Listener
+from .live_table import Board, Line
+from .reporting import reported
+from .sensor_list import device_table, option_text
 from .trace import TraceWriter
-from .world.load import load_world
-from .world.sensor_options import with_options
 
 if TYPE_CHECKING:
-    from .node import RosSession
+    from ..node import RosSession
 
 REFRESH_HZ = 4
 
@@ -164,7 +164,7 @@ def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
 
 def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
-        from .node import RosSession
+        from ..node import RosSession
     except ImportError as error:
         advice = "source a ROS 2, or let scripts/bootstrap.sh install it"
         raise UsageError(f"ROS 2 cannot be imported ({error}): {advice}") from None

@@ -15,12 +15,12 @@ from hrp_model.program.parsing import CommandParser
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
-from . import cli_types
-from .benchmark.names import ALL, SCENE_NAMES
-from .cli_suggestions import SUGGESTIONS
-from .engines import ENGINES
-from .physics.engine import PhysicsError, Solver
-from .world.world_names import DEFAULT_WORLD
+from ..benchmark.names import ALL, SCENE_NAMES
+from ..engines import ENGINES
+from ..physics.engine import PhysicsError, Solver
+from ..world.world_names import DEFAULT_WORLD
+from . import argument_types as cli_types
+from .suggestions import SUGGESTIONS
 
 # Of a run of the default world that nobody watches, in [s].
 DEFAULT_DURATION = 5.0
@@ -281,7 +281,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from .benchmark.command import BenchOptions, bench
+    from ..benchmark.command import BenchOptions, bench
 
     return bench(
         BenchOptions(
@@ -341,8 +341,8 @@ def _run_command(options: argparse.Namespace) -> int:
 
 def _reporting(command: Callable[[], int]) -> int:
     """Run a command; print the problems that end it with the lines in question."""
+    from ..summary import ExpectationError
     from .reporting import print_found
-    from .summary import ExpectationError
 
     try:
         return command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hrp_model.program.parsing import Suggestions, is_model_file
 
-from .world.world_names import bundled_worlds
+from ..world.world_names import bundled_worlds
 
 
 def _is_world(word: str) -> bool:

@@ -9,11 +9,11 @@ from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import print_text
 from hrp_model.program.report import summary
 
-from .advice import advise
-from .physics.engine import PhysicsError
+from ..advice import advise
+from ..physics.engine import PhysicsError
+from ..simulation import Simulation
+from ..world.load import load_world
 from .reporting import print_all
-from .simulation import Simulation
-from .world.load import load_world
 
 
 def check(options: argparse.Namespace) -> int:

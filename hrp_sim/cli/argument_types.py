@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
-from .physics.engine import PHYSICS_RANGES
-from .sensors.settings import OptionValue
-from .world.sensor_options import parse
+from ..physics.engine import PHYSICS_RANGES
+from ..sensors.settings import OptionValue
+from ..world.sensor_options import parse
 
 _Number = TypeVar("_Number", int, float)
 

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from hrp_model.printable import printable
 
-from .physics.schedule import NS_PER_S
-from .running.runner import Runner
+from ..physics.schedule import NS_PER_S
+from ..running.runner import Runner
 
 # Rates are measured over at least this much simulated time, in [s], once there was so much.
 WINDOW = 1.0

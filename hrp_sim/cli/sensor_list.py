@@ -10,13 +10,13 @@ from rich.table import Table
 from hrp_model.printable import printable
 from hrp_msgs.names import STANDARD
 
-from .sensors import instruments
-from .sensors.settings import OptionValue
-from .simulation import Simulation
-from .topics import device_topics
-from .world.config import WorldConfig
-from .world.naming import name_bodies
-from .world.sensor_options import OPTIONS
+from ..sensors import instruments
+from ..sensors.settings import OptionValue
+from ..simulation import Simulation
+from ..topics import device_topics
+from ..world.config import WorldConfig
+from ..world.naming import name_bodies
+from ..world.sensor_options import OPTIONS
 
 
 def device_table(config: WorldConfig, simulation: Simulation, preset: str = STANDARD) -> Table:

@@ -1,0 +1,1 @@
+"""The ``hrp-sim`` command."""
