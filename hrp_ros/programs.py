@@ -43,7 +43,7 @@ def model_node() -> int:
 
 def sim_node() -> int:
     """Run ``sim_node``."""
-    return _run("hrp_model.program.node_entry", "run_node", "hrp_sim.node", "sim_node")
+    return _run("hrp_model.program.node_entry", "run_node", "hrp_sim.ros.sim_node", "sim_node")
 
 
 def _run(module: str, function: str, *arguments: str) -> int:

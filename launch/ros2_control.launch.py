@@ -37,9 +37,9 @@ from hrp_msgs.node.launching import (
     require_packages,
     share,
 )
-from hrp_msgs.node_params import SIM_NODE
 from hrp_sim import load_world
 from hrp_sim.physics.engine import PhysicsError
+from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.world.naming import name_bodies
 
 NEEDED = ("controller_manager", "joint_state_topic_hardware_interface")

@@ -19,9 +19,9 @@ from hrp_msgs.node.launching import (
     share,
     skipped,
 )
-from hrp_sim.node import PARAMETERS
 from hrp_sim.physics.engine import PhysicsError
-from hrp_sim.rviz import RvizOptions, world_rviz
+from hrp_sim.ros.rviz_config import RvizOptions, world_rviz
+from hrp_sim.ros.sim_node import PARAMETERS
 
 ARGUMENTS = Arguments(
     (*COMMON, CLOCK),

@@ -21,7 +21,7 @@ from page_section import table, write_section
 
 from hrp_model.ros.parameters import MODEL_NODE
 from hrp_msgs.node.parameters import Param
-from hrp_sim.node import PARAMETERS
+from hrp_sim.ros.sim_node import PARAMETERS
 from hrp_sim.world.sensor_options import COMMON_OPTIONS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ros2.md"

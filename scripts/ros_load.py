@@ -115,7 +115,7 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
 
 def _in_ros(world: str, stack: ExitStack) -> tuple[Any, Any, Any]:
     """Return a simulation with ROS around it once all that counts is listened to."""
-    from hrp_sim.node import RosSession
+    from hrp_sim.ros.sim_node import RosSession
 
     session = RosSession({"world": world}, ["ros_load"])
     stack.callback(session.close)

@@ -134,7 +134,7 @@ def parameter_value(value: float | str) -> ParameterValue:
 def simulated_robot(folder):
     """Run the arm as long as the block lasts; what it logs is in the folder."""
     log = folder / "log.txt"
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
     with running(arguments, log):
         peer = Peer()
         try:

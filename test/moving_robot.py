@@ -24,7 +24,7 @@ from hrp_model.rigid import axis_angle_matrix
 from hrp_model.ros.model_node import ModelNode
 from hrp_msgs.topics.topic import Topic
 from hrp_sim import BodyEntry, PhysicsSettings, Placement, Simulation, WorldConfig
-from hrp_sim.node import SimNode
+from hrp_sim.ros.sim_node import SimNode
 from hrp_sim.sensors import IDEAL
 
 STEP = 1e-4  # [s]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ros_peer import DOMAIN_ID, ENVIRONMENT
 
 from hrp_model.program.node_entry import run_node
-from hrp_sim.node import RosSession
+from hrp_sim.ros.sim_node import RosSession
 from hrp_sim.running.runner import Runner
 
 
@@ -77,5 +77,5 @@ def ended(arguments, monkeypatch, capfd):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "argv", ["sim_node", *arguments])
-    status = run_node("hrp_sim.node", "sim_node")
+    status = run_node("hrp_sim.ros.sim_node", "sim_node")
     return status, "".join(capfd.readouterr())

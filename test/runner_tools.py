@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
-from hrp_sim.running import lock_step as lockstep
-from hrp_sim.running import pace
+from hrp_sim.running import lock_step, pace
 from hrp_sim.running.mailbox import Mailbox
 
 
@@ -44,7 +43,7 @@ class Clock:
         self.now = 1000.0
         self.naps = []
         monkeypatch.setattr(pace, "time", self)
-        monkeypatch.setattr(lockstep, "time", self)
+        monkeypatch.setattr(lock_step, "time", self)
         monkeypatch.setattr(Mailbox, "wait", lambda _, seconds: self.sleep(seconds))
 
     def monotonic(self):

@@ -1,8 +1,11 @@
-"""Who may import whom, how long things may be, and whether the public names exist."""
+"""Who may import whom, how the packages are divided, and whether the public names exist."""
 
 import ast
 import importlib
 import re
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,59 +17,94 @@ ROS = {
     "rosgraph_msgs", "std_msgs", "geometry_msgs", "nav_msgs", "sensor_msgs", "trajectory_msgs",
     "diagnostic_msgs", "std_srvs", "simulation_interfaces", "control_msgs", "hrp_msgs",
 }  # fmt: skip
+# Parts of hrp_msgs that need no ROS.
+WITHOUT_ROS = ("hrp_msgs.names", "hrp_msgs.sanitize")
 MODULES = sorted(p for top in PACKAGES for p in (ROOT / top).rglob("*.py"))
 SOURCES = sorted([*MODULES, *(ROOT / "hrp_sim").rglob("*.[ch]"), *(ROOT / "test").rglob("*.py")])
-READERS = ("vrml", "choreonoid", "urdf")
+READERS = tuple(f"hrp_model.readers.{name}" for name in ("vrml", "choreonoid", "urdf"))
 MAX_FILE_LINES = 600  # what one reads in a sitting
 MAX_FUNCTION_LINES = 70
+MAX_TOP_MODULES = 15
 
 
 def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imported(path: Path) -> set[str]:
+def package_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).parts[:-1])
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Return the absolute dotted names of everything a module imports."""
     package = path.relative_to(ROOT).with_suffix("").parts[:-1]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             stem = ".".join([*base, *([node.module] if node.module else [])])
             found.update(f"{stem}.{alias.name}" for alias in node.names)
-    return found
+    return frozenset(found)
 
 
-def uses(names: set[str], prefix: str) -> bool:
-    return any(name == prefix or name.startswith(f"{prefix}.") for name in names)
+def lies_in(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_point_inward(path):
-    names = imported(path)
-    parts = path.relative_to(ROOT).parts
-    # Names of topics and words for people are the parts of hrp_msgs that are no ROS.
-    plain = ("hrp_msgs.names", "hrp_msgs.sanitize")
-    tops = {name.split(".")[0] for name in names if not any(uses({name}, p) for p in plain)}
-    is_node = path.name in {"node.py", "services.py"} or "ros" in parts
-    if parts[0] != "hrp_msgs" and not is_node:
-        assert not tops & ROS, "ROS belongs in hrp_msgs/ and in nodes"
-    if parts[0] == "hrp_msgs":
-        assert not tops & {"hrp_model", "hrp_sim"}, "messages know neither model nor simulation"
-    if parts[:2] != ("hrp_sim", "ode"):
-        assert not uses(names, "hrp_sim.ode._core"), "ODE belongs in hrp_sim/ode/"
-    if parts[:2] != ("hrp_sim", "pyode"):
-        assert not uses(names, "ode"), "PyODE belongs in hrp_sim/pyode/"
-    if parts[0] == "hrp_model":
-        assert "hrp_sim" not in tops, "the model does not know the simulation"
-    if parts[0] == "hrp_sim":
-        for inner in (*(f"hrp_model.readers.{name}" for name in READERS), "hrp_model.urdf"):
-            assert not uses(names, inner), f"the simulation does not know {inner}"
-    if parts[:2] == ("hrp_model", "readers") and parts[2] in READERS:
-        for other in set(READERS) - {parts[2]}:
-            assert not uses(names, f"hrp_model.readers.{other}"), "readers never import each other"
+def imports_of(forbidden: tuple[str, ...], *, where: str = "", beside: tuple[str, ...] = ()):
+    """Return "module imports name" for what lies in one package but not in others."""
+    return [
+        f"{name_of(path)} imports {name}"
+        for path in MODULES
+        if lies_in(package_of(path), where) or not where
+        if not any(lies_in(package_of(path), other) for other in beside)
+        for name in sorted(imported(path))
+        if any(lies_in(name, package) for package in forbidden)
+    ]
+
+
+def test_ros_is_imported_in_hrp_msgs_and_in_packages_named_ros():
+    found = [
+        f"{name_of(path)} imports {name}"
+        for path in MODULES
+        if package_of(path).split(".")[0] != "hrp_msgs" and path.parent.name != "ros"
+        for name in sorted(imported(path))
+        if name.split(".")[0] in ROS and not any(lies_in(name, plain) for plain in WITHOUT_ROS)
+    ]
+    assert found == []
+
+
+def test_messages_know_neither_model_nor_simulation():
+    assert imports_of(("hrp_model", "hrp_sim"), where="hrp_msgs") == []
+
+
+def test_the_model_does_not_know_the_simulation():
+    assert imports_of(("hrp_sim",), where="hrp_model") == []
+
+
+def test_the_simulation_knows_no_model_format():
+    assert imports_of((*READERS, "hrp_model.urdf"), where="hrp_sim") == []
+
+
+def test_ode_is_imported_in_its_package_alone():
+    assert imports_of(("hrp_sim.ode._core",), beside=("hrp_sim.ode",)) == []
+
+
+def test_pyode_is_imported_in_its_package_alone():
+    assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_readers_never_import_each_other(reader):
+    assert imports_of(tuple(set(READERS) - {reader}), where=reader) == []
 
 
 # hrp_msgs has processes that others read, and a build tool: no names of models get there.
@@ -77,18 +115,21 @@ def writes_to_streams(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     called = ast.unparse(node.func)
-    return called in ("print", "Console", "rich.print", "rich.console.Console") or re.fullmatch(
-        r"sys\.(stdout|stderr)(\.buffer)?\.write(lines)?", called
+    return called in ("print", "Console", "rich.print", "rich.console.Console") or bool(
+        re.fullmatch(r"sys\.(stdout|stderr)(\.buffer)?\.write(lines)?", called)
     )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_all_that_programs_print_goes_through_one_console(path):
-    if path.relative_to(ROOT).parts[0] == "hrp_msgs" or name_of(path) in STREAM_WRITERS:
-        return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert [node.lineno for node in ast.walk(tree) if writes_to_streams(node)] == []
-    assert not uses(imported(path), "rich.console.Console")
+def test_all_that_programs_print_goes_through_one_console():
+    found = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        if not lies_in(package_of(path), "hrp_msgs") and name_of(path) not in STREAM_WRITERS
+        for node in ast.walk(tree_of(path))
+        if writes_to_streams(node)
+    ]
+    assert found == []
+    assert imports_of(("rich.console.Console",), beside=("hrp_model.program",)) == []
 
 
 def test_entry_points_import_next_to_nothing():
@@ -104,16 +145,71 @@ def test_the_body_has_no_word_of_a_file_format():
     ]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_files_and_functions_stay_short(path):
-    text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= MAX_FILE_LINES
-    if path.suffix != ".py":
-        return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or 0) - node.lineno + 1
-            assert length <= MAX_FUNCTION_LINES, f"{node.name} has {length} lines"
+def rooms(top: str) -> dict[str, set[str]]:
+    """Return which modules and packages at the top of a package import which others."""
+    names = {
+        p.stem for p in (ROOT / top).iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+    }
+    names -= {"__init__"}
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for path in MODULES:
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[0] != top or parts[1] == "__init__":
+            continue
+        for name in imported(path):
+            inner = name.split(".")[1:2]
+            if name.split(".")[0] == top and inner and inner[0] in names - {parts[1]}:
+                found[parts[1]].add(inner[0])
+    return found
+
+
+@pytest.mark.parametrize("top", PACKAGES)
+def test_packages_import_each_other_in_one_direction(top):
+    try:
+        TopologicalSorter(rooms(top)).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports in {top}: {' -> '.join(reversed(error.args[1]))}")
+
+
+@pytest.mark.parametrize("top", PACKAGES)
+def test_the_top_of_a_package_stays_easy_to_survey(top):
+    modules = [p for p in (ROOT / top).glob("*.py") if p.name != "__init__.py"]
+    assert len(modules) <= MAX_TOP_MODULES
+
+
+# The entry points must import next to nothing, and the definitions of messages are data.
+SINGLE_MODULES = {"hrp_ros", "hrp_msgs/interfaces"}
+
+
+def packages_of_one_module() -> Iterator[str]:
+    for init in MODULES:
+        folder = init.parent
+        if init.name != "__init__.py" or init.read_text(encoding="utf-8").count("\n") > 10:
+            continue
+        modules = [p for p in folder.glob("*.py") if p != init]
+        packages = [p for p in folder.iterdir() if (p / "__init__.py").exists()]
+        if len(modules) + len(packages) <= 1 and not list(folder.glob("*.in")):
+            yield name_of(folder)
+
+
+def test_no_package_has_a_single_module():
+    assert set(packages_of_one_module()) <= SINGLE_MODULES
+
+
+def test_files_and_functions_stay_short():
+    found = []
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        if text.count("\n") > MAX_FILE_LINES:
+            found.append(name_of(path))
+        if path.suffix != ".py":
+            continue
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > MAX_FUNCTION_LINES:
+                    found.append(f"{name_of(path)}: {node.name} has {length} lines")
+    assert found == []
 
 
 @pytest.mark.parametrize("package", ["hrp_model", "hrp_sim"])

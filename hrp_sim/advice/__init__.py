@@ -38,7 +38,7 @@ def advise(world: WorldConfig) -> list[Diagnostic]:
     """Return what to expect trouble from in a world that an engine has accepted.
 
     Warnings are about motion that will be wrong or will fail; notes tell limits that only
-    matter to some. Codes are explained in ``hrp_sim.cli.codes``.
+    matter to some. Codes are explained in ``hrp_sim.world.codes``.
 
     Args:
         world: Bodies that an engine can take: finite numbers, masses that can move.

@@ -18,11 +18,11 @@ from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
 
-from ..cli.reporting import reported
 from ..control import LIMP
 from ..physics.engine import PhysicsSettings, Placement
 from ..world.config import BodyEntry, WorldConfig
 from ..world.load import load_world
+from ..world.reporting import reported
 
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner

@@ -13,7 +13,7 @@ from ..advice import advise
 from ..physics.engine import PhysicsError
 from ..simulation import Simulation
 from ..world.load import load_world
-from .reporting import print_all
+from ..world.reporting import print_all
 
 
 def check(options: argparse.Namespace) -> int:

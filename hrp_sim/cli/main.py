@@ -19,7 +19,7 @@ from ..benchmark.names import ALL, SCENE_NAMES
 from ..engines import ENGINES
 from ..physics.engine import PhysicsError, Solver
 from ..world.world_names import DEFAULT_WORLD
-from . import argument_types as cli_types
+from . import argument_types
 from .suggestions import SUGGESTIONS
 
 # Of a run of the default world that nobody watches, in [s].
@@ -35,7 +35,7 @@ class _ListCodes(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from hrp_model.program.report import code_list
 
-        from .codes import CODES
+        from ..world.codes import CODES
 
         print_text(code_list(CODES))
         parser.exit()
@@ -121,7 +121,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--duration",
-        type=cli_types.positive,
+        type=argument_types.positive,
         metavar="S",
         help="end after S simulated seconds (default: at Ctrl-C)",
     )
@@ -134,7 +134,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--time-step",
-        type=cli_types.time_step,
+        type=argument_types.time_step,
         metavar="S",
         help="of the physics (default: the world's)",
     )
@@ -152,13 +152,13 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--seed",
-        type=cli_types.seed,
+        type=argument_types.seed,
         metavar="N",
         help="of the order in which constraints are solved (default: the world's)",
     )
     run.add_argument(
         "--sensor",
-        type=cli_types.sensor_option,
+        type=argument_types.sensor_option,
         action="append",
         default=[],
         metavar="[SENSOR.]OPTION=VALUE",
@@ -171,14 +171,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def _add_run_course(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--rtf",
-        type=cli_types.not_negative,
+        type=argument_types.not_negative,
         metavar="F",
         help="simulated per real second; 0 = as fast as possible (default: 1 with ROS, else 0)",
     )
     run.add_argument("--trace", type=Path, metavar="FILE", help="write the motion as JSON lines")
     run.add_argument(
         "--every",
-        type=cli_types.positive,
+        type=argument_types.positive,
         metavar="S",
         help="simulated time between lines of --trace (default: every step)",
     )
@@ -262,13 +262,13 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
     )
     bench.add_argument(
         "--duration",
-        type=cli_types.positive,
+        type=argument_types.positive,
         default=1.0,
         metavar="S",
         help="simulated, a run, at least",
     )
     bench.add_argument(
-        "--runs", type=cli_types.count, default=5, metavar="N", help="interleaved runs of each"
+        "--runs", type=argument_types.count, default=5, metavar="N", help="interleaved runs of each"
     )
     bench.add_argument(
         "--original",
@@ -342,7 +342,7 @@ def _run_command(options: argparse.Namespace) -> int:
 def _reporting(command: Callable[[], int]) -> int:
     """Run a command; print the problems that end it with the lines in question."""
     from ..summary import ExpectationError
-    from .reporting import print_found
+    from ..world.reporting import print_found
 
     try:
         return command()

@@ -25,8 +25,8 @@ from ..advice import advise, after_failure
 from ..engines import make_engine
 from ..physics.engine import PhysicsError, Solver
 from ..physics.snapshot import Snapshot
+from ..ros.rviz_config import RvizOptions, world_rviz
 from ..running.runner import OnStep, Runner
-from ..rviz import RvizOptions, world_rviz
 from ..sensors import Reading, instruments
 from ..simulation import Simulation
 from ..summary import (
@@ -40,15 +40,15 @@ from ..summary import (
     values,
 )
 from ..world.load import load_world
+from ..world.reporting import reported
 from ..world.sensor_options import with_options
 from .listener import Listener
 from .live_table import Board, Line
-from .reporting import reported
 from .sensor_list import device_table, option_text
 from .trace import TraceWriter
 
 if TYPE_CHECKING:
-    from ..node import RosSession
+    from ..ros.sim_node import RosSession
 
 REFRESH_HZ = 4
 
@@ -164,7 +164,7 @@ def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
 
 def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
     try:
-        from ..node import RosSession
+        from ..ros.sim_node import RosSession
     except ImportError as error:
         advice = "source a ROS 2, or let scripts/bootstrap.sh install it"
         raise UsageError(f"ROS 2 cannot be imported ({error}): {advice}") from None

@@ -10,10 +10,10 @@ from rich.table import Table
 from hrp_model.printable import printable
 from hrp_msgs.names import STANDARD
 
+from ..ros.topics import device_topics
 from ..sensors import instruments
 from ..sensors.settings import OptionValue
 from ..simulation import Simulation
-from ..topics import device_topics
 from ..world.config import WorldConfig
 from ..world.naming import name_bodies
 from ..world.sensor_options import OPTIONS

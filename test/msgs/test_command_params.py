@@ -7,8 +7,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 import rclpy
 from rclpy.parameter import Parameter
 
-from hrp_msgs.command_params import JointParams, JointValues, joint_of
 from hrp_msgs.node.start import WrongUseError
+from hrp_sim.ros.command_parameters import JointParams, JointValues, joint_of
 
 NAMES = ("A.kp", "gains.A.p", "A.kd", "gains.A.d", "A.mode")
 

@@ -9,8 +9,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_model import load_body
 from hrp_msgs.node import qos
+from hrp_sim.ros.topics import message_size
 from hrp_sim.sensors import JointSensor
-from hrp_sim.topics import message_size
 
 MIB = 2**20
 

@@ -92,7 +92,7 @@ def balanced(world, folder, *parameters):
         peer.follow("ground_truth/odom", Odometry)
         peer.follow("joint_states", JointState)
         stack.enter_context(running([balance.__file__], folder / "balance.txt"))
-        arguments = ["-m", "hrp_sim.node", "--ros-args", *given]
+        arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", *given]
         stack.enter_context(running(arguments, folder / "sim.txt"))
         watched = Watched(peer)
         for k in range(1, SECONDS + 1):  # so that patience is for each second

@@ -55,7 +55,7 @@ def peer(tmp_path_factory):
     world, log = folder / "world.yaml", folder / "log.txt"
     for name, text in (("watchtower.body", MODEL), ("grey.wrl", GREY), (world.name, WORLD)):
         (folder / name).write_text(text, encoding="utf-8")
-    with running(["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={world}"], log):
+    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"], log):
         peer = Peer()
         try:
             yield peer

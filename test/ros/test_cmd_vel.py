@@ -23,7 +23,7 @@ AHEAD, TURN = 0.2, 0.3
 @pytest.fixture(scope="module")
 def rover(tmp_path_factory):
     log = tmp_path_factory.mktemp("rover") / "log.txt"
-    with running(["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"], log):
+    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"], log):
         peer, other = Peer(), Peer()  # a process has each topic with one type only
         try:
             for one in (peer, other):

@@ -15,7 +15,12 @@ pytestmark = pytest.mark.ros
 
 WORLD = f"world:={MODELS / 'worlds' / 'arm.yaml'}"
 # As it is where control_msgs is not installed.
-WITHOUT = "import sys; sys.modules['control_msgs'] = None; from hrp_sim.node import main; main()"
+WITHOUT = """
+import sys
+sys.modules["control_msgs"] = None
+from hrp_sim.ros.sim_node import main
+main()
+"""
 
 
 def test_without_control_msgs_all_but_the_action_is_there_and_one_warning_says_so(tmp_path):

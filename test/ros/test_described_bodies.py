@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from ros_peer import ENVIRONMENT
 
 from hrp_msgs.node.start import WrongUseError
-from hrp_sim.node import RosSession
+from hrp_sim.ros.sim_node import RosSession
 
 WORLD = MODELS / "worlds" / "arm.yaml"
 

@@ -19,7 +19,7 @@ from hrp_sim import Simulation, Snapshot
 
 pytestmark = pytest.mark.ros
 
-NODE = ["-m", "hrp_sim.node", "--ros-args", "-p"]
+NODE = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p"]
 
 # Run by Python when it starts: reading a file waits for somebody to write to a pipe.
 _READ_FOR_EVER = """

@@ -38,7 +38,7 @@ def lever(tmp_path):
     """A running lever, what it logs, and a peer."""
     log, model = tmp_path / "log.txt", tmp_path / "lever.body"
     model.write_text(LEVER, encoding="utf-8")
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={model}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={model}"]
     with running(arguments, log) as process:
         peer = Peer()
         peer.follow("joint_states", JointState)

@@ -65,7 +65,7 @@ def simulation(folder, **parameters):
     peer.follow("/diagnostics", DiagnosticArray)
     peer.follow("/clock", Clock)
     try:
-        with running(["-m", "hrp_sim.node", "--ros-args", *words], log):
+        with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *words], log):
             yield peer
     except AssertionError:
         print(lock_step_health(peer))

@@ -49,7 +49,7 @@ def controlled(tmp_path_factory):
     arguments = ["-p", f"world:={WORLD}", "-p", "hardware_topics:=true"]
     for joint, mode in MODES.items():
         arguments += ["-p", f"{joint}.mode:={mode}"]
-    with running(["-m", "hrp_sim.node", "--ros-args", *arguments], log):
+    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *arguments], log):
         peer = Peer()
         try:
             hardware = TopicHardware(peer.node, INTERFACES)

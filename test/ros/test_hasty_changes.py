@@ -14,8 +14,8 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from hrp_model import Diagnostics, Pose, load_body, load_body_text
-from hrp_msgs.command_params import joint_of
 from hrp_sim import BodyEntry, Placement
+from hrp_sim.ros.command_parameters import joint_of
 
 pytestmark = pytest.mark.ros
 

@@ -61,7 +61,7 @@ STEERING = ("Cc", "Cf", "Zl", "Zp")  # characters that steer a terminal or reord
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     log = tmp_path_factory.mktemp("hostile") / "log.txt"
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
     with running(arguments, log) as process:
         caller = Caller(process, log)
         caller.follow("/clock", Clock)

@@ -77,7 +77,7 @@ def run(tmp_path):
 
 def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_still(run, peer):
     # The clock of the system would be that of the simulation, and stand still with it.
-    process = run("hrp_sim.node", f"world:={WORLD}", "use_sim_time:=true", SLOWLY)
+    process = run("hrp_sim.ros.sim_node", f"world:={WORLD}", "use_sim_time:=true", SLOWLY)
     peer.follow("/clock", Clock)
     client = ActionClient(peer.node, FollowJointTrajectory, "follow_joint_trajectory")
     peer.wait_until("an action server", client.server_is_ready)
@@ -98,7 +98,10 @@ def test_a_goal_costs_nothing_while_it_is_followed_nor_while_the_world_stands_st
 
 def test_what_waits_for_a_controller_or_for_joint_states_costs_nothing(run, peer):
     waiting = run(
-        "hrp_sim.node", f"world:={WORLD}", "lock_step:=joint_commands", "lock_step_timeout:=0.0"
+        "hrp_sim.ros.sim_node",
+        f"world:={WORLD}",
+        "lock_step:=joint_commands",
+        "lock_step_timeout:=0.0",
     )
     model = run("hrp_model.ros.model_node", f"model:={MODELS / 'arm' / 'arm.body'}", "watch:=true")
     for node in ("sim_node", "model_node"):

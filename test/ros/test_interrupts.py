@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from ros_peer import ENVIRONMENT
 
 import hrp_model.ros.model_node
-import hrp_sim.node
+import hrp_sim.ros.sim_node
 
 SECOND = 40  # calls after the first signal, while the node tidies up
 MODEL = ["--ros-args", "-p", f"model:={MODELS / 'arm' / 'arm.body'}", "-p", "world_frame:=world"]
@@ -20,7 +20,7 @@ WORLD = ["--ros-args", "-p", f"world:={MODELS / 'worlds' / 'arm.yaml'}", "-p", "
 # By node: what runs it, and the function in which it then stays, whatever the machine.
 NODES = {
     "model_node": (hrp_model.ros.model_node.main, ("wait", "stop_signals.py")),
-    "sim_node": (hrp_sim.node.main, ("run", "runner.py")),
+    "sim_node": (hrp_sim.ros.sim_node.main, ("run", "runner.py")),
 }
 
 

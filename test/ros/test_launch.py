@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from ros_peer import ENVIRONMENT
 
 from hrp_model.ros.parameters import MODEL_NODE
-from hrp_sim.node import PARAMETERS, RosSession
+from hrp_sim.ros.sim_node import PARAMETERS, RosSession
 
 IS_OLD_DDS = (Path(sys.prefix) / "share" / "fastrtps").is_dir()
 FOLDER = ROOT / "launch"

@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from ros_peer import ENVIRONMENT
 
-from hrp_sim.node import RosSession
+from hrp_sim.ros.sim_node import RosSession
 
 ARM = str(MODELS / "worlds" / "arm.yaml")
 STACK = str(MODELS / "worlds" / "stack.yaml")

@@ -78,7 +78,7 @@ class Load:
         world, self.log = folder / "load.yaml", folder / "sim.txt"
         world.write_text(WORLD, encoding="utf-8")
         words = [word for p in (f"world:={world}", *parameters) for word in ("-p", p)]
-        arguments = ["-m", "hrp_sim.node", "--ros-args", *words]
+        arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", *words]
         self.process = stack.enter_context(running(arguments, self.log))
         self.peer = Peer()
         stack.callback(self.peer.close)
@@ -211,7 +211,7 @@ def test_in_lock_step_a_killed_controller_holds_up_the_run_only_until_the_time_o
 def test_a_listener_that_is_stopped_for_a_while_misses_nothing(tmp_path):
     world, said = tmp_path / "load.yaml", tmp_path / "listener.txt"
     world.write_text(WORLD, encoding="utf-8")
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={world}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={world}"]
     rates = listener_module().RATES
     with ExitStack() as stack:
         stack.enter_context(running(arguments, tmp_path / "sim.txt"))

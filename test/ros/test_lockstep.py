@@ -72,7 +72,7 @@ def run(tmp_path_factory):
         "real_time_factor:=0.0",
     )
     given = [word for p in parameters for word in ("-p", p)]
-    with running(["-m", "hrp_sim.node", "--ros-args", *given], log):
+    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *given], log):
         peer = Peer()
         peer.follow("/diagnostics", DiagnosticArray)
         try:

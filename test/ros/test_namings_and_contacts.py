@@ -39,7 +39,7 @@ STREAMS = {
 def peer(tmp_path_factory):
     log = tmp_path_factory.mktemp("sim") / "log.txt"
     given = [x for name, value in PARAMETERS.items() for x in ("-p", f"{name}:={value}")]
-    with running(["-m", "hrp_sim.node", "--ros-args", *given], log):
+    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *given], log):
         peer = Peer()
         for topic, message_type in STREAMS.items():
             peer.follow(topic, message_type)

@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 from rclpy.parameter import Parameter
 from ros_peer import ENVIRONMENT
 
-from hrp_sim.node import RosSession
+from hrp_sim.ros.sim_node import RosSession
 
 OF_RCLPY = ("use_sim_time", "start_type_description_service")
 # Of a sensor alone, so that it has parameters of its own.

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.ros
 
 WORLD = f"world:={MODELS / 'worlds' / 'arm.yaml'}"
 MODEL = f"model:={MODELS / 'arm' / 'arm.body'}"
-SIMULATOR = ["-m", "hrp_sim.node", "--ros-args"]
+SIMULATOR = ["-m", "hrp_sim.ros.sim_node", "--ros-args"]
 FOLLOWER = ["-m", "hrp_model.ros.model_node", "--ros-args"]
 # The simulator knows it to be a slip of the pen, and warns of it.
 TYPO = "sede:=1"

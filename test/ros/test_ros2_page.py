@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 
 from hrp_model import load_body
 from hrp_msgs.node import qos
-from hrp_sim.node import RosSession
+from hrp_sim.ros.sim_node import RosSession
 from hrp_sim.running.runner import Runner
 
 TABLES = script("ros2_tables")
@@ -222,7 +222,7 @@ def test_the_example_leads_the_arm_in_lock_step(tmp_path):
     quick = [*shlex.split(command), "-p", "real_time_factor:=0.0"]
     logs = tmp_path / "sim.txt", tmp_path / "controller.txt"
     with (
-        running(["-m", "hrp_sim.node", *quick], logs[0], folder=ROOT),
+        running(["-m", "hrp_sim.ros.sim_node", *quick], logs[0], folder=ROOT),
         running([str(EXAMPLE)], logs[1]) as controller,
     ):
         peer = Peer()

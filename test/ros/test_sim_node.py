@@ -316,7 +316,7 @@ def test_what_cannot_run_says_why(parameters, status, words, tmp_path, monkeypat
 
 
 def test_the_status_of_the_process_tells_how_it_ended(tmp_path):
-    status, said = finished(["-m", "hrp_sim.node"], tmp_path / "log.txt")
+    status, said = finished(["-m", "hrp_sim.ros.sim_node"], tmp_path / "log.txt")
     assert (status, said.count("\n")) == (2, 1), said
 
 

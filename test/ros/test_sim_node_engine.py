@@ -15,7 +15,7 @@ from hrp_sim import Simulation, load_world
 pytestmark = pytest.mark.ros
 
 WORLD = MODELS / "worlds" / "arm.yaml"
-NODE = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}", "-p"]
+NODE = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}", "-p"]
 PRESS = """
 format: ChoreonoidBody
 name: press
@@ -64,7 +64,15 @@ def test_what_pyode_cannot_do_is_refused_with_the_link_and_the_other_engine(tmp_
     pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
     log, model = tmp_path / "log.txt", tmp_path / "press.body"
     model.write_text(PRESS)
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={model}", "-p", "engine:=pyode"]
+    arguments = [
+        "-m",
+        "hrp_sim.ros.sim_node",
+        "--ros-args",
+        "-p",
+        f"world:={model}",
+        "-p",
+        "engine:=pyode",
+    ]
     with running(arguments, log) as process:
         status = process.wait(PATIENCE)
     said = log.read_text(encoding="utf-8")

@@ -69,7 +69,7 @@ class Client(Peer):
 @pytest.fixture(scope="module")
 def simulator(tmp_path_factory):
     log = tmp_path_factory.mktemp("simulation") / "log.txt"
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", f"world:={WORLD}"]
+    arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p", f"world:={WORLD}"]
     with running(arguments, log) as process:
         client = Client()
         client.follow("/clock", Clock)

@@ -56,7 +56,7 @@ def peer(tmp_path_factory):
     given = (f"world:={world}", "torque_stdev:=0.25", "wrist.rate:=100.0", "gyroo.rate:=1.0")
     imu = ("gyro.orientation:=true", "gyro.angular_velocity_stdev:=0.5")
     given = [word for pair in (*given, *imu, "sead:=1", "rate:=5.0") for word in ("-p", pair)]
-    with running(["-m", "hrp_sim.node", "--ros-args", *given], log) as process:
+    with running(["-m", "hrp_sim.ros.sim_node", "--ros-args", *given], log) as process:
         peer = Peer()
         peer.follow("devices", DiagnosticStatus, LATCHED)
         peer.follow("joint_states", JointState)

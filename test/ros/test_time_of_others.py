@@ -29,7 +29,15 @@ WORLD = f"world:={ARM}"
 def peer(tmp_path_factory):
     """A node that follows the time of a simulator in another process."""
     log = tmp_path_factory.mktemp("sim") / "log.txt"
-    arguments = ["-m", "hrp_sim.node", "--ros-args", "-p", WORLD, "-p", "real_time_factor:=2.0"]
+    arguments = [
+        "-m",
+        "hrp_sim.ros.sim_node",
+        "--ros-args",
+        "-p",
+        WORLD,
+        "-p",
+        "real_time_factor:=2.0",
+    ]
     peer = Peer(parameter_overrides=[Parameter("use_sim_time", value=True)])
     peer.follow("/clock", Clock)
     peer.follow("/diagnostics", DiagnosticArray)

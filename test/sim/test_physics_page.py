@@ -7,8 +7,8 @@ import pytest
 from paths import ROOT
 
 from hrp_model import Diagnostics, Severity
-from hrp_sim.cli.codes import CODES
 from hrp_sim.physics.engine import PHYSICS_RANGES, PhysicsSettings
+from hrp_sim.world.codes import CODES
 from hrp_sim.world.load import load_world
 
 PAGE = (ROOT / "docs" / "physics.md").read_text(encoding="utf-8")

@@ -23,13 +23,13 @@ from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 from ..running.runner import Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
+from ..simulator.asking import check_steps
+from ..simulator.keeper import CheckNames
+from ..simulator.resources import WorldResource
+from ..simulator.results import Code, RefusedError
+from ..simulator.simulator import Simulator
 from ..world.config import WorldConfig
-from .asking import check_steps
-from .handling.services import HANDLERS, Handler
-from .keeper import CheckNames
-from .resources import WorldResource
-from .results import Code, RefusedError
-from .simulator import Simulator
+from .simulation_requests import HANDLERS, Handler
 
 PACKAGE = "simulation_interfaces"
 STEP = "step_simulation"

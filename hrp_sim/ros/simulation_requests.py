@@ -9,13 +9,13 @@ from typing import Any
 from hrp_model.rigid import matrix_quaternion
 from hrp_msgs.simulation import convert
 
-from ..entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
-from ..keeper import MoveRequest
-from ..resources import Resource, WorldQuery, WorldResource
-from ..results import Code, Feature, RefusedError, State
-from ..simulator import SPAWN_FORMATS, Simulator
-from ..spawning import SpawnRequest
-from ..worlds import available_worlds, spawnables
+from ..simulator.entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
+from ..simulator.keeper import MoveRequest
+from ..simulator.resources import Resource, WorldQuery, WorldResource
+from ..simulator.results import Code, Feature, RefusedError, State
+from ..simulator.simulator import SPAWN_FORMATS, Simulator
+from ..simulator.spawning import SpawnRequest
+from ..simulator.worlds import available_worlds, spawnables
 
 # At least one of several entities was not spawned.
 _ENTITIES_SPAWN_FAILED = 150

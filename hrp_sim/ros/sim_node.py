@@ -5,8 +5,9 @@ Published: what the sensors of each robot read (topics in ``hrp_msgs.names``), `
 Subscribed: the commands of each robot (``hrp_msgs.topics.commands``). Action: its
 ``follow_joint_trajectory``. Services: ``~/reset`` and ``~/pause``, once a run is served, and
 ``devices/<device>/set_enabled`` of each sensor and light. Parameters:
-``hrp_msgs.node_params.SIM_NODE``, the options of ``SensorSettings`` for all sensors, those of
-single ones as ``<sensor>.<option>``, and gains and modes of joints (``hrp_msgs.command_params``).
+``hrp_sim.ros.parameters.SIM_NODE``, the options of ``SensorSettings`` for all sensors, those of
+single ones as ``<sensor>.<option>``, and gains and modes of joints
+(``hrp_sim.ros.command_parameters``).
 """
 
 from __future__ import annotations
@@ -32,28 +33,28 @@ from hrp_model.program.command import print_problem
 from hrp_model.program.console import print_message
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.ros.model_node import logged_diagnostics
-from hrp_msgs.command_params import joint_params
 from hrp_msgs.names import NameCollisionError
 from hrp_msgs.node.dds_settings import dds_room
 from hrp_msgs.node.executor import ServingThread
 from hrp_msgs.node.log import NodeLog
 from hrp_msgs.node.parameters import Param, option_param
 from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_arguments
-from hrp_msgs.node_params import SIM_NODE
 from hrp_msgs.topics.topic import Topic
+from hrp_sim.ros.command_parameters import joint_params
+from hrp_sim.ros.parameters import SIM_NODE
 
-from .faces.world.node import WorldFace
-from .loading.node import WorldLoader
-from .physics.engine import PhysicsError
-from .running.health import announcement
-from .running.runner import Runner
-from .services import RunServices, start_lock_step
-from .simulation import Simulation
-from .simulator.resources import Resource
-from .simulator.services import SimulationServices
-from .simulator.worlds import world_resource
-from .world.config import WorldConfig
-from .world.sensor_options import COMMON_OPTIONS
+from ..physics.engine import PhysicsError
+from ..running.health import announcement
+from ..running.runner import Runner
+from ..simulation import Simulation
+from ..simulator.resources import Resource
+from ..simulator.worlds import world_resource
+from ..world.config import WorldConfig
+from ..world.sensor_options import COMMON_OPTIONS
+from .run_services import RunServices, start_lock_step
+from .simulation_services import SimulationServices
+from .world_interface import WorldFace
+from .world_parameters import WorldLoader
 
 _T = TypeVar("_T")
 PARAMETERS = (
@@ -351,4 +352,4 @@ def main() -> int:
 if __name__ == "__main__":
     from hrp_model.program.node_entry import run_node
 
-    sys.exit(run_node("hrp_sim.node", "sim_node"))  # which knows --help, too
+    sys.exit(run_node("hrp_sim.ros.sim_node", "sim_node"))  # which knows --help, too

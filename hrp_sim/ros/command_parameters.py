@@ -11,8 +11,8 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from .node.parameters import Param, declare
-from .topics.cmd_vel import AS_PUBLISHED, TYPES
+from hrp_msgs.node.parameters import Param, declare
+from hrp_msgs.topics.cmd_vel import AS_PUBLISHED, TYPES
 
 COMMANDS = (
     Param(

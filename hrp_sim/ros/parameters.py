@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .command_params import COMMANDS
-from .names import NAMINGS, STANDARD
-from .node.parameters import Param
+from hrp_msgs.names import NAMINGS, STANDARD
+from hrp_msgs.node.parameters import Param
+
+from .command_parameters import COMMANDS
 
 SIM_NODE = (
     Param(

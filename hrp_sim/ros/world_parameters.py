@@ -8,7 +8,6 @@ from rclpy.node import Node
 
 from hrp_model import Diagnostics
 from hrp_model.ros.model_node import logged_diagnostics
-from hrp_msgs.command_params import joint_of
 from hrp_msgs.node.parameters import (
     declare,
     declare_options,
@@ -17,7 +16,8 @@ from hrp_msgs.node.parameters import (
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError
-from hrp_msgs.node_params import SIM_NODE
+from hrp_sim.ros.command_parameters import joint_of
+from hrp_sim.ros.parameters import SIM_NODE
 
 from ..advice import advise, after_failure
 from ..engines import make_engine

@@ -13,19 +13,12 @@ import numpy as np
 from hrp_model import Diagnostics, Pose, rviz
 from hrp_msgs import names
 
-from .physics.state import SimulatedBody
-from .sensors import (
-    CameraSensor,
-    ForceSensor,
-    OdometrySensor,
-    RangeSensor,
-    RangeSensor3D,
-    Sensor,
-)
-from .simulation import Simulation
+from ..physics.state import SimulatedBody
+from ..sensors import CameraSensor, ForceSensor, OdometrySensor, RangeSensor, RangeSensor3D, Sensor
+from ..simulation import Simulation
+from ..world.load import load_world
+from ..world.naming import BodyNaming, name_bodies
 from .topics import DeviceTopics, device_topics
-from .world.load import load_world
-from .world.naming import BodyNaming, name_bodies
 
 _COMMENT = """The bodies of a world, and what their sensors see, as simulation.launch.py shows them.
 Sensors publish reliably; a reliable subscriber loses no image. RViz itself has no display for IMUs:

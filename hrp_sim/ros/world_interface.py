@@ -20,20 +20,20 @@ from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.topic import Topic
 from hrp_msgs.topics.world import WorldTopics
 
-from ...commanding.node import Commanding
-from ...physics.contact_points import ContactPoints
-from ...physics.schedule import SampleClock
-from ...render import Parts
-from ...running.contact_watch import ContactWatch
-from ...running.lock_step import LockStep
-from ...running.render_thread import Darkroom
-from ...running.runner import Change, NotRunningError, Runner
-from ...sensors import CameraSensor, Exposure
-from ...simulation import Simulation
-from ...topics import device_topics
-from ...world.naming import BodyNaming, late_naming, name_bodies
-from ..model.node import SimulatedModelNode
-from ..node import BodyFace
+from ..physics.contact_points import ContactPoints
+from ..physics.schedule import SampleClock
+from ..render import Parts
+from ..running.contact_watch import ContactWatch
+from ..running.lock_step import LockStep
+from ..running.render_thread import Darkroom
+from ..running.runner import Change, NotRunningError, Runner
+from ..sensors import CameraSensor, Exposure
+from ..simulation import Simulation
+from ..world.naming import BodyNaming, late_naming, name_bodies
+from .body_interface import BodyFace
+from .command_interface import Commanding
+from .model_interface import SimulatedModelNode
+from .topics import device_topics
 
 # How often the time of a world that stands still is shown. In [s] of wall time.
 _PERIOD = 1.0

@@ -19,16 +19,16 @@ from hrp_msgs.node import qos
 from hrp_msgs.node.start import WrongUseError, creating
 from hrp_msgs.topics.topic import Topic
 
-from .physics.engine import PhysicsError
-from .physics.schedule import NS_PER_S
-from .running.health import command_health, lock_step_health, run_health, state_health
-from .running.lock_step import LockStep
-from .running.runner import NotRunningError, Runner
-from .sensors import Sensor
-from .sensors.sensor_schedule import Light
-from .simulation import Simulation
-from .simulator.results import RefusedError
-from .simulator.simulator import Simulator
+from ..physics.engine import PhysicsError
+from ..physics.schedule import NS_PER_S
+from ..running.health import command_health, lock_step_health, run_health, state_health
+from ..running.lock_step import LockStep
+from ..running.runner import NotRunningError, Runner
+from ..sensors import Sensor
+from ..sensors.sensor_schedule import Light
+from ..simulation import Simulation
+from ..simulator.results import RefusedError
+from ..simulator.simulator import Simulator
 
 # Between two warnings of the same kind, in [s].
 LONG_PERIOD = 5.0

@@ -20,7 +20,6 @@ from hrp_msgs.topics import sensors as outputs
 from hrp_msgs.topics.robot import FramePose
 from hrp_msgs.topics.topic import Topic
 
-from ..commanding.node import Commanding, CommandPort
 from ..running.runner import Runner
 from ..sensors import (
     CameraSensor,
@@ -33,11 +32,12 @@ from ..sensors import (
     Remembering,
     Sensor,
 )
-from ..services import SwitchServices
 from ..simulation import Simulation
-from ..topics import DeviceTopics, device_topics, message_size
 from ..world.naming import BodyNaming
-from .model.node import SimulatedModelNode
+from .command_interface import Commanding, CommandPort
+from .model_interface import SimulatedModelNode
+from .run_services import SwitchServices
+from .topics import DeviceTopics, device_topics, message_size
 
 # A new sensor is one entry here. Odometry and cameras say more than one message.
 ROUTES: dict[type, outputs.Route] = {

@@ -12,12 +12,12 @@ from rclpy.qos import QoSProfile
 
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs import names
-from hrp_msgs.command_params import COMMANDS, JointParams, JointValues, LiveParams, joint_of
 from hrp_msgs.node import qos
 from hrp_msgs.node.command_executor import HearingThread
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.commands import KINDS, CommandTopics
 from hrp_msgs.topics.follow_joint_trajectory import TrajectoryAction, is_available
+from hrp_sim.ros.command_parameters import COMMANDS, JointParams, JointValues, LiveParams, joint_of
 
 from ..running.body_commands import BodyCommands, CommandOptions
 from ..running.runner import Runner
@@ -39,7 +39,7 @@ class Commanding:
     """The commands to all bodies of a node, and the parameters about them.
 
     Args:
-        node: Has declared ``hrp_msgs.command_params.COMMANDS``.
+        node: Has declared ``hrp_sim.ros.command_parameters.COMMANDS``.
         settings: Values of its parameters by name.
 
     Attributes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hrp_model import Body
 from hrp_msgs import names
 
-from .sensors import (
+from ..sensors import (
     CameraSensor,
     ForceSensor,
     ImuSensor,
@@ -19,9 +19,9 @@ from .sensors import (
     Sensor,
     instruments,
 )
-from .sensors.sensor_schedule import Light
-from .simulation import Simulation
-from .world.naming import LONGEST_DEVICE, BodyNaming
+from ..sensors.sensor_schedule import Light
+from ..simulation import Simulation
+from ..world.naming import LONGEST_DEVICE, BodyNaming
 
 # In bytes: header, frame, covariances; of a joint three numbers and the length of its name; of a
 # ray one number.

@@ -1,1 +1,0 @@
-"""Commands from ROS 2 to the bodies of a world."""

@@ -1,1 +1,0 @@
-"""What ROS 2 sees of the bodies of a world."""

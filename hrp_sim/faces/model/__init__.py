@@ -1,1 +1,0 @@
-"""The node that describes one body of a simulation."""

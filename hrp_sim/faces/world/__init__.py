@@ -1,1 +1,0 @@
-"""What ROS 2 sees of a world and of what is in it."""

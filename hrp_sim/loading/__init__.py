@@ -1,1 +1,0 @@
-"""How the parameters of a node become a world."""

@@ -1,0 +1,1 @@
+"""``sim_node``: ROS interfaces of a world and its bodies."""

@@ -1,1 +1,0 @@
-"""Requests of the standard simulation services, one function for each."""
