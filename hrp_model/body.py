@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from math import inf, pi
+from math import inf, isinf, pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,17 @@ from .devices import Device
 from .diagnostics import Span, names_with_hint
 from .geometry import Shape
 from .rigid import Array, Pose, frozen_array
+
+
+class JointUnits(NamedTuple):
+    """Units in which a kind of joint is measured."""
+
+    position: str
+    velocity: str
+    effort: str
+
+
+_ANGULAR, _LINEAR = JointUnits("rad", "rad/s", "N m"), JointUnits("m", "m/s", "N")
 
 
 class JointType(Enum):
@@ -30,6 +41,11 @@ class JointType(Enum):
     PRISMATIC = "prismatic"
     FREE = "free"
     TRACK = "track"
+
+    @property
+    def units(self) -> JointUnits:
+        """Units of a joint that moves: angular ones, or linear ones if it is prismatic."""
+        return _LINEAR if self is JointType.PRISMATIC else _ANGULAR
 
 
 class Range(NamedTuple):
@@ -72,15 +88,19 @@ class Mimic:
 class Joint:
     """The joint that moves a link L relative to its parent P.
 
+    ``position``, ``velocity`` and ``effort`` are what the model states. The limits that hold are
+    ``position_limits``, ``velocity_limits`` and ``effort_limits``: an inverted range, like any
+    other that no joint can keep, means no limit.
+
     Attributes:
         type: Kind of motion.
         name: Name of the joint; by the formats' custom usually that of its link.
         id: Number in the model's joint vector, or None.
         axis: Unit vector of the motion, expressed in L, shape (3,).
         initial: Value of q in the model's own initial posture, in [rad] or [m].
-        position: Range of q, in [rad] or [m].
-        velocity: Range of dq, in [rad/s] or [m/s].
-        effort: Range of the joint torque or force, in [N m] or [N].
+        position: Range of q as stated, in [rad] or [m].
+        velocity: Range of dq as stated, in [rad/s] or [m/s].
+        effort: Range of the joint torque or force as stated, in [N m] or [N].
         equivalent_rotor_inertia: Gear ratio squared times rotor inertia, in [kg m^2] or [kg].
         gear_ratio: How far the motor turns for each [rad] or [m] of the joint, in [rad].
         rotor_inertia, torque_const: Of the motor, as far as the model says.
@@ -115,6 +135,37 @@ class Joint:
     def moves(self) -> bool:
         """Whether the joint has one coordinate q that moves its link."""
         return self.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+
+    @property
+    def position_limits(self) -> Range:
+        """Limits of q, in [rad] or [m]; equal ones lock the joint, inverted ones mean none."""
+        lower, upper = self.position
+        return self.position if lower <= upper and lower < inf and upper > -inf else UNLIMITED
+
+    @property
+    def velocity_limits(self) -> Range:
+        """Limits of dq, in [rad/s] or [m/s]; none if the joint could not move both ways."""
+        return self.velocity if self.velocity.lower < 0.0 < self.velocity.upper else UNLIMITED
+
+    @property
+    def effort_limits(self) -> Range:
+        """Limits of the joint torque or force, in [N m] or [N]; none if they exclude zero."""
+        return self.effort if self.effort.lower <= 0.0 <= self.effort.upper else UNLIMITED
+
+    @property
+    def max_velocity(self) -> float:
+        """The speed that is allowed in both directions, in [rad/s] or [m/s]; inf for any."""
+        return min(map(abs, self.velocity_limits))
+
+    @property
+    def max_effort(self) -> float:
+        """The largest effort in either direction, in [N m] or [N]; inf for any."""
+        return max(map(abs, self.effort_limits))
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the joint turns without any position limit."""
+        return self.type is JointType.REVOLUTE and all(map(isinf, self.position_limits))
 
     @property
     def encoder_resolution(self) -> float | None:

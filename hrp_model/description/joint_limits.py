@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from ..body import Body, JointType, Range
+from ..body import Body
 from ..frames import BodyFrames
 
 PREFIX = "joint_limits"
@@ -33,8 +33,7 @@ def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, JointL
     By parameter name: ``joint_limits.<joint>.has_position_limits`` and, if so,
     ``min_position`` and ``max_position`` in [rad] or [m], of which one may be infinite;
     likewise ``has_velocity_limits`` and ``max_velocity`` in [rad/s] or [m/s], and
-    ``has_effort_limits`` and ``max_effort`` in [N m] or [N]. These two are the largest
-    magnitude that the model allows in either direction. Inverted limits are swapped. A joint
+    ``has_effort_limits`` and ``max_effort`` in [N m] or [N]: the limits of the URDF. A joint
     between the root and the world, which a URDF leaves out, is left out.
     """
     found: dict[str, JointLimit] = {}
@@ -43,18 +42,21 @@ def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, JointL
             continue
         joint = link.joint
         start = f"{PREFIX}.{names.joints[link.name]}"
-        length, effort = ("rad", "N m") if joint.type is JointType.REVOLUTE else ("m", "N")
-        lower, upper = sorted(map(float, joint.position))
+        units = joint.type.units
+        lower, upper = map(float, joint.position_limits)
         bounded = isfinite(lower) or isfinite(upper)
         found[f"{start}.has_position_limits"] = _presence("position", bounded)
         if bounded:
-            found[f"{start}.min_position"] = JointLimit(lower, f"Least position [{length}].")
-            found[f"{start}.max_position"] = JointLimit(upper, f"Largest position [{length}].")
-        for kind, limits, unit in (
-            ("velocity", joint.velocity, f"{length}/s"),
-            ("effort", joint.effort, effort),
+            found[f"{start}.min_position"] = JointLimit(
+                lower, f"Least position [{units.position}]."
+            )
+            found[f"{start}.max_position"] = JointLimit(
+                upper, f"Largest position [{units.position}]."
+            )
+        for kind, largest, unit in (
+            ("velocity", float(joint.max_velocity), units.velocity),
+            ("effort", float(joint.max_effort), units.effort),
         ):
-            largest = _magnitude(limits)
             found[f"{start}.has_{kind}_limits"] = _presence(kind, isfinite(largest))
             if isfinite(largest):
                 doc = f"Largest {kind} in either direction [{unit}]."
@@ -64,7 +66,3 @@ def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, JointL
 
 def _presence(kind: str, there: bool) -> JointLimit:
     return JointLimit(there, f"Whether the model limits the {kind}.")
-
-
-def _magnitude(limits: Range) -> float:
-    return max(abs(float(end)) for end in limits)

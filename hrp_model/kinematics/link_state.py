@@ -137,22 +137,22 @@ class LinkState:
     @property
     def llimit(self) -> float:
         """Least joint position in [rad] or [m]; -inf for none."""
-        return self.model.joint.position.lower
+        return self.model.joint.position_limits.lower
 
     @property
     def ulimit(self) -> float:
         """Greatest joint position in [rad] or [m]; inf for none."""
-        return self.model.joint.position.upper
+        return self.model.joint.position_limits.upper
 
     @property
     def lvlimit(self) -> float:
         """Least joint velocity in [rad/s] or [m/s]; -inf for none."""
-        return self.model.joint.velocity.lower
+        return self.model.joint.velocity_limits.lower
 
     @property
     def uvlimit(self) -> float:
         """Greatest joint velocity in [rad/s] or [m/s]; inf for none."""
-        return self.model.joint.velocity.upper
+        return self.model.joint.velocity_limits.upper
 
     @property
     def Jm2(self) -> float:  # noqa: N802

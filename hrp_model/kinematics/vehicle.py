@@ -200,7 +200,7 @@ def _wheels(body: Body, poses: dict[str, Pose]) -> list[_Wheel]:
 
 def _wheel(link: Link, pose: Pose) -> _Wheel | None:
     joint = link.joint
-    if joint.type is not JointType.REVOLUTE or np.isfinite(joint.position).any():
+    if not joint.is_continuous:
         return None
     axle = pose.R @ joint.axis
     if link.parent is None or abs(axle[2]) > _PARALLEL:

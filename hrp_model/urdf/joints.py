@@ -7,7 +7,7 @@ from math import copysign, isinf
 
 from urdf_parser_py import urdf
 
-from ..body import Body, Joint, JointType, Link, Range
+from ..body import Body, Joint, JointType, Link
 from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
 from ..kinematics.loops import Mimic
@@ -94,31 +94,29 @@ def _joint_type(joint: Joint) -> str:
         return "floating"
     if joint.type is JointType.PRISMATIC:
         return "prismatic"
-    return "continuous" if all(map(isinf, joint.position)) else "revolute"
+    return "continuous" if joint.is_continuous else "revolute"
 
 
 def _limit(link: Link, diagnostics: Diagnostics) -> urdf.JointLimit:
-    lower, upper = (_finite(end) for end in link.joint.position)
+    joint = link.joint
+    units = joint.type.units
+    for kind, (lower, upper), limit, unit in (
+        ("velocity", joint.velocity_limits, joint.max_velocity, units.velocity),
+        ("effort", joint.effort_limits, joint.max_effort, units.effort),
+    ):
+        if lower != -upper:
+            message = (
+                f"the {kind} of joint '{joint.name}' is limited to {lower:g} .. {upper:g} {unit}; "
+                f"URDF has one number for both directions, {_finite(limit):g}"
+            )
+            diagnostics.warn("lopsided-limits", message, link.at)
+    lower, upper = joint.position_limits
     return urdf.JointLimit(
-        effort=_magnitude("effort", link.joint.effort, link, diagnostics),
-        velocity=_magnitude("velocity", link.joint.velocity, link, diagnostics),
-        lower=lower,
-        upper=upper,
+        effort=_finite(joint.max_effort),
+        velocity=_finite(joint.max_velocity),
+        lower=_finite(lower),
+        upper=_finite(upper),
     )
-
-
-def _magnitude(what: str, limits: Range, link: Link, diagnostics: Diagnostics) -> float:
-    """Return the one number URDF has for a range: the largest magnitude inside it."""
-    lower, upper = (_finite(end) for end in limits)
-    largest = max(abs(lower), abs(upper))
-    if lower != -upper:
-        shown = f"{limits.lower:g} .. {limits.upper:g}"
-        message = (
-            f"the {what} of joint '{link.joint.name}' is limited to {shown}; "
-            f"URDF has one number for both ends, {largest:g}"
-        )
-        diagnostics.warn("lopsided-limits", message, link.at)
-    return largest
 
 
 def _finite(end: float) -> float:

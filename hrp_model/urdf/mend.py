@@ -1,22 +1,19 @@
-"""A body without what no URDF can hold: numbers that are none, limits the wrong way round."""
+"""Repair what no URDF can hold: numbers that are not finite, and references to nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from math import inf, isfinite, isnan
-from typing import Any, TypeAlias
+from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
-from ..body import Body, ExtraJoint, Joint, Link, Range
+from ..body import Body, ExtraJoint, Joint, Link
 from ..devices import Device
-from ..diagnostics import Diagnostics, Span
+from ..diagnostics import Diagnostics
 from ..geometry import Box, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array, Pose, unit_vector
-from ..validate import is_validated
-
-_Tell: TypeAlias = Callable[[str, str, "Span | None"], None]
+from ..validate import report_limits
 
 _AXIS_Z = (0.0, 0.0, 1.0)
 # Lengths and scales of shapes from here on are none: mesh files have single precision.
@@ -31,15 +28,13 @@ _IF_NOT_FINITE = {
 
 
 def mended(body: Body, diagnostics: Diagnostics) -> Body:
-    """Return the body that a URDF can describe; what it changes, it warns of.
+    """Return the body that a URDF can describe, with a warning for each change.
 
-    A body that ``validate`` let pass changes in nothing but limits that are inverted; as
-    their warning was given then, it is a note here. Links, joints and shapes that need no
-    change are the same objects.
+    Links, joints and shapes that need no change are the same objects.
     """
+    report_limits(body, diagnostics)
     names = {link.name for link in body.links}
-    about_limits = diagnostics.note if is_validated(body) else diagnostics.warn
-    links = tuple(_mended_link(link, diagnostics, about_limits) for link in body.links)
+    links = tuple(_mended_link(link, diagnostics) for link in body.links)
     devices = tuple(
         _mended_device(device, body, diagnostics)
         for device in body.devices
@@ -51,7 +46,7 @@ def mended(body: Body, diagnostics: Diagnostics) -> Body:
     return replace(body, links=links, devices=devices, extra_joints=extra)
 
 
-def _mended_link(link: Link, diagnostics: Diagnostics, about_limits: _Tell) -> Link:
+def _mended_link(link: Link, diagnostics: Diagnostics) -> Link:
     changes: dict[str, Any] = {}
 
     def change(code: str, problem: str, **to: Any) -> None:
@@ -80,33 +75,20 @@ def _mended_link(link: Link, diagnostics: Diagnostics, about_limits: _Tell) -> L
             change("not-finite", problem, **{side: kept})
     joint = link.joint
     if link.parent is not None and joint.moves:
-        joint = _mended_joint(link, diagnostics, about_limits)
+        joint = _mended_joint(link, diagnostics)
     if joint is not link.joint:
         changes["joint"] = joint
     return replace(link, **changes) if changes else link
 
 
-def _mended_joint(link: Link, diagnostics: Diagnostics, about_limits: _Tell) -> Joint:
-    """Return the joint above a link with an axis, and with limits in order."""
+def _mended_joint(link: Link, diagnostics: Diagnostics) -> Joint:
+    """Return the joint above a link with an axis, and with finite numbers."""
     joint = link.joint
     changes: dict[str, Any] = {}
     if not np.isfinite(joint.axis).all() or unit_vector(joint.axis) is None:
         message = f"the axis of joint '{joint.name}' is no direction; Z is used"
         diagnostics.warn("zero-axis", message, link.at)
         changes["axis"] = np.array(_AXIS_Z)
-    for what in ("position", "velocity", "effort"):
-        limits: Range = getattr(joint, what)
-        if any(map(isnan, limits)):
-            message = f"a {what} limit of joint '{joint.name}' is no number: there is none"
-            diagnostics.warn("not-finite", message, link.at)
-            lower, upper = limits
-            changes[what] = Range(-inf if isnan(lower) else lower, inf if isnan(upper) else upper)
-    lower, upper = changes.get("position", joint.position)
-    if lower > upper:
-        shown = f"{lower:g} to {upper:g}"
-        message = f"the position range of joint '{joint.name}' is inverted: {shown}; it is turned"
-        about_limits("inverted-range", message, link.at)
-        changes["position"] = Range(upper, lower)
     for what in ("damping", "friction"):
         value: float = getattr(joint, what)
         if not 0.0 <= value < inf:

@@ -12,11 +12,12 @@ from ..body import Body
 from ..diagnostics import Diagnostics
 from .devices import RULES as OF_DEVICES
 from .joints import RULES as OF_JOINTS
+from .joints import limits_leave_room
 from .masses import RULES as OF_MASSES
 from .names import RULES as OF_NAMES
 from .structure import RULES as OF_STRUCTURE
 
-__all__ = ["RULES", "is_validated", "validate"]
+__all__ = ["RULES", "report_limits", "validate", "validated_as"]
 
 RULES = (*OF_JOINTS, *OF_MASSES, *OF_STRUCTURE, *OF_DEVICES, *OF_NAMES)
 
@@ -30,6 +31,15 @@ def validate(body: Body, diagnostics: Diagnostics) -> None:
     _VALIDATED.add(body)
 
 
-def is_validated(body: Body) -> bool:
-    """Tell whether a body was checked already: what is wrong with it needs no second warning."""
-    return body in _VALIDATED
+def validated_as(body: Body, original: Body) -> Body:
+    """Return a body whose limits need no second warning if those of the original had one."""
+    if original in _VALIDATED:
+        _VALIDATED.add(body)
+    return body
+
+
+def report_limits(body: Body, diagnostics: Diagnostics) -> None:
+    """Warn of limits that do not mean what they state, unless ``validate`` has done so."""
+    if body not in _VALIDATED:
+        with diagnostics.forgiving("not-finite"):
+            limits_leave_room(body, diagnostics)

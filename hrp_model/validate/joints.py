@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, pi
+from math import isfinite, isnan, pi
 
 from ..body import Body, JointType, Link, Range
 from ..diagnostics import Diagnostics
@@ -13,7 +13,7 @@ _MOST_DEGREES = 360.0
 # Joint ids are rows of tables, up to the largest: a number beyond this is a slip of the pen.
 _LAST_ID = 99_999
 # A pulse of an encoder that moves its joint by more tells nothing a controller could use.
-_COARSE_PULSE = {JointType.REVOLUTE: (0.1, "rad"), JointType.PRISMATIC: (0.01, "m")}
+_COARSE_PULSE = {JointType.REVOLUTE: 0.1, JointType.PRISMATIC: 0.01}  # [rad], [m]
 # What people write for "far enough" when they think of no angle.
 _PLACEHOLDERS = ({10.0}, {20.0}, {50.0}, {100.0}, {200.0})
 
@@ -37,40 +37,42 @@ def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
         diagnostics.note("joint-id-gap", message, body.root.at)
 
 
-def limits_are_in_order(body: Body, diagnostics: Diagnostics) -> None:
-    """A moving joint has a lower limit below its upper one."""
+def limits_leave_room(body: Body, diagnostics: Diagnostics) -> None:
+    """A lower limit is below the upper one; those of velocity and effort are around zero."""
     for link in body.moving_links:
-        for what, (lower, upper) in _ranges(link).items():
-            if not lower >= upper:
+        joint, units = link.joint, link.joint.type.units
+        for kind, stated, used, unit in (
+            ("position", joint.position, joint.position_limits, units.position),
+            ("velocity", joint.velocity, joint.velocity_limits, units.velocity),
+            ("effort", joint.effort, joint.effort_limits, units.effort),
+        ):
+            lower, upper = stated
+            if isnan(lower) or isnan(upper):
+                message = f"a {kind} limit of joint '{joint.name}' is not a number"
+                diagnostics.error("not-finite", message, link.at)
                 continue
-            problem = "leaves no room" if lower == upper else "is inverted"
+            if lower > upper:
+                code, problem = "inverted-range", "is inverted"
+            elif lower == upper:
+                code, problem = "empty-range", "leaves no room"
+            elif kind != "position" and not lower < 0.0 < upper:
+                code, problem = "one-sided-range", "allows one direction only"
+            else:
+                continue
+            meaning = "applies as stated" if used == stated else "means no limit"
             message = (
-                f"the {what} range of joint '{link.joint.name}' {problem}: {lower:g} to {upper:g}"
+                f"the {kind} range of joint '{joint.name}' {problem}: {lower:g} to {upper:g} "
+                f"{unit}; it {meaning}"
             )
-            code = "empty-range" if lower == upper else "inverted-range"
             diagnostics.warn(code, message, link.at)
-
-
-def joints_may_rest(body: Body, diagnostics: Diagnostics) -> None:
-    """Velocity and effort may be zero, and go to either side of it."""
-    for link in body.moving_links:
-        for what, (lower, upper) in _ranges(link).items():
-            if what == "position" or not lower < upper:
-                continue
-            if lower >= 0.0 or upper <= 0.0:
-                message = (
-                    f"the {what} of joint '{link.joint.name}' is limited to one side: "
-                    f"{lower:g} to {upper:g}"
-                )
-                diagnostics.warn("one-sided-range", message, link.at)
 
 
 def initial_positions_are_in_range(body: Body, diagnostics: Diagnostics) -> None:
     """A joint starts within its limits: a note, for many leave their start at zero."""
     for link in body.moving_links:
-        lower, upper = link.joint.position
+        lower, upper = link.joint.position_limits
         initial = link.joint.initial
-        if lower <= upper and (initial < lower - 1e-9 or initial > upper + 1e-9):
+        if initial < lower - 1e-9 or initial > upper + 1e-9:
             message = (
                 f"joint '{link.joint.name}' starts at {initial:g}, "
                 f"outside its range {lower:g} to {upper:g}"
@@ -105,11 +107,14 @@ def encoders_tell_positions(body: Body, diagnostics: Diagnostics) -> None:
         joint = link.joint
         if joint.encoder_pulse is None or not isfinite(joint.encoder_pulse):
             continue
-        most, unit = _COARSE_PULSE[joint.type]
         resolution = joint.encoder_resolution
-        if resolution is not None and resolution <= most:
+        if resolution is not None and resolution <= _COARSE_PULSE[joint.type]:
             continue
-        told = "no position" if resolution is None else f"steps of {resolution:.3g} {unit}"
+        told = (
+            "no position"
+            if resolution is None
+            else f"steps of {resolution:.3g} {joint.type.units.position}"
+        )
         message = (
             f"the encoder of joint '{joint.name}', with {joint.encoder_pulse:g} pulses per turn "
             f"and a gear ratio of {joint.gear_ratio:g}, tells {told}"
@@ -127,18 +132,12 @@ def root_is_free_or_fixed(body: Body, diagnostics: Diagnostics) -> None:
 
 RULES = (
     joint_ids_are_consecutive,
-    limits_are_in_order,
-    joints_may_rest,
+    limits_leave_room,
     initial_positions_are_in_range,
     angles_are_in_radians,
     encoders_tell_positions,
     root_is_free_or_fixed,
 )
-
-
-def _ranges(link: Link) -> dict[str, Range]:
-    joint = link.joint
-    return {"position": joint.position, "velocity": joint.velocity, "effort": joint.effort}
 
 
 def _angles(link: Link) -> list[float]:

@@ -18,7 +18,7 @@ from .common import place_of_device
 
 
 def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
-    """No number of the model is NaN, and none is infinite except a limit."""
+    """No number of the model is NaN or infinite; ``limits_leave_room`` checks limits."""
     for link in [] if _links_are_finite(body) else body.links:
         for what in _not_finite(link):
             message = f"{what} of link '{link.name}' is not a finite number"
@@ -82,8 +82,6 @@ def _links_are_finite(body: Body) -> bool:
         numbers += (link.mass, joint.initial, joint.equivalent_rotor_inertia, joint.rotor_inertia)
         numbers += (joint.gear_ratio, joint.torque_const, joint.damping, joint.friction)
         numbers.append(joint.encoder_pulse or 0.0)
-        if any(map(isnan, (*joint.position, *joint.velocity, *joint.effort))):
-            return False
         for shape in _shapes(link):
             arrays.append(shape.T_FG)
             if isinstance(shape.geometry, Mesh):
@@ -110,9 +108,6 @@ def _not_finite(link: Link) -> Iterator[str]:
         "the friction": (joint.damping, joint.friction),
     }
     yield from (what for what, value in finite.items() if not np.isfinite(value).all())
-    limits = (*joint.position, *joint.velocity, *joint.effort)
-    if np.isnan(limits).any():
-        yield "a joint limit"
 
 
 def _is_finite_shape(shape: Shape) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..body import Link
 from ..rigid import Array
-from .expected import Expected, Posture, joint_type, largest
+from .expected import Expected, Posture, joint_type
 from .reading import DYNAMICS, DynamicRobot, Dynamics, Quantity, Robot, SeenJoint
 from .report import NOTHING, Differences, Row, not_applicable
 
@@ -80,21 +80,21 @@ def _positions(
     found: Differences, expected: Expected, robot: Robot, _postures: Sequence[Posture]
 ) -> None:
     for link, joint in _moving(expected, robot):
-        if joint_type(link.joint) == "continuous":
+        if link.joint.is_continuous:
             continue
-        lower, upper = sorted(link.joint.position)
+        lower, upper = link.joint.position_limits
         for end, seen, limit in (("lower", joint.lower, lower), ("upper", joint.upper, upper)):
             _compare_limit(found, seen, limit, f"{end} limit of joint '{joint.name}'")
 
 
 def _magnitudes(what: str) -> Comparison:
-    """Return the comparison of limits of which URDF has only the largest magnitude."""
+    """Return the comparison of limits of which URDF has one number for both directions."""
 
     def compare(
         found: Differences, expected: Expected, robot: Robot, _postures: Sequence[Posture]
     ) -> None:
         for link, joint in _moving(expected, robot):
-            limit = largest(getattr(link.joint, what))
+            limit: float = getattr(link.joint, f"max_{what}")
             _compare_limit(found, getattr(joint, what), limit, f"{what} of joint '{joint.name}'")
 
     return compare

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isinf, pi
+from math import inf, pi
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -214,19 +214,14 @@ def joint_type(joint: Joint) -> str:
     if joint.type is JointType.PRISMATIC:
         return "prismatic"
     if joint.type is JointType.REVOLUTE:
-        return "continuous" if all(map(isinf, joint.position)) else "revolute"
+        return "continuous" if joint.is_continuous else "revolute"
     return "fixed"
-
-
-def largest(limits: tuple[float, float]) -> float:
-    """Return the one number that URDF has for a range: the largest magnitude in it."""
-    return max(map(abs, limits))
 
 
 def _reach(joint: Joint) -> tuple[float, float]:
     """Return a finite range to draw positions from, within the limits."""
     reach = _REACH[joint.type]
-    lower, upper = sorted(joint.position)
+    lower, upper = joint.position_limits
     if lower == -inf and upper == inf:
         return -reach, reach
     lower = upper - reach if lower == -inf else lower

@@ -14,7 +14,7 @@ from hrp_model.validate.common import first_few
 from ..articulation.repaired_masses import RATIO_PER_ITERATION
 from ..control import ControlMode, JointControl
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
-from .start import Group, Start, unit
+from .start import Group, Start
 
 # A stop takes back erp of the error in each step, at any speed. Below this one the blow is
 # smaller than that of a step on a stair, in [rad/s] or [m/s].
@@ -41,22 +41,22 @@ def joints_start_within_their_stops(
     for start in starts:
         thrown: list[tuple[float, Link, str]] = []
         for i, link in start.joints():
-            lower, upper = link.joint.position
-            if lower > upper:  # holds nothing and is ignored
-                continue
+            lower, upper = link.joint.position_limits
             q = float(start.state.q[i])
             beyond = max(lower - q, q - upper)
             speed = physics.erp * beyond / physics.time_step
             if speed > _GENTLE_STOP:
                 limit = lower if q < lower else upper
-                text = f"'{link.joint.name}' at {q:.4g} {unit(link)} (limit {limit:.4g})"
+                unit = link.joint.type.units.position
+                text = f"'{link.joint.name}' at {q:.4g} {unit} (limit {limit:.4g})"
                 thrown.append((speed, link, text))
         if thrown:
             speed, link, _ = max(thrown, key=lambda x: x[0])
             message = (
                 f"joints start beyond their limits: {first_few([x for _, _, x in thrown], 4)}; "
-                f"their stops throw them back at up to {speed:.3g} {unit(link)}/s. Start within "
-                "the range (key 'joints'), or write joint_limits: false"
+                f"their stops throw them back at up to {speed:.3g} "
+                f"{link.joint.type.units.velocity}. Start within the range (key 'joints'), or "
+                "write joint_limits: false"
             )
             yield start.warning("start-beyond-limit", message, link)
 
@@ -75,12 +75,13 @@ def drives_hold_the_start(
         needed = start.state.gravity_torque(-z)
         weak: list[tuple[float, Link, str]] = []
         for i, link in start.joints():
-            lower, upper = link.joint.effort
-            if not lower <= 0.0 <= upper or not _is_held(start, link):
+            if not _is_held(start, link):
                 continue
+            lower, upper = link.joint.effort_limits
             most, need = (upper if needed[i] > 0.0 else -lower), abs(float(needed[i]))
             if need > _WHOLE_EFFORT * most:
-                text = f"'{link.joint.name}' needs {need:.3g} {_effort_unit(link)}, has {most:.3g}"
+                unit = link.joint.type.units.effort
+                text = f"'{link.joint.name}' needs {need:.3g} {unit}, has {most:.3g}"
                 weak.append((need - most, link, text))
         if weak:
             _, link, _ = max(weak, key=lambda x: x[0])
@@ -123,10 +124,6 @@ def _is_held(start: Start, link: Link) -> bool:
     control = start.entry.control
     own = control.joints.get(link.joint.name, JointControl()).mode
     return (control.mode if own is None else own) is ControlMode.POSITION
-
-
-def _effort_unit(link: Link) -> str:
-    return "N m" if unit(link) == "rad" else "N"
 
 
 class _Load(NamedTuple):

@@ -7,14 +7,14 @@ from math import pi
 
 import numpy as np
 
-from hrp_model import Diagnostic
+from hrp_model import Diagnostic, JointType
 from hrp_model.kinematics.loops.closure import LoopClosure, LoopError
 from hrp_model.kinematics.loops.constraints import LoopConstraints, loop_name
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
 from ..physics.engine import PhysicsSettings
-from .start import Start, unit
+from .start import Start
 
 # What is drawn by hand and rounded to millimetres and degrees; the blow is erp * gap / h, 0.4 m/s
 # from 1 mm at 1 ms, and soon over.
@@ -68,7 +68,7 @@ def _cure(start: Start) -> str:
     moved = [
         f"{link.joint.name}: {q[i]:.6g}"
         for i, link in start.joints()
-        if abs(q[i] - start.state.q[i]) > (1e-6 if unit(link) == "rad" else 1e-9)
+        if abs(q[i] - start.state.q[i]) > (1e-6 if link.joint.type is JointType.REVOLUTE else 1e-9)
     ]
     if not moved:
         return "no joint can change that, so check the points and axes of the extra joints"

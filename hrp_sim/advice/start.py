@@ -141,11 +141,6 @@ class Start:
         return Diagnostic(severity, code, f"body '{self.name}': {message}", at)
 
 
-def unit(link: Link) -> str:
-    """Return the unit of a joint's position."""
-    return "rad" if link.joint.type.value == "revolute" else "m"
-
-
 def norm(vector: Array) -> float:
     """Return the length of a vector."""
     return float(np.linalg.norm(vector))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
-from hrp_model import Body, Joint, JointType, Link
-from hrp_model.body import UNLIMITED, Range
+from hrp_model import Body, Diagnostic, Diagnostics, Joint, JointType, Link
 from hrp_model.inertia import MassProperties
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Array, Pose, is_rotation
+from hrp_model.validate import report_limits
 
 from ..physics.engine import PhysicsError, PhysicsSettings, Placement
 from ..physics.state import LARGEST_DRIVE
@@ -57,6 +58,7 @@ def flatten(
     """
     check_count(placement)
     _check_numbers(placement)
+    report_limits(placement.body, Diagnostics(listener=partial(_log_warning, placement.name)))
     start = start_state(placement)
     zero = at_zero(placement.body, placement.X_WL)
     watched = watched_links(placement.body)
@@ -76,6 +78,10 @@ def flatten(
     if settings.self_collision:
         _check_pairs(placement, contacts, geoms)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
+
+
+def _log_warning(body: str, diagnostic: Diagnostic) -> None:
+    _log.warning("body '%s': %s", body, diagnostic)
 
 
 def _check_numbers(placement: Placement) -> None:
@@ -204,8 +210,8 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
     links = [body.links[i] for i in above]
     joints = [x.joint if x.parent else _HELD for x in links]
     axes = [zero.R[i] @ _unit(body.links[i].joint.axis) for i in above]
-    q = np.array([_range(placement, x, x.joint.position) for x in links], dtype=np.float64)
-    effort = np.array([_effort_range(placement, x) for x in links], dtype=np.float64)
+    q = np.array([x.joint.position_limits for x in links], dtype=np.float64)
+    effort = np.array([x.joint.effort_limits for x in links], dtype=np.float64)
     inert = [
         (x.equivalent_rotor_inertia, x.damping, x.friction) if x.moves else (0.0, 0.0, 0.0)
         for x in joints
@@ -236,32 +242,6 @@ def _integers(values: Iterable[int]) -> IntArray:
 def _unit(axis: Array) -> Array:
     """Return a unit vector; the axis of a fixed joint may be zero and does not matter."""
     return axis / (float(np.linalg.norm(axis)) or 1.0)
-
-
-def _range(placement: Placement, link: Link, values: Range) -> Range:
-    """Return a range of positions; one that holds nothing is no range."""
-    if values.lower <= values.upper or not link.joint.moves:
-        return values
-    _warn_range(placement, link, "position", values)
-    return UNLIMITED
-
-
-def _effort_range(placement: Placement, link: Link) -> Range:
-    """Return a range of efforts; one that excludes zero is no range."""
-    if link.joint.effort.lower <= 0.0 <= link.joint.effort.upper or not link.joint.moves:
-        return link.joint.effort
-    _warn_range(placement, link, "effort", link.joint.effort)
-    return UNLIMITED
-
-
-def _warn_range(placement: Placement, link: Link, what: str, values: Range) -> None:
-    _log.warning(
-        "body '%s', link '%s': the %s range [%g, %g] of its joint cannot hold and is ignored",
-        placement.name,
-        link.name,
-        what,
-        *values,
-    )
 
 
 def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> IntArray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model import Body, JointType, Range
+from hrp_model import Body, JointType
 from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
@@ -31,9 +31,8 @@ class ControlledJoints:
     Attributes:
         index: Element of q of each joint, by name.
         tracks: Index among the links of each track, by the name of its joint.
-        speed: Speed limits that the model states, infinity where it states none, in [rad/s] or
-            [m/s], shape (joints,).
-        lower, upper: Ranges of the positions, in [rad] or [m], shape (joints,).
+        speed: ``Joint.max_velocity``, in [rad/s] or [m/s], shape (joints,).
+        lower, upper: ``Joint.position_limits``, in [rad] or [m], shape (joints,).
         kp, kd: Gains, shape (joints,).
         own_modes: How joints are driven at the start that have a mode of their own, by element.
 
@@ -53,8 +52,8 @@ class ControlledJoints:
         }
         for joint in settings.joints:
             self.element(joint)
-        self.speed = np.array([_speed_limit(x.joint.velocity) for x in body.moving_links])
-        ranges = [_usable(x.joint.position) for x in body.moving_links]
+        self.speed = np.array([x.joint.max_velocity for x in body.moving_links])
+        ranges = [x.joint.position_limits for x in body.moving_links]
         self.lower = np.array([r.lower for r in ranges])
         self.upper = np.array([r.upper for r in ranges])
         self.kp, self.kd = _gains(body, settings, q, fixed=fixed)
@@ -124,16 +123,6 @@ class ControlledJoints:
                 raise ValueError(f"body '{self._name}', joint '{joint}': {message}")
         self.kp[i] = self.kp[i] if kp is None else kp
         self.kd[i] = self.kd[i] if kd is None else kd
-
-
-def _usable(allowed: Range) -> Range:
-    """Return a range, or no limits: an inverted one says nothing."""
-    return allowed if allowed.lower <= allowed.upper else Range()
-
-
-def _speed_limit(velocity: Range) -> float:
-    """Return the lesser limit of both directions; a joint that may not move at all has none."""
-    return min(abs(velocity.lower), abs(velocity.upper)) or inf
 
 
 def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hrp_model import Body, JointType
+from hrp_model import Body
 from hrp_model.rigid import Array
 
 from ..physics.state import BodyMotion
@@ -267,10 +267,4 @@ def _limits(names: Sequence[str], tolerances: Mapping[str, Tolerance]) -> Array:
 
 def endless_joints(body: Body) -> NDArray[np.bool_]:
     """Tell which joints turn without limits, shape (joints,)."""
-    return np.array(
-        [
-            x.joint.type is JointType.REVOLUTE and not np.isfinite(x.joint.position).any()
-            for x in body.moving_links
-        ],
-        dtype=np.bool_,
-    )
+    return np.array([x.joint.is_continuous for x in body.moving_links], dtype=np.bool_)

@@ -8,13 +8,13 @@ from enum import IntEnum
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.files.resources import ResourceError
-from hrp_model.frames import with_joint_names
 from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
 
 from ..physics.engine import Placement
 from ..simulation import Simulation
 from ..world.config import BodyEntry
+from ..world.naming import simulated_body
 from .frames import frame_motion, pose_from
 from .resources import (
     LONGEST_TEXT,
@@ -82,7 +82,7 @@ def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
         RefusedError: It cannot be read, or not all of it.
     """
     heard = Diagnostics(listener=diagnostics.add)
-    body = with_joint_names(_read(resource, heard))
+    body = simulated_body(_read(resource, heard))
     check_assets(heard, SpawnCode.MISSING_ASSETS, SpawnCode.UNSUPPORTED_ASSETS)
     return body
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hrp_model import JointType
+from hrp_model.body import JointUnits
 
 from ..simulation import Simulation
 from .readings import UNITS, fields_of
@@ -19,23 +19,11 @@ _OF_BODY: dict[str, tuple[str, Callable[[BodyResult], float]]] = {
     "speed": ("m/s", lambda body: body.end.speed),
     "fell": ("", lambda body: float(bool(body.fall))),
 }
-_OF_JOINT: dict[str, tuple[dict[JointType, str], Callable[[JointResult], float]]] = {
-    "position": (
-        {JointType.REVOLUTE: "rad", JointType.PRISMATIC: "m"},
-        lambda joint: joint.position,
-    ),
-    "velocity": (
-        {JointType.REVOLUTE: "rad/s", JointType.PRISMATIC: "m/s"},
-        lambda joint: joint.velocity,
-    ),
-    "effort": (
-        {JointType.REVOLUTE: "N m", JointType.PRISMATIC: "N"},
-        lambda joint: joint.effort,
-    ),
-    "largest_effort": (
-        {JointType.REVOLUTE: "N m", JointType.PRISMATIC: "N"},
-        lambda joint: joint.largest_effort,
-    ),
+_OF_JOINT: dict[str, tuple[Callable[[JointUnits], str], Callable[[JointResult], float]]] = {
+    "position": (lambda units: units.position, lambda joint: joint.position),
+    "velocity": (lambda units: units.velocity, lambda joint: joint.velocity),
+    "effort": (lambda units: units.effort, lambda joint: joint.effort),
+    "largest_effort": (lambda units: units.effort, lambda joint: joint.largest_effort),
 }
 _OF_WORLD: dict[str, tuple[str, Callable[[RunResult], float]]] = {
     "contacts.count": ("", lambda result: float(result.contacts)),
@@ -58,8 +46,9 @@ def _quantities(simulation: Simulation) -> Iterator[tuple[str, str]]:
         for field, (unit, _) in _OF_BODY.items():
             yield f"{body}.{field}", unit
         for link in simulated.body.moving_links:
-            for field, (units, _) in _OF_JOINT.items():
-                yield f"{body}.joint.{link.joint.name}.{field}", units[link.joint.type]
+            units = link.joint.type.units
+            for field, (unit_of, _) in _OF_JOINT.items():
+                yield f"{body}.joint.{link.joint.name}.{field}", unit_of(units)
     for name, (unit, _) in _OF_WORLD.items():
         yield name, unit
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from math import degrees, isfinite
 from typing import Any
 
-from hrp_model import JointType
-
 from .expectations import Outcome
 from .posture import Posture
 from .readings import BRIGHTNESS, UNITS
@@ -16,7 +14,6 @@ from .result import BodyResult, JointResult, RunResult, SensorResult
 _MOST_BODIES = 10
 _SMALLEST_SHOWN = 1e-3  # of a reading, which is never negative, in its SI unit
 _SECOND = 1e-9  # [s] per [ns]
-_EFFORT_UNITS = {JointType.REVOLUTE: "N m", JointType.PRISMATIC: "N"}
 
 
 def result_lines(result: RunResult) -> list[str]:
@@ -79,9 +76,9 @@ def _effort_lines(result: RunResult) -> list[str]:
     share = (
         "it has no limit"
         if joint.share is None
-        else f"{joint.share:.0%} of its limit of {joint.limit:.3g} {_EFFORT_UNITS[joint.type]}"
+        else f"{joint.share:.0%} of its limit of {joint.limit:.3g} {joint.type.units.effort}"
     )
-    effort = f"{abs(joint.largest_effort):.3g} {_EFFORT_UNITS[joint.type]}"
+    effort = f"{abs(joint.largest_effort):.3g} {joint.type.units.effort}"
     return [f"largest effort: {effort} at joint '{name}' of '{body}', {share}"]
 
 

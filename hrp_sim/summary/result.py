@@ -174,7 +174,7 @@ def _bodies(watch: RunWatch, simulation: Simulation) -> dict[str, BodyResult]:
 def _joint(
     link: Link, efforts: Efforts, index: int, position: float, velocity: float, effort: float
 ) -> JointResult:
-    lower, upper = link.joint.effort
+    lower, upper = link.joint.effort_limits
     candidates = [
         (_share(value, limit), abs(value), value, limit)
         for value, limit in (

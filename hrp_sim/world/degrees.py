@@ -19,7 +19,7 @@ def degrees_as_position(link: Link, value: float) -> str:
         link: The link that the joint moves.
         value: As written, in [rad] or [m].
     """
-    lower, upper = link.joint.position
+    lower, upper = link.joint.position_limits
     if link.joint.type is not JointType.REVOLUTE or lower <= value <= upper:
         return ""
     if abs(value) <= pi or not lower <= radians(value) <= upper:

@@ -20,7 +20,6 @@ from hrp_model import (
 )
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, share_folder
-from hrp_model.frames import with_joint_names
 from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
@@ -29,6 +28,7 @@ from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.engine import Placement
 from .config import BodyEntry, WorldConfig
+from .naming import simulated_body
 from .world_file import WorldReader
 from .world_names import bundled_namesake, world_path
 
@@ -142,7 +142,7 @@ def _alone_on_floor(model: Body, diagnostics: Diagnostics) -> WorldConfig:
     What is free is lifted if it would stick in it. What is fixed stays where its model puts it,
     and where links that move would lie in the floor, this lies below all of it instead.
     """
-    body = with_joint_names(model)
+    body = simulated_body(model)
     floor = load_body(share_folder() / "models" / "floor.body", diagnostics)
     placement = Placement(name=body.name, body=body, X_WL=body.root.X_PL, fixed=body.is_root_fixed)
     lowest = _lowest_points(placement)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hrp_model import Body
+from hrp_model.frames import with_joint_names
+from hrp_model.validate import validated_as
 from hrp_msgs.names import (
     NAMESPACED,
     STANDARD,
@@ -22,6 +24,11 @@ LONGEST_DEVICE = 80
 
 class NamespaceError(NameCollisionError):
     """A body cannot have its namespace; the message says why."""
+
+
+def simulated_body(model: Body) -> Body:
+    """Return a model that was read, with joints named as its URDF names them."""
+    return validated_as(with_joint_names(model), model)
 
 
 @dataclass(frozen=True, slots=True)

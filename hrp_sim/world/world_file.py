@@ -11,7 +11,6 @@ import numpy as np
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
 from hrp_model.diagnostics import Span, did_you_mean
 from hrp_model.files.resources import ResourceError, resolve
-from hrp_model.frames import with_joint_names
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
 from hrp_msgs.names import namespace_objection
@@ -32,6 +31,7 @@ from ..sensors import IDEAL
 from .config import BodyEntry, WorldConfig
 from .degrees import degrees_as_position, degrees_as_rotation
 from .material_file import load_materials, read_materials
+from .naming import simulated_body
 from .physics_file import read_physics
 from .sensor_options import read_common, read_single
 
@@ -112,7 +112,7 @@ class WorldReader:
             # Of its own, so that a problem elsewhere does not look like one of this model.
             diagnostics = Diagnostics(listener=self._diagnostics.add)
             try:
-                self._models[path] = with_joint_names(load_body(path, diagnostics))
+                self._models[path] = simulated_body(load_body(path, diagnostics))
             except ModelError:  # what is wrong was reported already
                 self._models[path] = None
         return self._models[path]

@@ -45,15 +45,9 @@ def test_a_limit_on_one_side_stays_one(diagnostics):
     assert (found["min_position"], found["max_position"]) == (-inf, 2.0)
 
 
-def test_inverted_limits_are_swapped(diagnostics):
-    found = limits(diagnostics, position=Range(2.0, -1.0))
-    assert (found["min_position"], found["max_position"]) == (-1.0, 2.0)
-
-
-@pytest.mark.parametrize("kind", ["velocity", "effort"])
-def test_the_largest_magnitude_counts(kind, diagnostics):
-    assert limits(diagnostics, **{kind: Range(-7.0, 3.0)})[f"max_{kind}"] == 7.0
-    assert not limits(diagnostics, **{kind: Range(-inf, 3.0)})[f"has_{kind}_limits"]
+def test_of_two_directions_count_the_lesser_velocity_and_the_larger_effort(diagnostics):
+    found = limits(diagnostics, velocity=Range(-7.0, 3.0), effort=Range(-7.0, 3.0))
+    assert (found["max_velocity"], found["max_effort"]) == (3.0, 7.0)
 
 
 def test_every_number_is_a_float_and_every_answer_a_bool(diagnostics):

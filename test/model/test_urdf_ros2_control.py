@@ -152,7 +152,7 @@ def test_a_track_is_fixed_in_a_urdf_and_no_joint_to_ros2_control():
 
 @pytest.mark.parametrize(
     ("command", "limits"),
-    [("position", {"min": "-0.5", "max": "1.5"}), ("velocity", {"min": "-3.0", "max": "3.0"}),
+    [("position", {"min": "-0.5", "max": "1.5"}), ("velocity", {"min": "-2.0", "max": "2.0"}),
      ("effort", {"min": "-80.0", "max": "80.0"})],
 )  # fmt: skip
 def test_the_command_interface_is_the_one_asked_for_with_its_limits(command, limits):

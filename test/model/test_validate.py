@@ -183,7 +183,7 @@ def test_unusable_things_are_located_errors(code, bad, place, diagnostics):
 
 def test_a_limit_that_is_no_number_is_an_error(diagnostics):
     validate(body(arm=change(ARM, position=Range(nan, 1.0))), diagnostics)
-    assert "joint limit" in diagnostics.take("not-finite").message
+    assert "position limit of joint 'J0'" in diagnostics.take("not-finite").message
 
 
 def test_a_start_outside_the_limits_is_worth_a_note(diagnostics):

@@ -311,4 +311,4 @@ class LoopClosure:
 
 
 def _position(link: Link, q: float) -> str:
-    return f"{q:.4g} {'m' if link.joint.type is JointType.PRISMATIC else 'rad'}"
+    return f"{q:.4g} {link.joint.type.units.position}"

@@ -192,7 +192,7 @@ def _nearby(closure: LoopClosure, start: Array) -> Iterator[Array]:
 def _range(link: Link, start: float) -> tuple[float, float]:
     """Return the positions to look at: the joint's range, or a turn; of a slider 1 m each way."""
     reach = pi if link.joint.type is JointType.REVOLUTE else 1.0
-    lower, upper = link.joint.position
+    lower, upper = link.joint.position_limits
     low, high = max(lower, start - 2.0 * reach), min(upper, start + 2.0 * reach)
     if not np.isfinite(lower):
         low = start - reach

@@ -78,7 +78,7 @@ CODES = {
         "links overlap in the initial posture, though no joint connects them",
         "the SRDF turns off collisions between them; if those are real, change the posture",
     ),
-    "inverted-range": ("a range is the wrong way round", "write the lower limit first"),
+    "inverted-range": ("a range is inverted and means no limit", "write the lower limit first"),
     "joint-id-gap": (
         "the joint ids have a gap",
         "number the joints 0, 1, 2, ... without leaving one out",
@@ -109,7 +109,7 @@ CODES = {
     ),
     "lopsided-limits": (
         "a velocity or effort has different limits in its two directions",
-        "URDF takes the larger for both: write -limit to limit if that is not meant",
+        "URDF takes the lesser velocity and the larger effort for both: write -limit to limit",
     ),
     "mass-outside-shape": (
         "a centre of mass lies far outside its shape",
@@ -142,7 +142,7 @@ CODES = {
         "write a number; leave a limit out where there is none",
     ),
     "one-sided-range": (
-        "a velocity or effort cannot change its sign",
+        "a range of velocities or efforts allows one direction only",
         "write the range as -limit to limit",
     ),
     "nothing-to-control": (

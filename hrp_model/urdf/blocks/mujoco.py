@@ -43,24 +43,22 @@ def elements(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Eleme
 def _actuator(joint: ControlledJoint, frames: BodyFrames, inertia: float) -> Element:
     """Return the servo of a joint, critically damped, or its motor; named after the joint."""
     name = frames.joints[joint.link.name]
-    effort = _both_ways(joint.link.joint.effort)
+    model = joint.link.joint
+    effort = model.effort_limits
+    made = {"name": name, "joint": name}
+    if model.max_effort == 0.0:
+        made["gear"] = "0"  # a range of 0 to 0 would be none
     if joint.command_interface is CommandInterface.EFFORT:
-        return element("motor", name=name, joint=name, **_range("ctrlrange", effort))
-    made = {"name": name, "joint": name, **_range("forcerange", effort)}
+        return element("motor", **made, **_range("ctrlrange", effort))
+    made |= _range("forcerange", effort)
     kp, kd = critically_damped(inertia, NATURAL_FREQUENCY)
     if joint.command_interface is CommandInterface.VELOCITY:
         made |= {"kv": _rounded(kd / 2.0)}  # w I: the error of the speed decays as fast
-        made |= _range("ctrlrange", _both_ways(joint.link.joint.velocity))
+        made |= _range("ctrlrange", model.velocity_limits)
         return element("velocity", **made)
     made |= {"kp": _rounded(kp), "kv": _rounded(kd)}
-    made |= _range("ctrlrange", joint.link.joint.position)
+    made |= _range("ctrlrange", model.position_limits)
     return element("position", **made)
-
-
-def _both_ways(limits: Range) -> Range:
-    """Return the range that URDF has for a speed or an effort: alike in both directions."""
-    largest = max(abs(limits.lower), abs(limits.upper))
-    return Range(-largest, largest)
 
 
 def _range(name: str, limits: Range) -> dict[str, str]:

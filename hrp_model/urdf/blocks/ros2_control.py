@@ -10,7 +10,7 @@ import numpy as np
 
 from hrp_msgs import names
 
-from ...body import Body, Range
+from ...body import Body, Joint
 from ...diagnostics import Diagnostics
 from ...frames import BodyFrames, legal_name
 from ...kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
@@ -102,8 +102,7 @@ def _joint(joint: ControlledJoint, frames: BodyFrames, hardware: Hardware) -> El
     made = element("joint", name=frames.joints[joint.link.name])
     command = joint.command_interface
     if command is not None:
-        limits: Range = getattr(model, command.value)
-        made.append(element("command_interface", *_limits(command, limits), name=command.value))
+        made.append(element("command_interface", *_limits(command, model), name=command.value))
     for name in STATE_INTERFACES:
         state = element("state_interface", name=name)
         # What comes by topic is unknown until it comes: so no controller starts from a guess.
@@ -113,11 +112,11 @@ def _joint(joint: ControlledJoint, frames: BodyFrames, hardware: Hardware) -> El
     return made
 
 
-def _limits(command: CommandInterface, limits: Range) -> list[Element]:
-    """Return the ends that there are. Speeds and efforts are limited alike in both directions."""
-    lower, upper = limits
+def _limits(command: CommandInterface, joint: Joint) -> list[Element]:
+    """Return the ends that there are; of velocity and effort those of the <limit> element."""
+    lower, upper = joint.position_limits
     if command is not CommandInterface.POSITION:
-        upper = max(abs(lower), abs(upper))
+        upper = joint.max_velocity if command is CommandInterface.VELOCITY else joint.max_effort
         lower = -upper
     ends = (("min", float(lower)), ("max", float(upper)))
     return [param(name, end) for name, end in ends if isfinite(end)]

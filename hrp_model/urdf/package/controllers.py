@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import isfinite
 from typing import TypeAlias
 
 from ...body import Body
@@ -164,8 +164,7 @@ def _diff_drive(drive: DifferentialDrive, frames: BodyFrames, options: UrdfOptio
         # Where the joints' states come by topic, whoever sends them tells where the root is.
         "enable_odom_tf": options.ros2_control is not Hardware.TOPIC,
     }
-    ends = (end for link in (*drive.left, *drive.right) for end in link.joint.velocity)
-    fastest = min((abs(end) for end in ends), default=inf)
+    fastest = min(link.joint.max_velocity for link in (*drive.left, *drive.right))
     if isfinite(fastest):
         speed = float(f"{fastest * drive.wheel_radius:.9g}")
         parameters["linear"] = {"x": {"max_velocity": speed, "min_velocity": -speed}}

@@ -111,7 +111,7 @@ def sliders_config(body: Body, frames: BodyFrames) -> str | None:
     zeros: dict[str, float] = {}
     for link in body.moving_links:
         if link.name in frames.joints:
-            lower, upper = sorted(link.joint.position)
+            lower, upper = link.joint.position_limits
             zeros[frames.joints[link.name]] = min(max(float(link.joint.initial), lower), upper)
     return _yaml({"/**": {"ros__parameters": {"zeros": zeros}}}) if zeros else None
 

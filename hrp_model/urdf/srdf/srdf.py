@@ -148,7 +148,7 @@ def _add_states(robot: Element, groups: Mapping[str, Sequence[Link]], frames: Bo
 
 
 def _allows_zero(joint: Joint) -> bool:
-    lower, upper = sorted(joint.position)  # a URDF has them in this order, too
+    lower, upper = joint.position_limits
     return lower <= 0.0 <= upper
 
 

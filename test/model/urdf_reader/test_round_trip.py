@@ -63,11 +63,10 @@ def assert_same_joints(a, b):
         if not joint.moves:
             continue
         np.testing.assert_array_equal(other.axis, joint.axis)
-        assert other.position == joint.position
+        assert other.position == joint.position_limits
         assert (other.damping, other.friction) == (joint.damping, joint.friction)
-        for what in ("velocity", "effort"):
-            largest = max(abs(end) for end in getattr(joint, what))
-            assert getattr(other, what) == (-largest, largest)
+        assert other.velocity == (-joint.max_velocity, joint.max_velocity)
+        assert other.effort == (-joint.max_effort, joint.max_effort)
 
 
 def assert_same_shapes(a, b, tolerance):
