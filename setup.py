@@ -99,6 +99,7 @@ setup(
         "pycollada>=0.7",  # COLLADA for trimesh
         "Pillow>=9.0",  # textures
         "moderngl>=5.6",  # camera images, on EGL
+        "google-re2>=1.1",  # POSIX regular expressions: entity filters of simulation_interfaces
         "tomli>=1.1; python_version < '3.11'",  # settings of hrp-model check
         "rich>=11.2",  # tables and progress in the terminal; Ubuntu 22.04 has 11.2
     ],

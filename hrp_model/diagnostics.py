@@ -240,12 +240,21 @@ def names_with_hint(name: str, known: Iterable[str]) -> str:
     Of very many names only the first are listed.
     """
     names = list(known)
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     hint = did_you_mean(name, names)
-    return f"{', '.join(names[:_LISTED]) or 'none'}{more}{'.' if hint else ''}{hint}"
+    return f"{_listed(names, _LISTED) or 'none'}{'.' if hint else ''}{hint}"
 
 
-def did_you_mean_or_all(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for a near miss, else " It is one of x, y."."""
-    known = list(known)
-    return did_you_mean(name, known) or f" It is one of {', '.join(known)}."
+def did_you_mean_or_all(name: str, known: Iterable[str], at_most: int = _LISTED) -> str:
+    """Return " Did you mean 'x'?" for a near miss, else " It is one of x, y.".
+
+    Of very many names only the first ``at_most`` are listed.
+    """
+    names = list(known)
+    if not names:
+        return " There is none."
+    return did_you_mean(name, names) or f" It is one of {_listed(names, at_most)}."
+
+
+def _listed(names: list[str], at_most: int) -> str:
+    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
+    return f"{', '.join(names[:at_most])}{more}"

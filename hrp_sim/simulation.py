@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 
 from hrp_model import Diagnostics
-from hrp_model.diagnostics import names_with_hint
 from hrp_model.rigid import Array
 
 from .advice import advise_spawned
@@ -366,9 +365,7 @@ class Simulation:
         self.engine.close()
 
     def _known(self, name: str) -> SimulatedBody:
-        if name not in self.bodies:
-            raise KeyError(f"no body '{name}'; there is {names_with_hint(name, self.bodies)}")
-        return self.bodies[name]
+        return ByName("body", self.bodies)[name]
 
     def _put(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body and what drives it, or nothing."""

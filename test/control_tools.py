@@ -17,7 +17,7 @@ from hrp_model.urdf.options import Hardware, UrdfOptions
 from hrp_model.urdf.package.controllers import controllers_yaml
 
 STATES = ["position", "velocity", "effort"]
-IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "transmission", "properties"}
+IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "properties"}
 OURS = ("humanoid/humanoid.wrl", "humanoid/humanoid.body", "arm/arm.body", "rover/rover.body")
 
 
@@ -49,7 +49,7 @@ def robots():
     found = []
     for name, path in files.items():
         body = load_body(path, silent())
-        options = UrdfOptions(gazebo=True, ros2_control=Hardware.GZ, transmissions=True)
+        options = UrdfOptions(gazebo=True, ros2_control=Hardware.GZ)
         frames = body_frames(body, silent(), options)
         text = body_to_urdf(body, diagnostics=silent(), options=options)
         found.append((name, body, ElementTree.fromstring(text), frames))
@@ -58,7 +58,7 @@ def robots():
 
 def with_hardware(robot, body, frames, hardware):
     """Return the joints of a URDF with the block for another hardware, and its controllers."""
-    options = UrdfOptions(ros2_control=hardware, transmissions=True)
+    options = UrdfOptions(ros2_control=hardware)
     made = ElementTree.Element("robot")
     made.extend(robot.findall("joint"))
     made.extend(ros2_control.elements(body, frames, options))
@@ -103,8 +103,6 @@ def complaints(robot):
             found.append("a joint twice")
         for part in block.findall("joint"):
             found += _of_joint(part, joints.get(part.get("name")), listed)
-        for transmission in block.findall("transmission"):
-            found += _of_transmission(transmission, listed)
     return found
 
 
@@ -120,18 +118,6 @@ def _of_joint(part, joint, listed):
         if mimic.get("joint") not in listed:
             found.append(f"{name} follows a joint that is not there")
     return found
-
-
-def _of_transmission(transmission, listed):
-    name = transmission.get("name")
-    found = [] if transmission.findtext("plugin") else [f"{name} has no plugin"]
-    for joint in transmission.findall("joint"):
-        if joint.get("name") not in listed:
-            found.append(f"{name} drives {joint.get('name')}, which is not there")
-        if float(joint.findtext("mechanical_reduction")) == 0.0:
-            found.append(f"{name} reduces to nothing")
-    parts = (*transmission.findall("joint"), *transmission.findall("actuator"))
-    return found + [f"{name} gives {x.get('name')} no role" for x in parts if not x.get("role")]
 
 
 def text_of(body, **options):

@@ -68,7 +68,7 @@ def test_they_start_without_the_libraries_that_rosdep_does_not_bring(workspace):
     """Of what setup.py requires, apt lacks some: scripts must not insist on all of it."""
     absent = workspace / "absent"
     absent.mkdir()
-    for name in ("trimesh", "moderngl", "pkg_resources"):
+    for name in ("trimesh", "moderngl", "re2", "pkg_resources"):
         (absent / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
     programs = workspace / "install" / "hrp_ros" / "lib" / "hrp_ros"
     script = f'PYTHONPATH={absent}:$PYTHONPATH exec "$@"'

@@ -28,6 +28,7 @@ LIBRARIES = {
     "collada": ("pycollada", "python3-collada"),
     "moderngl": ("moderngl", None),
     "numpy": ("numpy", "python3-numpy"),
+    "re2": ("google-re2", None),
     "rich": ("rich", "python3-rich"),
     "tomli": ("tomli", None),  # on Python 3.10, and only for settings of hrp-model check
     "trimesh": ("trimesh", None),

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..body import Body, ExtraJoint, Link
 from ..geometry import Box, Capsule, Cone, Cylinder, Geometry, Material, Mesh, Shape, Sphere
 from ..kinematics import BodyState
@@ -102,14 +100,13 @@ def _link(link: Link) -> Json:
 
 def _shapes(shapes: tuple[Shape, ...]) -> Json:
     meshes = [shape_mesh(shape) for shape in shapes]
-    boxes = [box for box in map(measure.bounding_box, meshes) if box is not None]
-    lower = np.min([low for low, _ in boxes], axis=0).tolist() if boxes else None
-    upper = np.max([high for _, high in boxes], axis=0).tolist() if boxes else None
+    boxes = (box for box in map(measure.bounding_box, meshes) if box is not None)
+    whole = measure.union(boxes)
     return {
         "num_shapes": len(shapes),
         "triangles": sum(len(mesh.triangles) for mesh in meshes),
-        "bbox_min": lower,
-        "bbox_max": upper,
+        "bbox_min": None if whole is None else whole.low.tolist(),
+        "bbox_max": None if whole is None else whole.high.tolist(),
         "area": sum(map(measure.area, meshes)),
         "signed_volume": sum(map(measure.signed_volume, meshes)),
         "shapes": [_shape(s, m) for s, m in zip(shapes, meshes, strict=True)],
@@ -124,8 +121,8 @@ def _shape(shape: Shape, mesh: Mesh) -> Json:
         **_size(shape.geometry),
         "T": shape.T_FG.tolist(),
         "triangles": len(mesh.triangles),
-        "bbox_min": None if box is None else box[0].tolist(),
-        "bbox_max": None if box is None else box[1].tolist(),
+        "bbox_min": None if box is None else box.low.tolist(),
+        "bbox_max": None if box is None else box.high.tolist(),
         "area": measure.area(mesh),
         "material": _material(shape.material),
     }

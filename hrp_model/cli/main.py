@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
-from ..files.writer import write_whole
 from ..frames import FrameOptions, body_frames
 from ..kinematics.postures import PostureError, read_postures
 from ..load import load_body
 from ..program import report
 from ..program.command import run_program
-from ..program.console import output_console, print_data, print_text
-from ..program.outputs import Kind, Output, add_force, check_outputs, writing
-from ..program.parsing import CommandParser, Suggestions
+from ..program.console import output_console, print_data
+from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
+from ..program.parsing import CommandParser, PrintText, Suggestions
 from ..urdf.package.rviz_config import rviz_config
 from ..version import __version__
 from . import check as check_command
@@ -143,7 +142,10 @@ def _add_check(commands: Commands) -> None:
         help="a further folder that the model's files may lie in; may be repeated",
     )
     check.add_argument(
-        "--list-codes", action=_ListCodes, help="explain every code of a problem, and exit"
+        "--list-codes",
+        action=PrintText,
+        text=report.code_list,
+        help="explain every code of a problem, and exit",
     )
     check_command.add_arguments(check)
 
@@ -160,17 +162,6 @@ def _add_command(
     )
     command.set_defaults(run=run)
     return command
-
-
-class _ListCodes(argparse.Action):
-    """Prints what the codes mean, like --help."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
-        super().__init__(option_strings, dest, nargs=0, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print_text(report.code_list())
-        parser.exit()
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -243,11 +234,7 @@ def _rviz(options: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.output is None:
-        print_data(text)
-    else:
-        with writing():
-            write_whole(options.output, text.encode())
+    print_or_write(text, options.output)
     return GOOD
 
 

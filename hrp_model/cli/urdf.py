@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from ..body import Body
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
+from ..files.packages_above import MANIFEST, enclosing_package, package_name
 from ..files.writer import is_special, staged_folder, write_all
 from ..kinematics.actuation import controlled_joints
 from ..program.console import output_console, print_data, print_note, print_text
@@ -298,13 +299,11 @@ def _verify(
 
 def _package_uri(folder: Path) -> str:
     """Return the package:// URI of a folder that lies in a ROS package's source."""
-    for package in (folder, *folder.parents):
-        manifest = package / "package.xml"
-        if manifest.is_file():
-            try:
-                name = (ElementTree.parse(manifest).findtext("name") or "").strip()
-            except (OSError, ElementTree.ParseError) as error:
-                raise UsageError(f"cannot read {manifest}: {error}") from None
-            inside = folder.relative_to(package).as_posix()
-            return f"package://{name}" + ("" if inside == "." else f"/{inside}")
-    raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")
+    if (package := enclosing_package(folder)) is None:
+        raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")
+    try:
+        name = package_name(package / MANIFEST)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {package / MANIFEST}: {error}") from None
+    inside = folder.relative_to(package).as_posix()
+    return f"package://{name}" + ("" if inside == "." else f"/{inside}")

@@ -162,9 +162,6 @@ def _add_blocks(group: argparse._ArgumentGroup) -> None:
         help="what controllers ask of the joints (default: position)",
     )
     group.add_argument(
-        "--transmissions", action="store_true", help="add <transmission> blocks: gear ratios"
-    )
-    group.add_argument(
         "--mujoco",
         action="store_true",
         help="add a <mujoco> block, with which MuJoCo itself reads the URDF and finds its meshes",
@@ -274,7 +271,6 @@ def urdf_options(options: argparse.Namespace) -> UrdfOptions:
         base=_base(options),
         gazebo=options.gazebo,
         ros2_control=None if hardware is None else Hardware(hardware),
-        transmissions=options.transmissions,
         command_interface=CommandInterface(options.command_interface or "position"),
         controllers=str(controllers.resolve()),
         mujoco_meshes=_meshes_for_mujoco(options) if options.mujoco else None,

@@ -53,7 +53,6 @@ class Wanted:
             base=Base(settings["base"]),
             gazebo=settings["gazebo"],
             ros2_control=None if hardware == "none" else Hardware(hardware),
-            transmissions=settings["transmissions"],
         )
         if file := settings["controllers"]:
             options = replace(options, controllers=os.path.abspath(file))

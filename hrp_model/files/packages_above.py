@@ -15,6 +15,7 @@ _LEVELS = 8
 # A folder with more entries is no workspace: what lies in it is not looked through.
 _MOST_ENTRIES = 500
 _MAX_MANIFEST_SIZE = 1 << 16  # bytes of a package.xml
+MANIFEST = "package.xml"
 
 
 class PackagesAbove:
@@ -57,7 +58,7 @@ class PackagesAbove:
         if folder not in self._declared:
             found = self._declared[folder] = dict[str, list[Path]]()
             for candidate in (folder, *_folders_in(folder)):
-                manifest = candidate / "package.xml"
+                manifest = candidate / MANIFEST
                 if (name := self._declared_name(manifest)) is not None:
                     will_read(manifest)
                     found.setdefault(name, []).append(candidate)
@@ -68,16 +69,38 @@ class PackagesAbove:
             # Anything but an ordinary file may take for ever to read.
             if not self._may_read(manifest) or not manifest.is_file():
                 return None
-            with manifest.open("rb") as file:
-                text = file.read(_MAX_MANIFEST_SIZE + 1)
-            # No package.xml has a DTD, whose entities could stand for any amount of text.
-            if len(text) > _MAX_MANIFEST_SIZE or b"<!DOCTYPE" in text:
-                return None
-            top = ElementTree.fromstring(text)
-        except (OSError, ElementTree.ParseError, ValueError, LookupError):
+            return package_name(manifest)
+        except (OSError, ValueError):
             return None
-        name = top.findtext("name") if top.tag == "package" else None
-        return None if name is None else name.strip()
+
+
+def enclosing_package(folder: Path) -> Path | None:
+    """Return the nearest folder that has a package.xml: the given one, or one above it."""
+    candidates = (folder, *folder.parents)
+    return next((path for path in candidates if (path / MANIFEST).is_file()), None)
+
+
+def package_name(manifest: Path) -> str:
+    """Return the name of the package that a package.xml declares.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not a package.xml, or names no package.
+    """
+    with manifest.open("rb") as file:
+        text = file.read(_MAX_MANIFEST_SIZE + 1)
+    if len(text) > _MAX_MANIFEST_SIZE:
+        raise ValueError(f"it has more than {_MAX_MANIFEST_SIZE} bytes")
+    if b"<!DOCTYPE" in text:  # its entities could expand to any amount of text
+        raise ValueError("a package.xml has no DTD")
+    try:
+        top = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise ValueError(str(error)) from None
+    name = (top.findtext("name") or "").strip() if top.tag == "package" else ""
+    if not name:
+        raise ValueError("it names no package")
+    return name
 
 
 def _folders_in(folder: Path) -> list[Path]:

@@ -11,9 +11,9 @@ from enum import Enum
 from pathlib import Path
 
 from ..files.resources import ResourceError, named_path
-from ..files.writer import IS_READ, check_writable, is_special
+from ..files.writer import IS_READ, check_writable, is_special, write_whole
 from .command import UsageError
-from .console import print_note
+from .console import print_data, print_note
 
 # Models, worlds, meshes and what belongs to them: hard to replace, and easily named by mistake.
 _PRECIOUS = frozenset(
@@ -151,6 +151,19 @@ def writing() -> Iterator[None]:
         if error.filename is None:  # it is not about a file
             raise UsageError(error.strerror or str(error)) from None
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
+
+
+def print_or_write(text: str, path: Path | None) -> None:
+    """Print the result of a command on the standard output, or write it to the file of ``-o``.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    if path is None:
+        print_data(text)
+    else:
+        with writing():
+            write_whole(path, text.encode())
 
 
 def _refuse_equal_places(wanted: Iterable[tuple[Output, Path]]) -> None:

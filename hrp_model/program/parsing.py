@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..diagnostics import did_you_mean, nearest_name
 from ..printable import printable
+from ..readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 from .command import ArgumentParser
+from .console import print_text
 
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[ArgumentParser]
 
-_FILE_SUFFIXES = (".wrl", ".body", ".urdf", ".yaml", ".yml")
+_FILE_SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
 _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 _OUTPUT = "-o"
 
@@ -42,6 +44,30 @@ class Suggestions:
     options: Mapping[str, str] = field(default_factory=dict)
     for_file: str
     is_file: Callable[[str], bool] = is_model_file
+
+
+class PrintText(argparse.Action):
+    """Prints a text and exits, like ``--help``.
+
+    Args:
+        option_strings, dest, help: As for ``argparse.Action``.
+        text: Makes the text; called only if the option is given.
+    """
+
+    def __init__(
+        self,
+        option_strings: Sequence[str],
+        dest: str,
+        help: str,  # noqa: A002
+        text: Callable[[], str],
+    ) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+        self._text = text
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the text and exit with 0."""
+        print_text(self._text())
+        parser.exit()
 
 
 class CommandParser(ArgumentParser):

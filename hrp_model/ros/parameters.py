@@ -92,10 +92,4 @@ MODEL_NODE = (
         "writes one with --controllers.",
         read_only=False,
     ),
-    Param(
-        "transmissions",
-        False,
-        "Whether the URDF has <transmission> blocks with the gear ratios.",
-        read_only=False,
-    ),
 )

@@ -16,20 +16,18 @@ from .displays import (
     tf_prefix,
     wrench,
 )
-from .document import Extent, document, joined, link_extent, rounded
+from .document import body_box, document, rounded, view_radius
 
 __all__ = [
     "Display",
-    "Extent",
     "absolute_topic",
+    "body_box",
     "camera_image",
     "depth_image",
     "document",
     "frames",
     "grid",
     "group",
-    "joined",
-    "link_extent",
     "markers",
     "odometry",
     "point_cloud",
@@ -37,5 +35,6 @@ __all__ = [
     "rounded",
     "scan",
     "tf_prefix",
+    "view_radius",
     "wrench",
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import yaml
 
 from ..body import Body
-from ..rigid import Array, Pose
-from ..shapes.measure import bounding_box
+from ..rigid import Pose
+from ..shapes.measure import BoundingBox, bounding_box, union
 from ..shapes.tessellate import shape_mesh, transformed
 from .displays import Display, frames, grid
 
@@ -21,49 +20,30 @@ _DISTANCE = 1.15 / np.sin(np.radians(22.5))
 _LEAST_RADIUS = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class Extent:
-    """The least and greatest corner of what is seen, in [m], each of shape (3,)."""
-
-    low: Array
-    high: Array
-
-    @property
-    def radius(self) -> float:
-        """Of the sphere around all of it, in [m]; never quite nothing."""
-        return max(float(np.linalg.norm(self.high - self.low)) / 2.0, _LEAST_RADIUS)
-
-
-def link_extent(body: Body, poses: Mapping[str, Pose]) -> Extent:
-    """Return how far a body reaches.
+def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
+    """Return the bounding box of a body.
 
     A link without shapes is a point.
 
     Args:
         body: The body.
-        poses: Where its links are, by name, in the frame of the result.
+        poses: Poses of its links, by name, in the frame of the result.
     """
-    corners: list[Array] = []
+    boxes: list[BoundingBox] = []
     for link in body.links:
         pose = poses[link.name]
-        shapes = link.visual or link.collision
-        boxes = [bounding_box(transformed(shape_mesh(x), pose.matrix())) for x in shapes]
-        found = [corner for box in boxes if box is not None for corner in box]
-        corners += found or [pose.p]
-    return Extent(np.min(corners, axis=0), np.max(corners, axis=0))
-
-
-def joined(extents: Iterable[Extent]) -> Extent:
-    """Return the extent of all together; of nothing, a metre around the origin."""
-    found = list(extents) or [Extent(np.full(3, -0.5), np.full(3, 0.5))]
-    low, high = [e.low for e in found], [e.high for e in found]
-    return Extent(np.min(low, axis=0), np.max(high, axis=0))
+        meshes = (shape_mesh(x) for x in link.visual or link.collision)
+        found = (bounding_box(transformed(mesh, pose.matrix())) for mesh in meshes)
+        boxes += [box for box in found if box is not None] or [BoundingBox(pose.p, pose.p)]
+    whole = union(boxes)
+    assert whole is not None  # a body has a root
+    return whole
 
 
 def document(
     displays: Sequence[Display],
     frame: str,
-    extent: Extent,
+    seen: BoundingBox | None,
     *,
     comment: str,
     floor_height: float | None = None,
@@ -76,13 +56,14 @@ def document(
     Args:
         displays: What else is shown.
         frame: In which all is shown, and which nothing moves.
-        extent: What is looked at, in this frame.
+        seen: The box in view, in this frame; None means a metre around the origin.
         comment: A line, or several, about what the file is for.
         floor_height: Where the grid lies, in [m]; None means under the lowest point.
         frames_on: Whether the frames are shown from the start.
     """
-    radius = extent.radius
-    height = extent.low[2] if floor_height is None else floor_height
+    box = seen or BoundingBox(np.full(3, -0.5), np.full(3, 0.5))
+    radius = view_radius(box)
+    height = box.low[2] if floor_height is None else floor_height
     cell = rounded(_one_two_five(radius / 2.0))
     shown = [
         grid(frame, cell, rounded(height)),
@@ -90,9 +71,14 @@ def document(
         frames(rounded(0.4 * radius), on=frames_on),
     ]
     text: str = yaml.safe_dump(
-        _layout(shown, frame, extent), sort_keys=False, allow_unicode=True, width=1000
+        _layout(shown, frame, box), sort_keys=False, allow_unicode=True, width=1000
     )
     return "".join(f"# {line}\n" for line in comment.splitlines()) + text
+
+
+def view_radius(box: BoundingBox) -> float:
+    """Return the radius of the sphere in view around a box, in [m]; at least 1 cm."""
+    return max(box.radius, _LEAST_RADIUS)
 
 
 def rounded(value: float) -> float:
@@ -100,7 +86,7 @@ def rounded(value: float) -> float:
     return float(f"{float(value):.4g}") + 0.0
 
 
-def _layout(displays: Sequence[Display], frame: str, extent: Extent) -> dict[str, Any]:
+def _layout(displays: Sequence[Display], frame: str, box: BoundingBox) -> dict[str, Any]:
     tools = ("MoveCamera", "Interact", "FocusCamera", "Measure")
     return {
         "Panels": [
@@ -119,23 +105,24 @@ def _layout(displays: Sequence[Display], frame: str, extent: Extent) -> dict[str
             "Tools": [{"Class": f"rviz_default_plugins/{name}"} for name in tools],
             "Transformation": {"Current": {"Class": "rviz_default_plugins/TF"}},
             "Value": True,
-            "Views": {"Current": _view(frame, extent), "Saved": None},
+            "Views": {"Current": _view(frame, box), "Saved": None},
         },
         "Window Geometry": {"Width": 1280, "Height": 800},
     }
 
 
-def _view(frame: str, extent: Extent) -> dict[str, Any]:
-    x, y, z = (rounded(value) for value in (extent.low + extent.high) / 2.0)
+def _view(frame: str, box: BoundingBox) -> dict[str, Any]:
+    radius = view_radius(box)
+    x, y, z = (rounded(value) for value in box.center)
     return {
         "Class": "rviz_default_plugins/Orbit",
         "Name": "Current View",
         "Target Frame": frame,
-        "Distance": rounded(_DISTANCE * extent.radius),
+        "Distance": rounded(_DISTANCE * radius),
         "Focal Point": {"X": x, "Y": y, "Z": z},
         "Pitch": 0.3,
         "Yaw": 0.6,
-        "Near Clip Distance": rounded(min(0.01, extent.radius / 20.0)),
+        "Near Clip Distance": rounded(min(0.01, radius / 20.0)),
         "Value": "Orbit (rviz)",
     }
 

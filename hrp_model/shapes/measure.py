@@ -1,22 +1,94 @@
-"""Measures of a mesh: extent, area, volume."""
+"""Measures of geometries: bounding box, area, volume."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from ..geometry import Mesh
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry import Box, Capsule, Geometry, Mesh, Sphere
 from ..rigid import Array
 
 
-def bounding_box(mesh: Mesh) -> tuple[Array, Array] | None:
-    """Return the least and greatest corner in [m], each of shape (3,); None without triangles.
+class BoundingBox(NamedTuple):
+    """A box along the axes of a frame.
 
-    Vertices that no triangle uses do not count.
+    Attributes:
+        low, high: Its least and greatest corner in [m], each of shape (3,).
     """
-    if not len(mesh.triangles):
+
+    low: Array
+    high: Array
+
+    @property
+    def center(self) -> Array:
+        """Its centre in [m], shape (3,)."""
+        return (self.low + self.high) / 2.0
+
+    @property
+    def half(self) -> Array:
+        """Half its edges in [m], shape (3,)."""
+        return (self.high - self.low) / 2.0
+
+    @property
+    def radius(self) -> float:
+        """Radius of the sphere through its corners, in [m]."""
+        return float(np.linalg.norm(self.high - self.low)) / 2.0
+
+    def transformed(self, T: Array) -> BoundingBox:
+        """Return the bounding box of this box under an affine map T of shape (4, 4)."""
+        center, half = T[:3, :3] @ self.center + T[:3, 3], np.abs(T[:3, :3]) @ self.half
+        return BoundingBox(center - half, center + half)
+
+
+def union(boxes: Iterable[BoundingBox]) -> BoundingBox | None:
+    """Return the bounding box of boxes; None without any."""
+    low_and_high = list(zip(*boxes, strict=True))
+    if not low_and_high:
         return None
-    used = mesh.vertices[np.unique(mesh.triangles)]
-    return used.min(axis=0), used.max(axis=0)
+    return BoundingBox(np.min(low_and_high[0], axis=0), np.max(low_and_high[1], axis=0))
+
+
+def boxes_meet(
+    low_a: Array, high_a: Array, low_b: Array, high_b: Array, *, touching: bool = True
+) -> NDArray[np.bool_]:
+    """Return which boxes along the axes of one frame meet.
+
+    The corners of ``a`` and ``b``, shapes (..., n), are broadcast. Boxes that only share points of
+    their surfaces meet if ``touching``.
+    """
+    before = np.less_equal if touching else np.less
+    return np.asarray(np.all(before(low_a, high_b) & before(low_b, high_a), axis=-1))
+
+
+def geometry_box(geometry: Geometry) -> BoundingBox | None:
+    """Return the bounding box of a geometry in its own frame; None for a mesh without triangles."""
+    if isinstance(geometry, Mesh):
+        return bounding_box(geometry)
+    if isinstance(geometry, Box):
+        half = geometry.size / 2.0
+    else:
+        radius = geometry.radius
+        along = radius if isinstance(geometry, Sphere) else geometry.height / 2.0
+        along += radius if isinstance(geometry, Capsule) else 0.0
+        half = np.array([radius, along, radius])
+    return BoundingBox(-half, half)
+
+
+def bounding_box(mesh: Mesh) -> BoundingBox | None:
+    """Return the bounding box of the vertices that triangles use; None without any.
+
+    Vertices that do not exist, which the simulation and the exporters report, are ignored.
+    """
+    triangles, count = mesh.triangles, len(mesh.vertices)
+    used = np.zeros(count, dtype=bool)
+    used[triangles[(triangles >= 0) & (triangles < count)]] = True
+    if not used.any():
+        return None
+    vertices = mesh.vertices[used]
+    return BoundingBox(vertices.min(axis=0), vertices.max(axis=0))
 
 
 def area(mesh: Mesh) -> float:

@@ -1,4 +1,4 @@
-"""Equal rows of an array, found fast."""
+"""Unique rows of an array."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HALF = np.uint64(32)
 
 
 def unique_rows(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], IntArray]:
-    """Return the different rows, in order of first use, and for each row which of them it is.
+    """Return the unique rows in order of first use, and for each row the index of its equal.
 
-    Rows are equal if all their bits are, but for the sign of a zero, which is lost.
+    Rows are equal if all their bits are. Negative zeros become positive.
 
     Args:
         rows: Shape (n, k).
@@ -26,23 +26,31 @@ def unique_rows(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], IntArra
     """
     rows = np.ascontiguousarray(rows) + np.float32(0.0)  # no -0.0
     words = rows.view(np.uint32)
-    first, index = _equal(_hashes(words))
-    if not np.array_equal(words[first][index], words):  # unequal rows have the same hash
+    first = _first_use(_hashes(words))
+    if not np.array_equal(words[first], words):  # unequal rows have the same hash
         width = np.dtype((np.void, words.shape[1] * words.itemsize))
-        first, index = _equal(words.view(width).ravel())
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rows[first[order]], rank[index]
+        first = _first_use(words.view(width).ravel())
+    is_first = first == np.arange(len(rows), dtype=np.int32)
+    rank = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+    return rows[is_first], rank[first]
 
 
-def _equal(keys: NDArray[np.generic]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
-    return first, index.ravel()
+def _first_use(keys: NDArray[np.generic]) -> IntArray:
+    """Return for each key the index of the first one that equals it, in little memory."""
+    if not len(keys):
+        return np.zeros(0, np.int32)
+    order = np.argsort(keys).astype(np.int32)
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    del ordered
+    first = np.empty(len(keys), np.int32)
+    lengths = np.diff(starts, append=len(keys))
+    first[order] = np.repeat(np.minimum.reduceat(order, starts), lengths)
+    return first
 
 
 def _hashes(words: _Words) -> NDArray[np.uint64]:
-    """Return a hash of each row: sorting one number is a tenth of the work of sorting rows."""
+    """Return a hash of each row, which sorts ten times as fast as the row."""
     hashes = np.zeros(len(words), np.uint64)
     for column in words.T:
         hashes ^= column

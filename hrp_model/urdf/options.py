@@ -27,7 +27,6 @@ class UrdfOptions(FrameOptions):
     Attributes:
         gazebo: Whether <gazebo> blocks describe the sensors.
         ros2_control: Hardware of the <ros2_control> block; None leaves the block out.
-        transmissions: Whether <transmission> blocks tell the gear ratios.
         command_interface: What controllers ask of the joints.
         controllers: Where Gazebo finds the parameters of the controllers; a path, or what
             xacro makes one of, such as "$(find my_robot)/config/controllers.yaml".
@@ -37,7 +36,6 @@ class UrdfOptions(FrameOptions):
 
     gazebo: bool = False
     ros2_control: Hardware | None = None
-    transmissions: bool = False
     command_interface: CommandInterface = CommandInterface.POSITION
     controllers: str = "controllers.yaml"
     mujoco_meshes: str | None = None

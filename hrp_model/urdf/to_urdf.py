@@ -15,7 +15,7 @@ from ..geometry import Shape
 from ..kinematics.loops import mimic_joints
 from ..readers.urdf.conventions import UNLIMITED
 from ..rigid import Pose
-from .blocks import gazebo, mujoco, mujoco_compiler, ros2_control, transmissions
+from .blocks import gazebo, mujoco, mujoco_compiler, ros2_control
 from .blocks.gazebo_checks import tell_what_gazebo_refuses
 from .blocks.reserved_names import tell_reserved_names
 from .joints import frame_joints, joint_elements, origin
@@ -97,7 +97,7 @@ def urdf_text(
     ros2_control.tell_what_is_not_controlled(body, options, diagnostics)
     tell_reserved_names(body, frames, options, diagnostics)
     root = robot.to_xml()
-    for block in (mujoco_compiler, ros2_control, mujoco, transmissions, gazebo):
+    for block in (mujoco_compiler, ros2_control, mujoco, gazebo):
         root.extend(block.elements(body, frames, options))
     return _text(root)
 

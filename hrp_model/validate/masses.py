@@ -7,12 +7,11 @@ from itertools import chain, compress
 from math import inf, isfinite, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..body import Body, JointType, Link
 from ..diagnostics import Diagnostics
-from ..geometry import Box, Capsule, Geometry, Mesh, Sphere
 from ..inertia import is_symmetric
+from ..shapes.measure import geometry_box
 from .common import first_few
 
 # The radius of gyration over that of a solid box around the shape. No mass inside the box
@@ -25,7 +24,6 @@ _NO_GYRATION = 1e-6  # below, the inertia is as good as none, which another rule
 # How far outside the box, in diagonals of it, a centre of mass still passes: motors and
 # covers are often not drawn.
 _GREATEST_OFFSET = 1.0
-_ORIGIN = (0.0, 0.0, 0.0)
 _IDENTITY = np.eye(3).tolist()
 _MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
@@ -157,10 +155,10 @@ def _sizes_and_offsets(links: list[Link]) -> Iterator[tuple[Link, float, float]]
     outside of this box the centre of mass lies.
     """
     parts = [
-        (i, shape.T_FG, *extent)
+        (i, shape.T_FG, box.center, box.half)
         for i, link in enumerate(links)
         for shape in dict.fromkeys(chain(link.visual, link.collision))
-        if (extent := _extent(shape.geometry)) is not None
+        if (box := geometry_box(shape.geometry)) is not None
     ]
     if not parts:
         return
@@ -177,18 +175,3 @@ def _sizes_and_offsets(links: list[Link]) -> Iterator[tuple[Link, float, float]]
     offsets = np.linalg.norm(outside, axis=1).tolist()
     for i, diagonal, offset in zip(with_shape, diagonals, offsets, strict=True):
         yield links[i], diagonal, offset
-
-
-def _extent(geometry: Geometry) -> tuple[ArrayLike, ArrayLike] | None:
-    """Return centre and half size of a geometry's box along its own axes, each of shape (3,)."""
-    if isinstance(geometry, Mesh):
-        if not len(geometry.triangles) or not len(geometry.vertices):
-            return None
-        low, high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
-        return (low + high) / 2.0, (high - low) / 2.0
-    if isinstance(geometry, Box):
-        return _ORIGIN, geometry.size / 2.0
-    radius = geometry.radius
-    half = radius if isinstance(geometry, Sphere) else geometry.height / 2.0
-    half += radius if isinstance(geometry, Capsule) else 0.0
-    return _ORIGIN, (radius, half, radius)

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
+from ..files.packages_above import MANIFEST, enclosing_package, package_name
 from .report import URDF, Differences, Row
 
 
@@ -32,20 +33,18 @@ class MeshFiles:
 
     def _own_package(self) -> list[Path]:
         """Return a folder that holds the URDF's own package under its name, if it is in one."""
-        for folder in (self._folder, *self._folder.parents):
-            manifest = folder / "package.xml"
-            if manifest.is_file():
-                try:
-                    name = (ElementTree.parse(manifest).findtext("name") or "").strip()
-                except ElementTree.ParseError:
-                    return []
-                if not name or name == folder.name:
-                    return [folder.parent]
-                # In a source tree a package may lie in a folder of another name.
-                self._aliases = tempfile.TemporaryDirectory(prefix="hrp-model-")
-                (Path(self._aliases.name) / name).symlink_to(folder)
-                return [Path(self._aliases.name)]
-        return []
+        if (folder := enclosing_package(self._folder)) is None:
+            return []
+        try:
+            name = package_name(folder / MANIFEST)
+        except (OSError, ValueError):
+            return []
+        if name == folder.name:
+            return [folder.parent]
+        # In a source tree a package may lie in a folder of another name.
+        self._aliases = tempfile.TemporaryDirectory(prefix="hrp-model-")
+        (Path(self._aliases.name) / name).symlink_to(folder)
+        return [Path(self._aliases.name)]
 
     def path(self, uri: str) -> Path:
         """Return the file that a URI names, whether it is there or not."""

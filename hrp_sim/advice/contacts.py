@@ -8,6 +8,7 @@ import numpy as np
 
 from hrp_model import Diagnostic
 from hrp_model.rigid import Array
+from hrp_model.shapes.measure import boxes_meet
 from hrp_model.validate.common import first_few
 
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
@@ -41,7 +42,7 @@ def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of bodies whose boxes meet, as ``Solids.meets`` does, in order."""
     low, high = _corners(solids)
     for i in range(len(solids)):
-        meets = ((low[i] < high[i + 1 :]) & (low[i + 1 :] < high[i])).all(axis=1)
+        meets = boxes_meet(low[i], high[i], low[i + 1 :], high[i + 1 :], touching=False)
         for j in np.flatnonzero(meets).tolist():
             yield i, i + 1 + j
 
@@ -49,8 +50,8 @@ def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
 def _corners(solids: Sequence[Solids]) -> tuple[Array, Array]:
     """Return the corners of the boxes around bodies, shape (n, 3); without shapes, none meets."""
     boxes = [solid.box for solid in solids]
-    low = np.array([np.full(3, np.inf) if b is None else b[0] for b in boxes]).reshape(-1, 3)
-    high = np.array([np.full(3, -np.inf) if b is None else b[1] for b in boxes]).reshape(-1, 3)
+    low = np.array([np.full(3, np.inf) if b is None else b.low for b in boxes]).reshape(-1, 3)
+    high = np.array([np.full(3, -np.inf) if b is None else b.high for b in boxes]).reshape(-1, 3)
     return low, high
 
 
@@ -161,7 +162,7 @@ def free_bodies_can_land(physics: PhysicsSettings, starts: Sequence[Start]) -> I
             )
             continue
         under = caught & (low[:, 2] < high[i, 2])
-        under &= ((low[:, :2] < high[i, :2]) & (high[:, :2] > low[i, :2])).all(axis=1)
+        under &= boxes_meet(low[:, :2], high[:, :2], low[i, :2], high[i, :2], touching=False)
         caught[i] = under.any()
         if not caught[i]:
             message = "it is free and nothing is below it, so it falls out of the world"
@@ -204,10 +205,10 @@ def _supports(solids: Sequence[Solids]) -> list[list[int]]:
     for i, box in enumerate(solid.box for solid in solids):
         if box is None:
             continue
-        gap = box[0][2] - high[:, 2]
-        height = min(box[1][2] - box[0][2], _NEAR)
+        gap = box.low[2] - high[:, 2]
+        height = min(box.high[2] - box.low[2], _NEAR)
         on = (gap > -_SHALLOW) & (gap < height)
-        on &= ((low[:, :2] < box[1][:2]) & (high[:, :2] > box[0][:2])).all(axis=1)
+        on &= boxes_meet(low[:, :2], high[:, :2], box.low[:2], box.high[:2], touching=False)
         on[i] = False
         below[i] = np.flatnonzero(on).tolist()
     return below
@@ -216,7 +217,7 @@ def _supports(solids: Sequence[Solids]) -> list[list[int]]:
 def _highest(solids: Sequence[Solids], below: list[list[int]]) -> list[int]:
     """Return the longest chain of bodies that stand on one another, the lowest first."""
     chains: dict[int, list[int]] = {}
-    heights = [np.inf if s.box is None else float(s.box[0][2]) for s in solids]
+    heights = [np.inf if s.box is None else float(s.box.low[2]) for s in solids]
     for i in np.argsort(heights, kind="stable").tolist():
         under = [chains[j] for j in below[i] if j in chains]
         chains[i] = [*max(under, key=len, default=[]), i]

@@ -11,12 +11,11 @@ import numpy as np
 
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Array, Pose
+from hrp_model.shapes.measure import BoundingBox, boxes_meet, geometry_box, union
 from hrp_model.shapes.tessellate import shape_mesh
 
-from ..articulation.extents import extent
 from .start import Start
 
-Corners = tuple[Array, Array]
 # Points of a mesh that are looked at; more of them are thinned out.
 _MOST_POINTS = 2000
 _DIVISIONS = 16
@@ -57,30 +56,23 @@ class Solids:
     def all(self) -> list[Solid]:
         """Every shape that has an extent."""
         found = []
-        for i, shape, center, half in self._extents:
-            R, p = self.start.state.R[i], self.start.state.p[i]
-            T = shape.T_FG
-            middle = R @ (T[:3, :3] @ center + T[:3, 3]) + p
-            reach = np.abs(R @ T[:3, :3]) @ half
-            found.append(Solid(i, shape, middle - reach, middle + reach))
+        for i, shape, box in self._own_boxes:
+            T_WL = Pose(self.start.state.R[i], self.start.state.p[i]).matrix()
+            found.append(Solid(i, shape, *box.transformed(T_WL @ shape.T_FG)))
         return found
 
     @cached_property
-    def box(self) -> Corners | None:
-        """Corners of the box around the body, along the axes of W; None without shapes."""
-        if not self.all:
-            return None
-        low = np.min([solid.low for solid in self.all], axis=0)
-        high = np.max([solid.high for solid in self.all], axis=0)
-        return low, high
+    def box(self) -> BoundingBox | None:
+        """The bounding box of the body in W; None without shapes."""
+        return union(BoundingBox(solid.low, solid.high) for solid in self.all)
 
     @cached_property
     def thickness(self) -> dict[int, float]:
         """The least extent of each link's shapes, in [m]: of its thickest one, by link."""
         found: dict[int, float] = {}
-        for i, shape, _, half in self._extents:
+        for i, shape, box in self._own_boxes:
             scale = np.linalg.norm(shape.T_FG[:3, :3], axis=0)
-            least = float((2.0 * half * scale).min())
+            least = float((2.0 * box.half * scale).min())
             found[i] = max(found.get(i, 0.0), least)
         return {i: least for i, least in found.items() if least > 0.0}
 
@@ -89,15 +81,14 @@ class Solids:
         a, b = self.box, other.box
         if a is None or b is None or not (any(self.start.mobile) or any(other.start.mobile)):
             return False
-        return bool(np.all(a[0] < b[1]) and np.all(b[0] < a[1]))
+        return bool(boxes_meet(*a, *b, touching=False))
 
     @property
-    def _extents(self) -> Iterator[tuple[int, Shape, Array, Array]]:
+    def _own_boxes(self) -> Iterator[tuple[int, Shape, BoundingBox]]:
         for i, link in enumerate(self.start.body.links):
             for shape in link.collision:
-                box = extent(shape)
-                if box is not None:
-                    yield i, shape, *box
+                if (box := geometry_box(shape.geometry)) is not None:
+                    yield i, shape, box
 
 
 def depth(a: Solids, b: Solids) -> Overlap | None:
@@ -119,7 +110,7 @@ def _near_pairs(a: Solids, b: Solids) -> Iterator[tuple[Solid, Solid]]:
     low, high = (np.array([getattr(y, side) for y in b.all]) for side in ("low", "high"))
     mobile = np.array([b.start.mobile[y.link] for y in b.all])
     for x in a.all:
-        near = (x.low < high).all(axis=1) & (low < x.high).all(axis=1)
+        near = boxes_meet(x.low, x.high, low, high, touching=False)
         if not a.start.mobile[x.link]:
             near &= mobile
         for k in np.flatnonzero(near):

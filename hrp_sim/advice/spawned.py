@@ -9,13 +9,13 @@ import numpy as np
 
 from hrp_model import Body, Diagnostic, Pose
 from hrp_model.rigid import Array
+from hrp_model.shapes.measure import BoundingBox, boxes_meet, geometry_box
 
-from ..articulation.extents import extent
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.state import SimulatedBody
 from ..world.config import BodyEntry
 from .contacts import inside
-from .shapes import Corners, Solids
+from .shapes import Solids
 from .start import Start
 
 _reaches: WeakKeyDictionary[Body, Array] = WeakKeyDictionary()
@@ -46,7 +46,7 @@ def advise_spawned(
             yield found
 
 
-def _near(box: Corners, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
+def _near(box: BoundingBox, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
     """Return the bodies of which a link may reach into a box along the axes of W.
 
     There may be a thousand, and nearly all are far away: so all links are looked at in one go.
@@ -55,7 +55,7 @@ def _near(box: Corners, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
         return []
     p = np.concatenate([body.motion.p for body in bodies])
     reach = np.concatenate([_reach(body.body) for body in bodies])[:, np.newaxis]
-    near = ((p + reach > box[0]) & (p - reach < box[1])).all(axis=1)
+    near = boxes_meet(p - reach, p + reach, *box, touching=False)
     first = np.cumsum([0, *(len(body.motion.p) for body in bodies[:-1])])
     return [bodies[k] for k in np.flatnonzero(np.logical_or.reduceat(near, first))]
 
@@ -70,10 +70,9 @@ def _reach(body: Body) -> Array:
         found = np.full(len(body.links), -np.inf)
         for i, link in enumerate(body.links):
             for shape in link.collision:
-                if (box := extent(shape)) is not None:
-                    A, t = shape.T_FG[:3, :3], shape.T_FG[:3, 3]
-                    middle, half = A @ box[0] + t, np.abs(A) @ box[1]
-                    farthest = float(np.linalg.norm(np.abs(middle) + half))
+                if (own := geometry_box(shape.geometry)) is not None:
+                    box = own.transformed(shape.T_FG)
+                    farthest = float(np.linalg.norm(np.maximum(abs(box.low), abs(box.high))))
                     found[i] = max(found[i], farthest)
         _reaches[body] = found
     return found

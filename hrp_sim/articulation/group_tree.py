@@ -12,9 +12,9 @@ from hrp_model import Body, JointType, Link
 from hrp_model.geometry import Shape
 from hrp_model.inertia import MassProperties, merge, point_inertia
 from hrp_model.rigid import Array, Pose
+from hrp_model.shapes.measure import BoundingBox, geometry_box, union
 
 from .articulation import STATIC, IntArray
-from .extents import extent
 from .rigid_groups import at_zero
 
 
@@ -118,22 +118,17 @@ class GroupTree:
     def _box(self, group: int) -> Array:
         """Return the size of the box along the axes of the first link, shape (3,)."""
         for kind in ("collision", "visual"):
-            corners = np.array(list(self._corners(group, kind))).reshape(-1, 3)
-            size = np.ptp(corners, axis=0) if len(corners) else np.zeros(3)
-            if np.all(np.isfinite(size)) and size.any():
+            box = union(self._boxes(group, kind))
+            if box is not None and np.all(np.isfinite(size := box.high - box.low)) and size.any():
                 return size
         return np.zeros(3)
 
-    def _corners(self, group: int, kind: str) -> Iterator[Array]:
-        """Yield the low and the high corner of the box around each shape."""
+    def _boxes(self, group: int, kind: str) -> Iterator[BoundingBox]:
+        """Yield the bounding box of each shape in the frame of the group's first link."""
         base = self._poses[self.members[group][0]].inverse()
         for i in self.members[group]:
             shapes: tuple[Shape, ...] = getattr(self.body.links[i], kind)
             T_GL = (base @ self._poses[i]).matrix()
             for shape in shapes:
-                found = extent(shape)
-                if found is not None:
-                    T = T_GL @ shape.T_FG
-                    middle, reach = T[:3, :3] @ found[0] + T[:3, 3], np.abs(T[:3, :3]) @ found[1]
-                    yield middle - reach
-                    yield middle + reach
+                if (own := geometry_box(shape.geometry)) is not None:
+                    yield own.transformed(T_GL @ shape.T_FG)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from hrp_model import ModelError, Severity
 from hrp_model.program.command import PROBLEMS, WRONG_USE, run_program
-from hrp_model.program.console import print_text
 from hrp_model.program.outputs import add_force
-from hrp_model.program.parsing import CommandParser
+from hrp_model.program.parsing import CommandParser, PrintText
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
@@ -26,19 +25,12 @@ from .suggestions import SUGGESTIONS
 DEFAULT_DURATION = 5.0
 
 
-class _ListCodes(argparse.Action):
-    """Prints what the codes mean, like --help."""
+def _code_list() -> str:
+    from hrp_model.program.report import code_list
 
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
-        super().__init__(option_strings, dest, nargs=0, help=help)
+    from ..world.codes import CODES
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from hrp_model.program.report import code_list
-
-        from ..world.codes import CODES
-
-        print_text(code_list(CODES))
-        parser.exit()
+    return code_list(CODES)
 
 
 def _parser() -> CommandParser:
@@ -211,7 +203,8 @@ def _add_run_course(run: argparse.ArgumentParser) -> None:
     _add_run_result(run)
     run.add_argument(
         "--list-codes",
-        action=_ListCodes,
+        action=PrintText,
+        text=_code_list,
         help="explain every code of a warning about a world, and exit; those about models are "
         "explained by hrp-model check --list-codes",
     )

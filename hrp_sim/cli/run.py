@@ -14,18 +14,23 @@ from rich.live import Live
 
 from hrp_model import ModelError
 from hrp_model.files.file_watch import unrecorded
-from hrp_model.files.writer import write_whole
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import output_console, print_data, print_message, print_text
-from hrp_model.program.outputs import Kind, Output, check_outputs, report_written, writing
+from hrp_model.program.outputs import (
+    Kind,
+    Output,
+    check_outputs,
+    print_or_write,
+    report_written,
+    writing,
+)
 from hrp_model.program.stop_signals import StopSignals
 from hrp_msgs.names import NameCollisionError
 
-from ..advice import advise, after_failure
-from ..engines import make_engine
 from ..physics.engine import PhysicsError, Solver
 from ..physics.snapshot import Snapshot
 from ..ros.rviz_config import RvizOptions, world_rviz
+from ..running.build import build_simulation
 from ..running.runner import OnStep, Runner
 from ..sensors import Reading, instruments
 from ..simulation import Simulation
@@ -119,11 +124,7 @@ def print_rviz(options: argparse.Namespace) -> int:
         return PROBLEMS
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.output is None:
-        print_data(text)
-    else:
-        with writing():
-            write_whole(options.output, text.encode())
+    print_or_write(text, options.output)
     return GOOD
 
 
@@ -139,7 +140,7 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
 
 
 def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
-    """Make the simulation that the options ask for; return also what to look for if it fails.
+    """Return the simulation that the options request, and a hint to print if its physics fails.
 
     Warnings are printed; with --strict they end the command.
     """
@@ -152,14 +153,9 @@ def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
             joint_limits=options.joint_limits,
         )
         diagnostics.raise_errors()
-        # Images are drawn at the end, if at all.
-        engine = make_engine(options.engine, config.physics)
-        simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
-        found = advise(config)
-        for advice in found:
-            diagnostics.add(advice)
+        simulation, hint = build_simulation(config, options.engine, diagnostics)
         diagnostics.raise_errors()
-    return simulation, after_failure(found)
+    return simulation, hint
 
 
 def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:

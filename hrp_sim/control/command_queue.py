@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from urllib.parse import quote
 
-from hrp_model.diagnostics import names_with_hint
-
+from ..physics.by_name import ByName
 from ..physics.engine import AnyArray, PhysicsError, Placement
 from ..physics.state import SimulatedBody
 from . import (
@@ -48,7 +47,7 @@ class Drives:
 
     def __init__(self) -> None:
         self.counts = CommandCounts()
-        self._controllers: dict[str, BodyController] = {}
+        self._controllers = ByName[BodyController]("commandable body", {})
         self._waiting: deque[_Waiting] = deque()
         self._lock = threading.Lock()
 
@@ -85,9 +84,6 @@ class Drives:
         Raises:
             KeyError: No body of this name can be commanded.
         """
-        if body not in self._controllers:
-            known = names_with_hint(body, self._controllers)
-            raise KeyError(f"no body '{body}' that can be commanded; there is {known}")
         return self._controllers[body]
 
     def command(self, body: str, command: Command, source: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrp_model import Body, JointType
-from hrp_model.diagnostics import did_you_mean
+from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_model.rigid import Array
 from hrp_msgs.sanitize import shortened
 
@@ -205,7 +205,7 @@ def _check_joints(names: Sequence[str], body: Body) -> None:
     leaders = {x.name: x.joint.name for x in body.jointed_links}
     for name in names:
         if name not in joints:
-            hint = did_you_mean(name, joints) or f" It has {', '.join(joints) or 'none'}."
+            hint = did_you_mean_or_all(name, joints)
             raise BadTrajectoryError("unknown", f"the robot has no moving joint '{name}'.{hint}")
         if (mimic := joints[name].mimic) is not None and mimic.link in leaders:
             leader = leaders[mimic.link]

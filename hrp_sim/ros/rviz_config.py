@@ -11,6 +11,7 @@ from math import isfinite
 import numpy as np
 
 from hrp_model import Diagnostics, Pose, rviz
+from hrp_model.shapes.measure import BoundingBox, union
 from hrp_msgs import names
 
 from ..physics.state import SimulatedBody
@@ -78,11 +79,11 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
     naming = name_bodies(bodies, options.frame_prefix, wishes, options.naming)
     robots = [name for name, body in bodies.items() if not body.is_static]
     first = next((k for k, s in simulation.sensors.items() if isinstance(s, CameraSensor)), None)
-    extents = {name: _extent(simulation.bodies[name]) for name in robots or bodies}
+    boxes = {name: _box(simulation.bodies[name]) for name in robots or bodies}
     displays: list[rviz.Display] = []
     for name in bodies:
         model = _robot(name, naming[name], options)
-        size = extents[name].radius if name in extents else 1.0
+        size = rviz.view_radius(boxes[name]) if name in boxes else 1.0
         view = _SensorView(simulation, name, naming[name], options.namespace, size, first)
         shown = [model, *view.displays()]
         displays += [rviz.group(name, shown)] if len(robots) > 1 and len(shown) > 1 else shown
@@ -92,7 +93,7 @@ def rviz_config(simulation: Simulation, options: RvizOptions | None = None) -> s
     return rviz.document(
         displays,
         options.world_frame,
-        rviz.joined(extents.values()),
+        union(boxes.values()),
         comment=_COMMENT,
         floor_height=0.0,
         frames_on=False,
@@ -104,10 +105,10 @@ def _robot(name: str, naming: BodyNaming, options: RvizOptions) -> rviz.Display:
     return rviz.robot_model(name, topic, rviz.tf_prefix(naming.frame_prefix))
 
 
-def _extent(simulated: SimulatedBody) -> rviz.Extent:
+def _box(simulated: SimulatedBody) -> BoundingBox:
     body, motion = simulated.body, simulated.motion
     poses = (Pose(R, p) for R, p in zip(motion.R, motion.p, strict=True))
-    return rviz.link_extent(body, dict(zip((k.name for k in body.links), poses, strict=True)))
+    return rviz.body_box(body, dict(zip((k.name for k in body.links), poses, strict=True)))
 
 
 @dataclass(frozen=True)

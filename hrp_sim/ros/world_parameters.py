@@ -19,9 +19,8 @@ from hrp_msgs.node.start import WrongUseError
 from hrp_sim.ros.command_parameters import joint_of
 from hrp_sim.ros.parameters import SIM_NODE
 
-from ..advice import advise, after_failure
-from ..engines import make_engine
 from ..physics.engine import PHYSICS_RANGES, Solver
+from ..running.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.load import load_world
@@ -104,18 +103,14 @@ class WorldLoader:
         return self.world
 
     def build(self, config: WorldConfig) -> Simulation:
-        """Make a simulation of a world that is as the parameters have it. For any thread.
+        """Make a simulation of a configured world; callable from any thread.
 
         Raises:
             PhysicsError: The physics cannot take a body.
         """
         diagnostics = logged_diagnostics(self._node)
-        engine = make_engine(self.settings["engine"], config.physics)
-        simulation = Simulation(config, engine=engine, defer_images=True, diagnostics=diagnostics)
-        found = advise(config)
-        for advice in found:
-            diagnostics.add(advice)
-        self.after_failure = after_failure(found)
+        engine = self.settings["engine"]
+        simulation, self.after_failure = build_simulation(config, engine, diagnostics)
         return simulation
 
     def _with_sensor_options(self, config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:

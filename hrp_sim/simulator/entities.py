@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 
 from hrp_model import Pose
-from hrp_model.diagnostics import counted, did_you_mean
+from hrp_model.diagnostics import counted, did_you_mean_or_all
 from hrp_model.rigid import Array
 
 from ..physics.state import SimulatedBody
 from ..simulation import Simulation
-from .ere import Expression
+from .ere import matcher
 from .results import BoundsType, Category, Code, RefusedError
 from .shapes import link_points, overlaps
 
@@ -103,8 +103,8 @@ def known(simulation: Simulation, name: str) -> SimulatedBody:
     """
     bodies = simulation.bodies
     if name not in bodies:
-        there = did_you_mean(name, bodies) or f" There is {', '.join(bodies) or 'none'}."
-        raise RefusedError(Code.NOT_FOUND, f"there is no entity '{name}'.{there}")
+        hint = did_you_mean_or_all(name, bodies)
+        raise RefusedError(Code.NOT_FOUND, f"there is no entity '{name}'.{hint}")
     return bodies[name]
 
 
@@ -158,30 +158,44 @@ def entity_bounds(simulation: Simulation, name: str) -> Bounds:
 def select(
     simulation: Simulation, filters: EntityFilters, infos: Mapping[str, EntityInfo]
 ) -> list[str]:
-    """Return the names of the entities that pass, in the order in which they appeared.
+    """Return the names of the entities that pass all filters, in the order of their spawning.
 
     Args:
         simulation: The world.
-        filters: What is asked for.
-        infos: Of each entity.
+        filters: Which entities are requested.
+        infos: The description of each entity.
 
     Raises:
-        RefusedError: The filter makes no sense.
+        RefusedError: A filter is invalid.
     """
-    try:
-        expression = Expression(filters.name)
-    except ValueError as error:
-        words = f"the filter is no POSIX extended regular expression: {error}"
-        raise RefusedError(Code.OPERATION_FAILED, words) from None
+    matches = _name_filter(filters.name)
     check_bounds(filters.bounds)
     return [
         name
         for name, simulated in simulation.bodies.items()
-        if expression.is_in(name)
+        if matches(name)
         and (not filters.categories or infos[name].category in filters.categories)
         and filters.tags.passes(infos[name].tags)
         and (not filters.bounds.type or overlaps(simulated, filters.bounds))
     ]
+
+
+def _name_filter(expression: str) -> Callable[[str], bool]:
+    """Return a function that reports whether a name passes.
+
+    Raises:
+        RefusedError: The expression is invalid, or nothing is installed that understands it.
+    """
+    if not expression:
+        return lambda _: True
+    try:
+        return matcher(expression)
+    except ValueError as error:
+        words = f"the filter is no POSIX extended regular expression: {error}"
+        raise RefusedError(Code.OPERATION_FAILED, words) from None
+    except ImportError as error:
+        words = f"filtering by name needs google-re2 (pip install google-re2): {error}"
+        raise RefusedError(Code.FEATURE_UNSUPPORTED, words) from None
 
 
 _FARTHEST = 1e12  # [m] that bounds may reach; of more the squares have no end

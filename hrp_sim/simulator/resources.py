@@ -17,16 +17,15 @@ from hrp_model.files.resources import (
     package_folder,
     share_folder,
 )
+from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 from .entities import Bounds, TagsFilter
-from .results import RefusedError
+from .results import Code, RefusedError, SpawnCode, WorldCode
 
 # What is longer is a mistake, and would stop everybody else for as long as it is read.
 LONGEST_TEXT = 8 << 20  # characters
-MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
-WORLD_SUFFIXES = (".yaml", ".yml")
-# A model may be in YAML, too: its content tells it from a world.
-READABLE_SUFFIXES = (*WORLD_SUFFIXES, *MODEL_SUFFIXES)
+_READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES)
+_SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
 _UNUSABLE = frozenset(("unreadable-resource", "unreadable-texture", "unsupported-texture"))
 # Words of a format that mean nothing here.
@@ -78,15 +77,44 @@ class WorldQuery:
     go_on: bool = False
 
 
-def path_of(uri: str) -> Path:
-    """Return the path of a URI that names a file; it need not exist.
+def resource_file(
+    resource: Resource, what: str, codes: type[SpawnCode] | type[WorldCode]
+) -> Path | None:
+    """Return the file of a resource, or None where its text is to be read.
+
+    Args:
+        resource: As a client sent it.
+        what: Noun for messages: "model" or "world".
+        codes: Those of the service.
 
     Raises:
-        ResourceError: It names no file.
+        RefusedError: It has neither, there is no such file, or it cannot be one of this kind.
     """
-    if "\0" in uri:
-        raise ResourceError("a name of a file has no zeros")
-    return named_path(uri)
+    if not resource.uri:
+        if not resource.text:
+            raise RefusedError(codes.NO_RESOURCE, "neither a uri nor a resource_string is given")
+        if len(resource.text) > LONGEST_TEXT:
+            words = (
+                f"the resource_string has {len(resource.text) / 1e6:.1f} million characters, more "
+                f"than {LONGEST_TEXT / 1e6:.1f}; write it to a file and give its uri"
+            )
+            raise RefusedError(codes.RESOURCE_PARSE_ERROR, words)
+        return None
+    uri = resource.uri
+    try:
+        if "\0" in uri:
+            raise ResourceError("a file name contains no zero bytes")
+        path = named_path(uri)
+    except (ResourceError, ValueError) as error:
+        is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
+        code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND
+        raise RefusedError(code, f"'{uri[:200]}': {error}") from None
+    if path.suffix.lower() not in _READABLE_SUFFIXES:
+        words = f"'{uri}' is no {what} that can be read: {', '.join(_READABLE_SUFFIXES)}"
+        raise RefusedError(codes.UNSUPPORTED_FORMAT, words)
+    if not path.is_file():
+        raise RefusedError(Code.NOT_FOUND, f"there is no file '{uri}'")
+    return path
 
 
 def is_missing(error: ModelError) -> bool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
-from hrp_model.files.resources import ResourceError
 from hrp_model.load import load_body, load_body_text
 from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
 
@@ -16,14 +14,7 @@ from ..simulation import Simulation
 from ..world.config import BodyEntry
 from ..world.naming import simulated_body
 from .frames import frame_motion, pose_from
-from .resources import (
-    LONGEST_TEXT,
-    READABLE_SUFFIXES,
-    Resource,
-    check_assets,
-    is_missing,
-    path_of,
-)
+from .resources import Resource, check_assets, is_missing, resource_file
 from .results import Code, RefusedError, SpawnCode
 
 # More would only fill the memory: a world of so many bodies makes no step in reasonable time.
@@ -88,42 +79,13 @@ def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
 
 
 def _read(resource: Resource, diagnostics: Diagnostics) -> Body:
-    if not resource.uri and not resource.text:
-        words = "neither a uri nor a resource_string is given"
-        raise RefusedError(SpawnCode.NO_RESOURCE, words)
-    if not resource.uri:
-        check_text(resource.text, SpawnCode.RESOURCE_PARSE_ERROR)
-        try:
+    path = resource_file(resource, "model", SpawnCode)
+    try:
+        if path is None:
             return load_body_text(resource.text, diagnostics, name="resource_string")
-        except ModelError as error:
-            raise _refused(error) from None
-    try:
-        path = path_of(resource.uri)
-    except (ResourceError, ValueError) as error:
-        raise _unusable(resource.uri, error, SpawnCode.UNSUPPORTED_FORMAT) from None
-    if path.suffix.lower() not in READABLE_SUFFIXES:
-        words = f"'{resource.uri}' is no model that can be read: {', '.join(READABLE_SUFFIXES)}"
-        raise RefusedError(SpawnCode.UNSUPPORTED_FORMAT, words)
-    if not path.is_file():
-        raise RefusedError(Code.NOT_FOUND, f"there is no file '{resource.uri}'")
-    try:
         return load_body(path, diagnostics)
     except ModelError as error:
         raise _refused(error) from None
-
-
-def check_text(text: str, code: IntEnum) -> None:
-    """Check that a text is not longer than a model or world may be.
-
-    Raises:
-        RefusedError: It is; with this code.
-    """
-    if len(text) > LONGEST_TEXT:
-        words = (
-            f"the resource_string has {len(text) / 1e6:.1f} million characters, more than "
-            f"{LONGEST_TEXT / 1e6:.1f}; write it to a file and give its uri"
-        )
-        raise RefusedError(code, words)
 
 
 def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry:
@@ -192,9 +154,3 @@ def _refused(error: ModelError) -> RefusedError:
     is_only_missing = is_missing(error)
     code = SpawnCode.MISSING_ASSETS if is_only_missing else SpawnCode.RESOURCE_PARSE_ERROR
     return RefusedError(code, str(error))
-
-
-def _unusable(uri: str, error: ValueError, code: IntEnum) -> RefusedError:
-    """Return why a URI is refused: it names nothing, or is of a kind that is not understood."""
-    is_known = uri.partition("://")[0] in ("file", "package", "model")
-    return RefusedError(Code.NOT_FOUND if is_known else code, f"'{uri[:200]}': {error}")

@@ -8,14 +8,12 @@ from typing import TypeVar
 
 from hrp_model import Diagnostics, ModelError
 from hrp_model.files.resources import ResourceError
+from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES, FileKind, file_kind
 
 from ..world.config import WorldConfig
 from ..world.load import load_world, load_world_text
 from .entities import Bounds
 from .resources import (
-    MODEL_SUFFIXES,
-    READABLE_SUFFIXES,
-    WORLD_SUFFIXES,
     Lenient,
     Resource,
     Spawnable,
@@ -26,11 +24,10 @@ from .resources import (
     holds,
     is_missing,
     own_source,
-    path_of,
+    resource_file,
     unsupported,
 )
 from .results import Code, RefusedError, WorldCode, WorldListCode
-from .spawning import check_text
 
 _T = TypeVar("_T")
 # A .wrl may be a robot or a piece of furniture; this word begins a robot.
@@ -98,21 +95,9 @@ def spawnables(sources: Sequence[str]) -> tuple[list[Spawnable], list[str]]:
 
 
 def _read(resource: Resource, diagnostics: Diagnostics) -> WorldConfig:
-    if not resource.uri and not resource.text:
-        words = "neither a uri nor a resource_string is given"
-        raise RefusedError(WorldCode.NO_RESOURCE, words)
-    if not resource.uri:
-        check_text(resource.text, WorldCode.RESOURCE_PARSE_ERROR)
+    path = resource_file(resource, "world", WorldCode)
+    if path is None:
         return load_world_text(resource.text, diagnostics)
-    try:
-        path = path_of(resource.uri)
-    except (ResourceError, ValueError) as error:
-        raise RefusedError(Code.NOT_FOUND, f"'{resource.uri[:200]}': {error}") from None
-    if path.suffix.lower() not in READABLE_SUFFIXES:
-        words = f"'{resource.uri}' is no world that can be read: {', '.join(READABLE_SUFFIXES)}"
-        raise RefusedError(WorldCode.UNSUPPORTED_FORMAT, words)
-    if not path.is_file():
-        raise RefusedError(Code.NOT_FOUND, f"there is no file '{resource.uri}'")
     return load_world(path, diagnostics)
 
 
@@ -130,8 +115,8 @@ def _collect(
 
 
 def _worlds_in(source: str) -> Iterator[WorldResource]:
-    for uri, path in files_in(source, WORLD_SUFFIXES):
-        if holds(path, b"bodies:"):
+    for uri, path in files_in(source, YAML_SUFFIXES):
+        if file_kind(path) is FileKind.WORLD:
             yield WorldResource(path.stem, Resource(uri))
 
 

@@ -10,11 +10,10 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from math import isnan, pi
 
 from hrp_model import Diagnostic, Severity
-from hrp_model.diagnostics import Source, Span, did_you_mean
+from hrp_model.diagnostics import Source, Span, did_you_mean_or_all
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -95,7 +94,7 @@ class Expectation:
         if quantity not in known:
             start = len(text) - len(text.lstrip())
             alike = _alike(quantity, known) or known
-            hint = did_you_mean(quantity, alike) or _examples(alike)
+            hint = did_you_mean_or_all(quantity, alike, _MOST_EXAMPLES)
             message = f"this world has no quantity '{quantity}'.{hint}"
             raise _error(text, start, start + len(quantity), "unknown-quantity", message)
         number = _NUMBER.match(text, sign.end())
@@ -168,12 +167,6 @@ def _alike(quantity: str, known: Iterable[str]) -> list[str]:
         return []
     same_owner = [name for name in known if name.startswith(f"{owner}.")]
     return same_owner or [name for name in known if name.endswith(f".{kind}")]
-
-
-def _examples(known: Iterable[str]) -> str:
-    shown = list(islice(known, _MOST_EXAMPLES + 1))
-    more = " and more" if len(shown) > _MOST_EXAMPLES else ""
-    return f" It has {', '.join(shown[:_MOST_EXAMPLES])}{more}."
 
 
 def _error(text: str, start: int, end: int, code: str, message: str) -> ExpectationError:

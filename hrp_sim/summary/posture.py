@@ -9,8 +9,8 @@ import numpy as np
 
 from hrp_model import Body
 from hrp_model.rigid import Array
+from hrp_model.shapes.measure import geometry_box
 
-from ..articulation.extents import extent
 from ..physics.state import SimulatedBody
 
 # A body that leans farther than this from how it began does not come back by itself: no robot or
@@ -35,11 +35,11 @@ class Outline:
         links, centers, halves = [], [np.zeros((0, 3))], [np.zeros((0, 3, 3))]
         for i, link in enumerate(body.links):
             for shape in link.collision:
-                if (box := extent(shape)) is not None:
+                if (box := geometry_box(shape.geometry)) is not None:
                     A, t = shape.T_FG[:3, :3], shape.T_FG[:3, 3]
                     links.append(i)
-                    centers.append((A @ box[0] + t)[np.newaxis])
-                    halves.append((A * box[1])[np.newaxis])
+                    centers.append((A @ box.center + t)[np.newaxis])
+                    halves.append((A * box.half)[np.newaxis])
         self._links = np.array(links, dtype=np.int64)
         self._centers, self._halves = np.concatenate(centers), np.concatenate(halves)
 

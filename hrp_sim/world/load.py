@@ -20,6 +20,7 @@ from hrp_model import (
 )
 from hrp_model.diagnostics import Source, Span
 from hrp_model.files.resources import ResourceError, share_folder
+from hrp_model.readers.file_kind import MODEL_SUFFIXES, WRAPPER_KEYS, is_world
 from hrp_model.readers.yaml.nodes import Mapping, Node
 from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
@@ -32,9 +33,8 @@ from .naming import simulated_body
 from .world_file import WorldReader
 from .world_names import bundled_namesake, world_path
 
-_MODEL_SUFFIXES = (".wrl", ".body", ".urdf")
 # Keys at the top of a YAML file that is a model, or names one.
-_MODEL_KEYS = ("format", "links", "modelFile", "model_file")
+_MODEL_KEYS = ("format", "links", *WRAPPER_KEYS)
 
 
 def load_world(
@@ -59,7 +59,7 @@ def load_world(
     except ResourceError as error:
         diagnostics.error("missing-world", str(error))
         raise ModelError(diagnostics.found) from None
-    if path.suffix.lower() in _MODEL_SUFFIXES:
+    if path.suffix.lower() in MODEL_SUFFIXES:
         return _alone_on_floor(load_body(path, diagnostics), diagnostics)
     real_path = Path(os.path.realpath(path))
     name = os.fspath(world)
@@ -107,9 +107,7 @@ def load_world_text(text: str, diagnostics: Diagnostics | None = None) -> WorldC
 def _is_model(root: Node | None) -> bool:
     """Whether the top of a YAML file is that of a model or a wrapper of one, not of a world."""
     return (
-        isinstance(root, Mapping)
-        and "bodies" not in root
-        and any(key in root for key in _MODEL_KEYS)
+        isinstance(root, Mapping) and not is_world(root) and any(key in root for key in _MODEL_KEYS)
     )
 
 
@@ -127,7 +125,7 @@ def _without_repetition(diagnostics: Diagnostics) -> Diagnostics:
 def _world(
     source: Source, root: Node | None, folder: Path, diagnostics: Diagnostics
 ) -> WorldConfig:
-    if not isinstance(root, Mapping) or "bodies" not in root:
+    if not isinstance(root, Mapping) or not is_world(root):
         place = Span(source, 0, 0) if root is None else root.span
         diagnostics.error("not-a-world", "a world file needs a list 'bodies'", place)
         raise ModelError(diagnostics.found)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from hrp_model import Body, BodyState, Diagnostics, ModelError, Pose, load_body
-from hrp_model.diagnostics import Span, did_you_mean
+from hrp_model.diagnostics import Span, did_you_mean_or_all
 from hrp_model.files.resources import ResourceError, resolve
 from hrp_model.readers.yaml.nodes import Mapping, Node, Scalar, Sequence
 from hrp_model.rigid import Array, axis_angle_matrix, rpy_matrix, unit_vector
@@ -278,7 +278,7 @@ class WorldReader:
     def _refuse_unknown_joints(self, given: Mapping, names: list[str]) -> None:
         for name, (key, _) in given.entries().items():
             if name not in names:
-                hint = did_you_mean(name, names) or f" It has {', '.join(names) or 'none'}."
+                hint = did_you_mean_or_all(name, names)
                 message = f"the model has no moving joint '{name}'.{hint}"
                 self._diagnostics.error("unknown-joint", message, key.span)
 

@@ -9,8 +9,12 @@ from arm_model import ARM, NEGATIVE_MASS, WITHOUT_MASS, write_model
 
 from hrp_model.cli import progress
 from hrp_model.cli.checking import model_files
-from hrp_model.cli.checking.model_files import FileKind, candidate_files, file_kind
+from hrp_model.cli.checking.model_files import candidate_files
 from hrp_model.cli.main import main
+from hrp_model.diagnostics import Diagnostics, Source
+from hrp_model.readers import file_kind as file_kinds
+from hrp_model.readers.file_kind import FileKind, file_kind, is_world
+from hrp_model.readers.yaml.tree import parse
 
 ROBOT = '#VRML V2.0 utf8\nDEF R Humanoid { humanoidBody DEF B Joint { jointType "fixed" } }\n'
 SCENERY = "#VRML V2.0 utf8\nShape { geometry Box { } }\n"
@@ -163,13 +167,16 @@ def test_a_long_check_shows_how_far_it_is(robots, capsys, monkeypatch):
         ("a.wrl", "DEF A Joint\n{ }", FileKind.MODEL),
         ("a.wrl", SCENERY, FileKind.OTHER),
         ("a.wrl", "# Humanoid of a mesh\nShape { }", FileKind.OTHER),
-        ("a.wrl", f"{' ' * (model_files._CHUNK - 4)}Humanoid {{ }}", FileKind.MODEL),
+        ("a.wrl", f"{' ' * (file_kinds._CHUNK - 4)}Humanoid {{ }}", FileKind.MODEL),
         ("A.YAML", ARM, FileKind.MODEL),
         ("a.yaml", "\ufeff'format' : 'ChoreonoidBody'\n", FileKind.MODEL),
         ("a.yaml", "{ format: ChoreonoidBody, links: [] }", FileKind.MODEL),
         ("a.yaml", WRAPPER, FileKind.MODEL),
         ("a.yaml", WORLD, FileKind.WORLD),
         ("a.yaml", "format: ChoreonoidScene\n", FileKind.OTHER),
+        ("a.yaml", f"format: ChoreonoidBody\n{WORLD}", FileKind.MODEL),
+        ("a.yaml", f"{WORLD}format: Other\n", FileKind.OTHER),
+        ("a.yaml", f"all:\n  {WORLD}", FileKind.OTHER),
         ("a.yaml", "robot:\n  format: ChoreonoidBody\n", FileKind.OTHER),
         ("a.yaml", "", FileKind.OTHER),
         ("a.body", "", FileKind.MODEL),
@@ -181,6 +188,9 @@ def test_what_a_file_is(name, text, kind, tmp_path):
     path.write_text(text)
     assert candidate_files(tmp_path, lambda _: False) == [path]
     assert file_kind(path) is kind
+    if path.suffix.lower() == ".yaml":
+        top = parse(Source(name, text.removeprefix("\ufeff")), Diagnostics(listener=print))
+        assert is_world(top) is (kind is FileKind.WORLD)
 
 
 def test_urdfs_of_a_folder_are_verified_in_turn(robots, capsys):

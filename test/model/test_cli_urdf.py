@@ -99,6 +99,9 @@ def test_meshes_are_named_by_the_package_around_them(model, tmp_path, capsys):
     assert not meshes.exists()
     (tmp_path / "my_robot").mkdir(exist_ok=True)
     manifest = "<package format='3'><name>my_robot</name></package>"
+    (tmp_path / "my_robot" / "package.xml").write_text("<package/>")
+    assert main(["urdf", *arguments]) == 2
+    assert "package.xml: it names no package" in capsys.readouterr().err
     (tmp_path / "my_robot" / "package.xml").write_text(manifest)
     assert main(["urdf", *arguments]) == 0
     robot = ElementTree.fromstring(capsys.readouterr().out)
@@ -250,10 +253,8 @@ def test_blocks_are_there_when_asked_for(model, capsys):
     blocks = {
         "gazebo": ["--gazebo", "--frame-prefix", "arm_"],
         "ros2_control": ["--ros2-control", "mock"],
-        "transmission": ["--transmissions"],
     }
-    geared = ARM.replace("joint_id: 0", "joint_id: 0\n    gear_ratio: 50")
-    path = model(geared)
+    path = model(ARM)
     for tag, arguments in {"": [], **blocks}.items():
         assert main(["urdf", path, *arguments]) == 0
         robot = ElementTree.fromstring(capsys.readouterr().out.encode())

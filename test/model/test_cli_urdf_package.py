@@ -57,7 +57,7 @@ def made_by(package):
     [
         [],
         ["--ros2-control", "mock"],
-        ["--ros2-control", "gz", "--gazebo", "--command-interface", "velocity", "--transmissions"],
+        ["--ros2-control", "gz", "--gazebo", "--command-interface", "velocity"],
         ["--mujoco", "--glb-up", "y", "--collision", "box"],
         ["--link-naming", "joint", "--base", "base_footprint", "--frame-prefix", "r1/"],
     ],

@@ -119,3 +119,5 @@ def test_a_near_miss_is_suggested_and_a_wild_guess_is_not():
 def test_without_a_near_miss_all_choices_are_listed():
     assert did_you_mean_or_all("blu", ["red", "blue"]) == " Did you mean 'blue'?"
     assert did_you_mean_or_all("mass", ["red", "blue"]) == " It is one of red, blue."
+    assert did_you_mean_or_all("mass", ["red", "blue"], 1) == " It is one of red and 1 more."
+    assert did_you_mean_or_all("mass", []) == " There is none."

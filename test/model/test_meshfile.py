@@ -38,13 +38,6 @@ def test_equal_corners_are_joined_even_with_signed_zeros():
     assert len(read_stl(data).vertices) == 4
 
 
-def test_corners_are_told_apart_even_where_their_keys_are_equal(monkeypatch):
-    monkeypatch.setattr("hrp_model.readers.mesh.mesh_file._MIX", np.zeros(2, np.uint64))
-    mesh = read_stl(binary_stl())
-    assert len(mesh.vertices) == 4
-    assert signed_volume(mesh) == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     "data",
     [

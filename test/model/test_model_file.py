@@ -101,7 +101,6 @@ SETTINGS = {
     "base": "none",
     "gazebo": False,
     "ros2_control": "none",
-    "transmissions": False,
     "controllers": "",
     "collision": "as_modelled",
     "glb_up": "z",
@@ -117,7 +116,6 @@ def test_settings_say_what_is_wanted():
             "base": "base_footprint",
             "gazebo": True,
             "ros2_control": "gz",
-            "transmissions": True,
             "controllers": "/etc/controllers.yaml",
             "collision": "box",
             "glb_up": "y",
@@ -128,7 +126,7 @@ def test_settings_say_what_is_wanted():
     assert wanted.urdf.base is Base.FOOTPRINT
     assert wanted.urdf.ros2_control is Hardware.GZ
     assert wanted.urdf.controllers == "/etc/controllers.yaml"
-    assert (wanted.urdf.gazebo, wanted.urdf.transmissions, wanted.srdf) == (True, True, True)
+    assert (wanted.urdf.gazebo, wanted.srdf) == (True, True)
     assert wanted.collision is CollisionShapes.BOX
     assert wanted.glb_up is UpAxis.Y
 

@@ -364,7 +364,7 @@ def numbered_body(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_urdf_parser_py_reads_the_whole_but_the_blocks_of_others(hardware, seed, monkeypatch):
     body = numbered_body(seed)
-    options = {"ros2_control": hardware, "gazebo": True, "transmissions": True}
+    options = {"ros2_control": hardware, "gazebo": True}
     said = []
     monkeypatch.setattr(core, "on_error", said.append)
     robot = urdf.Robot.from_xml_string(text_of(body, **options).encode())
@@ -372,21 +372,20 @@ def test_urdf_parser_py_reads_the_whole_but_the_blocks_of_others(hardware, seed,
         f"Unknown tag \"{tag}\" in /robot[@name='random']" for tag in passed_by(hardware)
     ]
     assert len(robot.links) == len(parsed(text_of(body)).links)
-    assert len(robot.transmissions) == len(numbered(body))
 
 
 @needs_check_urdf
 @EVERY_HARDWARE
 def test_check_urdf_accepts_the_whole(hardware, tmp_path):
     body = numbered_body(3)
-    options = {"ros2_control": hardware, "gazebo": True, "transmissions": True}
+    options = {"ros2_control": hardware, "gazebo": True}
     assert check_urdf(text_of(body, **options), tmp_path) == ""
 
 
 @EVERY_HARDWARE
 def test_other_programs_pass_the_blocks_by_without_a_word(hardware, capfd, caplog):
     body = numbered_body(2)
-    text = text_of(body, ros2_control=hardware, gazebo=True, transmissions=True)
+    text = text_of(body, ros2_control=hardware, gazebo=True)
     joints = len(body.moving_links)
     mujoco = pytest.importorskip("mujoco")
     assert mujoco.MjModel.from_xml_string(text).njnt == joints

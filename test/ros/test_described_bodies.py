@@ -35,14 +35,14 @@ def test_each_body_keeps_its_own_namespace_below(rules, monkeypatch):
 def test_parameters_about_the_description_hold_for_all_bodies(monkeypatch):
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    given = {"description_format": "urdf+srdf", "transmissions": "true", "base": "base_link"}
+    given = {"description_format": "urdf+srdf", "gazebo": "true", "base": "base_link"}
     words = [word for name, value in given.items() for word in ("-p", f"{name}:={value}")]
     with closing(
         RosSession({"world": str(WORLD), "describe": True}, ["--ros-args", *words])
     ) as session:
         (arm,) = (m for m in session.node.face.models if m.get_namespace() == "/")
         urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
-        assert urdf.findall("transmission")
+        assert urdf.findall("gazebo")
         assert "/robot_description_semantic" in session.published()
         assert "base_link" in {link.get("name") for link in urdf.iterfind("link")}
 

@@ -160,9 +160,9 @@ def test_a_body_that_goes_takes_its_trajectories_with_it(simulation):
     run(simulation, 1)
     for one in (running, waiting):
         assert (one.status, one.words) == (Status.ABORTED, "the robot was removed")
-    with pytest.raises(KeyError, match="no body 'arm' that can be commanded"):
+    with pytest.raises(KeyError, match="no commandable body 'arm'"):
         simulation.command("arm", JointCommand([first]))
-    with pytest.raises(KeyError, match="no body 'arm'"):
+    with pytest.raises(KeyError, match="no commandable body 'arm'"):
         simulation.controller("arm")
 
 

@@ -186,7 +186,7 @@ def test_an_unknown_name_is_answered_with_those_there_are(sim):
         (lambda: sim.command("arm", {"J9": 0.0}), f"'arm' has no joint 'J9'; it has {known}"),
         (lambda: sim.command("arm", effort={"J11": 0.0}), f"{known}. Did you mean 'J1'?"),
         (lambda: sim.command("amr", STILL), "there is arm. Did you mean 'arm'?"),
-        (lambda: sim.command("Floor", STILL), "no body 'Floor' that can be commanded"),
+        (lambda: sim.command("Floor", STILL), "no commandable body 'Floor'"),
         (lambda: sim.bodies["amr"], "no body 'amr'; there is Floor, arm. Did you mean 'arm'?"),
         (lambda: sim.is_fixed("amr"), "there is Floor, arm"),
         (lambda: sim.namespace("amr"), "there is Floor, arm"),

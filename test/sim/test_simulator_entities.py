@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -278,6 +279,13 @@ def test_entities_are_found_by_name(run):
     assert list(run.entities.states(EntityFilters(name="^box"))) == ["box_0", "box_1", "box_2"]
     with refused(Code.OPERATION_FAILED, "no POSIX extended regular expression: '(': "):
         find(EntityFilters(name="("))
+
+
+def test_without_google_re2_only_filters_by_name_are_refused(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "re2", None)
+    assert "arm" in run.entities.names(EntityFilters())
+    with refused(Code.FEATURE_UNSUPPORTED, "pip install google-re2"):
+        run.entities.names(EntityFilters(name="arm"))
 
 
 def test_entities_are_found_by_what_they_are(run):

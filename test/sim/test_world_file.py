@@ -235,7 +235,7 @@ MISTAKES = [
     ("rotation: [ 0, 0, 1 ]", "wrong-count", "3:15", "4 numbers are needed here, not 3"),
     ("rotation: [ 0, 0, 0, 1 ]", "zero-axis", "3:15", "has no length"),
     ("joints: { J11: 1 }", "unknown-joint", "3:15", "joint 'J11'. Did you mean 'J1'?"),
-    ("joints: { left: 1 }", "unknown-joint", "3:15", "no moving joint 'left'. It has J1, J2."),
+    ("joints: { left: 1 }", "unknown-joint", "3:15", "joint 'left'. It is one of J1, J2."),
     ("joints: { BASE: 1 }", "unknown-joint", "3:15", "no moving joint 'BASE'"),
     ("joints: { J1: nan }", "wrong-type", "3:19", "expected a finite number, found 'nan'"),
     ("joints: [ 1, 2 ]", "wrong-type", "3:13", "expected a mapping (key: value), found a list"),

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ...diagnostics import counted
 from ...files.resources import ResourceError, named_path
-from .model_files import FileKind, candidate_files, file_kind
+from ...readers.file_kind import FileKind, file_kind
+from .model_files import candidate_files
 from .settings import SettingsFinder
 
 

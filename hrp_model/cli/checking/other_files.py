@@ -14,13 +14,12 @@ from pathlib import Path
 
 from ...diagnostics import Diagnostics
 from ...files.resources import ResourceError, named_path
+from ...readers.file_kind import is_world
 from ...readers.yaml.nodes import Mapping
 from ...readers.yaml.tree import parse
 from ...reading import read_source
 
 GROUP = "hrp_model.checkers"
-# At the top of a world file of hrp-sim.
-_OF_WORLDS = "bodies"
 
 Checker = Callable[[str, Diagnostics], None]
 
@@ -44,7 +43,7 @@ def checker_of(name: str, *, sandbox: bool) -> Checker | None:
     for entry_point in () if sandbox else entry_points(group=GROUP):
         if entry_point.name in root:
             return partial(_check_with, entry_point)
-    return _refuse_world if _OF_WORLDS in root else None
+    return _refuse_world if is_world(root) else None
 
 
 def _check_with(entry_point: EntryPoint, name: str, diagnostics: Diagnostics) -> None:

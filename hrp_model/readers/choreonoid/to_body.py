@@ -7,6 +7,7 @@ from typing import Any
 from ...body import Body, JointType
 from ...diagnostics import Source, Span
 from ...reading import Reading
+from ..file_kind import is_world
 from ..yaml.tree import Mapping, Scalar
 from .collision_rules import RULE_KEYS, disabled_collisions, rules_info
 from .extra_joints import read_extra_joints
@@ -49,7 +50,7 @@ def _check_format(top: Mapping, reading: Reading) -> bool:
     format_name = top.text("format", default="")
     if format_name == _FORMAT:
         return True
-    if not format_name and "bodies" in top:
+    if is_world(top):
         message = "this is a world, not a model: give it to hrp-sim, or name one of its models"
     else:
         what = f"format '{format_name}' is not '{_FORMAT}'" if format_name else "no 'format' key"

@@ -9,23 +9,23 @@ from ...body import Body, Link
 from ...diagnostics import did_you_mean
 from ...geometry import Box, Geometry, Mesh, Shape
 from ...reading import Reading
+from ..file_kind import WRAPPER_KEYS
 from ..yaml.tree import Mapping
 from .geometries import divisions
 from .scope import finish_open
 
-_MODEL = ("model_file", "modelFile")
-_READ_KEYS = frozenset((*_MODEL, "link_info", "linkInfo", "geometry"))
+_READ_KEYS = frozenset((*WRAPPER_KEYS, "link_info", "linkInfo", "geometry"))
 
 
 def is_wrapper(top: Mapping) -> bool:
     """Whether a file without links of its own names the model that has them."""
-    return "format" not in top and any(key in top for key in _MODEL)
+    return "format" not in top and any(key in top for key in WRAPPER_KEYS)
 
 
 def read_wrapped(top: Mapping, reading: Reading) -> Body | None:
     """Read the model that a wrapper file names, and add what the wrapper says."""
-    at = top.at(*_MODEL)
-    path = reading.resolve(top.text(*_MODEL, default=""), at, needed=True)
+    at = top.at(*WRAPPER_KEYS)
+    path = reading.resolve(top.text(*WRAPPER_KEYS, default=""), at, needed=True)
     body = reading.read_body(path, at) if path else None
     if body is None:
         return None

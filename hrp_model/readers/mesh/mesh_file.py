@@ -8,18 +8,17 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...files.resources import read_file
-from ...geometry import GREY, IntArray, Mesh, SceneNode, Shape
+from ...geometry import GREY, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array
+from ...shapes.unique_rows import unique_rows
 from . import collada_file, wavefront
 
 # An STL triangle: normal and three corners as floats, and two unused bytes.
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("unused", "<u2")])
 _HEADER = 84
-_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)  # odd, bits spread
 _SOLID = re.compile(rb"^[ \t]*(?:end)?solid[^\r\n]*", re.MULTILINE)
 _NUMBERS = b"0123456789+-.e \t\r\n"
 
@@ -47,9 +46,9 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
 
 
 def read_stl(data: bytes) -> Mesh:
-    """Return the triangles of an STL file, text or binary, equal corners joined.
+    """Return the triangles of an STL file, text or binary, with equal corners as one vertex.
 
-    The normals in the file are not used: a mesh's faces tell them better.
+    The normals in the file are ignored: those of the faces are more precise.
 
     Raises:
         ValueError: The data is no STL file, or holds no triangle.
@@ -61,45 +60,8 @@ def read_stl(data: bytes) -> Mesh:
         raise ValueError("it holds no triangle")
     if not np.isfinite(corners).all():
         raise ValueError("it holds coordinates that are no finite numbers")
-    single = np.array(corners, dtype=np.float32, order="C")
-    single += 0.0  # no -0.0
-    vertices, triangles = _joined(single)
-    return Mesh(vertices, triangles)
-
-
-def _joined(corners: NDArray[np.float32]) -> tuple[Array, IntArray]:
-    """Return vertices (n, 3) and triangles (m, 3) of corners (3 m, 3), equal ones joined."""
-    # Equal bits are equal corners. One number for the three is sorted faster than they are;
-    # should two corners ever share theirs, the bytes themselves decide.
-    bits = corners.view(np.uint32)
-    keys = bits[:, 0].astype(np.uint64)
-    keys <<= np.uint64(32)
-    keys |= bits[:, 1]
-    keys *= _MIX[0]
-    keys ^= keys >> np.uint64(29)
-    keys += bits[:, 2]
-    keys *= _MIX[1]
-    first, row = _first_and_row(keys)
-    del keys
-    if not np.array_equal(bits[first][row], bits):
-        rows = corners.view(np.dtype((np.void, 12))).ravel()
-        _, at, inverse = np.unique(rows, return_index=True, return_inverse=True)
-        first, row = at.astype(np.int32), inverse.astype(np.int32)
-    return corners[first].astype(np.float64), row.reshape(-1, 3)
-
-
-def _first_and_row(keys: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
-    """Return where each different key stands, and which of them each key is.
-
-    As ``np.unique`` does, in half the memory.
-    """
-    order = np.argsort(keys).astype(np.int32)
-    ordered = keys[order]
-    new = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    del ordered
-    row = np.empty(len(keys), dtype=np.int32)
-    row[order] = np.cumsum(new, dtype=np.int32) - 1
-    return order[new], row
+    vertices, triangles = unique_rows(corners.astype(np.float32))
+    return Mesh(vertices.astype(np.float64), triangles)
 
 
 def _binary_corners(data: bytes) -> Array | None:

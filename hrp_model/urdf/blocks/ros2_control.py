@@ -18,7 +18,6 @@ from ...kinematics.postures import initial_poses
 from ...rigid import Array, matrix_quaternion
 from ..options import Hardware, UrdfOptions
 from ..xml import element, param
-from . import transmissions
 from .sensors import Sensors
 
 STATE_INTERFACES = ("position", "velocity", "effort")
@@ -72,9 +71,6 @@ def elements(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Eleme
     block.extend(_joint(joint, frames, hardware) for joint in joints)
     if has_sensors(hardware):
         block.extend(_sensors(body, frames, hardware))
-    # In MuJoCo the actuators act on joints, and it looks for those of a transmission.
-    if options.transmissions and hardware is not Hardware.MUJOCO:
-        block.extend(transmissions.control_elements(joints, frames))
     return [block, _gz_plugin(options)] if hardware is Hardware.GZ else [block]
 
 

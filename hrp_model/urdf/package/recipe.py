@@ -28,7 +28,6 @@ def recipe(options: UrdfOptions, collision: CollisionShapes, glb_up: UpAxis) -> 
         ("--glb-up", glb_up, UpAxis.Z),
         ("--gazebo", options.gazebo, False),
         ("--ros2-control", options.ros2_control, None),
-        ("--transmissions", options.transmissions, False),
         ("--mujoco", options.mujoco_meshes is not None, False),
     ]
     if options.ros2_control is not None:

@@ -44,7 +44,7 @@ def rviz_config(
     return rviz.document(
         [rviz.robot_model("Robot", topic, prefix)],
         world_frame or frames.root,
-        rviz.link_extent(body, poses),
+        rviz.body_box(body, poses),
         comment=_COMMENT,
         floor_height=0.0 if world_frame else None,
     )

@@ -129,7 +129,7 @@ POINT = TrajectoryPoint(NS, [1.0])
     [
         (JointTrajectory([], [POINT]), "the trajectory names no joints"),
         (JointTrajectory(["AA"], [POINT]), "has no moving joint 'AA'. Did you mean 'A'?"),
-        (JointTrajectory(["zzz"], []), "has no moving joint 'zzz'. It has A, B, T, C."),
+        (JointTrajectory(["zzz"], []), "has no moving joint 'zzz'. It is one of A, B, T, C."),
         (JointTrajectory(["BASE"], [POINT]), "has no moving joint 'BASE'"),
         (JointTrajectory(["T"], [POINT]), "joint 'T' is a track"),
         (

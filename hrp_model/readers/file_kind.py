@@ -1,0 +1,73 @@
+"""Kinds of files by suffix and content: models, worlds of ``hrp-sim``, others."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from pathlib import Path
+
+from .yaml.nodes import Mapping, Node
+
+MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
+YAML_SUFFIXES = (".yaml", ".yml")  # of models and worlds
+WRAPPER_KEYS = ("model_file", "modelFile")  # of a YAML file that names a model and adds to it
+_CHUNK = 1 << 20  # [bytes]
+_OVERLAP = 64  # [bytes]; longer than any match
+_ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
+# Keys at the top of a YAML file; a file in one line may begin with a brace.
+_TOP_KEY = rb"(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
+_FORMAT = re.compile(_TOP_KEY % rb"format" + rb"(\s*[\"']?ChoreonoidBody)?", re.MULTILINE)
+_WRAPPER = re.compile(_TOP_KEY % f"(?:{'|'.join(WRAPPER_KEYS)})".encode(), re.MULTILINE)
+_WORLD = re.compile(_TOP_KEY % rb"bodies", re.MULTILINE)
+
+
+class FileKind(Enum):
+    """Kind of a file by its suffix and its text; a broken model is still a model."""
+
+    MODEL = "model"
+    WORLD = "world"
+    OTHER = "other"
+
+
+def is_world(top: Node | None) -> bool:
+    """Return whether the top of a YAML file is that of a world: ``bodies`` and no ``format``."""
+    return isinstance(top, Mapping) and "bodies" in top and "format" not in top
+
+
+def file_kind(path: Path) -> FileKind:
+    """Return the kind of a file with the suffix of a model or of YAML, without parsing it.
+
+    A .wrl file is a model if it has a Humanoid or Joint node, a YAML file if it is a Choreonoid
+    body or names a model, and a world as ``is_world`` defines it. What cannot be read counts as a
+    model, for its reader to report.
+    """
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".wrl":
+            return FileKind.MODEL if _has_robot(path) else FileKind.OTHER
+        if suffix in YAML_SUFFIXES:
+            return _yaml_kind(path)
+    except OSError:
+        pass
+    return FileKind.MODEL
+
+
+def _has_robot(path: Path) -> bool:
+    """Search for nodes of robots without holding a large file in memory."""
+    with path.open("rb") as file:
+        end = b""
+        while chunk := file.read(_CHUNK):
+            if _ROBOT_NODE.search(end + chunk):
+                return True
+            end = chunk[-_OVERLAP:]
+    return False
+
+
+def _yaml_kind(path: Path) -> FileKind:
+    with path.open("rb") as file:
+        text = file.read(_CHUNK).removeprefix(b"\xef\xbb\xbf")
+    if format_key := _FORMAT.search(text):
+        return FileKind.MODEL if format_key[1] else FileKind.OTHER
+    if _WORLD.search(text):
+        return FileKind.WORLD
+    return FileKind.MODEL if _WRAPPER.search(text) else FileKind.OTHER
