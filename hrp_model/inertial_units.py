@@ -8,6 +8,7 @@ import numpy as np
 
 from .body import Body
 from .devices import AccelerationSensor, Device, Imu, RateGyroSensor
+from .diagnostics import Span
 from .rigid import Array
 
 # Origins closer than this [m], and rotations with no greater difference, are the same pose.
@@ -29,6 +30,16 @@ class InertialUnit:
     max_angular_velocity: Array | None
     max_acceleration: Array | None
     partner: Device | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the device."""
+        return self.device.name
+
+    @property
+    def at(self) -> Span | None:
+        """Where the model file defines the device."""
+        return self.device.at
 
     @property
     def on(self) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from array import array
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import CameraInfo, Image
 
-from .basic import header, set_header
+from .basic import header, set_header, set_stamp
+from .converter import Frames, Reading
 
-AnyPixels = NDArray[Any]
+AnyPixels = NDArray[np.generic]
 
 # By the type of an array and its axes.
 _ENCODINGS = {
@@ -20,6 +21,45 @@ _ENCODINGS = {
     (np.dtype(np.uint8), 2): "mono8",
     (np.dtype(np.float32), 2): "32FC1",
 }
+
+
+class Lens(Protocol):
+    """A lens without distortion."""
+
+    @property
+    def width(self) -> int:
+        """Of the image, in pixels."""
+
+    @property
+    def height(self) -> int:
+        """Of the image, in pixels."""
+
+    @property
+    def focal_length(self) -> float:
+        """In pixels, the same along both sides."""
+
+
+class ImageReading(Reading, Protocol):
+    """One picture; what the camera does not deliver, or nobody asked for, is None."""
+
+    @property
+    def lens(self) -> Lens:
+        """How the camera projects."""
+
+    @property
+    def color(self) -> NDArray[np.uint8] | None:
+        """RGB, shape (height, width, 3)."""
+
+    @property
+    def mono(self) -> NDArray[np.uint8] | None:
+        """Grey values, shape (height, width)."""
+
+    @property
+    def depth(self) -> NDArray[np.float32] | None:
+        """Along the optical axis, in [m], shape (height, width)."""
+
+    def points(self) -> NDArray[np.float32]:
+        """Return what each pixel saw, in [m], shape (height, width, 3); needs ``depth``."""
 
 
 class ImageBuffer:
@@ -83,3 +123,52 @@ def camera_info(
         r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
         p=[f, 0.0, cx, 0.0, 0.0, f, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
     )
+
+
+class ImageConverter:
+    """Converts the colours, or else the grey values, of one camera."""
+
+    message_type = Image
+
+    def __init__(self, frames: Frames) -> None:
+        self._frame = frames.data
+        self._buffer = ImageBuffer()
+
+    def convert(self, reading: ImageReading) -> Image | None:
+        """Return the message of a picture, or None without colours; valid until the next call."""
+        pixels = reading.mono if reading.color is None else reading.color
+        return None if pixels is None else self._buffer.image(reading.time_ns, self._frame, pixels)
+
+
+class DepthImageConverter:
+    """Converts the depths of one camera."""
+
+    message_type = Image
+
+    def __init__(self, frames: Frames) -> None:
+        self._frame = frames.data
+        self._buffer = ImageBuffer()
+
+    def convert(self, reading: ImageReading) -> Image | None:
+        """Return the message of a picture, or None without depths; valid until the next call."""
+        depth = reading.depth
+        return None if depth is None else self._buffer.image(reading.time_ns, self._frame, depth)
+
+
+class CameraInfoConverter:
+    """Converts the lens of one camera."""
+
+    message_type = CameraInfo
+
+    def __init__(self, frames: Frames) -> None:
+        self._frame = frames.data
+        self._lens: Lens | None = None
+        self._msg = CameraInfo()
+
+    def convert(self, reading: ImageReading) -> CameraInfo:
+        """Return the message of a picture; valid until the next call."""
+        if reading.lens is not self._lens:
+            self._lens = lens = reading.lens
+            self._msg = camera_info(0, self._frame, lens.width, lens.height, lens.focal_length)
+        set_stamp(self._msg.header.stamp, reading.time_ns)
+        return self._msg

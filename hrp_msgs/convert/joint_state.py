@@ -4,48 +4,56 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from .basic import Array, set_header
+from .basic import Array, set_stamp
+from .converter import Frames, Reading
 
 
-class JointStateBuffer:
-    """Makes the JointState messages of one body, all in the same memory."""
+class JointReading(Reading, Protocol):
+    """One sample of the joints and tracks of a body; all arrays of shape (joints,)."""
 
-    def __init__(self) -> None:
+    @property
+    def names(self) -> Sequence[str]:
+        """Of the joints, in a sequence that nobody changes."""
+
+    @property
+    def position(self) -> Array:
+        """In [rad] or [m]; of a track how far its surface has run."""
+
+    @property
+    def velocity(self) -> Array:
+        """In [rad/s] or [m/s]; of a track the speed of its surface."""
+
+    @property
+    def effort(self) -> Array:
+        """Of the drives, in [N m] or [N]; NaN where none is measured, as in ros2_control."""
+
+
+class JointStateConverter:
+    """Converts the joint readings of one body; the numbers belong to joints, not to a frame."""
+
+    message_type = JointState
+
+    def __init__(self, frames: Frames) -> None:
+        del frames
         self._msg = JointState()
-        self._names: Sequence[str] = ()
-        self._use(())
+        self._set_names(())
 
-    def joint_state(
-        self,
-        time_ns: int,
-        names: Sequence[str],
-        position: Array,
-        velocity: Array,
-        effort: Array,
-    ) -> JointState:
-        """Return a JointState; it is valid until the next call.
-
-        Args:
-            time_ns: Simulation time of the sample, in [ns].
-            names: Of the joints, in a sequence that nobody changes.
-            position: In [rad] or [m], shape (joints,); of a track how far its surface has run.
-            velocity: In [rad/s] or [m/s], shape (joints,); of a track the speed of its surface.
-            effort: Of the drives, in [N m] or [N], shape (joints,); NaN where none is measured,
-                as joint_state_broadcaster has it, too.
-        """
-        if names is not self._names:
-            self._use(names)
-        set_header(self._msg.header, time_ns, "")  # The numbers belong to joints, not to a frame.
-        self._position[:] = position
-        self._velocity[:] = velocity
-        self._effort[:] = effort
+    def convert(self, reading: JointReading) -> JointState:
+        """Return the message of a reading; valid until the next call."""
+        if reading.names is not self._names:
+            self._set_names(reading.names)
+        set_stamp(self._msg.header.stamp, reading.time_ns)
+        self._position[:] = reading.position
+        self._velocity[:] = reading.velocity
+        self._effort[:] = reading.effort
         return self._msg
 
-    def _use(self, names: Sequence[str]) -> None:
+    def _set_names(self, names: Sequence[str]) -> None:
         """Make memory for these joints: a message checks one by one what it is given later."""
         self._names = names
         msg = self._msg

@@ -1,41 +1,51 @@
-"""The motion of a frame to nav_msgs/Odometry."""
+"""The motion of a body's root to nav_msgs/Odometry."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from nav_msgs.msg import Odometry
 
-from .basic import Array, set_header, set_quaternion, set_xyz
+from .basic import Array, set_quaternion, set_stamp, set_xyz
+from .converter import Frames, Reading
 
 
-def odometry(
-    time_ns: int,
-    frame_id: str,
-    child_frame_id: str,
-    position: Array,
-    orientation: Sequence[float],
-    linear_velocity: Array,
-    angular_velocity: Array,
-    into: Odometry | None = None,
-) -> Odometry:
-    """Return an Odometry without covariances.
+class OdometryReading(Reading, Protocol):
+    """Where the root frame B is in the world frame W, and how it moves."""
 
-    Args:
-        time_ns: Simulation time of the sample, in [ns].
-        frame_id: Name of the frame W that the pose is expressed in.
-        child_frame_id: Name of the frame B that moves, in which the twist is expressed.
-        position: p_WB, in [m], shape (3,).
-        orientation: Of B in W, unit quaternion (x, y, z, w).
-        linear_velocity: Of B's origin in W, expressed in B, in [m/s], shape (3,).
-        angular_velocity: w_WB_B, in [rad/s], shape (3,).
-        into: An earlier message, filled again instead of making one.
-    """
-    msg = Odometry() if into is None else into
-    set_header(msg.header, time_ns, frame_id)
-    msg.child_frame_id = child_frame_id
-    set_xyz(msg.pose.pose.position, position)
-    set_quaternion(msg.pose.pose.orientation, orientation)
-    set_xyz(msg.twist.twist.linear, linear_velocity)
-    set_xyz(msg.twist.twist.angular, angular_velocity)
-    return msg
+    @property
+    def position(self) -> Array:
+        """p_WB, in [m], shape (3,)."""
+
+    @property
+    def orientation(self) -> Sequence[float]:
+        """Of B in W, unit quaternion (x, y, z, w)."""
+
+    @property
+    def linear_velocity(self) -> Array:
+        """Of B's origin in W, expressed in B, in [m/s], shape (3,)."""
+
+    @property
+    def angular_velocity(self) -> Array:
+        """w_WB_B, in [rad/s], shape (3,)."""
+
+
+class OdometryConverter:
+    """Converts the motion of one root to odometry without covariances."""
+
+    message_type = Odometry
+
+    def __init__(self, frames: Frames) -> None:
+        self._msg = Odometry()
+        self._msg.header.frame_id, self._msg.child_frame_id = frames.world, frames.root
+
+    def convert(self, reading: OdometryReading) -> Odometry:
+        """Return the message of a reading; valid until the next call."""
+        msg = self._msg
+        set_stamp(msg.header.stamp, reading.time_ns)
+        set_xyz(msg.pose.pose.position, reading.position)
+        set_quaternion(msg.pose.pose.orientation, reading.orientation)
+        set_xyz(msg.twist.twist.linear, reading.linear_velocity)
+        set_xyz(msg.twist.twist.angular, reading.angular_velocity)
+        return msg

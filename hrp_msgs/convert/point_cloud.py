@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from array import array
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import PointCloud2, PointField
 
-from .basic import set_header
+from .basic import Array, set_header
+from .converter import Frames, Reading
+from .image import ImageReading
 
 Points = NDArray[np.float32]
 Colors = NDArray[np.uint8]
 
 _FLOAT = 4  # bytes
+
+
+class RangeImageReading(Reading, Protocol):
+    """One scan in space, in a frame with x forward, y left, z up; stamped at its first column."""
+
+    @property
+    def points(self) -> Array:
+        """Where the rays ended, in [m], shape (rows, columns, 3); NaN where none did."""
 
 
 class PointCloudBuffer:
@@ -31,7 +42,7 @@ class PointCloudBuffer:
         self._bytes: Colors = np.empty((0, 0, 0), np.uint8)
 
     def cloud(
-        self, time_ns: int, frame_id: str, xyz: Points, rgb: Colors | None = None
+        self, time_ns: int, frame_id: str, xyz: Points | Array, rgb: Colors | None = None
     ) -> PointCloud2:
         """Return an organised cloud; it is valid until the next call.
 
@@ -65,3 +76,49 @@ class PointCloudBuffer:
         # Assigning may copy, so that only what the message holds now is its memory.
         self._floats = np.frombuffer(msg.data, "<f4").reshape(height, width, floats)
         self._bytes = np.frombuffer(msg.data, np.uint8).reshape(height, width, step)
+
+
+class PointCloudConverter:
+    """Converts the scans of one range sensor with layers."""
+
+    message_type = PointCloud2
+
+    def __init__(self, frames: Frames) -> None:
+        self._frame = frames.data
+        self._buffer = PointCloudBuffer()
+
+    def convert(self, reading: RangeImageReading) -> PointCloud2:
+        """Return the message of a scan; valid until the next call."""
+        return self._buffer.cloud(reading.time_ns, self._frame, reading.points)
+
+
+class DepthPointsConverter:
+    """Converts the depths of one camera that delivers nothing else."""
+
+    message_type = PointCloud2
+
+    def __init__(self, frames: Frames) -> None:
+        self._frame = frames.data
+        self._buffer = PointCloudBuffer()
+
+    def convert(self, reading: ImageReading) -> PointCloud2 | None:
+        """Return the message of a picture, or None without depths; valid until the next call."""
+        if reading.depth is None:
+            return None
+        return self._buffer.cloud(reading.time_ns, self._frame, reading.points())
+
+
+class ColorPointsConverter(DepthPointsConverter):
+    """Converts the depths of one camera, with its colours or grey values."""
+
+    def convert(self, reading: ImageReading) -> PointCloud2 | None:
+        """Return the message of a picture, or None unless it has both; valid until the next call.
+
+        A picture lacks colours if it was drawn before anybody listened to the points.
+        """
+        pixels = reading.mono if reading.color is None else reading.color
+        if pixels is None or reading.depth is None:
+            return None
+        if pixels.ndim == 2:
+            pixels = np.broadcast_to(pixels[..., np.newaxis], (*pixels.shape, 3))
+        return self._buffer.cloud(reading.time_ns, self._frame, reading.points(), pixels)

@@ -1,4 +1,4 @@
-"""Poses to TF messages. Pure functions: no node, no clock, no buffer."""
+"""Poses to TF messages: no node, no clock, no buffer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
 from .basic import Array, set_header, set_quaternion, set_xyz
+from .converter import Frames
+from .odometry import OdometryReading
 
 
 def transform(
@@ -40,3 +42,20 @@ def transform(
 def tf_message(transforms: Iterable[TransformStamped]) -> TFMessage:
     """Return the message that both ``/tf`` and ``/tf_static`` carry."""
     return TFMessage(transforms=list(transforms))
+
+
+class RootTransformConverter:
+    """Converts the motion of one root to the transform from world to root."""
+
+    message_type = TFMessage
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames.world, frames.root
+        self._transform = TransformStamped()
+        self._msg = TFMessage(transforms=[self._transform])
+
+    def convert(self, reading: OdometryReading) -> TFMessage:
+        """Return the message of a reading; valid until the next call."""
+        pose = reading.position, reading.orientation
+        transform(reading.time_ns, *self._frames, *pose, into=self._transform)
+        return self._msg

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from geometry_msgs.msg import WrenchStamped
 
-from .basic import Array, set_header, set_xyz
+from .basic import Array, set_stamp, set_xyz
+from .converter import Frames, Reading
 
 
-def wrench(
-    time_ns: int,
-    frame_id: str,
-    force: Array,
-    torque: Array,
-    into: WrenchStamped | None = None,
-) -> WrenchStamped:
-    """Return a WrenchStamped.
+class WrenchReading(Reading, Protocol):
+    """One sample of a force sensor, in its frame; the torque is about the origin of the frame."""
 
-    Args:
-        time_ns: Simulation time of the sample, in [ns].
-        frame_id: Name of the frame that the numbers are expressed in; the torque is
-            about its origin.
-        force: In [N], shape (3,).
-        torque: In [N m], shape (3,).
-        into: An earlier message, filled again instead of making one.
-    """
-    msg = WrenchStamped() if into is None else into
-    set_header(msg.header, time_ns, frame_id)
-    set_xyz(msg.wrench.force, force)
-    set_xyz(msg.wrench.torque, torque)
-    return msg
+    @property
+    def force(self) -> Array:
+        """In [N], shape (3,)."""
+
+    @property
+    def torque(self) -> Array:
+        """In [N m], shape (3,)."""
+
+
+class WrenchConverter:
+    """Converts the readings of one force sensor."""
+
+    message_type = WrenchStamped
+
+    def __init__(self, frames: Frames) -> None:
+        self._msg = WrenchStamped()
+        self._msg.header.frame_id = frames.data
+
+    def convert(self, reading: WrenchReading) -> WrenchStamped:
+        """Return the message of a reading; valid until the next call."""
+        msg = self._msg
+        set_stamp(msg.header.stamp, reading.time_ns)
+        set_xyz(msg.wrench.force, reading.force)
+        set_xyz(msg.wrench.torque, reading.torque)
+        return msg

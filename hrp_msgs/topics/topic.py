@@ -1,14 +1,13 @@
-"""A publisher that counts, so that a node can tell how busy its topics are."""
+"""A publisher that counts, so that a node can report how busy its topics are."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from ..convert.converter import Message
 from ..node.qos import changeable, forget_overrides
 from ..node.start import creating
 
@@ -27,7 +26,9 @@ class Topic:
         count: Messages published so far.
     """
 
-    def __init__(self, node: Node, message_type: Any, topic: str, qos: QoSProfile) -> None:
+    def __init__(
+        self, node: Node, message_type: type[Message], topic: str, qos: QoSProfile
+    ) -> None:
         self._node = node
         with creating(f"topic '{topic}'"):
             self._publisher = node.create_publisher(message_type, topic, **changeable(qos))
@@ -36,7 +37,7 @@ class Topic:
         self.count = 0
         self._closed = False
 
-    def publish(self, message: Any) -> None:
+    def publish(self, message: Message) -> None:
         """Publish a message; nothing happens once the topic or the ROS context has ended."""
         try:
             self._publisher.publish(message)
@@ -59,7 +60,7 @@ class Topic:
         return self._closed or not self._node.context.ok()
 
     def close(self) -> None:
-        """End it; what other threads still publish goes nowhere."""
+        """End the topic; whatever other threads still publish on it is dropped."""
         self._closed = True
         self._node.destroy_publisher(self._publisher)
         forget_overrides(self._node, self.name, "publisher")

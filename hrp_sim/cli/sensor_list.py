@@ -12,7 +12,7 @@ from hrp_msgs.names import STANDARD
 
 from ..ros.topics import device_topics
 from ..sensors import instruments
-from ..sensors.settings import OptionValue
+from ..sensors.settings import OptionValue, concerns
 from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.naming import name_bodies
@@ -53,7 +53,7 @@ def device_table(config: WorldConfig, simulation: Simulation, preset: str = STAN
                 printable(key if simulation.is_enabled(key) else f"{key} (off)"),
                 known[device.name].kind,
                 "" if sensor is None else f"{sensor.rate_hz:g} Hz",
-                "\n".join((*topics.data, *topics.depth) or (topics.switch,)),
+                "\n".join(topics.data or (topics.switch,)),
                 "\n".join(f"{name}={_word(value)}" for name, value in options.items()),
             )
     return table
@@ -64,7 +64,7 @@ def option_text(config: WorldConfig, kinds: Collection[str]) -> str:
     lines = []
     for name, option in OPTIONS.items():
         rules = option.metadata
-        if for_these := [kind for kind in kinds if kind in rules["kinds"]]:
+        if for_these := [kind for kind in kinds if concerns(option, kind)]:
             lines.append(f"{name}={_word(getattr(config.sensors, name))}  ({', '.join(for_these)})")
             choices = f" One of {', '.join(rules['choices'])}." if "choices" in rules else ""
             lines += textwrap.wrap(

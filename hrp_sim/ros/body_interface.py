@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,41 +15,107 @@ from hrp_model.frames import Base, BodyFrames, FrameOptions, body_frames
 from hrp_model.rigid import matrix_quaternion
 from hrp_model.ros.model_node import ModelNode
 from hrp_msgs import names
+from hrp_msgs.convert.converter import Frames, Reading, make_converter
 from hrp_msgs.node import qos
 from hrp_msgs.node.start import WrongUseError
-from hrp_msgs.topics import sensors as outputs
 from hrp_msgs.topics.robot import FramePose
+from hrp_msgs.topics.sensors import Output, TopicOutput
 from hrp_msgs.topics.topic import Topic
 
+from ..render import Parts
 from ..running.runner import Runner
-from ..sensors import (
-    CameraSensor,
-    ForceSensor,
-    ImuSensor,
-    JointSensor,
-    OdometrySensor,
-    RangeSensor,
-    RangeSensor3D,
-    Remembering,
-    Sensor,
-)
+from ..sensors import JointReading, JointSensor, OdometrySensor, Remembering, Sensor
+from ..sensors.registry import AnyTopic, kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
 from .command_interface import Commanding, CommandPort
 from .model_interface import SimulatedModelNode
 from .run_services import SwitchServices
-from .topics import DeviceTopics, device_topics, message_size
+from .topics import device_topics
 
-# A new sensor is one entry here. Odometry and cameras say more than one message.
-ROUTES: dict[type, outputs.Route] = {
-    JointSensor: outputs.JOINTS,
-    ImuSensor: outputs.IMU,
-    ForceSensor: outputs.WRENCH,
-    RangeSensor: outputs.SCAN,
-    RangeSensor3D: outputs.POINTS,
-}
-# These remember too, but cost much, and begin anew where they find that time has passed.
-_PAUSING = RangeSensor, RangeSensor3D, CameraSensor
+_ROOT_TRANSFORM = "hrp_msgs.convert.tf:RootTransformConverter"
+
+
+@dataclass(frozen=True)
+class SensorOutputs:
+    """Everything that takes the readings of one sensor.
+
+    Attributes:
+        sensor: The sensor.
+        is_always_read: Whether it is read without listeners, too: one that filters, so that
+            listeners do not change its readings.
+        topics: Its own topics, by their rows in the registry.
+        outputs: All that takes its readings: its topics, and what publishes TF.
+    """
+
+    sensor: Sensor
+    is_always_read: bool
+    topics: dict[AnyTopic, TopicOutput] = field(default_factory=dict)
+    outputs: list[Output] = field(default_factory=list)
+
+    def open(self, node: Node, topics: Mapping[AnyTopic, str], frames: Frames) -> None:
+        """Make the topics of the sensor.
+
+        Args:
+            node: Publishes.
+            topics: Their names, by their rows in the registry.
+            frames: That the messages refer to.
+
+        Raises:
+            WrongUseError: ROS takes no topic of such a name or quality of service.
+        """
+        for spec, name in topics.items():
+            converter = make_converter(spec.converter, frames)
+            size = None if spec.size is None else spec.size(self.sensor)
+            profile = qos.IMAGE if size is None else qos.sensor(self.sensor.rate_hz, size)
+            topic = Topic(node, converter.message_type, name, profile)
+            self.topics[spec] = TopicOutput(topic, converter)
+        self.outputs.extend(self.topics.values())
+
+    def is_wanted(self) -> bool:
+        """Return whether the sensor should be read."""
+        if self.is_always_read:
+            return True
+        for output in self.outputs:  # noqa: SIM110 - any() takes twice as long
+            if output.has_listener():
+                return True
+        return False
+
+    def wanted_parts(self) -> Parts:
+        """Return which parts of a picture somebody listens to."""
+        wanted = [spec.parts for spec, output in self.topics.items() if output.has_listener()]
+        return Parts(any(x.color for x in wanted), any(x.depth for x in wanted))
+
+
+class _LinkFrames:
+    """Publishes the frames of links, which follow the joints.
+
+    Args:
+        model: Publishes them.
+        simulation: The world.
+        above: Returns the frames that go with them, such as the root's.
+    """
+
+    def __init__(
+        self,
+        model: SimulatedModelNode,
+        simulation: Simulation,
+        above: Callable[[], Sequence[FramePose]],
+    ) -> None:
+        self._model = model
+        self._simulation = simulation
+        self._above = above
+
+    def has_listener(self) -> bool:
+        """Return whether frames of now would be published."""
+        return self._model.is_due(self._simulation.state.time_ns)
+
+    def publish(self, reading: Reading) -> None:
+        """Publish where joints have moved the links, if that is due."""
+        assert isinstance(reading, JointReading)
+        if self._model.is_due(reading.time_ns):
+            positions = reading.position.tolist()
+            self._model.move(reading.time_ns, reading.names, positions, self._above())
 
 
 class BodyFace:
@@ -59,14 +126,14 @@ class BodyFace:
         simulation: The world that the body is in.
         name: Of the body.
         naming: Where its topics and frames live.
-        tf: Where it is told how its root moves.
+        tf: Where the transform of its root is published.
         settings: Values of the node's parameters ``base`` and ``world_frame``.
         commanding: By which others command it.
 
     Attributes:
         simulated: The body.
         naming: As given.
-        outputs: One of ``hrp_msgs.topics.sensors`` for each sensor, by its name in the simulation.
+        outputs: Of each sensor, by its name in the simulation.
         model: Publishes the description and the links' frames, once ``describe`` was called.
 
     Raises:
@@ -89,7 +156,7 @@ class BodyFace:
     ) -> None:
         self.simulated = simulation.bodies[name]
         self.naming = naming
-        self.outputs: dict[str, Any] = {}
+        self.outputs: dict[str, SensorOutputs] = {}
         self.model: SimulatedModelNode | None = None
         self._node = node
         self._simulation = simulation
@@ -108,16 +175,16 @@ class BodyFace:
         self._base = frames.base
         self._root = self._framed(frames.root)
         self._is_fixed = simulation.is_fixed(name)
+        self._has_moving_root = not (self._is_fixed or self._is_world)
         if self._is_world:
             self._tell_world()
-        self._sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
-        self._joints = ""  # the joint sensor
-        self._remembering: set[str] = set()
+        sensors = {k: s for k, s in simulation.sensors.items() if s.body == name}
+        self._joints = next((k for k, s in sensors.items() if isinstance(s, JointSensor)), "")
         framed = reversed(list(zip(body.devices, frames.data, strict=True)))
         data_frames = {d.name: frame for d, frame in framed}  # of equal names the first counts
         links = {self._framed(f): k for k, f in frames.links.items()} | {self._root: body.root.name}
         try:
-            for key, sensor in self._sensors.items():
+            for key, sensor in sensors.items():
                 self._add(key, sensor, self._framed(data_frames.get(sensor.name, "")))
             if not body.is_static:
                 self._commands = commanding.open(simulation, name, naming, links)
@@ -129,7 +196,8 @@ class BodyFace:
     def topics(self) -> list[Topic]:
         """Everything that is published of it."""
         of_model = [] if self.model is None else self.model.topics
-        return [*(t for output in self.outputs.values() for t in output.topics), *of_model]
+        own = (x.topic for found in self.outputs.values() for x in found.topics.values())
+        return [*own, *of_model]
 
     def _frames(self, base: Base) -> BodyFrames:
         quiet = Diagnostics(listener=lambda _: None)
@@ -160,17 +228,19 @@ class BodyFace:
         motion = self.simulated.motion
         return self._world, self._root, motion.p[0].tolist(), matrix_quaternion(motion.R[0])
 
-    def _tf_of_root(self) -> Topic | None:
-        """Return the topic of the root's transform alone; None if it goes with the links."""
-        if self._is_fixed or self._is_world:
-            return None
+    def _moving_root(self) -> Sequence[FramePose]:
+        """Return where the topmost frame is, if it moves."""
+        return [self._root_pose()] if self._has_moving_root else []
+
+    def _root_has_listener(self) -> bool:
+        """Return whether anybody listens to the root's transform, unless it goes with the links."""
         is_with_links = (
             self.model is not None
             and self.model.moves
             and self._joints != ""
             and self._simulation.is_enabled(self._joints)
         )
-        return None if is_with_links else self._tf
+        return not is_with_links and self._tf.has_listener()
 
     def describe(self, arguments: Sequence[str]) -> ModelNode:
         """Publish the description of the body and, from now on, the frames of its links.
@@ -194,29 +264,10 @@ class BodyFace:
             use_global_arguments=False,
         )
         self.model.start(self.simulated.body)
+        if self._joints:
+            frames = _LinkFrames(self.model, self._simulation, self._moving_root)
+            self.outputs[self._joints].outputs.insert(0, frames)
         return self.model
-
-    def shows(self, name: str, sensor: Sensor) -> bool:
-        """Tell whether this is what a sensor of this name reads, and not one of another body."""
-        return self._sensors.get(name) is sensor
-
-    def is_wanted(self, sensor: str, time_ns: int) -> bool:
-        """Tell whether a sensor of the body should be read at a time in [ns].
-
-        What filters goes on without listeners, so that these do not change what it tells.
-        """
-        if sensor in self._remembering or self.outputs[sensor].is_wanted():
-            return True
-        return sensor == self._joints and self.model is not None and self.model.is_due(time_ns)
-
-    def publish(self, sensor: str, reading: Any) -> None:
-        """Publish a reading, and where joints have moved the links of a body with a model."""
-        model = self.model
-        if sensor == self._joints and model is not None and model.is_due(reading.time_ns):
-            is_moving = not (self._is_fixed or self._is_world)
-            root = [self._root_pose()] if is_moving else []
-            model.move(reading.time_ns, reading.names, reading.position.tolist(), root)
-        self.outputs[sensor].publish(reading)
 
     def serve(self, runner: Runner) -> None:
         """Let others switch what the body has."""
@@ -276,24 +327,17 @@ class BodyFace:
         )
 
     def _add(self, key: str, sensor: Sensor, frame: str) -> None:
-        """Publish what a sensor reads, told in a frame."""
-        self.outputs[key] = self._output(sensor, self._devices[key], frame)
-        if isinstance(sensor, JointSensor):
-            self._joints = key
-        if not isinstance(sensor, _PAUSING) and isinstance(sensor, Remembering):
-            self._remembering |= {key} if sensor.memory else set()
-
-    def _output(self, sensor: Sensor, topics: DeviceTopics, frame: str) -> Any:
-        profile = qos.sensor(sensor.rate_hz, message_size(sensor))
-        if isinstance(sensor, OdometrySensor):
-            return outputs.OdometryOutput(
-                self._node, topics.data[0], self._world, self._root, self._tf_of_root, profile
-            )
-        if isinstance(sensor, CameraSensor):
-            return outputs.CameraOutput(self._node, frame, topics.data, topics.depth)
-        topic = topics.data[0]
+        """Publish the readings of a sensor, which are expressed in a frame."""
+        kind, frames = kind_of(sensor), Frames(frame, self._world, self._root)
+        filters = isinstance(sensor, Remembering) and bool(sensor.memory)
+        found = SensorOutputs(sensor, filters and not kind.rests_unheard)
+        self.outputs[key] = (
+            found  # before it has topics: ``close`` ends those there are if one fails
+        )
+        topics = self._devices[key].of_sensor
         if isinstance(sensor, JointSensor) and self._commanding.hardware:
-            topic = self.naming.topic(names.HARDWARE_STATES)
-        if isinstance(sensor, RangeSensor3D):
-            profile = qos.IMAGE
-        return outputs.SensorOutput(self._node, ROUTES[type(sensor)], topic, frame, profile)
+            topics = dict.fromkeys(topics, self.naming.topic(names.HARDWARE_STATES))
+        found.open(self._node, topics, frames)
+        if isinstance(sensor, OdometrySensor) and self._has_moving_root:
+            transforms = make_converter(_ROOT_TRANSFORM, frames)
+            found.outputs.append(TopicOutput(self._tf, transforms, self._root_has_listener))

@@ -15,11 +15,11 @@ from hrp_model.shapes.measure import BoundingBox, union
 from hrp_msgs import names
 
 from ..physics.state import SimulatedBody
-from ..sensors import CameraSensor, ForceSensor, OdometrySensor, RangeSensor, RangeSensor3D, Sensor
+from ..sensors import CameraSensor, Sensor
 from ..simulation import Simulation
 from ..world.load import load_world
 from ..world.naming import BodyNaming, name_bodies
-from .topics import DeviceTopics, device_topics
+from .topics import device_topics
 
 _COMMENT = """The bodies of a world, and what their sensors see, as simulation.launch.py shows them.
 Sensors publish reliably; a reliable subscriber loses no image. RViz itself has no display for IMUs:
@@ -133,37 +133,42 @@ class _SensorView:
 
     def displays(self) -> list[rviz.Display]:
         """Return what shows the sensors, in their order."""
-        topics = device_topics(self.simulation, self.body, self.naming)
         sensors = self.simulation.sensors
-        known = ((key, sensors[key], found) for key, found in topics.items() if key in sensors)
-        return [display for part in known for display in self._of(*part)]
+        return [
+            display
+            for key, found in device_topics(self.simulation, self.body, self.naming).items()
+            for spec, topic in found.of_sensor.items()
+            for display in self._of(key, sensors[key], spec.name, topic)
+        ]
 
-    def _of(self, key: str, sensor: Sensor, topics: DeviceTopics) -> Iterator[rviz.Display]:
-        data = [rviz.absolute_topic(self.namespace, topic) for topic in topics.data]
-        match sensor:
-            case RangeSensor():
-                yield rviz.scan(sensor.name, data[0])
-            case RangeSensor3D():
-                yield rviz.point_cloud(sensor.name, data[0], colored=False)
-            case ForceSensor():
-                yield rviz.wrench(sensor.name, data[0], self._force_scale, self._arrow_width)
-            case OdometrySensor():
-                yield rviz.odometry(sensor.name, data[0], rviz.rounded(0.3 * self.size))
-            case CameraSensor():
-                yield from self._camera(sensor, data, topics.depth, on=key == self.first_camera)
+    def _of(self, key: str, sensor: Sensor, meaning: str, topic: str) -> Iterator[rviz.Display]:
+        """Yield what shows a topic, by its meaning: its name in ``hrp_msgs.names``."""
+        name, topic = sensor.name, rviz.absolute_topic(self.namespace, topic)
+        match meaning:
+            case names.SCAN:
+                yield rviz.scan(name, topic)
+            case names.POINTS:
+                yield rviz.point_cloud(name, topic, colored=False)
+            case names.WRENCH:
+                yield rviz.wrench(name, topic, self._force_scale, self._arrow_width)
+            case names.ODOMETRY:
+                yield rviz.odometry(name, topic, rviz.rounded(0.3 * self.size))
+        if isinstance(sensor, CameraSensor):
+            yield from self._of_camera(sensor, meaning, topic, on=key == self.first_camera)
 
-    def _camera(
-        self, camera: CameraSensor, data: list[str], depth: tuple[str, ...], *, on: bool
+    def _of_camera(
+        self, camera: CameraSensor, meaning: str, topic: str, *, on: bool
     ) -> Iterator[rviz.Display]:
-        if data:
-            yield rviz.camera_image(camera.name, data[0], on=on)
-        if depth:
-            image, _, points = (rviz.absolute_topic(self.namespace, topic) for topic in depth)
-            farthest = camera.max_distance
-            reach = farthest if isfinite(farthest) else _FARTHEST
-            yield rviz.depth_image(f"{camera.name}, depths", image, rviz.rounded(reach))
-            name = f"{camera.name}, points"
-            yield rviz.point_cloud(name, points, colored=camera.image_type.has_color, on=on)
+        match meaning:
+            case names.IMAGE:
+                yield rviz.camera_image(camera.name, topic, on=on)
+            case names.DEPTH_IMAGE:
+                farthest = camera.max_distance
+                reach = farthest if isfinite(farthest) else _FARTHEST
+                yield rviz.depth_image(f"{camera.name}, depths", topic, rviz.rounded(reach))
+            case names.DEPTH_POINTS:
+                colored = camera.image_type.has_color
+                yield rviz.point_cloud(f"{camera.name}, points", topic, colored=colored, on=on)
 
     @property
     def _force_scale(self) -> float:

@@ -45,7 +45,7 @@ from hrp_sim.ros.parameters import SIM_NODE
 
 from ..physics.engine import PhysicsError
 from ..running.health import announcement
-from ..running.runner import Runner
+from ..running.runner import OnStep, Runner
 from ..simulation import Simulation
 from ..simulator.resources import Resource
 from ..simulator.worlds import world_resource
@@ -225,9 +225,10 @@ class SimNode(Node):
         health = [] if self._run_services is None else [self._run_services.topic]
         return [*self.face.topics, *health]
 
-    def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
-        """Publish the readings of one step, and the clock when it is due."""
-        self.face.publish(time_ns, readings)
+    @property
+    def publish(self) -> OnStep:
+        """Publishes the readings of one step, and the clock when it is due."""
+        return self.face.publish
 
     def _follow_parameters(self, changed: Sequence[Parameter]) -> None:
         """Do what parameters ask for that were changed while it runs."""
@@ -297,9 +298,10 @@ class RosSession:
         """Let others pause and reset a run of this simulation from now on."""
         self.node.serve(runner)
 
-    def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
-        """Publish the readings of one step, and where they have moved the links."""
-        self.node.publish(time_ns, readings)
+    @property
+    def publish(self) -> OnStep:
+        """Publishes the readings of one step, and where they have moved the links."""
+        return self.node.publish
 
     def published(self) -> dict[str, tuple[str, int]]:
         """Return the type and the number of messages so far, by topic."""

@@ -22,15 +22,14 @@ from hrp_msgs.topics.world import WorldTopics
 
 from ..physics.contact_points import ContactPoints
 from ..physics.schedule import SampleClock
-from ..render import Parts
 from ..running.contact_watch import ContactWatch
 from ..running.lock_step import LockStep
 from ..running.render_thread import Darkroom
 from ..running.runner import Change, NotRunningError, Runner
-from ..sensors import CameraSensor, Exposure
+from ..sensors import CameraSensor, Exposure, ImageReading, Reading
 from ..simulation import Simulation
 from ..world.naming import BodyNaming, late_naming, name_bodies
-from .body_interface import BodyFace
+from .body_interface import BodyFace, SensorOutputs
 from .command_interface import Commanding
 from .model_interface import SimulatedModelNode
 from .topics import device_topics
@@ -62,11 +61,11 @@ class WorldFace:
         self._runner: Runner | None = None
         self._simulation: Simulation | None = None
         self._time_ns = 0
-        self._readings: Mapping[str, Any] = {}  # of the last step
+        self._readings: Mapping[str, Reading] = {}  # of the last step
         self._in_step = bool(settings["lock_step"])
         self._faces: Mapping[str, BodyFace] = {}  # by the body's name
         # By names in the simulation; never changed, but replaced, since two threads use them.
-        self._outputs: Mapping[str, Any] = {}
+        self._outputs: Mapping[str, SensorOutputs] = {}
         self._owners: Mapping[str, BodyFace] = {}
         self._topics = WorldTopics(node)
         self.commanding = Commanding(node, settings)
@@ -150,7 +149,7 @@ class WorldFace:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._node.create_timer(_PERIOD, self._show_standing_time, clock=steady)
 
-    def publish(self, time_ns: int, readings: Mapping[str, Any]) -> None:
+    def publish(self, time_ns: int, readings: Mapping[str, Reading]) -> None:
         """Publish the readings of one step, and the clock when it is due.
 
         What has no topics yet, as of a body that has just appeared, is left out.
@@ -164,12 +163,15 @@ class WorldFace:
             self._show(time_ns)
         for face in self._faces.values():
             face.poll()
-        owners = self._owners
+        outputs = self._outputs
         for name, reading in readings.items():
+            if (found := outputs.get(name)) is None:
+                continue
             if isinstance(reading, Exposure):
-                self._develop(name, reading)
-            elif name in owners:
-                owners[name].publish(name, reading)
+                self._develop(name, found, reading)
+            else:
+                for output in found.outputs:
+                    output.publish(reading)
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
             self._contacts.watch.follow(stepped)
@@ -190,30 +192,30 @@ class WorldFace:
         self.commanding.close()
 
     def _is_wanted(self, simulation: Simulation, name: str) -> bool:
-        owner, sensor = self._owners.get(name), simulation.sensors[name]
+        found, sensor = self._outputs.get(name), simulation.sensors[name]
         # One of the same name may have come in the place of that whose topics are still there.
-        if owner is None or not owner.shows(name, sensor):
+        if found is None or found.sensor is not sensor:
             return False
         # What noise and filters do must not depend on when somebody came to listen.
         if self._in_step and not isinstance(sensor, CameraSensor):
             return True
-        return owner.is_wanted(name, simulation.state.time_ns)
+        return found.is_wanted()
 
     def _show_switches(self, name: str, on: bool) -> None:  # noqa: ARG002
         if (owner := self._owners.get(name)) is not None:
             owner.show_switches()
 
-    def _develop(self, name: str, exposure: Exposure) -> None:
-        """Have those parts of a picture drawn that somebody wants."""
-        assert self._simulation is not None
-        camera, output = self._simulation.sensors.get(name), self._outputs.get(name)
-        if output is not None and isinstance(camera, CameraSensor):
-            parts = Parts(*output.wanted_parts())
-            self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
+    def _develop(self, name: str, found: SensorOutputs, exposure: Exposure) -> None:
+        """Have those parts of a picture drawn that somebody listens to."""
+        camera, parts = found.sensor, found.wanted_parts()
+        assert isinstance(camera, CameraSensor)
+        self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
 
-    def _publish_image(self, name: str, image: Any) -> None:
-        if (output := self._outputs.get(name)) is not None:
-            output.publish(image)
+    def _publish_image(self, name: str, image: ImageReading) -> None:
+        """Publish a picture; called in the thread that draws."""
+        if (found := self._outputs.get(name)) is not None:
+            for output in found.outputs:
+                output.publish(image)
 
     def _namings(self, simulation: Simulation) -> dict[str, BodyNaming]:
         """Return where the bodies of a simulation live that is not shown yet."""
@@ -264,7 +266,7 @@ class WorldFace:
         """Have these faces from now on, and end all others."""
         gone = [face for name, face in self._faces.items() if faces.get(name) is not face]
         self._faces = faces
-        self._outputs = {k: output for f in faces.values() for k, output in f.outputs.items()}
+        self._outputs = {k: found for f in faces.values() for k, found in f.outputs.items()}
         self._owners = {k: f for f in faces.values() for k in f.devices}
         for face in gone:
             face.close()

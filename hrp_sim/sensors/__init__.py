@@ -6,9 +6,9 @@ from .factory import make_sensors
 from .force import ForceSensor, WrenchReading
 from .imu import ImuReading, ImuSensor
 from .joint import JointReading, JointSensor
-from .kinds import Instrument, instruments
 from .odometry import OdometryReading, OdometrySensor
 from .range import RangeImageReading, RangeSensor, RangeSensor3D, ScanReading
+from .registry import Instrument, instruments
 from .settings import IDEAL, SensorSettings
 
 __all__ = [

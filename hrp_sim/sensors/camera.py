@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hrp_model import Pose
-from hrp_model.devices import ImageType
+from hrp_model import Pose, devices
+from hrp_model.devices import ImageType, LensType
 
 from ..articulation.numeric_limits import ENDLESS
 from ..physics.state import WorldState
@@ -28,6 +28,7 @@ from ..render import (
     Switches,
 )
 from .base import check_mounting
+from .context import SensorContext
 from .flaws import FLAWLESS, Flaws
 
 
@@ -185,3 +186,36 @@ class CameraSensor:
 
 def _luma(color: Pixels) -> NDArray[np.uint8]:
     return np.asarray(Image.fromarray(color).convert("L"))
+
+
+def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor | None:
+    """Return the sensor of a camera, drawn without distortion; None if it delivers no image.
+
+    Raises:
+        ValueError: There can be no such camera, or all of them have too many pixels.
+    """
+    if device.image_type is ImageType.NONE:
+        context.note("no-image", device, "delivers no image, says its model")
+        return None
+    settings = context.settings(device.name)
+    size = device.width, device.height
+    is_normal = device.lens_type is LensType.NORMAL
+    lens = f"its {device.lens_type.value} lens"
+    try:
+        sensor = CameraSensor(
+            **context.mounted(device, device.frame_rate),
+            lens=Pinhole(*size, device.field_of_view, device.near_clip, device.far_clip),
+            renderer=context.renderer,
+            surroundings=Surroundings(settings.headlight, settings.background_color),
+            image_type=device.image_type,
+            min_distance=device.min_distance,
+            max_distance=device.max_distance,
+            flaws=context.flaws(device),
+        )
+    except ValueError as error:
+        drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"
+        raise ValueError(f"{error}{drawn}") from None
+    context.pixels.take(sensor.lens.width * sensor.lens.height)
+    if not is_normal:
+        context.warn("no-fisheye", device, f"is drawn without the distortion of {lens}")
+    return sensor

@@ -8,7 +8,7 @@ from math import expm1, pi
 
 import numpy as np
 
-from hrp_model import Pose
+from hrp_model import JointType, Pose, devices
 from hrp_model.rigid import Array
 
 from ..physics.state import WorldState
@@ -24,8 +24,10 @@ from .base import (
     unless_identity,
     unrotated,
 )
+from .context import SensorContext
 from .noise import Noise
 
+RATE = 500.0  # [Hz], where none is asked for
 _NEVER = -1
 
 
@@ -172,3 +174,23 @@ class ForceSensor:
         if not self.on_link:
             fx, fy, fz, tx, ty, tz = -fx, -fy, -fz, -tx, -ty, -tz
         return turned(self._R_LS, (fx, fy, fz)), turned(self._R_LS, (tx, ty, tz))
+
+
+def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> ForceSensor:
+    """Return the sensor of a force sensor; warn if nothing holds what it sits on."""
+    settings = context.settings(device.name)
+    is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
+    sensor = ForceSensor(
+        **context.mounted(device, RATE),
+        max_force=device.max_force,
+        max_torque=device.max_torque,
+        on_link=settings.wrench_on == "link",
+        cutoff_hz=settings.wrench_cutoff,
+        force_stdev=settings.force_stdev,
+        torque_stdev=settings.torque_stdev,
+        noise=context.noise(device.name) if is_noisy else None,
+    )
+    is_free = context.body.links[sensor.link].joint.type is JointType.FREE
+    if not context.is_fixed if sensor.link == 0 else is_free:
+        context.warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+    return sensor

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import hypot
 
 from hrp_model import Pose
+from hrp_model.inertial_units import InertialUnit
 from hrp_model.rigid import Array, axis_angle_matrix, matrix_quaternion
 
 from ..physics.state import WorldState
@@ -22,8 +23,10 @@ from .base import (
     unless_identity,
     unrotated,
 )
+from .context import SensorContext
 from .imu_noise import ImuNoise
 
+RATE = 500.0  # [Hz], where none is asked for
 Quaternion = tuple[float, float, float, float]
 
 
@@ -136,6 +139,20 @@ class ImuSensor:
             return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation)
         stdevs = self.noise.stdevs
         return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation, *stdevs)
+
+
+def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
+    """Return the sensor of a gyro, an accelerometer, or both."""
+    settings = context.settings(unit.name)
+    is_noisy = ImuNoise.is_in(settings)
+    return ImuSensor(
+        **context.mounted(unit.device, RATE),
+        g_W=context.g_W,
+        max_angular_velocity=unit.max_angular_velocity,
+        max_acceleration=unit.max_acceleration,
+        tells_orientation=settings.orientation,
+        noise=ImuNoise(settings, context.noise(unit.name)) if is_noisy else None,
+    )
 
 
 def _plus(v: Vector, error: Vector) -> Vector:

@@ -9,13 +9,17 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
+from hrp_model import JointType
 from hrp_model.rigid import Array
 
 from ..physics.state import SimulatedBody, WorldState
 from .base import AnyArray
+from .context import BodySource, SensorContext
 from .encoders import Encoders
 
 Indices = NDArray[np.intp]
+JOINT_STATES = "joint_states"  # the name of the sensor
+RATE = 500.0  # [Hz], where none is asked for
 
 
 @dataclass(slots=True, eq=False)
@@ -108,3 +112,24 @@ class JointSensor:
         told = motion.q, run, motion.dq, speed, motion.effort, self._traction
         rows: Array = np.concatenate(told).take(self._order)
         return rows
+
+
+def make_joint_sensor(source: BodySource, context: SensorContext) -> JointSensor:
+    """Return the sensor of all joints and tracks of a body."""
+    links = context.body.jointed_links
+    tracks = {i: x for i, x in enumerate(links) if x.joint.type is JointType.TRACK}
+    resolutions = [link.joint.encoder_resolution for link in links]
+    encoders = None
+    if context.settings(source.name).encoders:
+        if any(resolutions):
+            encoders = Encoders(resolutions)
+        else:
+            context.warn("no-encoder", source, "stays exact: its model tells of no encoder")
+    return JointSensor(
+        name=source.name,
+        body=context.simulated.name,
+        rate_hz=context.rate(source.name, RATE),
+        joints=tuple(link.joint.name for link in links),
+        tracks={i: context.body.link_index(link.name) for i, link in tracks.items()},
+        encoders=encoders,
+    )

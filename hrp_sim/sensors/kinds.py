@@ -1,59 +1,91 @@
-"""What can be switched on a body: the names and kinds of its sensors and lights."""
+"""What a kind of sensor is: the type of the rows of the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from hrp_model import Body, devices
-from hrp_model.inertial_units import inertial_units
+from hrp_model import Body
 
-JOINT_STATES = "joint_states"
-ODOMETRY = "odometry"
+from ..render import Parts
+from .base import Reading, Sensor
+from .context import SensorContext, Source
 
-_KINDS: dict[type[devices.Device], str] = {
-    devices.ForceSensor: "force",
-    devices.RangeSensor: "range",
-    devices.Camera: "camera",
-    devices.Light: "light",
-}
+D = TypeVar("D", bound=Source)
+S = TypeVar("S", bound=Sensor)
+R = TypeVar("R", bound=Reading)
+
+# Bytes of a message: header, frame, covariances.
+FIXED_SIZE = 768
+_NO_PARTS = Parts(color=False, depth=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Instrument:
-    """A sensor or light of a body, as its model has it.
+@dataclass(frozen=True, eq=False)
+class TopicSpec(Generic[S, R]):
+    """A topic of the sensors of a kind. It knows no ROS.
 
     Attributes:
-        name: Among all of the body.
-        kind: "joints", "odometry", "imu", "force", "range", "camera" or "light"; sensors are
-            called so in ``SensorSettings``, too.
-        on: Whether it is switched on at the start.
+        name: Of ``hrp_msgs.names``; "{}" is the topic token of the device.
+        message: Type of its messages, such as "sensor_msgs/Imu".
+        reading: Class of the readings that they are made of.
+        converter: Class of ``hrp_msgs`` that makes them, as "module:Class"; imported only to
+            publish or record.
+        only: Name of the topic where the body has one such sensor alone; empty for the same.
+        offered: Returns whether a sensor of the kind has this topic.
+        size: Returns roughly how many bytes a message has; None for images and clouds.
+        parts: Of a picture that must be drawn for this topic.
     """
 
     name: str
-    kind: str
-    on: bool
+    message: str
+    reading: type[R]
+    converter: str
+    only: str = ""
+    offered: Callable[[S], bool] = lambda _: True
+    size: Callable[[S], int] | None = lambda _: FIXED_SIZE
+    parts: Parts = _NO_PARTS
 
 
-def instruments(body: Body) -> dict[str, Instrument]:
-    """Return the sensors and lights of a body by name; of equal names the first counts.
+@dataclass(frozen=True, eq=False)
+class Quantity(Generic[S, R]):
+    """A number that sums up a reading, in the report of a run and for ``--expect``.
 
-    They come in the order in which ``make_sensors`` makes them, the lights last.
+    Attributes:
+        name: Such as "turn_rate".
+        unit: Its unit; empty for a share of 1.
+        value: Returns it, or None if the reading has not measured it.
+        offered: Returns whether a sensor of the kind has it.
     """
-    found: dict[str, Instrument] = {}
-    for instrument in _all(body):
-        found.setdefault(instrument.name, instrument)
-    return found
+
+    name: str
+    unit: str
+    value: Callable[[R], float | None]
+    offered: Callable[[S], bool] = lambda _: True
 
 
-def _all(body: Body) -> Iterator[Instrument]:
-    if body.jointed_links:
-        yield Instrument(JOINT_STATES, "joints", on=True)
-    if not body.is_static:
-        yield Instrument(ODOMETRY, "odometry", on=True)
-    for unit in inertial_units(body):
-        yield Instrument(unit.device.name, "imu", unit.on)
-    for device_type, kind in _KINDS.items():
-        for device in body.devices:
-            if isinstance(device, device_type):
-                yield Instrument(device.name, kind, device.on)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SensorKind(Generic[D, S, R]):
+    """A kind of sensor, from the model to topics.
+
+    Attributes:
+        name: As options and ``hrp-sim sensors`` have it.
+        sensors: The classes of its sensors, which belong to no other kind.
+        find: Returns what a body has to make such sensors from.
+        make: Makes one, or returns None after reporting why there is none; raises ValueError
+            if it cannot be.
+        topics: Of what it reads.
+        quantities: That sum up its readings.
+        is_device: Whether it can be switched by a service, as the devices of a model can.
+        rests_unheard: Whether it is not read while nobody listens although it remembers: it
+            costs much, and starts afresh when it finds that time has passed.
+    """
+
+    name: str
+    sensors: tuple[type[S], ...]
+    find: Callable[[Body], Iterable[D]]
+    make: Callable[[D, SensorContext], S | None]
+    topics: tuple[TopicSpec[S, R], ...]
+    quantities: tuple[Quantity[S, R], ...] = ()
+    is_device: bool = True
+    rests_unheard: bool = False

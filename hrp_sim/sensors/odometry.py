@@ -10,6 +10,10 @@ from hrp_model.rigid import Array, matrix_quaternion
 
 from ..physics.state import WorldState
 from .base import unrotated
+from .context import BodySource, SensorContext
+
+ODOMETRY = "odometry"  # the name of the sensor
+RATE = 100.0  # [Hz], where none is asked for
 
 
 @dataclass(slots=True, eq=False)
@@ -60,3 +64,9 @@ class OdometrySensor:
             np.array(unrotated(rows, motion.v[0].tolist())),
             np.array(unrotated(rows, motion.w[0].tolist())),
         )
+
+
+def make_odometry(source: BodySource, context: SensorContext) -> OdometrySensor:
+    """Return the sensor of the root's motion."""
+    rate = context.rate(source.name, RATE)
+    return OdometrySensor(name=source.name, body=context.simulated.name, rate_hz=rate)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import nan
+from functools import partial
+from math import inf, nan
 
 import numpy as np
 
+from hrp_model import devices
 from hrp_model.rigid import Array
 from hrp_model.scan_angles import pitch_angles, yaw_increment
 
 from ..physics.state import WorldState
+from .context import SensorContext
 from .scanner import Scanner
 
 
@@ -141,3 +145,33 @@ class RangeSensor3D(Scanner):
 
     def _pitch(self) -> Array:
         return pitch_angles(self.pitch_range, self.pitch_step)
+
+
+def make_range_sensor(
+    device: devices.RangeSensor, context: SensorContext
+) -> RangeSensor | RangeSensor3D:
+    """Return the sensor of a laser scanner, planar or with layers.
+
+    Raises:
+        ValueError: There can be no such sensor, or all of them have too many rays.
+    """
+    settings = context.settings(device.name)
+    make: Callable[..., RangeSensor | RangeSensor3D] = RangeSensor
+    if not device.is_planar:
+        pitch_range, pitch_step = device.pitch_range, device.pitch_step
+        make = partial(RangeSensor3D, pitch_range=pitch_range, pitch_step=pitch_step)
+    sensor = make(
+        **context.mounted(device, device.scan_rate),
+        yaw_range=device.yaw_range,
+        yaw_step=device.yaw_step,
+        min_distance=device.min_distance,
+        max_distance=device.max_distance,
+        cast_rays=context.cast_rays,
+        sees_own_body=settings.own_body == "seen",
+        no_return=device.max_distance if settings.no_return == "max" else inf,
+        flaws=context.flaws(device),
+        spread=settings.spread_scan,
+        step_ns=context.step_ns,
+    )
+    context.rays.take(sensor.ray_count)
+    return sensor

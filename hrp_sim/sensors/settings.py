@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from math import inf, pi
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 OptionValue = bool | float | str
 
 
-def _option(default: OptionValue, doc: str, *kinds: str, **more: Any) -> Any:
+def _option(default: OptionValue, doc: str, *kinds: str, **more: float | tuple[str, ...]) -> Any:
     return field(default=default, metadata={"doc": doc, "kinds": frozenset(kinds), **more})
 
 
@@ -20,8 +20,8 @@ class SensorSettings:
     """The options of one sensor. All that make it worse than an ideal one are off by default.
 
     World files, node parameters and documentation are made from this table: each field's
-    metadata has ``doc``, the ``kinds`` of sensors it is for (see ``Instrument``), ``minimum``
-    and ``maximum`` of a number, ``choices`` of a word.
+    metadata has ``doc``, the ``kinds`` of sensors it is for (see ``Instrument``; none means all),
+    ``minimum`` and ``maximum`` of a number, ``choices`` of a word.
 
     Raises:
         ValueError: A value is none that its option may have; the message names both.
@@ -31,7 +31,6 @@ class SensorSettings:
         0.0,
         "Samples per second of simulated time [Hz], of one sensor; 0 = as the model says, else 500 "
         "(odometry 100).",
-        *("imu", "force", "joints", "odometry", "range", "camera"),
         minimum=0.0,
         maximum=1e6,
     )
@@ -151,12 +150,13 @@ class SensorSettings:
         return replace(self, **dict(values))  # type: ignore[arg-type]
 
 
-def options_for(kind: str) -> Iterator[Field[Any]]:
-    """Yield the options of one kind of sensor, in the order of the table."""
-    return (option for option in fields(SensorSettings) if kind in option.metadata["kinds"])
+def concerns(option: Field[OptionValue], kind: str) -> bool:
+    """Return whether an option is for a kind of sensor."""
+    kinds = option.metadata["kinds"]
+    return not kinds or kind in kinds
 
 
-def objection(option: Field[Any], value: object) -> str:
+def objection(option: Field[OptionValue], value: object) -> str:
     """Return why an option may not have a value, and what it may have, or nothing."""
     name, rules = option.name, option.metadata
     if isinstance(option.default, bool):

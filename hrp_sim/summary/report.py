@@ -8,7 +8,7 @@ from typing import Any
 
 from .expectations import Outcome
 from .posture import Posture
-from .readings import BRIGHTNESS, UNITS
+from .readings import UNITS
 from .result import BodyResult, JointResult, RunResult, SensorResult
 
 _MOST_BODIES = 10
@@ -94,7 +94,7 @@ def _reading(sensor: SensorResult) -> str:
     parts = [] if sensor.image is None else ["{} x {} pixels".format(*sensor.image)]
     for name, value in sensor.values.items():
         label = name.replace("_", " ")
-        if name == BRIGHTNESS:
+        if not UNITS[name]:
             parts.append(f"{label} {value:.0%}")
         elif isfinite(value):
             number = f"{value:.3g}" if value >= _SMALLEST_SHOWN else f"below {_SMALLEST_SHOWN:g}"

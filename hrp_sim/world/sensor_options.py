@@ -17,7 +17,7 @@ from hrp_model.readers.yaml.nodes import Mapping
 from hrp_msgs.names import topic_token
 
 from ..sensors import IDEAL, Instrument, SensorSettings, instruments
-from ..sensors.settings import OptionValue, objection
+from ..sensors.settings import OptionValue, concerns, objection
 from .config import BodyEntry, WorldConfig
 
 OPTIONS: AbstractMapping[str, Field[Any]] = {option.name: option for option in fields(IDEAL)}
@@ -231,11 +231,10 @@ def _warn_if_idle(
     where: str,
     at: Span | None = None,
 ) -> None:
-    kinds = option.metadata["kinds"]
-    if instrument.kind not in kinds:
+    if not concerns(option, instrument.kind):
         message = (
             f"{where}'{option.name}' has no effect on '{instrument.name}', whose kind is "
-            f"'{instrument.kind}': it is for {', '.join(sorted(kinds))}"
+            f"'{instrument.kind}': it is for {', '.join(sorted(option.metadata['kinds']))}"
         )
         diagnostics.warn("idle-option", message, at)
 

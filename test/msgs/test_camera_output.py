@@ -7,7 +7,13 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from hrp_msgs.topics.sensors import CameraOutput
+from sim.sensors.cameras import camera
+
+from hrp_model.devices import ImageType
+from hrp_msgs.convert.converter import Frames
+from hrp_sim.render import Parts, Renderer
+from hrp_sim.ros.body_interface import SensorOutputs
+from hrp_sim.sensors.registry import kind_of
 
 TIME_NS = 12_000_000_345
 LENS = SimpleNamespace(width=3, height=2, focal_length=2.5)
@@ -48,40 +54,54 @@ def reading(color=None, mono=None, depth=None):
     )
 
 
-def made(images=IMAGES, depths=DEPTHS, heard=()):
-    """An output, and its publishers by topic; some of them are heard."""
-    node = FakeNode()
-    output = CameraOutput(node, "eye_optical_frame", images, depths)
+def made(image_type=ImageType.COLOR_DEPTH, heard=()):
+    """The outputs of a camera, and its publishers by topic; some of them are heard."""
+    node, sensor = FakeNode(), camera(Renderer({}), image_type=image_type)
+    outputs = SensorOutputs(sensor, is_always_read=False)
+    offered = (spec for spec in kind_of(sensor).topics if spec.offered(sensor))
+    topics = {spec: spec.name.format("eye") for spec in offered}
+    outputs.open(node, topics, Frames("eye_optical_frame"))
     for topic in heard:
         node.publishers[topic].listeners = 1
-    return output, node.publishers
+    return outputs, node.publishers
+
+
+def publish(outputs, picture):
+    for output in outputs.outputs:
+        output.publish(picture)
 
 
 @pytest.mark.parametrize(
-    ("images", "depths"), [(IMAGES, ()), ((), DEPTHS), (IMAGES, DEPTHS)], ids=str
+    ("image_type", "topics"),
+    [
+        (ImageType.COLOR, IMAGES),
+        (ImageType.MONO, IMAGES),
+        (ImageType.POINT_CLOUD, DEPTHS),
+        (ImageType.COLOR_POINT_CLOUD, [*IMAGES, *DEPTHS]),
+    ],
 )
-def test_a_camera_has_the_topics_of_what_it_delivers(images, depths):
-    output, publishers = made(images, depths)
-    assert list(publishers) == [*images, *depths]
-    assert [topic.name for topic in output.topics] == [*images, *depths]
+def test_a_camera_has_the_topics_of_what_it_delivers(image_type, topics):
+    outputs, publishers = made(image_type)
+    assert list(publishers) == list(topics)
+    assert [output.topic.name for output in outputs.topics.values()] == list(topics)
 
 
 def test_nobody_wants_anything_of_a_camera_that_nobody_hears():
     output, publishers = made()
     assert not output.is_wanted()
-    assert output.wanted_parts() == (False, False)
-    output.publish(reading(COLOR, None, DEPTH))
+    assert output.wanted_parts() == Parts(color=False, depth=False)
+    publish(output, reading(COLOR, None, DEPTH))
     assert not any(publisher.messages for publisher in publishers.values())
 
 
 @pytest.mark.parametrize(
     ("topic", "parts"),
     [
-        (IMAGES[0], (True, False)),
-        (IMAGES[1], (False, False)),
-        (DEPTHS[0], (False, True)),
-        (DEPTHS[1], (False, False)),
-        (DEPTHS[2], (True, True)),
+        (IMAGES[0], Parts(color=True, depth=False)),
+        (IMAGES[1], Parts(color=False, depth=False)),
+        (DEPTHS[0], Parts(color=False, depth=True)),
+        (DEPTHS[1], Parts(color=False, depth=False)),
+        (DEPTHS[2], Parts(color=True, depth=True)),
     ],
 )
 def test_a_camera_draws_what_the_one_topic_needs_and_publishes_on_it_alone(topic, parts):
@@ -89,22 +109,22 @@ def test_a_camera_draws_what_the_one_topic_needs_and_publishes_on_it_alone(topic
     assert output.is_wanted()
     assert output.wanted_parts() == parts
     color, depth = parts
-    output.publish(reading(COLOR if color else None, None, DEPTH if depth else None))
+    publish(output, reading(COLOR if color else None, None, DEPTH if depth else None))
     counts = {name: len(publisher.messages) for name, publisher in publishers.items()}
     assert counts == {name: int(name == topic) for name in publishers}
 
 
 def test_points_of_a_camera_without_colours_need_depths_alone():
-    output, publishers = made((), DEPTHS, heard=[DEPTHS[2]])
-    assert output.wanted_parts() == (False, True)
-    output.publish(reading(depth=DEPTH))
+    output, publishers = made(ImageType.DEPTH, heard=[DEPTHS[2]])
+    assert output.wanted_parts() == Parts(color=False, depth=True)
+    publish(output, reading(depth=DEPTH))
     (msg,) = publishers[DEPTHS[2]].messages
     assert [field.name for field in msg.fields] == ["x", "y", "z"]
 
 
 def test_all_messages_of_a_picture_have_its_stamp_and_frame():
     output, publishers = made(heard=[*IMAGES, *DEPTHS])
-    output.publish(reading(COLOR, None, DEPTH))
+    publish(output, reading(COLOR, None, DEPTH))
     messages = {name: publisher.messages[0] for name, publisher in publishers.items()}
     assert len(messages) == 5
     for msg in messages.values():
@@ -125,8 +145,8 @@ def test_all_messages_of_a_picture_have_its_stamp_and_frame():
 
 
 def test_a_mono_camera_publishes_grey_values_also_in_its_points():
-    output, publishers = made(heard=[IMAGES[0], DEPTHS[2]])
-    output.publish(reading(None, MONO, DEPTH))
+    output, publishers = made(ImageType.MONO_DEPTH, heard=[IMAGES[0], DEPTHS[2]])
+    publish(output, reading(None, MONO, DEPTH))
     (image,) = publishers[IMAGES[0]].messages
     assert (image.encoding, image.step) == ("mono8", 3)
     assert image.data.tobytes() == MONO.tobytes()
@@ -137,11 +157,11 @@ def test_a_mono_camera_publishes_grey_values_also_in_its_points():
 
 def test_who_listens_while_a_picture_is_drawn_gets_the_next_one():
     output, publishers = made(heard=[*IMAGES, *DEPTHS])
-    output.publish(reading(depth=DEPTH))  # drawn when nobody wanted colours
+    publish(output, reading(depth=DEPTH))  # drawn when nobody wanted colours
     assert not publishers[IMAGES[0]].messages
     assert not publishers[DEPTHS[2]].messages
     assert len(publishers[DEPTHS[0]].messages) == 1
-    output.publish(reading(COLOR))  # drawn when nobody wanted depths
+    publish(output, reading(COLOR))  # drawn when nobody wanted depths
     assert len(publishers[IMAGES[0]].messages) == 1
     assert not publishers[DEPTHS[2]].messages
     assert len(publishers[DEPTHS[0]].messages) == 1

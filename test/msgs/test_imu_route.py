@@ -12,7 +12,8 @@ from hrp_sim.sensors.noise import Noise
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from hrp_msgs.topics.sensors import IMU
+from hrp_msgs.convert.converter import Frames
+from hrp_msgs.convert.imu import ImuConverter
 
 UNLIMITED = np.full(3, np.inf)
 
@@ -36,7 +37,7 @@ def sensor(tells_orientation, **options):
 def messages(imu, count):
     bodies = arm_world(a=[1.0, 2.0, 3.0], w=[4.0, 5.0, 6.0]).bodies
     for k in range(count):
-        yield IMU.convert(imu.read(WorldState(1_000_000 * k, bodies)), "imu", IMU.message())
+        yield ImuConverter(Frames("imu")).convert(imu.read(WorldState(1_000_000 * k, bodies)))
 
 
 def xyz(v):

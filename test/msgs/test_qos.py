@@ -9,8 +9,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_model import load_body
 from hrp_msgs.node import qos
-from hrp_sim.ros.topics import message_size
 from hrp_sim.sensors import JointSensor
+from hrp_sim.sensors.registry import kind_of
 
 MIB = 2**20
 
@@ -41,7 +41,8 @@ def test_a_message_of_joints_is_about_as_big_as_it_is_said_to_be():
     zeros = [0.0] * len(joints)
     message = JointState(name=list(joints), position=zeros, velocity=zeros, effort=zeros)
     size = len(serialize_message(message))
-    assert size <= message_size(sensor) <= 2 * size
+    (topic,) = kind_of(sensor).topics
+    assert size <= topic.size(sensor) <= 2 * size
 
 
 def test_both_versions_of_fast_dds_have_the_same_settings():

@@ -1,6 +1,7 @@
 """Every field of every sensor message, with values that all differ."""
 
 from array import array
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ import pytest
 pytest.importorskip("sensor_msgs.msg", reason="the ROS 2 messages are not installed")
 
 from hrp_msgs.convert.clock import clock
-from hrp_msgs.convert.imu import imu
-from hrp_msgs.convert.joint_state import JointStateBuffer
-from hrp_msgs.convert.laser_scan import laser_scan
-from hrp_msgs.convert.odometry import odometry
-from hrp_msgs.convert.wrench import wrench
+from hrp_msgs.convert.converter import Frames
+from hrp_msgs.convert.imu import ImuConverter
+from hrp_msgs.convert.joint_state import JointStateConverter
+from hrp_msgs.convert.laser_scan import LaserScanConverter
+from hrp_msgs.convert.odometry import OdometryConverter
+from hrp_msgs.convert.tf import RootTransformConverter
+from hrp_msgs.convert.wrench import WrenchConverter
 
 TIME_NS = 12_000_000_345
 
@@ -26,8 +29,48 @@ def xyz(v):
     return [v.x, v.y, v.z]
 
 
-def joint_state(*args):
-    return JointStateBuffer().joint_state(*args)
+def joint_state(time_ns, names, position, velocity, effort, converter=None):
+    reading = SimpleNamespace(
+        time_ns=time_ns, names=names, position=position, velocity=velocity, effort=effort
+    )
+    return (converter or JointStateConverter(Frames("body"))).convert(reading)
+
+
+def imu(time_ns, frame, angular_velocity, acceleration, orientation=None, converter=None, **stdevs):
+    reading = SimpleNamespace(
+        time_ns=time_ns,
+        angular_velocity=angular_velocity,
+        linear_acceleration=acceleration,
+        orientation=orientation,
+        **{**dict.fromkeys(STDEVS, 0.0), **stdevs},
+    )
+    return (converter or ImuConverter(Frames(frame))).convert(reading)
+
+
+def wrench(time_ns, frame, force, torque, converter=None):
+    reading = SimpleNamespace(time_ns=time_ns, force=force, torque=torque)
+    return (converter or WrenchConverter(Frames(frame))).convert(reading)
+
+
+def motion(time_ns, position, orientation, linear_velocity, angular_velocity):
+    return SimpleNamespace(
+        time_ns=time_ns,
+        position=position,
+        orientation=orientation,
+        linear_velocity=linear_velocity,
+        angular_velocity=angular_velocity,
+    )
+
+
+def odometry(time_ns, frame, *numbers, converter=None):
+    return (converter or OdometryConverter(Frames("", frame, "WAIST"))).convert(
+        motion(time_ns, *numbers)
+    )
+
+
+def laser_scan(time_ns, frame, ranges, converter=None, **settings):
+    reading = SimpleNamespace(time_ns=time_ns, ranges=ranges, **settings)
+    return (converter or LaserScanConverter(Frames(frame))).convert(reading)
 
 
 def test_joint_state():
@@ -52,13 +95,13 @@ def test_joint_state_takes_every_second_number_of_a_vector():
 
 
 def test_the_next_joint_state_is_written_into_the_same_memory_unless_it_has_other_joints():
-    buffer, joints = JointStateBuffer(), ("a", "b")
-    msg = buffer.joint_state(1, joints, *np.ones((3, 2)))
+    converter, joints = JointStateConverter(Frames("body")), ("a", "b")
+    msg = joint_state(1, joints, *np.ones((3, 2)), converter)
     memory, q = msg.position, np.arange(6.0).reshape(3, 2)
-    assert buffer.joint_state(TIME_NS, joints, *q) is msg
+    assert joint_state(TIME_NS, joints, *q, converter) is msg
     assert msg.position is memory
     assert msg == joint_state(TIME_NS, joints, *q)
-    buffer.joint_state(TIME_NS, ("c",), *np.zeros((3, 1)))
+    joint_state(TIME_NS, ("c",), *np.zeros((3, 1)), converter)
     assert msg == joint_state(TIME_NS, ("c",), *np.zeros((3, 1)))
 
 
@@ -119,10 +162,11 @@ def test_what_is_not_measured_is_not_measured_whatever_its_deviation():
 
 
 def test_an_imu_that_is_filled_again_keeps_nothing_of_what_is_not_measured_now():
-    used = imu(5, "imu", *np.ones((2, 3)), (0.6, 0.0, 0.0, 0.8), **STDEVS)
-    assert imu(TIME_NS, "gyro", None, None, into=used) == imu(TIME_NS, "gyro", None, None)
-    whole = *np.ones((2, 3)), (0.6, 0.0, 0.0, 0.8)
-    again = imu(TIME_NS, "imu", *whole, **STDEVS, into=used)
+    converter, whole = ImuConverter(Frames("imu")), (*np.ones((2, 3)), (0.6, 0.0, 0.0, 0.8))
+    imu(5, "imu", *whole, converter, **STDEVS)
+    again = imu(TIME_NS, "imu", None, None, converter=converter)
+    assert again == imu(TIME_NS, "imu", None, None)
+    again = imu(TIME_NS, "imu", *whole, converter, **STDEVS)
     assert again == imu(TIME_NS, "imu", *whole, **STDEVS)
 
 
@@ -141,23 +185,23 @@ def test_wrench():
 THREE = [np.array([1.0, 2.0, 3.0]) + k for k in (0, 10, 20)]
 
 
+POSES = (THREE[0], (0.0, 0.0, 0.0, 1.0), *THREE[:2]), (THREE[1], (1.0, 0.0, 0.0, 0.0), *THREE[1:])
+
+
 @pytest.mark.parametrize(
-    ("make", "earlier", "later"),
+    ("make", "converter", "earlier", "later"),
     [
-        (imu, ("a", *THREE[:2]), ("b", *THREE[1:])),
-        (imu, ("a", None, THREE[0]), ("b", None, THREE[1])),
-        (wrench, ("a", *THREE[:2]), ("b", *THREE[1:])),
-        (
-            odometry,
-            ("w", "a", THREE[0], (0.0, 0.0, 0.0, 1.0), *THREE[:2]),
-            ("v", "b", THREE[1], (1.0, 0.0, 0.0, 0.0), *THREE[1:]),
-        ),
+        (imu, ImuConverter, THREE[:2], THREE[1:]),
+        (imu, ImuConverter, (None, THREE[0]), (None, THREE[1])),
+        (wrench, WrenchConverter, THREE[:2], THREE[1:]),
+        (odometry, OdometryConverter, *POSES),
     ],
 )
-def test_a_message_that_is_filled_again_is_like_a_new_one(make, earlier, later):
-    used = make(5, *earlier)
-    assert make(TIME_NS, *later, into=used) is used
-    assert used == make(TIME_NS, *later)
+def test_a_message_that_is_filled_again_is_like_a_new_one(make, converter, earlier, later):
+    again = converter(Frames("S", "S", "WAIST"))
+    used = make(5, "S", *earlier, converter=again)
+    assert make(TIME_NS, "S", *later, converter=again) is used
+    assert used == make(TIME_NS, "S", *later)
 
 
 def test_laser_scan():
@@ -193,16 +237,16 @@ def test_a_scan_of_one_ray_begins_and_ends_with_it():
 def test_the_next_scan_is_written_into_the_same_memory_unless_it_has_more_rays():
     settings = {"angle_min": -0.5, "angle_increment": 0.25, "time_increment": 0.0}
     settings |= {"scan_time": 0.125, "range_min": 0.1, "range_max": 30.0}
-    msg = laser_scan(1, "laser_frame", np.array([0.5, np.inf]), **settings)
-    memory = msg.ranges
-    again = laser_scan(TIME_NS, "other", np.array([-np.inf, 2.25]), **settings, into=msg)
-    assert again is msg
-    assert again.ranges is memory
-    assert again.ranges.tolist() == [-np.inf, 2.25]
-    assert again == laser_scan(TIME_NS, "other", np.array([-np.inf, 2.25]), **settings)
-    longer = laser_scan(TIME_NS, "other", np.array([1.0, 2.0, 3.0]), **settings, into=msg)
-    assert longer.ranges.tolist() == [1.0, 2.0, 3.0]
-    assert longer.angle_max == 0.0
+    converter = LaserScanConverter(Frames("laser_frame"))
+    msg = laser_scan(1, "", np.array([0.5, np.inf]), converter, **settings)
+    memory, later = msg.ranges, np.array([-np.inf, 2.25])
+    assert laser_scan(TIME_NS, "", later, converter, **settings) is msg
+    assert msg.ranges is memory
+    assert msg.ranges.tolist() == [-np.inf, 2.25]
+    assert msg == laser_scan(TIME_NS, "laser_frame", later, **settings)
+    laser_scan(TIME_NS, "", np.array([1.0, 2.0, 3.0]), converter, **settings)
+    assert msg.ranges.tolist() == [1.0, 2.0, 3.0]
+    assert msg.angle_max == 0.0
 
 
 def test_clock():
@@ -214,7 +258,6 @@ def test_odometry():
     msg = odometry(
         TIME_NS,
         "world",
-        "WAIST",
         np.array([1.0, 2.0, 3.0]),
         (0.1, 0.2, 0.3, 0.927),
         np.array([4.0, 5.0, 6.0]),
@@ -229,3 +272,13 @@ def test_odometry():
     assert xyz(msg.twist.twist.angular) == [7.0, 8.0, 9.0]
     np.testing.assert_array_equal(msg.pose.covariance, 0.0)
     np.testing.assert_array_equal(msg.twist.covariance, 0.0)
+
+
+def test_the_transform_of_a_root_is_its_pose():
+    reading = motion(TIME_NS, THREE[0], (0.1, 0.2, 0.3, 0.927), *THREE[1:])
+    (transform,) = RootTransformConverter(Frames("", "world", "WAIST")).convert(reading).transforms
+    assert_header(transform.header, "world")
+    assert transform.child_frame_id == "WAIST"
+    assert xyz(transform.transform.translation) == [1.0, 2.0, 3.0]
+    q = transform.transform.rotation
+    assert [q.x, q.y, q.z, q.w] == [0.1, 0.2, 0.3, 0.927]

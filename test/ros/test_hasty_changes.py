@@ -128,7 +128,8 @@ def test_what_is_published_of_a_body_whose_topics_have_ended_goes_nowhere(world,
     (key,) = (k for k, s in simulation.sensors.items() if s.body == "guest" and "joint" in k)
     reading = running.runner.call(lambda: simulation.sensors[key].read(simulation.state))
     running.change(lambda: simulation.remove("guest"))
-    shown.publish(key, reading)
+    for output in shown.outputs[key].outputs:
+        output.publish(reading)
     shown.poll()
 
 

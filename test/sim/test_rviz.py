@@ -50,7 +50,7 @@ def test_all_that_rviz_can_show_is_shown_where_it_is_published(path, diagnostics
     published = set()
     for name in bodies:
         for found in device_topics(simulation, name, naming[name]).values():
-            published |= {f"/{topic}" for topic in (*found.data, *found.depth)}
+            published |= {f"/{topic}" for topic in found.data}
     unseen = ("joint_states", "data_raw", "camera_info")
     assert set(topics(text)) == {t for t in published if not t.endswith(unseen)}
     described = {

@@ -28,7 +28,7 @@ def row(name):
     if isinstance(option.default, float):
         least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
         values = f"{least:g} and more" if most == inf else f"{least:g} to {most:g}"
-    kinds = ", ".join(sorted(rules["kinds"]))
+    kinds = ", ".join(sorted(rules["kinds"])) or "all"
     return f"| `{name}` | {kinds} | `{default}` | {values} | {rules['doc']} |"
 
 

@@ -36,7 +36,7 @@ def topics_of(world, preset, diagnostics):
     config = load_world(world, diagnostics)
     with closing(Simulation(config, defer_images=True, diagnostics=diagnostics)) as simulation:
         robot = next(k for k, s in simulation.bodies.items() if not s.body.is_static)
-        return {k: (*t.data, *t.depth) for k, t in found(simulation, robot, preset).items()}
+        return {k: t.data for k, t in found(simulation, robot, preset).items()}
 
 
 def test_choreonoid_has_all_below_the_body_and_sensors_by_their_names(diagnostics):

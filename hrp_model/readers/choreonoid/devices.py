@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf, pi
 from typing import Any, TypedDict
 
 import numpy as np
 
+from ... import devices
 from ...devices import (
     AccelerationSensor,
     Camera,
@@ -117,7 +118,7 @@ def read_device(node: DeviceNode, scope: Scope, link: str, number: int) -> Devic
         info=written,
         at=mapping.span,
     )
-    reader = READERS.get(node.type_name)
+    reader = READERS.get(node.type_name) or PLAIN.get(node.type_name)
     if reader is None:
         return GenericDevice(**common, type_name=node.type_name)
     device = reader(mapping, scope, common)
@@ -299,7 +300,27 @@ def _limits(mapping: Mapping, *spellings: str) -> Array:
     return mapping.numbers(*spellings, count=3, default=np.full(3, inf))
 
 
-READERS: dict[str, Callable[[Mapping, Scope, _Common], Device]] = {
+def plain_reader(kind: type[Device]) -> _Reader | None:
+    """Return what reads a device class by the names of its fields; None unless all are numbers."""
+    own = [f for f in fields(kind) if f not in fields(Device)]
+    if not own or any(f.type not in ("float", float) for f in own):
+        return None
+
+    def read(mapping: Mapping, _: Scope, common: _Common) -> Device:
+        numbers = {f.name: mapping.number(*_spellings(f.name), default=f.default) for f in own}
+        return kind(**common, **numbers)
+
+    return read
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return the spellings of a key: as ``max_force`` and, if it differs, ``maxForce``."""
+    first, *others = name.split("_")
+    return tuple(dict.fromkeys((name, first + "".join(map(str.title, others)))))
+
+
+_Reader = Callable[[Mapping, Scope, _Common], Device]
+READERS: dict[str, _Reader] = {
     "AccelerationSensor": _acceleration_sensor,
     "RateGyroSensor": _rate_gyro,
     "IMU": _imu,
@@ -311,4 +332,11 @@ READERS: dict[str, Callable[[Mapping, Scope, _Common], Device]] = {
     "SpotLight": _spot_light,
     "PointLight": _point_light,
     "DirectionalLight": _directional_light,
+}
+# Device classes that need no function of their own, by their names.
+PLAIN: dict[str, _Reader] = {
+    name: reader
+    for name, kind in vars(devices).items()
+    if isinstance(kind, type) and issubclass(kind, Device) and name not in READERS
+    if (reader := plain_reader(kind)) is not None
 }

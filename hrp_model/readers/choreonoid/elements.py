@@ -165,7 +165,7 @@ def _resource(mapping: Mapping, place: _Place) -> None:
 
 
 def _device(type_name: str, mapping: Mapping, place: _Place) -> None:
-    if type_name not in devices.READERS and type_name not in devices.GENERIC:
+    if not any(type_name in x for x in (devices.READERS, devices.PLAIN, devices.GENERIC)):
         _report_unknown(type_name, mapping, place.scope)
     inside = place.inside(mapping)
     place.contents.devices.append(DeviceNode(type_name, mapping, inside.at))
@@ -178,7 +178,7 @@ def _report_unknown(type_name: str, mapping: Mapping, scope: Scope) -> None:
     if is_optional(mapping):
         scope.diagnostics.note("unknown-type", message, at)
         return
-    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.GENERIC]
+    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.PLAIN, *devices.GENERIC]
     scope.diagnostics.warn("unknown-type", message + did_you_mean(type_name, known), at)
 
 

@@ -1,5 +1,6 @@
 """Devices: typed where their meaning is known, kept whole where it is not."""
 
+from dataclasses import dataclass
 from math import inf, pi, radians
 
 import numpy as np
@@ -8,6 +9,7 @@ from body_tools import read_device, read_text
 
 from hrp_model import devices
 from hrp_model.devices import ImageType, LensType
+from hrp_model.readers.choreonoid.devices import PLAIN, plain_reader
 
 
 @pytest.mark.parametrize(
@@ -213,3 +215,32 @@ def test_shapes_on_a_device_belong_to_its_link(diagnostics):
     body = read_text(text, diagnostics)
     assert body.root.visual[0].T_FG[2, 3] == 1.0
     assert body.devices[0].X_LS.p[2] == 1.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Barometer(devices.Device):
+    sample_rate: float = 50.0
+    bias: float = 0.0
+
+
+def test_a_device_of_numbers_alone_is_read_by_the_names_of_its_fields(diagnostics, monkeypatch):
+    monkeypatch.setitem(PLAIN, "Barometer", plain_reader(Barometer))
+    for keys in ("sample_rate: 20, bias: 3", "sampleRate: 20, bias: 3"):
+        device = read_device(f"type: Barometer, name: b, id: 1, {keys}", diagnostics)
+        assert (type(device), device.name, device.id) == (Barometer, "b", 1)
+        assert (device.sample_rate, device.bias) == (20.0, 3.0)
+    assert read_device("type: Barometer", diagnostics).sample_rate == 50.0
+
+
+def test_a_key_that_no_field_has_is_told_for_such_a_device_too(diagnostics, monkeypatch):
+    monkeypatch.setitem(PLAIN, "Barometer", plain_reader(Barometer))
+    read_device("type: Barometer, biass: 3", diagnostics)
+    assert [d.code for d in diagnostics.found] == ["unknown-key"]
+    diagnostics.found.clear()
+
+
+@pytest.mark.parametrize(
+    "kind", [devices.Device, devices.Light, devices.ForceSensor, devices.GenericDevice]
+)
+def test_devices_with_more_than_numbers_have_functions_of_their_own(kind):
+    assert plain_reader(kind) is None

@@ -1,0 +1,286 @@
+"""The registry of sensors: one row for each kind, and what a body has of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model import Body, devices
+from hrp_model.inertial_units import inertial_units
+from hrp_model.rigid import Array
+from hrp_msgs import names
+
+from ..render import Parts
+from .base import Sensor
+from .camera import CameraSensor, ImageReading, make_camera
+from .context import BodySource
+from .force import ForceSensor, WrenchReading, make_force_sensor
+from .imu import ImuReading, ImuSensor, make_imu
+from .joint import JOINT_STATES, JointReading, JointSensor, make_joint_sensor
+from .kinds import FIXED_SIZE, Quantity, SensorKind, TopicSpec
+from .odometry import ODOMETRY, OdometryReading, OdometrySensor, make_odometry
+from .range import (
+    RangeImageReading,
+    RangeSensor,
+    RangeSensor3D,
+    ScanReading,
+    make_range_sensor,
+)
+
+AnyKind = SensorKind[Any, Any, Any]
+AnyTopic = TopicSpec[Any, Any]
+
+_D = TypeVar("_D", bound=devices.Device)
+# Bytes of a message: of a joint three numbers and the length of its name; of a ray one number.
+_JOINT_SIZE, _RANGE_SIZE = 32, 4
+_WHITE = 255.0
+_COLOR, _DEPTH = Parts(color=True, depth=False), Parts(color=False, depth=True)
+_BOTH = Parts(color=True, depth=True)
+
+
+def _devices(device_type: type[_D]) -> Callable[[Body], Iterator[_D]]:
+    """Return what finds the devices of a class."""
+    return lambda body: (d for d in body.devices if isinstance(d, device_type))
+
+
+def _length(vector: Array | None) -> float | None:
+    return None if vector is None else float(np.linalg.norm(vector))
+
+
+def _nearest(distances: Array | NDArray[np.float32] | None) -> float | None:
+    """Return the least distance that was measured, in [m]; inf if there is none."""
+    if distances is None:
+        return None
+    return float(np.min(distances, initial=np.inf, where=np.isfinite(distances)))
+
+
+def _brightness(image: ImageReading) -> float | None:
+    """Return the mean of an image, from 0 (black) to 1 (white)."""
+    shown = image.mono if image.color is None else image.color
+    return None if shown is None else float(shown.mean()) / _WHITE
+
+
+def _has_colors(camera: CameraSensor) -> bool:
+    return camera.image_type.has_color or camera.image_type.has_mono
+
+
+def _has_depths(camera: CameraSensor) -> bool:
+    return camera.image_type.has_depth
+
+
+JOINTS = SensorKind(
+    name="joints",
+    sensors=(JointSensor,),
+    find=lambda body: [BodySource(JOINT_STATES)] if body.jointed_links else [],
+    make=make_joint_sensor,
+    is_device=False,
+    topics=(
+        TopicSpec(
+            names.JOINT_STATES,
+            "sensor_msgs/JointState",
+            JointReading,
+            "hrp_msgs.convert.joint_state:JointStateConverter",
+            size=lambda s: FIXED_SIZE + sum(_JOINT_SIZE + len(joint) for joint in s.joints),
+        ),
+    ),
+)
+_ODOMETRY = SensorKind(
+    name="odometry",
+    sensors=(OdometrySensor,),
+    find=lambda body: [] if body.is_static else [BodySource(ODOMETRY)],
+    make=make_odometry,
+    is_device=False,
+    topics=(
+        TopicSpec(
+            names.ODOMETRY,
+            "nav_msgs/Odometry",
+            OdometryReading,
+            "hrp_msgs.convert.odometry:OdometryConverter",
+        ),
+    ),
+    quantities=(Quantity("linear_speed", "m/s", lambda r: _length(r.linear_velocity)),),
+)
+_IMU = SensorKind(
+    name="imu",
+    sensors=(ImuSensor,),
+    find=inertial_units,
+    make=make_imu,
+    topics=(
+        TopicSpec(
+            names.IMU,
+            "sensor_msgs/Imu",
+            ImuReading,
+            "hrp_msgs.convert.imu:ImuConverter",
+            only=names.ONLY_IMU,
+        ),
+    ),
+    quantities=(
+        Quantity("acceleration", "m/s^2", lambda r: _length(r.linear_acceleration)),
+        Quantity("turn_rate", "rad/s", lambda r: _length(r.angular_velocity)),
+    ),
+)
+_FORCE = SensorKind(
+    name="force",
+    sensors=(ForceSensor,),
+    find=_devices(devices.ForceSensor),
+    make=make_force_sensor,
+    topics=(
+        TopicSpec(
+            names.WRENCH,
+            "geometry_msgs/WrenchStamped",
+            WrenchReading,
+            "hrp_msgs.convert.wrench:WrenchConverter",
+        ),
+    ),
+    quantities=(
+        Quantity("force", "N", lambda r: _length(r.force)),
+        Quantity("torque", "N m", lambda r: _length(r.torque)),
+    ),
+)
+_RANGE = SensorKind[
+    devices.RangeSensor, RangeSensor | RangeSensor3D, ScanReading | RangeImageReading
+](
+    name="range",
+    sensors=(RangeSensor, RangeSensor3D),
+    find=_devices(devices.RangeSensor),
+    make=make_range_sensor,
+    rests_unheard=True,
+    topics=(
+        TopicSpec(
+            names.SCAN,
+            "sensor_msgs/LaserScan",
+            ScanReading,
+            "hrp_msgs.convert.laser_scan:LaserScanConverter",
+            only=names.ONLY_SCAN,
+            offered=lambda s: isinstance(s, RangeSensor),
+            size=lambda s: FIXED_SIZE + _RANGE_SIZE * s.ray_count,
+        ),
+        TopicSpec(
+            names.POINTS,
+            "sensor_msgs/PointCloud2",
+            RangeImageReading,
+            "hrp_msgs.convert.point_cloud:PointCloudConverter",
+            offered=lambda s: isinstance(s, RangeSensor3D),
+            size=None,
+        ),
+    ),
+    quantities=(Quantity("nearest", "m", lambda r: _nearest(r.ranges)),),
+)
+_CAMERA = SensorKind(
+    name="camera",
+    sensors=(CameraSensor,),
+    find=_devices(devices.Camera),
+    make=make_camera,
+    topics=(
+        TopicSpec(
+            names.IMAGE,
+            "sensor_msgs/Image",
+            ImageReading,
+            "hrp_msgs.convert.image:ImageConverter",
+            offered=_has_colors,
+            size=None,
+            parts=_COLOR,
+        ),
+        # As many are kept as of the images: one without the other is of no use.
+        TopicSpec(
+            names.CAMERA_INFO,
+            "sensor_msgs/CameraInfo",
+            ImageReading,
+            "hrp_msgs.convert.image:CameraInfoConverter",
+            offered=_has_colors,
+            size=None,
+        ),
+        TopicSpec(
+            names.DEPTH_IMAGE,
+            "sensor_msgs/Image",
+            ImageReading,
+            "hrp_msgs.convert.image:DepthImageConverter",
+            offered=_has_depths,
+            size=None,
+            parts=_DEPTH,
+        ),
+        TopicSpec(
+            names.DEPTH_INFO,
+            "sensor_msgs/CameraInfo",
+            ImageReading,
+            "hrp_msgs.convert.image:CameraInfoConverter",
+            offered=_has_depths,
+            size=None,
+        ),
+        TopicSpec(
+            names.DEPTH_POINTS,
+            "sensor_msgs/PointCloud2",
+            ImageReading,
+            "hrp_msgs.convert.point_cloud:ColorPointsConverter",
+            offered=lambda s: _has_depths(s) and _has_colors(s),
+            size=None,
+            parts=_BOTH,
+        ),
+        TopicSpec(
+            names.DEPTH_POINTS,
+            "sensor_msgs/PointCloud2",
+            ImageReading,
+            "hrp_msgs.convert.point_cloud:DepthPointsConverter",
+            offered=lambda s: _has_depths(s) and not _has_colors(s),
+            size=None,
+            parts=_DEPTH,
+        ),
+    ),
+    quantities=(
+        Quantity("brightness", "", _brightness, offered=_has_colors),
+        Quantity("nearest", "m", lambda r: _nearest(r.depth), offered=_has_depths),
+    ),
+)
+# In the order in which a body has them, also in snapshots.
+KINDS: tuple[AnyKind, ...] = (JOINTS, _ODOMETRY, _IMU, _FORCE, _RANGE, _CAMERA)
+_KIND_OF: dict[type[Sensor], AnyKind] = {c: kind for kind in KINDS for c in kind.sensors}
+
+
+def kind_of(sensor: Sensor) -> AnyKind:
+    """Return the row of a sensor.
+
+    Raises:
+        TypeError: Its class is in no row.
+    """
+    if type(sensor) not in _KIND_OF:
+        raise TypeError(f"{type(sensor).__name__} is in no row of the registry of sensors")
+    return _KIND_OF[type(sensor)]
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """A sensor or light of a body, as its model has it.
+
+    Attributes:
+        name: Among all of the body.
+        kind: Name of a row of the registry, or "light".
+        on: Whether it is switched on at the start.
+    """
+
+    name: str
+    kind: str
+    on: bool
+
+
+def instruments(body: Body) -> dict[str, Instrument]:
+    """Return the sensors and lights of a body by name; of equal names the first counts.
+
+    They follow from the model alone, so that machines without OpenGL can read the same
+    snapshots, in the order in which ``make_sensors`` makes them, the lights last.
+    """
+    found: dict[str, Instrument] = {}
+    for instrument in _all(body):
+        found.setdefault(instrument.name, instrument)
+    return found
+
+
+def _all(body: Body) -> Iterator[Instrument]:
+    for kind in KINDS:
+        for source in kind.find(body):
+            yield Instrument(source.name, kind.name, source.on)
+    for light in _devices(devices.Light)(body):
+        yield Instrument(light.name, "light", light.on)
