@@ -12,7 +12,7 @@ def make_engine(name: str, settings: PhysicsSettings) -> Engine:
 
     Args:
         name: ``ode``, our C extension, which does everything; or ``pyode``, which needs
-            PyODE and does primitives and common joints, with the same results.
+            PyODE, does primitives and common joints, and refuses the rest.
         settings: Of the world.
 
     Raises:

@@ -63,10 +63,6 @@ class Target:
 
 _STEP = Target(Quantity.RATIO, 1.10, 1.03)
 _SIMULATION = Target(Quantity.RATIO, 1.15, 1.08)
-_PYODE = {
-    Solver.QUICK: Target(Quantity.RATIO, 1.6, 1.4),
-    Solver.WORLD: Target(Quantity.RATIO, 1.2, 1.12),
-}
 _SCAN = Target(Quantity.RATIO, 1.1, 1.0)
 _PLANE_SCAN = Target(Quantity.TIME, 400.0, 260.0)
 _SENSORS = {
@@ -82,8 +78,6 @@ def targets_of(scene: str, solver: Solver, measured: Measured) -> tuple[Target, 
     """Return what a row is to reach."""
     if measured is Measured.ENGINE:
         return (_STEP, _FALL) if (scene, solver) == ("arm", Solver.WORLD) else (_STEP,)
-    if measured is Measured.PYODE and scene == "humanoid":
-        return (_PYODE[solver],)
     if measured is Measured.SIMULATION and (scene, solver) == ("humanoid", Solver.WORLD):
         return (_SIMULATION,)
     if measured is Measured.SCAN:

@@ -122,7 +122,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         choices=ENGINES,
         default=ENGINES[0],
         help="physics: ode does everything; pyode needs python3-pyode, does primitives and "
-        "common joints, and has the same results (default: %(default)s)",
+        "common joints, is slower, and refuses the rest (default: %(default)s)",
     )
     run.add_argument(
         "--time-step",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,27 +16,24 @@ from ..articulation.teleport import jumped, rebased, same_bits
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
-    LARGEST_GRAVITY,
-    PHYSICS_RANGES,
     AnyArray,
     PhysicsError,
     PhysicsSettings,
     Placement,
     Solver,
+    check_ranges,
 )
 from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
 from ..physics.state import SimulatedBody, WorldState
 from . import _core
-from .failure import body_failure, solver_failure
-from .saving import Entry
+from .failure import MANY_COMPLAINTS, body_failure, solver_failure, warn_of_complaints
+from .saving import Entry, part_of
 
 _log = logging.getLogger("hrp_sim")
 
 _FARTHEST = 1e6  # [m], of a ray
 _NO_BODY = _ALL_LINKS = -1
 _END_OF_HABITS = 128  # each is less
-# A sudden change of speed may cost the solver one message; this many mean trouble.
-MANY_COMPLAINTS = 10
 
 
 class OdeEngine:
@@ -55,13 +51,11 @@ class OdeEngine:
         PhysicsError: A setting is not finite or has no sense.
     """
 
-    _world_type: ClassVar[Any] = _core.World  # or what has its face
-
     def __init__(self, settings: PhysicsSettings) -> None:
-        _check_settings(settings)
+        check_ranges(settings)
         self._settings = settings
         self._step_ns = settings.step_ns
-        self._world = _make_world(self._world_type, settings)
+        self._world = _make_world(settings)
         self._entries: dict[str, Entry] = {}
         # Never changed, but replaced, so that any thread may walk through it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
@@ -213,7 +207,7 @@ class OdeEngine:
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
         if contacts > _core.MOST_CONTACTS:
             raise PhysicsError("'habits' of the snapshot are those of too many contacts")
-        parts = {name: _part(arrays, name) for name in order}
+        parts = {name: part_of(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
         self._is_told = False
@@ -264,7 +258,8 @@ class OdeEngine:
         if fault is None:
             self._time_ns += count * self._step_ns
             if world.complaints >= MANY_COMPLAINTS and not self._has_complained:
-                self._report_complaints()
+                self._has_complained = True
+                warn_of_complaints(self._time_ns)
             return
         self._is_told = False
         kind, done, number, index = fault
@@ -319,15 +314,6 @@ class OdeEngine:
         entry = next(e for e in self._entries.values() if e.number == number)
         return body_failure(kind, index, entry.first, entry.simulated, when)
 
-    def _report_complaints(self) -> None:
-        """Say once that ODE's solver has difficulties; one message of its own means nothing."""
-        self._has_complained = True
-        _log.warning(
-            "ODE's solver has difficulties at %.6g s; bodies may be jammed, or a larger cfm "
-            "(1e-7) or the solver 'quick' suit the scene better",
-            self._time_ns / 1e9,
-        )
-
     def _stand(self, entry: Entry, X_WB: Pose) -> None:
         """Put what cannot move of a body where its root is said to be, if it is not there."""
         if entry.has_base and not same_bits(X_WB, entry.X_WB):
@@ -338,7 +324,7 @@ class OdeEngine:
         """Make the world anew: ODE was left in the middle of a step, or in another order."""
         tells = self._world.tells
         self._world.close()
-        self._world = _make_world(self._world_type, self._settings)
+        self._world = _make_world(self._settings)
         self._world.tells = tells
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
@@ -354,17 +340,8 @@ class OdeEngine:
         self._simulated = MappingProxyType(bodies)
 
 
-def _part(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
-    """Return the arrays of one body, without its name."""
-    return {
-        key.rpartition("/")[2]: array
-        for key, array in arrays.items()
-        if key.rpartition("/")[0] == name and "/" in key
-    }
-
-
-def _make_world(world_type: Any, settings: PhysicsSettings) -> _core.World:
-    world: _core.World = world_type(
+def _make_world(settings: PhysicsSettings) -> _core.World:
+    world = _core.World(
         step=settings.time_step,
         quick=settings.solver is Solver.QUICK,
         gravity=settings.gravity,
@@ -382,15 +359,3 @@ def _make_world(world_type: Any, settings: PhysicsSettings) -> _core.World:
     )
     world.set_materials(*settings.materials.matrices(settings.friction))
     return world
-
-
-def _check_settings(settings: PhysicsSettings) -> None:
-    """Check every number that ODE is given."""
-    for name, (lowest, highest) in PHYSICS_RANGES.items():
-        value = getattr(settings, name)
-        if not lowest <= value <= highest:
-            raise PhysicsError(
-                f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
-            )
-    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
-        raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import fields
 
 import numpy as np
@@ -10,6 +11,20 @@ from ..articulation.articulation import Articulation, link_error
 from ..physics.engine import PhysicsError
 from ..physics.state import SimulatedBody
 from . import _core
+
+_log = logging.getLogger("hrp_sim")
+
+# A sudden change of speed may cost ODE's solver one message; this many mean trouble.
+MANY_COMPLAINTS = 10
+
+
+def warn_of_complaints(time_ns: int) -> None:
+    """Warn that ODE's solver has difficulties, at a simulated time in [ns]."""
+    _log.warning(
+        "ODE's solver has difficulties at %.6g s; bodies may be jammed, or a larger cfm "
+        "(1e-7) or the solver 'quick' suit the scene better",
+        time_ns / 1e9,
+    )
 
 
 def solver_failure(when: str) -> PhysicsError:

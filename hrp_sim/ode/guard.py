@@ -1,15 +1,13 @@
-"""What the extension has for an engine that calls ODE by other ways, in the same library.
+"""Access to ODE's error handlers, for an engine that calls the same library by other ways.
 
 ODE ends the process when it fails, unless an error handler leaves for somewhere else; the
 extension installs such handlers when it is imported, for the whole process.
 """
 
-from . import _core
 from ._core import (
     FAULT_CONTACTS,
     FAULT_DRIVE,
     FAULT_ROWS,
-    FAULT_SOLVER,
     FAULT_STATE,
     FAULT_TRACK,
     FAULT_WRENCH,
@@ -20,14 +18,10 @@ from ._core import (
     take_complaints,
 )
 
-EXTENSION = str(_core.__file__)
-
 __all__ = [
-    "EXTENSION",
     "FAULT_CONTACTS",
     "FAULT_DRIVE",
     "FAULT_ROWS",
-    "FAULT_SOLVER",
     "FAULT_STATE",
     "FAULT_TRACK",
     "FAULT_WRENCH",

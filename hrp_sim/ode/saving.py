@@ -1,4 +1,4 @@
-"""What the ODE engine keeps of a body, and how that becomes arrays with names and back."""
+"""The state of a body that engines save: as arrays with names, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import pi
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from hrp_model.rigid import Array, is_rotation, skew
 from ..articulation.articulation import Articulation, IntArray
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.state import SimulatedBody
-from . import _core
 
 # The rest of a body's motion follows from the groups.
 _MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
@@ -27,7 +26,7 @@ _TOLERANCE = 1e-6  # of rotations
 
 @dataclass(eq=False)
 class SavedBody:
-    """The moving state of a body in the C world, for g groups and m joints.
+    """The moving state of a body, for g groups and m joints.
 
     Attributes:
         p, quaternion, R, v, w: Of the groups; the quaternion is (w, x, y, z).
@@ -66,12 +65,22 @@ _SAVED = {
 }
 
 
+class BodyStates(Protocol):
+    """A world whose bodies have states that can be read and written."""
+
+    def read_state(self, body: int, arrays: SavedBody, /) -> None:
+        """Write the moving state of a body into arrays."""
+
+    def write_state(self, body: int, arrays: SavedBody, /) -> None:
+        """Put a body into a saved state."""
+
+
 @dataclass
 class Entry:
     """A body of the engine.
 
     Attributes:
-        number: In the C world.
+        number: In the C world; the engine "pyode" has none.
         first: What it was made of; resets lead back to it.
         simulated: Its live arrays.
         X_WB: Where the root is if it is fixed; of other bodies, where it was placed first.
@@ -100,7 +109,7 @@ class Entry:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
-    def save(self, world: _core.World) -> dict[str, AnyArray]:
+    def save(self, world: BodyStates) -> dict[str, AnyArray]:
         """Return the state of the body, all copies."""
         saved = SavedBody.zeros(len(self.first.groups.mass), len(self.first.joints.kind))
         world.read_state(self.number, saved)
@@ -110,7 +119,7 @@ class Entry:
         arrays |= {key: getattr(saved, name) for name, key in _SAVED.items()}
         return arrays | {key: array.copy() for key, array in self._live().items()}
 
-    def restore(self, world: _core.World, arrays: Mapping[str, AnyArray]) -> None:
+    def restore(self, world: BodyStates, arrays: Mapping[str, AnyArray]) -> None:
         """Put the body, whose base stands where it stood, into a state that was checked."""
         parts = {name: np.ascontiguousarray(arrays[key]) for name, key in _SAVED.items()}
         world.write_state(self.number, SavedBody(**parts))
@@ -149,6 +158,15 @@ class Entry:
             **{f"drive_{f.name}": getattr(drive, f.name) for f in fields(drive)},
             **{f"wrench_{f.name}": getattr(wrench, f.name) for f in fields(wrench)},
         }
+
+
+def part_of(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
+    """Return the arrays of one body, without its name."""
+    return {
+        key.rpartition("/")[2]: array
+        for key, array in arrays.items()
+        if key.rpartition("/")[0] == name and "/" in key
+    }
 
 
 def _feed(digest: Any, part: object) -> None:

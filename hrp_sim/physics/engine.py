@@ -107,6 +107,22 @@ PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
 }
 
 
+def check_ranges(settings: PhysicsSettings) -> None:
+    """Check every number of the settings against its range.
+
+    Raises:
+        PhysicsError: One is out of range; the message names it.
+    """
+    for name, (lowest, highest) in PHYSICS_RANGES.items():
+        value = getattr(settings, name)
+        if not lowest <= value <= highest:
+            raise PhysicsError(
+                f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
+            )
+    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
+        raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Placement:
     """How a body enters the world.
@@ -140,7 +156,7 @@ class Placement:
 
 
 class Engine(Protocol):
-    """Advances a world by fixed steps. ODE implements it in ``ode/engine.py``."""
+    """Advances a world by fixed steps; see ``ode/engine.py`` and ``pyode/engine.py``."""
 
     @property
     def settings(self) -> PhysicsSettings:

@@ -1,4 +1,4 @@
-"""Physics by PyODE, Debian's and Ubuntu's binding of ODE: primitives and common joints only."""
+"""Physics by PyODE, a Python binding of ODE: primitives and common joints only."""
 
 from .engine import PyOdeEngine
 

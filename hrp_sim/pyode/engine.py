@@ -1,29 +1,368 @@
-"""The Engine port on PyODE: that of ``hrp_sim.ode`` with a world made by PyODE."""
+"""The Engine port on PyODE."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import logging
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from ..ode import OdeEngine
-from ..physics.engine import PhysicsSettings
-from .binding import check_library
-from .world import World
+import numpy as np
+import ode
+
+from hrp_model import Pose
+from hrp_model.rigid import Array
+
+from ..articulation.articulation import Articulation
+from ..articulation.flatten import flatten
+from ..articulation.teleport import jumped, rebased, same_bits
+from ..ode import guard
+from ..ode.failure import MANY_COMPLAINTS, body_failure, solver_failure, warn_of_complaints
+from ..ode.saving import Entry, part_of
+from ..physics.by_name import ByName
+from ..physics.contact_points import ContactPoints
+from ..physics.engine import (
+    AnyArray,
+    PhysicsError,
+    PhysicsSettings,
+    Placement,
+    Solver,
+    check_ranges,
+)
+from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
+from ..physics.state import SimulatedBody, WorldState
+from .body import ArticulatedBody, StepFaultError
+from .contacts import Contacts
+from .joints import DrivenJoint
+from .refusal import check_library, refuse_body, refuse_settings
+from .shapes import cast_rays
+
+_log = logging.getLogger("hrp_sim")
+
+_FARTHEST, _FARTHEST_ORIGIN = 1e6, 1e9  # [m], of a ray
+_NUMBER = 0  # of an Entry; here, bodies are known by their names
+# Worlds in which ODE has failed: their memory is not to be touched again, nor freed.
+_abandoned: list[object] = []
 
 
-class PyOdeEngine(OdeEngine):
-    """A world of PyODE: primitives, and the joints that PyODE has.
+class PyOdeEngine:
+    """A world of PyODE: boxes, spheres, cylinders and capsules, and the joints that PyODE has.
 
-    Its states equal those of ``OdeEngine`` to the last bit. It is slower and holds the
-    interpreter lock; of our extension it uses only what catches ODE's errors, which would
-    end the process.
+    See ``Engine`` for what the methods do. Results are those of ``OdeEngine``, but for rounding
+    and for these: contacts at rest are solved as all others are, so ``predict_sticking`` has no
+    effect; PyODE cannot seed the random order of the solver ``quick``, so equal runs differ by
+    its errors; and states are restored but for rounding. It holds the interpreter lock.
 
     Raises:
-        PhysicsError: A setting is not finite or has no sense, or PyODE is linked with an ODE
-            that this package cannot share.
+        PhysicsError: A setting is out of range or one that PyODE does not have, or PyODE is
+            linked with another ODE than the extension that handles its errors.
     """
 
-    _world_type: ClassVar[Any] = World
-
     def __init__(self, settings: PhysicsSettings) -> None:
+        check_ranges(settings)
+        refuse_settings(settings)
         check_library()
-        super().__init__(settings)
+        self._settings = settings
+        self._entries: dict[str, Entry] = {}
+        # Never changed, but replaced, so that any thread may iterate over it.
+        self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
+        self._time_ns = self._complaints = 0
+        self._keeps_contacts = False
+        self._make_world()
+
+    @property
+    def settings(self) -> PhysicsSettings:
+        """What the world was made with."""
+        return self._settings
+
+    @property
+    def state(self) -> WorldState:
+        """The world as it is now; its arrays are live."""
+        return WorldState(self._time_ns, self._simulated)
+
+    @property
+    def contacts(self) -> int:
+        """At how many points bodies touched in the last step."""
+        return self._contacts.count
+
+    @property
+    def tells_contacts(self) -> bool:
+        """Whether steps keep contact points and forces."""
+        return self._keeps_contacts
+
+    @tells_contacts.setter
+    def tells_contacts(self, on: bool) -> None:
+        self._keeps_contacts = self._contacts.keeps_forces = on
+        self._contacts.forget()
+
+    def contact_points(self) -> ContactPoints:
+        """Return where bodies touched in the last step, and with what forces."""
+        return self._contacts.points(self._time_ns)
+
+    def add_body(self, placement: Placement) -> SimulatedBody:
+        """Put a body into the world.
+
+        Raises:
+            PhysicsError: The name is taken, or PyODE cannot take what the model says; the
+                message names the link, and nothing was added.
+        """
+        self._check_whole()
+        name, body = placement.name, placement.body
+        if name in self._entries:
+            raise PhysicsError(f"there is a body '{name}' in the world already")
+        flat = flatten(placement, self._settings)
+        refuse_body(flat)
+        entry = Entry(_NUMBER, flat, SimulatedBody.at_rest(name, body))
+        try:
+            overlapping = self._put(entry)
+        except guard.OdeError as error:  # about what flatten let through
+            if name in self._entries:
+                del self._entries[name]
+                self._bodies.pop(name).remove()
+            raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
+        self._simulated = MappingProxyType(
+            ByName("body", {**self._simulated, name: entry.simulated})
+        )
+        if overlapping:
+            pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
+            _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)
+        return entry.simulated
+
+    def remove_body(self, name: str) -> None:
+        """Take a body out of the world; its arrays stay as they were."""
+        self._check_whole()
+        del self._entries[name]
+        self._contacts.clear()
+        self._bodies.pop(name).remove()
+        left = {k: simulated for k, simulated in self._simulated.items() if k != name}
+        self._simulated = MappingProxyType(ByName("body", left))
+
+    def move_body(self, placement: Placement) -> None:
+        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped."""
+        self._check_whole()
+        entry = self._entries[placement.name]
+        there = jumped(entry.first, placement)
+        self._contacts.forget()
+        self._stand(entry, placement.X_WL)
+        self._bodies[placement.name].start(there)
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return all that ``restore`` needs: copies, by name."""
+        arrays: dict[str, AnyArray] = {
+            "time_ns": np.array(self._time_ns, dtype=np.int64),
+            "bodies": np.array(list(self._entries), dtype=np.str_),
+            "settings": described(self._settings),
+        }
+        for name, entry in self._entries.items():
+            saved = entry.save(self._bodies[name])
+            arrays |= {f"{name}/{key}": array for key, array in saved.items()}
+        return arrays
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Go back to a saved state, but for rounding."""
+        check_settings(arrays, self._settings)
+        fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
+        order = check_bodies(arrays, fingerprints)
+        check_arrays(arrays, self.save())
+        if not 0 <= arrays["time_ns"] < 2**62:
+            raise PhysicsError("'time_ns' of the snapshot is out of range")
+        parts = {name: part_of(arrays, name) for name in order}
+        for name, part in parts.items():
+            self._entries[name].check(part)
+        self._rebuild(order)
+        for name, part in parts.items():
+            entry = self._entries[name]
+            if entry.has_base:
+                self._stand(entry, Pose(part["base_R"], part["base_p"]))
+            entry.restore(self._bodies[name], part)
+        self._time_ns = int(arrays["time_ns"])
+
+    def reset(self) -> None:
+        """Put every body back to its placement, at time zero; the drives stay."""
+        self._rebuild(list(self._entries))
+        for simulated in self._simulated.values():
+            simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
+            simulated.motion.track_position[:] = 0.0
+        self._time_ns = 0
+
+    def retime(self, time_ns: int) -> None:
+        """Set the clock to a time in [ns], at least 0; the world stays as it is."""
+        self._contacts.forget()
+        self._time_ns = time_ns
+
+    def step(self, count: int = 1) -> None:
+        """Advance by ``count`` steps.
+
+        Raises:
+            ValueError: The count is negative.
+            PhysicsError: A drive or a wrench holds a number that is not finite, absurd, or a
+                negative gain; or the state came out so. The world stays as it was before the
+                offending step. It can go on when the cause is gone, and can be reset.
+        """
+        self._check_whole()
+        if count < 0:
+            raise ValueError(f"the number of steps must not be negative, not {count}")
+        self._contacts.forget()
+        guard.take_complaints()
+        try:
+            for body in self._bodies.values():
+                body.check_orders()
+            for _ in range(count):
+                self._step_once()
+                self._time_ns += self._settings.step_ns
+        except guard.OdeError:
+            raise solver_failure(self._when()) from None
+        except StepFaultError as fault:
+            entry = self._entries[fault.body]
+            where = fault.index, entry.first, entry.simulated
+            raise body_failure(fault.kind, *where, self._when()) from None
+        had_many = self._complaints >= MANY_COMPLAINTS
+        self._complaints += guard.take_complaints()
+        if self._complaints >= MANY_COMPLAINTS and not had_many:
+            warn_of_complaints(self._time_ns)
+
+    def cast_rays(
+        self,
+        origins: Array,
+        directions: Array,
+        max_distance: float,
+        ignored: str | None = None,
+        ignored_link: int | None = None,
+    ) -> Array:
+        """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
+
+        Raises:
+            KeyError: There is no body of the name ``ignored``.
+            ValueError: The shapes do not fit, or a direction is not a unit vector.
+        """
+        if ignored is not None:
+            self._entries[ignored]
+        if origins.shape != directions.shape or origins.shape[1:] != (3,):
+            raise ValueError("origins and directions must both be of shape (n, 3)")
+        if not (np.abs(origins) < _FARTHEST_ORIGIN).all() or not max_distance > 0.0:
+            raise ValueError("origins must be finite, and max_distance positive")
+        if not (np.abs((directions**2).sum(axis=1) - 1.0) < 1e-6).all():
+            raise ValueError("directions must be unit vectors")
+        reach = min(max_distance, _FARTHEST)
+        return cast_rays(self._space, origins, directions, reach, ignored, ignored_link)
+
+    def close(self) -> None:
+        """Free what the engine holds. Nothing else may be called afterwards."""
+        if self._is_broken:
+            _abandoned.append((self._bodies, self._contacts, self._space, self._world))
+            return
+        self._contacts.clear()
+        for body in self._bodies.values():
+            body.remove()
+        self._bodies.clear()
+
+    def _make_world(self) -> None:
+        """Make a world without bodies."""
+        settings = self._settings
+        self._world = ode.World()
+        self._world.setGravity(settings.gravity)
+        self._world.setERP(settings.erp)
+        self._world.setCFM(settings.cfm)
+        self._world.setQuickStepNumIterations(settings.iterations)
+        self._world.setContactMaxCorrectingVel(settings.correcting_velocity)
+        self._world.setContactSurfaceLayer(settings.surface_layer)
+        self._space = ode.SimpleSpace()  # a HashSpace misses a few pairs
+        self._bodies: dict[str, ArticulatedBody] = {}
+        self._contacts = Contacts(self._world, self._space, self._bodies, settings)
+        self._contacts.keeps_forces = self._keeps_contacts
+        self._is_broken = False  # whether ODE has failed in the middle of a step
+
+    def _put(self, entry: Entry) -> list[tuple[int, int]]:
+        """Make a body where it was placed first; return which of its links overlap."""
+        name = entry.simulated.name
+        self._bodies[name] = self._assemble(entry, entry.first)
+        self._entries[name] = entry
+        return self._contacts.forbid_overlaps(self._bodies[name])
+
+    def _assemble(self, entry: Entry, flat: Articulation) -> ArticulatedBody:
+        where = self._settings, self._world, self._space
+        return ArticulatedBody(flat, entry.simulated, *where)
+
+    def _rebuild(self, order: list[str]) -> None:
+        """Make the world anew, with the bodies where they were placed first, in this order."""
+        self.close()
+        self._make_world()
+        first = {name: self._entries[name].first for name in order}
+        self._entries.clear()
+        for name, flat in first.items():
+            self._put(Entry(_NUMBER, flat, self._simulated[name]))
+
+    def _stand(self, entry: Entry, X_WB: Pose) -> None:
+        """Make a fixed body anew where its root is said to be, if it is not there."""
+        if not entry.has_base or same_bits(X_WB, entry.X_WB):
+            return
+        name = entry.simulated.name
+        old = self._bodies[name]
+        old.remove()
+        self._bodies[name] = self._assemble(entry, rebased(entry.first, X_WB, self._settings))
+        self._bodies[name].contacts = old.contacts
+        entry.X_WB = X_WB
+
+    def _step_once(self) -> None:
+        """Take a step, and write how the bodies move.
+
+        An effort that leaves its range is bounded when the step is taken again, since bounded rows
+        make a step much slower; so are all that have a range where the step failed without.
+
+        Raises:
+            StepFaultError: It failed because of a body; everything is as it was before.
+            OdeError: Likewise, but ODE failed.
+            PhysicsError: Likewise, but there is too much to solve.
+        """
+        bodies = self._bodies.values()
+        bounded: set[DrivenJoint] = set()
+        is_done = False
+        while not is_done:
+            try:
+                self._attempt(bounded)
+                new = set().union(*(body.measure() for body in bodies)) - bounded
+                is_done = not new
+            except StepFaultError:
+                new = {j for body in bodies for j in body.driven if j.has_effort_range} - bounded
+                if not new:
+                    raise
+            finally:
+                if not is_done:
+                    self._undo()
+            bounded |= new
+        self._contacts.finish()
+        for body in bodies:
+            body.finish()
+
+    def _attempt(self, bounded: set[DrivenJoint]) -> None:
+        """Step ODE once, with the efforts of some joints bounded."""
+        is_quick = self._settings.solver is Solver.QUICK
+        for body in self._bodies.values():
+            body.prepare(bounded)
+        try:
+            self._contacts.make()
+            rows = sum(body.rows for body in self._bodies.values()) + 3 * self.contacts
+            if not is_quick and rows > guard.MOST_ROWS:  # its matrices grow with their square
+                raise PhysicsError(
+                    f"there are {rows} rows of constraints {self._when()}, more than the "
+                    f"{guard.MOST_ROWS} that the engine 'pyode' takes with solver: world; use "
+                    "solver: quick, a smaller max_contacts, or the engine 'ode'"
+                )
+            solve = self._world.quickStep if is_quick else self._world.step
+            guard.guarded(solve, self._settings.time_step)
+        except guard.OdeError:
+            self._is_broken = True
+            raise
+
+    def _undo(self) -> None:
+        """Go back to the state before the step."""
+        self._contacts.clear()
+        if not self._is_broken:
+            for body in self._bodies.values():
+                body.undo()
+
+    def _check_whole(self) -> None:
+        if self._is_broken:
+            raise PhysicsError("ODE has failed in a step; the world can only be reset")
+
+    def _when(self) -> str:
+        return f"at {self._time_ns / 1e9:.6g} s (step {self._time_ns // self._settings.step_ns})"

@@ -17,8 +17,8 @@ SIM_NODE = (
     Param(
         "engine",
         "ode",
-        "Physics engine; 'pyode' needs PyODE, does primitives and common joints, and has the same "
-        "results.",
+        "Physics engine; 'pyode' needs PyODE, does primitives and common joints, is slower, and "
+        "refuses the rest.",
         choices=("ode", "pyode"),
     ),
     Param(

@@ -322,4 +322,5 @@ def test_both_engines_mend_alike(solver):
         added = [engine.add_body(fixed(b, q=np.full(len(b.moving_links), 0.4))) for b in bodies]
         engine.step(500)
         found.append(np.concatenate([simulated.motion.q for simulated in added]))
-    assert_array_equal(*found)
+    # The errors of QUICK depend on its random order, which PyODE cannot seed.
+    assert_allclose(*found, atol=1e-6 if solver is Solver.WORLD else 1e-2)

@@ -159,6 +159,9 @@ def test_an_impact_exerts_what_stops_it(engine):
 @ENGINE
 @SOLVERS
 def test_telling_changes_no_bit_of_the_motion(engine, solver):
+    if (engine, solver) == ("pyode", Solver.QUICK):
+        pytest.skip("PyODE cannot seed the random order of QUICK")
+
     def states(tells):
         world = make_engine(engine, PhysicsSettings(solver=solver))
         rng = np.random.default_rng(5)

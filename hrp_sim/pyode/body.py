@@ -1,0 +1,278 @@
+"""One articulated body in PyODE: its rigid groups, joints and shapes, and how it moves."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+from math import inf
+
+import numpy as np
+import ode
+from numpy.typing import NDArray
+
+from hrp_model.rigid import Array
+
+from ..articulation.articulation import STATIC, Articulation
+from ..ode import guard
+from ..ode.saving import SavedBody
+from ..physics.engine import PhysicsSettings
+from ..physics.state import LARGEST_DRIVE, SimulatedBody
+from .joints import JOINTS, DrivenJoint, make_loop
+from .shapes import make_shapes
+
+# Beyond these nothing is physics any more, in [m], [m/s] and [rad/s].
+_FARTHEST, _FASTEST, _FASTEST_TURN = 1e6, 1e5, 1e5
+
+
+class StepFaultError(Exception):
+    """A step failed because of one body.
+
+    Attributes:
+        kind: One of the ``FAULT_...`` of ``hrp_sim.ode.guard``.
+        body: Name of the body.
+        index: Of a group, a link or a joint coordinate, as the kind has it.
+    """
+
+    def __init__(self, kind: int, body: str, index: int) -> None:
+        super().__init__(kind, body, index)
+        self.kind, self.body, self.index = kind, body, index
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GroupStates:
+    """Where g rigid groups are and how they move, in W.
+
+    Attributes:
+        p: Mass centres, in [m], shape (g, 3).
+        quaternion: Rotations as (w, x, y, z), shape (g, 4).
+        R: The same as matrices, shape (g, 3, 3).
+        v: Velocities of the mass centres, in [m/s], shape (g, 3).
+        w: Angular velocities, in [rad/s], shape (g, 3).
+    """
+
+    p: Array
+    quaternion: Array
+    R: Array
+    v: Array
+    w: Array
+
+    @classmethod
+    def of(cls, groups: list[ode.Body]) -> GroupStates:
+        """Read the states from ODE."""
+        return cls(
+            p=np.array([g.getPosition() for g in groups]).reshape(-1, 3),
+            quaternion=np.array([g.getQuaternion() for g in groups]).reshape(-1, 4),
+            R=np.array([g.getRotation() for g in groups]).reshape(-1, 3, 3),
+            v=np.array([g.getLinearVel() for g in groups]).reshape(-1, 3),
+            w=np.array([g.getAngularVel() for g in groups]).reshape(-1, 3),
+        )
+
+    def sane(self) -> NDArray[np.bool_]:
+        """Return which groups have finite and sensible states, shape (g,)."""
+        good: NDArray[np.bool_] = np.abs((self.quaternion**2).sum(axis=1) - 1.0) < 1e-3
+        for values, most in (self.p, _FARTHEST), (self.v, _FASTEST), (self.w, _FASTEST_TURN):
+            good &= (np.abs(values) < most).all(axis=1)
+        return good
+
+
+class ArticulatedBody:
+    """A body of PyODE's bodies, joints and shapes.
+
+    Attributes:
+        name: Of the body.
+        drive: What its joints are asked to do.
+        contacts: A ``Contact`` for every pair of links, shape (links, links).
+        driven: Joints that move.
+        rows: How many rows of constraints it has at most.
+        is_track: Which links are tracks, shape (links,).
+    """
+
+    def __init__(
+        self,
+        flat: Articulation,
+        simulated: SimulatedBody,
+        settings: PhysicsSettings,
+        world: ode.World,
+        space: ode.SimpleSpace,
+    ) -> None:
+        self.name, self.drive = simulated.name, simulated.drive
+        self._motion, self._wrench = simulated.motion, simulated.wrench
+        self._links, self._q0, self._step = flat.links, flat.q, settings.time_step
+        self.contacts = flat.contacts.copy()
+        self.is_track: NDArray[np.bool_] = (flat.links.track_axis != 0.0).any(axis=1)
+        self._moving = np.flatnonzero(flat.links.group != STATIC)
+        self._carrier = flat.links.group[self._moving]
+        self._groups = [_make_group(world, flat, g) for g in range(len(flat.groups.mass))]
+        self._place(flat.groups.zero_p, flat.groups.zero_R)  # there, joints are made at zero
+        joints = flat.joints
+        if not settings.joint_limits:
+            free = np.full(len(joints.kind), inf)
+            joints = replace(joints, lower=-free, upper=free)
+        self._joints = [
+            JOINTS[kind](world, joints, j, self._groups) for j, kind in enumerate(joints.kind)
+        ]
+        self.driven = [joint for joint in self._joints if isinstance(joint, DrivenJoint)]
+        self._place(flat.groups.p, flat.groups.R)
+        self._loops = [
+            make_loop(world, flat.loops, i, self._groups) for i in range(len(flat.loops.kind))
+        ]
+        self._shapes = make_shapes(space, self.name, flat, self._groups)
+        self._state = self._next = GroupStates.of(self._groups)
+        self.rows = 12 * len(self._joints) + 6 * len(self._loops)
+        self.start(flat)
+
+    def remove(self) -> None:
+        """Take it out of ODE: PyODE destroys what nobody refers to, joints before bodies."""
+        for shape in self._shapes:
+            shape.setBody(None)
+        for owned in (self._shapes, self._loops, self.driven, self._joints, self._groups):
+            owned.clear()
+
+    def start(self, flat: Articulation) -> None:
+        """Put it where an articulation starts, whose fixed links are where this one's are."""
+        self._place(flat.groups.p, flat.groups.R)
+        for group, v, w in zip(self._groups, flat.groups.v, flat.groups.w, strict=True):
+            group.setLinearVel(v.tolist())
+            group.setAngularVel(w.tolist())
+        for joint in self.driven:
+            joint.q = float(flat.q[joint.coordinate])
+        self._write_at_rest()
+
+    def read_state(self, _number: int, saved: SavedBody, /) -> None:
+        """Write the moving state into arrays."""
+        for name in ("p", "quaternion", "R", "v", "w"):
+            getattr(saved, name)[:] = getattr(self._state, name)
+        for j, joint in enumerate(self._joints):
+            if isinstance(joint, DrivenJoint):
+                saved.q[j], saved.dq[j], saved.turns[j] = joint.q, joint.dq, joint.turns
+
+    def write_state(self, _number: int, saved: SavedBody, /) -> None:
+        """Put it into a saved state, but for rounding: PyODE normalises quaternions."""
+        self._restore(GroupStates(saved.p, saved.quaternion, saved.R, saved.v, saved.w))
+        for joint, q in zip(self._joints, saved.q.tolist(), strict=True):
+            if isinstance(joint, DrivenJoint):
+                joint.q = q
+        self._write_at_rest()
+
+    def check_orders(self) -> None:
+        """Check the arrays that the engine is given.
+
+        Raises:
+            StepFaultError: A number is not finite, absurd, or a negative gain.
+        """
+        *joints, track_speed = astuple(self.drive)
+        drives = (np.abs(joints) < LARGEST_DRIVE).all(axis=0)
+        drives &= (self.drive.kp >= 0.0) & (self.drive.kd >= 0.0)
+        pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < LARGEST_DRIVE
+        for kind, good in (
+            (guard.FAULT_DRIVE, drives),
+            (guard.FAULT_TRACK, np.abs(track_speed) < LARGEST_DRIVE),
+            (guard.FAULT_WRENCH, pushes.all(axis=1)),
+        ):
+            if not good.all():
+                raise StepFaultError(kind, self.name, int(np.argmin(good)))
+
+    def prepare(self, bounded: set[DrivenJoint]) -> None:
+        """Apply wrenches and drives for the next step; some joints stay in their effort ranges."""
+        links, force, torque = self._links, self._wrench.force, self._wrench.torque
+        pushed = (force.any(axis=1) | torque.any(axis=1)) & (links.group != STATIC)
+        for link in np.flatnonzero(pushed).tolist():
+            group = self._groups[links.group[link]]
+            group.addForceAtRelPos(force[link].tolist(), links.p[link].tolist())
+            group.addTorque(torque[link].tolist())
+        for joint in self.driven:
+            joint.drive(self.drive, self._step, is_bounded=joint in bounded)
+
+    def measure(self) -> set[DrivenJoint]:
+        """Read the step just taken; return the joints whose drives left their effort ranges.
+
+        Raises:
+            StepFaultError: The state is not finite, or absurd.
+        """
+        self._next = GroupStates.of(self._groups)
+        sane = self._next.sane()
+        if not sane.all():
+            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(sane)))
+        R = self._state.R
+        return {joint for joint in self.driven if joint.measure(R[joint.child])}
+
+    def undo(self) -> None:
+        """Go back to the state before the step just taken."""
+        self._restore(self._state)
+
+    def finish(self) -> None:
+        """Take over the step just taken, and write how the body moves."""
+        before, self._state = self._state, self._next
+        for driven in self.driven:
+            driven.read(self._step)
+        self._write_motion()
+        m, moving, links = self._motion, self._moving, self._links
+        v, w = self._velocities(before)
+        m.a[moving] = (m.v[moving] - v) / self._step
+        m.alpha[moving] = (m.w[moving] - w) / self._step
+        for joint in self._joints:
+            link, group = joint.link, joint.child
+            if links.watched[link]:
+                wrench = joint.wrench(before.R[group], links.p[link])
+                m.force[link], m.torque[link] = wrench @ self._state.R[group].T
+        for driven in self.driven:
+            m.effort[driven.coordinate] = driven.effort
+        m.track_position += self._step * self.drive.track_speed
+
+    def track_axis(self, link: int) -> Array:
+        """Return the axis of a track in W, shape (3,)."""
+        axis, group = self._links.track_axis[link], self._links.group[link]
+        return axis if group == STATIC else np.asarray(self._state.R[group] @ axis)
+
+    def _place(self, p: Array, R: Array) -> None:
+        for group, p_WG, R_WG in zip(self._groups, p, R, strict=True):
+            group.setPosition(p_WG.tolist())
+            group.setRotation(R_WG.ravel().tolist())
+
+    def _restore(self, state: GroupStates) -> None:
+        for g, group in enumerate(self._groups):
+            group.setPosition(state.p[g].tolist())
+            group.setQuaternion(state.quaternion[g].tolist())
+            group.setLinearVel(state.v[g].tolist())
+            group.setAngularVel(state.w[g].tolist())
+            group.setForce((0.0, 0.0, 0.0))
+            group.setTorque((0.0, 0.0, 0.0))
+
+    def _write_at_rest(self) -> None:
+        """Read and write a state to which no step led: nothing accelerates, nothing pushes."""
+        self._state = GroupStates.of(self._groups)
+        for joint in self.driven:
+            joint.read(0.0)
+        m = self._motion
+        for array in (m.a, m.alpha, m.force, m.torque, m.dq, m.effort):
+            array[:] = 0.0
+        m.p[:], m.R[:], m.q[:] = self._links.p, self._links.R, self._q0
+        self._write_motion()
+
+    def _write_motion(self) -> None:
+        """Write places and velocities of links and joints."""
+        m, state, moving, carrier = self._motion, self._state, self._moving, self._carrier
+        m.p[moving] = state.p[carrier] + self._offsets(state)
+        m.R[moving] = state.R[carrier] @ self._links.R[moving]
+        m.v[moving], m.w[moving] = self._velocities(state)
+        for joint in self.driven:
+            m.q[joint.coordinate], m.dq[joint.coordinate] = joint.q, joint.dq
+
+    def _offsets(self, state: GroupStates) -> Array:
+        """Return the ways from mass centres of groups to the links that move, in W."""
+        links = self._links.p[self._moving]
+        return np.asarray(np.einsum("nij,nj->ni", state.R[self._carrier], links))
+
+    def _velocities(self, state: GroupStates) -> tuple[Array, Array]:
+        """Return v and w of the links that move, in W."""
+        w = state.w[self._carrier]
+        return state.v[self._carrier] + np.cross(w, self._offsets(state)), w
+
+
+def _make_group(world: ode.World, flat: Articulation, g: int) -> ode.Body:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = flat.groups.inertia[g].tolist()
+    mass = ode.Mass()
+    mass.setParameters(float(flat.groups.mass[g]), 0.0, 0.0, 0.0, xx, yy, zz, xy, xz, yz)
+    group = ode.Body(world)
+    guard.guarded(group.setMass, mass)
+    group.setFiniteRotationMode(True)
+    return group

@@ -1,0 +1,322 @@
+"""Joints, their drives, and extra joints that close loops."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, pi
+from typing import ClassVar
+
+import numpy as np
+import ode
+
+from hrp_model.rigid import Array
+
+from ..articulation.articulation import STATIC, JointKind, Joints, LoopKind, Loops
+from ..physics.state import JointDrive
+
+# Parameters of joints as ODE 0.16 numbers them: PyODE's own constants are those of an older ODE.
+_LO_STOP, _HI_STOP, _VELOCITY, _MAX_FORCE, _CFM = 0, 1, 2, 5, 8
+_SECOND_ROW = 256
+# Stands for the missing end of an effort range with one end, in [N m] or [N].
+_UNBOUNDED = 1e6
+
+
+class Joint:
+    """A fixed joint between a group and another, or the world.
+
+    Attributes:
+        link: The link that it moves.
+        child: The group that carries this link.
+    """
+
+    def __init__(self, world: ode.World, flat: Joints, j: int, groups: list[ode.Body]) -> None:
+        self.link, self.child = int(flat.link[j]), int(flat.child[j])
+        self._child = groups[self.child]
+        self._parent = None if flat.parent[j] == STATIC else groups[flat.parent[j]]
+        self._joint = self._make(world, flat.anchor[j].tolist(), flat.axis[j].tolist())
+        self._joint.setFeedback(True)
+        # Joints of ODE that transmit forces in the present step.
+        self._transmitting = [self._joint]
+
+    def wrench(self, R_WG: Array, p_GL: Array) -> Array:
+        """Return the force and torque on the link in the last step, about its origin.
+
+        Args:
+            R_WG: Rotation of the child when the step began.
+            p_GL: Origin of the link in the frame of the child, whose own is its mass centre.
+
+        Returns:
+            Both in the frame of the child, in [N] and [N m], shape (2, 3).
+        """
+        wrenches = [joint.getFeedback()[:2] for joint in self._transmitting]
+        total: Array = np.sum(wrenches, axis=0) @ R_WG  # R_WG^T v for each
+        total[1] -= np.cross(p_GL, total[0])
+        return total
+
+    def _make(self, world: ode.World, _anchor: list[float], _axis: list[float]) -> ode.Joint:
+        joint = ode.FixedJoint(world)
+        joint.attach(self._child, self._parent)
+        joint.setFixed()
+        return joint
+
+
+class DrivenJoint(Joint):
+    """A joint with one degree of freedom, what resists it, and the motor that drives it.
+
+    The motor is a joint of its own in ODE, because a powered joint that reaches its stop exerts
+    infinite forces. So is Coulomb friction: a motor of limited force that holds the joint still.
+
+    Attributes:
+        coordinate: Its place in the joint vectors.
+        q, dq: Position and velocity, in [rad] or [m].
+        turns: Whole turns of q beyond ODE's angle.
+        effort: Of the drive in the last step, in [N m] or [N].
+        has_effort_range: Whether the effort is bounded.
+    """
+
+    _motor_type: ClassVar[type]
+    _effort_part: ClassVar[int]  # of a wrench: 0 where efforts are forces, 1 where torques
+
+    def __init__(self, world: ode.World, flat: Joints, j: int, groups: list[ode.Body]) -> None:
+        super().__init__(world, flat, j, groups)
+        anchor, axis = flat.anchor[j].tolist(), flat.axis[j].tolist()
+        self._axis = self._child.vectorFromWorld(axis)
+        self._anchor = self._child.getPosRelPoint(anchor)
+        self._parent_anchor = self._parent.getPosRelPoint(anchor) if self._parent else anchor
+        self.coordinate = int(flat.coordinate[j])
+        self.q = self.dq = self.effort = self._applied = 0.0
+        self.turns = 0
+        self._lower, self._upper = float(flat.lower[j]), float(flat.upper[j])
+        self._effort_lower = float(flat.effort_lower[j])
+        self._effort_upper = float(flat.effort_upper[j])
+        self.has_effort_range = isfinite(self._effort_lower) or isfinite(self._effort_upper)
+        self._rotor_inertia, self._damping = float(flat.rotor_inertia[j]), float(flat.damping[j])
+        self._base = self._gain = self._passive = self._momentum = 0.0  # of the step to come
+        self._motor = self._make_motor(world, axis, rows=2)
+        if flat.friction[j] > 0.0:
+            friction = self._make_motor(world, axis, rows=1)
+            _set_row(friction, 0, 0.0, 0.0, float(flat.friction[j]))  # what sticks does not creep
+            self._transmitting.append(friction)
+        self._always_transmitting = self._transmitting
+
+    def rate(self) -> float:
+        """Return the velocity as ODE has it now."""
+        raise NotImplementedError
+
+    def read(self, elapsed: float) -> None:
+        """Read q and dq, the time ``elapsed`` in [s] after they were read last."""
+        raise NotImplementedError
+
+    def drive(self, drive: JointDrive, step: float, *, is_bounded: bool) -> None:
+        """Set up the motor for the next step, of length h.
+
+        With J the rotor inertia, d the damping and D = kd + kp h, the drive's effort at the end
+        of the step is base - D v', where base = effort + kp (q_ref - q) + kd dq_ref. The
+        rotor resists with J (v' - v) / h, the damping with d v'. A row of a motor with the
+        softness 1 / K keeps v' + force / K = target, so the sum of the three is one row,
+
+            force = (J/h v + base) - K v',   K = J/h + d + D,
+
+        stable for any gains. Where the effort has to stay within its range, which the others
+        have not, these are two rows: a free one with K = J/h + d, and a bounded one with
+        K = D. The bounds of a row are symmetric, so the middle of the range is applied directly,
+        and so is an effort without gains.
+
+        Args:
+            drive: Of the body.
+            step: Its length h, in [s].
+            is_bounded: Whether the effort has to stay within its range.
+        """
+        i, lower, upper = self.coordinate, self._effort_lower, self._effort_upper
+        kp, kd = float(drive.kp[i]), float(drive.kd[i])
+        base = float(drive.effort[i] + kp * (drive.q[i] - self.q) + kd * drive.dq[i])
+        rotor, D = self._rotor_inertia / step, kd + kp * step
+        passive, momentum = rotor + self._damping, rotor * self.dq
+        self._base, self._gain, self._passive, self._momentum = base, D, passive, momentum
+        K, target, bound, self._applied = passive, momentum, 0.0, 0.0
+        if D == 0.0:
+            self._applied = float(np.clip(base, lower, upper))
+        elif is_bounded:
+            lower = lower if isfinite(lower) else upper - _UNBOUNDED
+            upper = upper if isfinite(upper) else lower + _UNBOUNDED
+            self._applied, bound = (lower + upper) / 2.0, (upper - lower) / 2.0
+        else:
+            K, target = passive + D, momentum + base
+        drift = self._drift(step)
+        _set_row(self._motor, 0, target / (K or 1.0) - drift, 1.0 / (K or 1.0), inf if K else 0.0)
+        target = (base - self._applied) / (D or 1.0) - drift
+        _set_row(self._motor, _SECOND_ROW, target, 1.0 / (D or 1.0), bound)
+        is_on = K > 0.0 or bound > 0.0  # else ODE does not write its forces
+        self._transmitting = self._always_transmitting + ([self._motor] if is_on else [])
+        if self._applied != 0.0:
+            self._push(self._applied)
+
+    def measure(self, R_WG: Array) -> bool:
+        """Measure the effort of the drive in the step just taken.
+
+        The force of the motor gives the rate v' that its rows led to, and that the effort.
+
+        Args:
+            R_WG: Rotation of the child when the step began.
+
+        Returns:
+            Whether the motor left the effort's range; ``effort`` is within it.
+        """
+        effort, D = self._applied, self._gain
+        if D > 0.0:
+            exerted = self._motor.getFeedback()[self._effort_part]
+            total = self._applied + float(R_WG @ self._axis @ exerted)
+            rate = (self._momentum + self._base - total) / (self._passive + D)
+            effort = self._base - D * rate
+        self.effort = float(np.clip(effort, self._effort_lower, self._effort_upper))
+        return self.effort != effort
+
+    def wrench(self, R_WG: Array, p_GL: Array) -> Array:
+        """Return the force and torque on the link; efforts applied directly are part of it."""
+        total = super().wrench(R_WG, p_GL)
+        total[self._effort_part] += np.multiply(self._axis, self._applied)
+        return total
+
+    def _make_motor(self, world: ode.World, axis: list[float], *, rows: int) -> ode.Joint:
+        """Make a motor whose rows all lie along the joint's axis, and are off."""
+        motor = self._motor_type(world)
+        motor.attach(self._child, self._parent)
+        motor.setFeedback(True)
+        motor.setNumAxes(rows)
+        for row in range(rows):
+            motor.setAxis(row, 1, axis)  # 1: it turns with the child
+        return motor
+
+    def _set_stops(self, lower: float, upper: float) -> None:
+        self._joint.setParam(_LO_STOP, lower)
+        self._joint.setParam(_HI_STOP, upper)
+
+    def _drift(self, _step: float) -> float:
+        """Return how much the turning of the bodies alone adds to ``rate`` in a step."""
+        return 0.0
+
+    def _push(self, effort: float) -> None:
+        """Apply an effort to the child, and the opposite one to the parent."""
+        raise NotImplementedError
+
+
+class Hinge(DrivenJoint):
+    """A revolute joint; q counts on beyond +-pi."""
+
+    _motor_type, _effort_part = ode.AMotor, 1
+
+    def rate(self) -> float:
+        """Return the velocity as ODE has it now."""
+        return float(self._joint.getAngleRate())
+
+    def read(self, elapsed: float) -> None:
+        """Read q and dq, and set the stops, which ODE compares with an angle within +-pi."""
+        angle, self.dq = float(self._joint.getAngle()), self.rate()
+        self.turns = round((self.q + self.dq * elapsed - angle) / (2.0 * pi))
+        turned = 2.0 * pi * self.turns
+        self.q = angle + turned
+        self._set_stops(self._lower - turned, self._upper - turned)
+
+    def _make(self, world: ode.World, anchor: list[float], axis: list[float]) -> ode.Joint:
+        joint = ode.HingeJoint(world)
+        joint.attach(self._child, self._parent)
+        joint.setAnchor(anchor)
+        joint.setAxis(axis)
+        return joint
+
+    def _push(self, effort: float) -> None:
+        self._joint.addTorque(effort)
+
+
+class Slider(DrivenJoint):
+    """A prismatic joint."""
+
+    _motor_type, _effort_part = ode.LMotor, 0
+
+    def rate(self) -> float:
+        """Return the velocity as ODE has it now; its own ignores that the axis turns."""
+        velocity = np.array(self._child.getRelPointVel(self._anchor))
+        if self._parent:
+            velocity -= self._parent.getPointVel(self._child.getRelPointPos(self._anchor))
+        return float(velocity @ self._child.vectorToWorld(self._axis))
+
+    def read(self, _elapsed: float) -> None:
+        """Read q and dq, and set the stops."""
+        start = self._parent_anchor
+        if self._parent:
+            start = self._parent.getRelPointPos(start)
+        way = np.subtract(self._child.getRelPointPos(self._anchor), start)
+        self.q, self.dq = float(way @ self._child.vectorToWorld(self._axis)), self.rate()
+        self._set_stops(self._lower, self._upper)
+
+    def _make(self, world: ode.World, _anchor: list[float], axis: list[float]) -> ode.Joint:
+        joint = ode.SliderJoint(world)
+        joint.attach(self._child, self._parent)
+        joint.setAxis(axis)
+        return joint
+
+    def _drift(self, step: float) -> float:
+        """Return how much the turning of the bodies alone adds to ``rate`` in a step.
+
+        The row of a motor has the axis as the step finds it. That turns by w h, which adds
+        -h axis . (w x (w x d)), d leading from the parent's mass centre to the child's.
+        """
+        if not self._parent:
+            return 0.0
+        w = np.array(self._child.getAngularVel())
+        axis = np.array(self._child.vectorToWorld(self._axis))
+        d = np.subtract(self._child.getPosition(), self._parent.getPosition())
+        return step * float((w @ w) * (axis @ d) - (axis @ w) * (w @ d))
+
+    def _push(self, effort: float) -> None:
+        force = np.multiply(self._child.vectorToWorld(self._axis), effort)
+        place = self._child.getRelPointPos(self._anchor)
+        self._child.addForceAtPos(force.tolist(), place)
+        if self._parent:
+            self._parent.addForceAtPos((-force).tolist(), place)
+
+
+JOINTS = {JointKind.FIXED: Joint, JointKind.HINGE: Hinge, JointKind.SLIDER: Slider}
+LOOP_JOINTS = {
+    LoopKind.BALL: ode.BallJoint,
+    LoopKind.HINGE: ode.HingeJoint,
+    LoopKind.FIXED: ode.FixedJoint,
+}
+
+
+def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) -> ode.Joint:
+    """Make an extra joint between groups that stand where they start.
+
+    ODE takes a joint for closed as its bodies stand when it is made, so one of them is put there
+    meanwhile: what is open at the start is for the joint to correct.
+    """
+    a: ode.Body = None if loops.a[i] == STATIC else groups[loops.a[i]]
+    b: ode.Body = None if loops.b[i] == STATIC else groups[loops.b[i]]
+    R, p, R_GJ, p_GJ = loops.R_a[i], loops.p_a[i], loops.R_b[i], loops.p_b[i]
+    if b is None:
+        a, b, R, p, R_GJ, p_GJ = b, a, R_GJ, p_GJ, R, p
+    if a is not None:
+        R_WA = np.array(a.getRotation()).reshape(3, 3)
+        R, p = R_WA @ R, a.getPosition() + R_WA @ p
+    there = b.getPosition(), b.getRotation()
+    R_WB = R @ R_GJ.T
+    b.setRotation(R_WB.ravel().tolist())
+    b.setPosition((p - R_WB @ p_GJ).tolist())
+    kind = LoopKind(int(loops.kind[i]))
+    joint = LOOP_JOINTS[kind](world)
+    joint.attach(b, a)
+    if kind is LoopKind.FIXED:
+        joint.setFixed()
+    else:
+        joint.setAnchor(p.tolist())
+    if kind is LoopKind.HINGE:
+        joint.setAxis((R @ loops.axis[i]).tolist())
+    b.setPosition(there[0])
+    b.setRotation(there[1])
+    return joint
+
+
+def _set_row(motor: ode.Joint, row: int, target: float, softness: float, bound: float) -> None:
+    """Let a row of a motor keep velocity + softness * force = target, |force| <= bound."""
+    motor.setParam(row + _VELOCITY, target)
+    motor.setParam(row + _CFM, softness)
+    motor.setParam(row + _MAX_FORCE, bound)
