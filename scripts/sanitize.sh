@@ -17,9 +17,9 @@ trap 'rm -rf "$work"' EXIT
 WARNINGS=(-Wall -Wextra -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wold-style-definition
   -Wpointer-arith -Wvla -Wundef -Wformat=2 -Wnull-dereference -Wdouble-promotion)
 GCC_WARNINGS=(-Wlogical-op -Wduplicated-cond -Wclobbered -Wjump-misses-init)
-TESTS=(test/sim/ode test/sim/test_hostile_numbers.py test/sim/test_hostile_states.py
-  test/model/test_number_list.py test/model/test_yaml_tree.py
-  test/model/vrml/test_tokens.py test/model/vrml/test_parser.py)
+TESTS=(test/sim/ode test/sim/hostile/test_hostile_numbers.py test/sim/hostile/test_hostile_states.py
+  test/model/readers/test_number_list.py test/model/readers/yaml/test_yaml_tree.py
+  test/model/readers/vrml/test_tokens.py test/model/readers/vrml/test_parser.py)
 
 # Every compiler that is there, with all warnings as errors, and no file left out.
 compile_strictly() {

@@ -18,9 +18,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
 from page_section import table, write_section
-from sim.ray_oracle import distances
+from ray_oracle import distances
 from sim.render.scenes import OPTICAL, camera_matrix, glowing, pixel_rays
 from sim.sensors.handmade import random_pose
 from sim.sensors.hung_mass import HOLDERS, wrench_errors

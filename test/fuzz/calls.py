@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-_PROGRAM = Path(__file__).resolve().parents[1] / "sim" / "hostile_calls.py"
+_PROGRAM = Path(__file__).resolve().parents[1] / "sim" / "hostile" / "hostile_calls.py"
 _WORLDS = 2000  # of one process
 _WALL_SECONDS = 600  # for what hangs, after the end
 
@@ -43,7 +43,8 @@ def fuzz_calls(base: Path, seed: int, minutes: float) -> int:
 def _output(seed: int, seconds: float) -> str:
     """Run worlds for so long at most; return what was said, "killed" after a signal or a hang."""
     command = [sys.executable, str(_PROGRAM), str(seed), str(_WORLDS), str(seconds)]
-    path = os.pathsep.join([str(_PROGRAM.parents[2]), str(_PROGRAM.parents[1])])
+    test = _PROGRAM.parents[2]
+    path = os.pathsep.join(map(str, (test.parent, test, test / "support")))
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

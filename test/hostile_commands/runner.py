@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from paths import ROOT
+from paths import PYTHONPATH
 
 from hostile_commands.case import Case, Outcome, lay_out
 from hostile_commands.escapes import STRACE_OPTIONS, traced_escapes
@@ -33,7 +33,7 @@ class CommandRunner:
         strace = shutil.which("strace")
         self.is_traced = strace is not None and _may_trace(strace)
         tracing = [strace, *STRACE_OPTIONS, "-o", str(self._logs)] if self.is_traced else []
-        path = os.pathsep.join([str(ROOT), str(ROOT / "test"), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join([PYTHONPATH, os.environ.get("PYTHONPATH", "")])
         self._server = subprocess.Popen(
             [*map(str, tracing), sys.executable, "-m", "hostile_commands.server"],
             stdin=subprocess.PIPE,

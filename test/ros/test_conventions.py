@@ -70,7 +70,7 @@ def test_sensors_are_reliable_and_keep_up_to_two_seconds_images_five_messages(ru
         assert found.reliability is ReliabilityPolicy.RELIABLE, topic
         assert found.durability is DurabilityPolicy.VOLATILE, topic
         assert found.history is HistoryPolicy.KEEP_LAST, topic
-        if topic in SENSORS:  # test/msgs/test_qos.py has the rule
+        if topic in SENSORS:  # test/msgs/node/test_qos.py has the rule
             assert 100 < found.depth <= 2e9 / STEP_NS, topic
         else:
             assert found.depth == 5, topic

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fake_engine import FakeEngine
 from paths import MODELS
-from sim.fake_engine import FakeEngine
 from sim.ode.scenes import at, lone, moving
 
 from hrp_model import Pose, load_body

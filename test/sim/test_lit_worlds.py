@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sim.fake_engine import FakeEngine
+from fake_engine import FakeEngine
 from sim.render.scenes import LOOKING_ALONG_X, body_of, box_at, in_thread, needs_opengl
 
 from hrp_model import Pose, devices

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fake_engine import FakeEngine
 from paths import MODELS, SHARED, needs_shared
-from sim.fake_engine import FakeEngine
 
 from hrp_sim import JointCommand, PhysicsError, Simulation, load_world
 from hrp_sim.sensors import Exposure, ImageReading

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from ray_oracle import distances
 from sim.ode.scenes import X, Z, at, child, fixed, floor, lone, moving, placed, root, world
-from sim.ray_oracle import distances
 
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere

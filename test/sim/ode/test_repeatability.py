@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from paths import ROOT
+from paths import PYTHONPATH
 from sim.ode.scenes import REVOLUTE, X, Y, at, child, floor, lone, moving, placed, root, world
 
 from hrp_model.body import Body
@@ -89,8 +89,7 @@ def test_another_process_computes_the_same():
         "    engine.step(1000)\n"
         "    print(digest(engine))\n"
     )
-    path = os.pathsep.join([str(ROOT), str(ROOT / "test")])
-    env = {**os.environ, "PYTHONPATH": path}
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
     command = [sys.executable, "-c", code]
     runs = [
         subprocess.run(command, env=env, capture_output=True, text=True, check=True) for _ in "ab"

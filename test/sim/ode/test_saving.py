@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from paths import ROOT
+from paths import PYTHONPATH
 from sim.ode.menagerie import drive, placements
 from sim.ode.scenes import REVOLUTE, X, at, fixed, lone, moving, one_joint, placed, world
 from sim.ode.test_moving import random_jump
@@ -120,7 +120,7 @@ def test_another_process_goes_on_with_it(tmp_path):
         np.savez(tmp_path / f"{solver.value}.npz", **engine.save())
         engine.step(3500)
         here += ["10000000000", digest(engine)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "test")])}
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
     for arguments in ([], [f"{tmp_path}/"]):
         command = [sys.executable, "-c", code, *arguments]
         run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)

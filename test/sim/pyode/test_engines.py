@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paths import MODELS, ROOT
+from paths import MODELS, PYTHONPATH
 from sim.ode.scenes import (
     PRISMATIC,
     REVOLUTE,
@@ -117,10 +117,9 @@ def test_shapes_that_it_lacks_are_refused_by_name():
 @needs_pyode
 def test_errors_of_ode_do_not_end_the_process():
     command = [sys.executable, Path(__file__).with_name("wild_worlds_of_primitives.py")]
-    path = os.pathsep.join([str(ROOT), str(ROOT / "test")])
     done = subprocess.run(
         [*command, str(MANY_WORLDS)],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
         timeout=150,

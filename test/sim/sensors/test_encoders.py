@@ -6,8 +6,8 @@ from math import pi
 
 import numpy as np
 import pytest
+from fake_engine import FakeEngine
 from paths import MODELS
-from sim.fake_engine import FakeEngine
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.sensors import JointSensor, SensorSettings

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import vehicles
+from fake_engine import FakeEngine
 from paths import MODELS
-from sim.fake_engine import FakeEngine
 
 from hrp_model import JointType
 from hrp_sim import JointCommand, Simulation, load_world

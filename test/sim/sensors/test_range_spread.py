@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ray_oracle import distances
 from sim.ode.scenes import Z, at, box_inertia, fixed, lone, moving, placed
-from sim.ray_oracle import distances
 
 from hrp_model import Pose, devices
 from hrp_model.geometry import Box, Sphere

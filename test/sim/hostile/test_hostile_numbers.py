@@ -1,0 +1,28 @@
+"""Whatever numbers a model, a world file or a command holds, the process goes on.
+
+The programs run in processes of their own, with memory and time bounded: an abort shows.
+"""
+
+import pytest
+from sim.hostile.hostile_runs import run_program
+
+
+@pytest.mark.parametrize(
+    ("program", "count"), [("hostile_bodies.py", 400), ("hostile_worlds.py", 120)]
+)
+def test_hostile_numbers_are_refused_or_simulated(program, count):
+    lived, refused = map(int, run_program(program, 0, count).split())
+    assert lived + refused == count
+    assert min(lived, refused) > count / 10
+
+
+def test_hostile_sensors_lights_and_looks_are_left_out_or_simulated():
+    lived, readings = map(int, run_program("hostile_sensors.py", 0, 60).split())
+    assert lived == 60
+    assert readings > 10 * lived
+
+
+def test_hostile_calls_of_services_are_refused_or_done():
+    done, refused = map(int, run_program("hostile_services.py", 0, 100).split())
+    assert done + refused == 15 * 100
+    assert min(done, refused) > 100
