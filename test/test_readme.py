@@ -79,6 +79,6 @@ def test_its_commands_are_understood(command):
 
 
 def test_its_files_exist():
-    named = re.findall(r"(?:bash |[`(=])((?:scripts|models|docs)/[\w./]+)", README)
+    named = re.findall(r"(?:bash |[`(=])((?:scripts|models|docs)/[\w./-]+)", README)
     assert len(named) >= 5
     assert [name for name in named if not (ROOT / name).exists()] == []

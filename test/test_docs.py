@@ -1,0 +1,87 @@
+"""Pages of documentation lead to what is there: links, anchors, files, packages, decisions."""
+
+import re
+import string
+
+import pytest
+from paths import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
+FILE = re.compile(r"`((?:hrp_(?:model|sim|msgs|ros)|test|scripts|docs)/[\w./-]+)`")
+# Files that the recipes of CONTRIBUTING.md make.
+EXAMPLES = re.compile(r"barometer|fluid_pressure|plain_json|hrp_sim/falling")
+PACKAGES = ("hrp_model", "hrp_sim", "hrp_msgs", "hrp_ros")
+
+
+def text_of(page):
+    """Return the text of a page without its examples."""
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def anchors(page):
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+    drop = str.maketrans("", "", string.punctuation.replace("-", "").replace("_", ""))
+    return {h.lower().translate(drop).replace(" ", "-") for h in headings}
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    broken = []
+    for link in LINK.findall(text_of(page)):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_that_are_named_exist(page):
+    named = {name for name in FILE.findall(text_of(page)) if not EXAMPLES.search(name)}
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_tree_of_the_architecture_is_that_of_the_packages():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- Packages:")[2].partition("<!-- end of Packages -->")[0]
+    named = re.findall(r"^\| `([\w/]+)` \|", table, re.MULTILINE)
+    inits = (init for top in PACKAGES for init in (ROOT / top).rglob("__init__.py"))
+    there = {name_of(init.parent) for init in inits}
+    data = {name for name in there if name.startswith("hrp_msgs/interfaces/")}
+    assert sorted(named) == sorted(there - data)
+
+
+def test_every_decision_is_listed_and_has_its_parts():
+    decisions = sorted(p for p in (DOCS / "decisions").glob("*.md") if p.name != "README.md")
+    index = text_of(DOCS / "decisions" / "README.md")
+    assert [p.name for p in decisions] == LINK.findall(index)
+    for number, page in enumerate(decisions, start=1):
+        title, *parts = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+        assert page.name.startswith(f"{number:03}-")
+        assert title.startswith(f"{number}. ")
+        assert parts == ["Context", "Choice", "Consequence"]
+
+
+def test_pages_are_reached_from_the_readme():
+    found, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in found or page.suffix != ".md":
+            continue
+        found.add(page)
+        text = text_of(page)
+        paths = [*LINK.findall(text), *FILE.findall(text)]
+        waiting += [
+            target
+            for path in paths
+            for base in (page.parent, ROOT)
+            if (target := (base / path.partition("#")[0]).resolve()).is_file()
+        ]
+    assert [name_of(page) for page in PAGES if page not in found] == []
