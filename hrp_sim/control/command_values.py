@@ -1,59 +1,66 @@
-"""The values of a command to joints, put to their names."""
+"""The values of a joint command, by joint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from math import isnan, nan
 
 from ..physics.state import LARGEST_DRIVE
 from .commands import JointCommand
 
-_KINDS = ("position", "velocity", "effort")
+Refuse = Callable[[str, str], None]
 
 
-def columns(
-    command: JointCommand,
-    interface: Callable[[str], str | None],
-    refuse: Callable[[str, str], None],
-) -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
-    """Return positions, velocities and efforts: of each as many as there are names, or none.
+def values_by_joint(
+    command: JointCommand, interface: Callable[[str], str | None], refuse: Refuse
+) -> Iterator[tuple[str, float, float, float]]:
+    """Yield name, position, velocity and effort of each joint; NaN where nothing is commanded.
 
     Args:
-        command: What was sent.
-        interface: Tells by what kind of value a joint is commanded.
-        refuse: Called with a kind of mistake and words about it.
+        command: The command.
+        interface: Returns the kind of value by which a joint is commanded.
+        refuse: Called with the kind of a mistake and a message about it.
     """
-    position, velocity, effort = (_column(command, kind, interface, refuse) for kind in _KINDS)
-    return position, velocity, effort
+    count = len(command.names)
+    columns: list[Sequence[float] | repeat[float]] = []
+    for kind, values in (
+        ("position", command.position),
+        ("velocity", command.velocity),
+        ("effort", command.effort),
+    ):
+        if len(values) == count:
+            columns.append(values)
+        elif not len(values):
+            columns.append(repeat(nan, count))
+        else:
+            columns.append(_spread(command.names, kind, values, interface, refuse))
+    for name, *values in zip(command.names, *columns, strict=True):
+        for k, value in enumerate(values):
+            if not (-LARGEST_DRIVE < value < LARGEST_DRIVE or isnan(value)):
+                refuse(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
+                values[k] = nan
+        position, velocity, effort = values
+        yield name, position, velocity, effort
 
 
-def usable(name: str, value: float, refuse: Callable[[str, str], None]) -> float | None:
-    """Return one value of a joint; None for NaN and, with a complaint, for an absurd one."""
-    if -LARGEST_DRIVE < value < LARGEST_DRIVE:
-        return float(value)
-    if not isnan(value):
-        refuse(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
-    return None
-
-
-def _column(
-    command: JointCommand,
+def _spread(
+    names: Sequence[str],
     kind: str,
+    values: Sequence[float],
     interface: Callable[[str], str | None],
-    refuse: Callable[[str, str], None],
+    refuse: Refuse,
 ) -> Sequence[float]:
-    values: Sequence[float] = getattr(command, kind)
-    if len(values) in (0, len(command.names)):
-        return values
-    places = [k for k, name in enumerate(command.names) if interface(name) == kind]
+    """Return values of the joints that are commanded by this kind only, one for each name."""
+    places = [k for k, name in enumerate(names) if interface(name) == kind]
+    column = [nan] * len(names)
     if len(values) != len(places):
         refuse(
             f"length {kind}",
-            f"a command names {len(command.names)} joints but gives {len(values)} values of "
+            f"a command names {len(names)} joints but gives {len(values)} values of "
             f"{kind}, and {len(places)} of them are commanded by {kind}; its {kind} is ignored",
         )
-        return ()
-    column = [nan] * len(command.names)
+        return column
     for k, value in zip(places, values, strict=True):
         column[k] = value
     return column

@@ -140,7 +140,7 @@ class Commanding:
     def _apply(self, port: CommandPort, changed: Mapping[str, Any]) -> None:
         settings = self._settings
         port.commands.options = CommandOptions(
-            max_age=settings["command_max_age"], push=settings["wrench_duration"]
+            max_age=settings["command_max_age"], wrench_duration=settings["wrench_duration"]
         )
         timeout = settings["command_timeout"], settings["command_fallback"]
         if timeout != (0.0, "") or "command_timeout" in changed or "command_fallback" in changed:
