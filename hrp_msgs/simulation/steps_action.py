@@ -9,9 +9,8 @@ from typing import Any, Protocol
 from action_msgs.msg import GoalStatus
 from rclpy.action import CancelResponse
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 
-from ..node.deferred_action import PatientServer
+from ..node.deferred_action import DeferredActionServer
 from .convert import set_result
 
 # What is told in the end: a code of Result, and words.
@@ -49,13 +48,13 @@ class StepsAction:
         self._kind = kind
         self._begin = begin
         self._running: dict[bytes, Steps] = {}
-        self._server = PatientServer(
+        self._server = DeferredActionServer(
             node,
             kind,
             name,
             self._accept,
             cancel_callback=self._cancel,
-            feedback_pub_qos_profile=QoSProfile(depth=_FEEDBACK),
+            feedback_depth=_FEEDBACK,
         )
 
     def close(self) -> None:
@@ -73,7 +72,7 @@ class StepsAction:
             handle.publish_feedback(feedback)
 
         def end(outcome: Outcome) -> None:
-            self._server.conclude(handle, partial(self._conclude, outcome))
+            self._server.finish(handle, partial(self._conclude, outcome))
 
         handle.execute()
         if (steps := self._begin(wanted, tell, end)) is not None:

@@ -77,9 +77,8 @@ class GainChange:
 
     def __post_init__(self) -> None:
         _check_name(self.joint)
-        for name, gain in (("kp", self.kp), ("kd", self.kd)):
-            if gain is not None and not isinstance(gain, Real):
-                raise TypeError(f"{name} must be a number or None, not {gain!r}")
+        _check_gain("kp", self.kp)
+        _check_gain("kd", self.kd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +140,11 @@ class CommandCounts:
 def _check_name(joint: object) -> None:
     if not isinstance(joint, str):
         raise TypeError(f"a joint name must be a string, not {joint!r}")
+
+
+def _check_gain(name: str, gain: object) -> None:
+    if gain is not None and not isinstance(gain, Real):
+        raise TypeError(f"{name} must be a number or None, not {gain!r}")
 
 
 def _check_numbers(kind: str, values: object) -> None:

@@ -376,16 +376,18 @@ class BodyController:
             return
         joints, warnings = self._joints, self._warnings
         leaders = self._mimics.leaders
-        for name, *values in values_by_joint(command, joints.interface, warnings.refuse):
+        for name, position, velocity, effort in values_by_joint(
+            command, joints.interface, warnings.refuse
+        ):
             if name in leaders:
                 warnings.refuse(
                     f"follower {name}",
                     f"joint '{name}' follows '{leaders[name]}'; the command to it is ignored",
                 )
             elif name in joints.index:
-                self._command_joint(joints.index[name], *values, time_ns)
+                self._command_joint(joints.index[name], position, velocity, effort, time_ns)
             elif name in joints.tracks:
-                self._command_track(name, *values, time_ns)
+                self._command_track(name, position, velocity, effort, time_ns)
             else:
                 warnings.refuse_unknown_joint(name, [*joints.index, *joints.tracks])
 

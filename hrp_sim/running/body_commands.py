@@ -184,13 +184,12 @@ class BodyCommands:
                     f"force and torque must be finite and below {LARGEST_DRIVE:g}, not {force} N "
                     f"and {torque} N m"
                 )
+        F, tau = vectors
         link, duration = self._frames[frame], self.options.wrench_duration
 
         def push() -> None:
             with suppress(KeyError):  # the body was removed
-                self._simulation.push(
-                    self._name, link, *vectors, duration, local=True, source=source
-                )
+                self._simulation.push(self._name, link, F, tau, duration, local=True, source=source)
 
         self.deliver(source, stamp_ns, push)
 

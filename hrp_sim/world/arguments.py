@@ -74,7 +74,7 @@ def as_command(
     if not given or not all(isinstance(values, Mapping) for values in given.values()):
         wrong = next((v for v in given.values() if not isinstance(v, Mapping)), None)
         raise TypeError(f"a command is {_COMMANDS}, not {_described(wrong)}")
-    return _joint_command(target, given)  # type: ignore[arg-type]  # all are mappings
+    return _joint_command(target, given)
 
 
 def _check_points(command: object) -> None:
