@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import CancelResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
+from ..convert.converter import Message
 from ..node.deferred_action import DeferredActionServer
 from .convert import set_result
 
@@ -63,7 +65,7 @@ class StepsAction:
             steps.cancel()
         self._server.destroy()
 
-    def _accept(self, handle: Any) -> None:
+    def _accept(self, handle: ServerGoalHandle) -> None:
         wanted = handle.request.steps
         feedback = self._kind.Feedback()
 
@@ -78,7 +80,7 @@ class StepsAction:
         if (steps := self._begin(wanted, tell, end)) is not None:
             self._running[bytes(handle.goal_id.uuid)] = steps
 
-    def _conclude(self, outcome: Outcome, handle: Any) -> Any:
+    def _conclude(self, outcome: Outcome, handle: ServerGoalHandle) -> Message:
         self._running.pop(bytes(handle.goal_id.uuid), None)
         result = self._kind.Result()
         set_result(result.result, *outcome)
@@ -90,7 +92,7 @@ class StepsAction:
             handle.abort()
         return result
 
-    def _cancel(self, handle: Any) -> Any:
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         steps = self._running.get(bytes(handle.goal_id.uuid))
         if steps is None:
             return CancelResponse.REJECT

@@ -237,12 +237,15 @@ def test_commands_wait_where_they_are_delivered():
     assert simulation.command_counts.taken == 3
 
 
-def test_what_comes_for_a_body_that_is_gone_is_forgotten(arm):
+def test_commands_to_a_body_that_was_removed_are_dropped(arm):
     simulation, commands = arm
     simulation.remove("arm")
+    one = commands.follow("action", ((0, ["J1"], [to(0.2, 0.1)]), {}, {}, None))
+    assert (one.status, one.message) == (TrajectoryStatus.ABORTED, "the robot was removed")
     commands.joints("topic", 0, ["J1"], [0.2], [], [])
     commands.wrench("topic", 0, "robot/J6", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     commands.set_timeout(1.0, "")
     commands.set_rate_limit("none")
     run(simulation, 2)
     assert simulation.command_counts.taken == 0
+    assert simulation.command_counts.dropped == 4
