@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import ServerGoalHandle
+from rclpy.action.server import ServerGoalHandle, default_goal_callback
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
@@ -14,10 +14,6 @@ from ..convert.converter import Message
 # Passes of the executor until the last results of an action are sent: in one it finishes the goal,
 # in a later one it sends the result. To send a result of a destroyed server would crash it.
 _PASSES = 4
-
-
-def _accept_goal(_request: Message) -> GoalResponse:
-    return GoalResponse.ACCEPT
 
 
 class DeferredActionServer(ActionServer):
@@ -45,7 +41,7 @@ class DeferredActionServer(ActionServer):
         name: str,
         accepted: Callable[[ServerGoalHandle], None],
         *,
-        goal_callback: Callable[[Message], GoalResponse] = _accept_goal,
+        goal_callback: Callable[[Message], GoalResponse] = default_goal_callback,
         cancel_callback: Callable[[ServerGoalHandle], CancelResponse],
         feedback_depth: int = 10,
     ) -> None:
