@@ -12,7 +12,7 @@ from hrp_model.rigid import Array
 
 from .advice import advise_spawned
 from .control import BodyController, Command, CommandCounts
-from .control.command_queue import Drives
+from .control.command_queue import CommandQueue
 from .engines import ENGINES, make_engine
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints
@@ -45,6 +45,7 @@ class Simulation:
 
     Attributes:
         engine: The physics.
+        commands: Queue of the commands that ``command`` has checked, and the controllers.
         wanted: Asked with a sensor's name before it is read when due, and before it looks at a
             step; False saves the work.
         switched: Called with the name of a sensor or light and whether it is on now, whenever
@@ -72,7 +73,7 @@ class Simulation:
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._placements = ByName[Placement]("body", {})
         self._namespaces = ByName[str | None]("body", {})
-        self._drives, self._pushes = Drives(), Pushes()
+        self.commands, self._pushes = CommandQueue(), Pushes()
         self._sensors = WorldSensors(
             self.engine,
             world.sensors,
@@ -105,7 +106,7 @@ class Simulation:
     @property
     def command_counts(self) -> CommandCounts:
         """What became of the commands to all bodies."""
-        return self._drives.counts
+        return self.commands.counts
 
     @property
     def sensors(self) -> Mapping[str, Sensor]:
@@ -182,7 +183,7 @@ class Simulation:
         self._known(name)
         self.engine.remove_body(name)
         del self._placements[name], self._namespaces[name]
-        self._drives.remove(name)
+        self.commands.remove(name)
         self._sensors.remove(name)
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
@@ -202,7 +203,7 @@ class Simulation:
         self._known(placement.name)
         self.engine.move_body(placement)
         if not keep_targets:
-            self._drives.move(placement)
+            self.commands.move(placement)
         self._watch.forget(placement.name)
 
     def push(
@@ -274,25 +275,25 @@ class Simulation:
         """
         self.controller(body)
         given = as_command(self.bodies[body], command, velocity, effort)
-        self._drives.command(body, given, source)
+        self.commands.put(body, given, source)
 
     def settle(self) -> None:
-        """Let changes of gains, modes and time-outs count now that wait for the next step."""
-        self._drives.settle(self.state.time_ns)
+        """Apply changes of gains, modes and time-outs now that wait for the next step."""
+        self.commands.apply_settings(self.state.time_ns)
 
     def controller(self, body: str) -> BodyController:
-        """Return what drives a body, to ask about its gains and modes, and to set them.
+        """Return the controller of a body, to get and set gains and modes.
 
         Raises:
             KeyError: No body of this name can be commanded.
         """
-        return self._drives.controller(body)
+        return self.commands.controller(body)
 
     def reset(self) -> None:
         """Go back to the start, at time zero, when everything is on or off as its model says."""
         self._pushes.clear()
         self.engine.reset()
-        self._drives.reset()
+        self.commands.reset()
         self._watch.reset()
 
     def retime(self, time_ns: int) -> None:
@@ -303,7 +304,7 @@ class Simulation:
         """
         before_ns = self.state.time_ns
         self.engine.retime(time_ns)
-        self._drives.retime(before_ns, time_ns)
+        self.commands.retime(before_ns, time_ns)
         self._watch.retime(before_ns, time_ns)
 
     def step(self) -> dict[str, Reading]:
@@ -315,24 +316,24 @@ class Simulation:
         Raises:
             PhysicsError: The physics cannot go on; the world stays as before the step.
         """
-        time_ns, step_ns = self.state.time_ns, self.engine.settings.step_ns
-        self._drives.take(time_ns)
-        self._drives.update(time_ns, step_ns)
+        time_ns, step_ns = self.engine.state.time_ns, self.engine.settings.step_ns
+        self.commands.apply(time_ns)
+        self.commands.update(time_ns, step_ns)
         if self._pushes:
             with self._pushes.acting(self.bodies, step_ns):
                 self.engine.step()
         else:
             self.engine.step()
-        self._drives.judge(time_ns + step_ns)
+        self.commands.check_trajectories(time_ns + step_ns)
         return self._sensors.read(self.wanted)
 
     def save(self) -> Snapshot:
         """Return the whole state; a run that goes on from it is the same to the last bit."""
-        self._drives.take(self.state.time_ns)  # that is where they would have their effect
+        self.commands.apply(self.state.time_ns)  # as the next step would
         parts = {
             "physics": self.engine.save(),
             "pushes": self._pushes.save(),
-            "drives": self._drives.save(),
+            "drives": self.commands.save(),
             "simulation": self._watch.save(),
         }
         return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
@@ -349,11 +350,11 @@ class Simulation:
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
         pushes = Pushes.restored(snapshot.part("pushes"), self.bodies)
-        drives = self._drives.check(snapshot.part("drives"))
+        drives = self.commands.check(snapshot.part("drives"))
         check_arrays(own, self._watch.save())
         self.engine.restore(physics)
         self._pushes = pushes
-        self._drives.restore(drives, self.state.time_ns)
+        self.commands.restore(drives, self.state.time_ns)
         self._watch.restore(own, self.state.time_ns)
 
     def state_hash(self) -> str:
@@ -373,7 +374,7 @@ class Simulation:
         own_settings = self._sensors.own_settings(entry.placement, entry.sensors)
         simulated = self.engine.add_body(placement)
         try:
-            self._drives.add(simulated, entry.placement, entry.control)
+            self.commands.add(simulated, entry.placement, entry.control)
         except ValueError:
             self.engine.remove_body(simulated.name)
             raise

@@ -1,11 +1,12 @@
-"""Subscriptions that are served in a thread of their own, beside the one of their node."""
+"""Dedicated executor thread for subscriptions, beside the executor of their node."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.context import Context
+from rclpy.event_handler import EventHandler
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.subscription import Subscription
@@ -13,34 +14,34 @@ from rclpy.subscription import Subscription
 from .executor import ServingThread, forget_ended
 
 
-class HearingThread:
-    """Hears some subscriptions of a node, whoever serves the rest of it.
+class CommandExecutor:
+    """Executes the callbacks of some subscriptions of a node in a thread of their own.
 
-    Before an executor of rclpy waits it looks at everything that its nodes have, and a simulator
-    has a hundred services and the like: that takes longer than a command itself, for which it
-    holds up the thread that steps. Here only the subscriptions are looked at.
+    Before an executor of rclpy waits it looks at all entities of its nodes, and a simulator has a
+    hundred services and the like: that takes longer than a command itself, and holds up the
+    thread that steps. This one looks at the subscriptions only.
 
     Args:
-        node: Whose subscriptions they are.
+        node: The node of the subscriptions.
 
     Attributes:
-        group: The callback group that they are to be made with.
+        group: Callback group that the subscriptions must be created with.
     """
 
     def __init__(self, node: Node) -> None:
-        self.group = _GroupOfThread()
-        self._heard = _Heard()
-        executor = _Executor(self._heard, context=node.context)
+        self.group = _ThreadCallbackGroup()
+        self._entities = _SubscriptionEntities()
+        executor = _SubscriptionExecutor(self._entities, node.context)
         self._serving = ServingThread(executor, node.get_logger(), name="commands")
-        self._serving.do(self.group.take)
+        self._serving.do(self.group.bind_to_thread)
 
     def add(self, subscription: Subscription) -> None:
-        """Hear a subscription of the group from now on."""
-        self._serving.do(lambda: self._heard.add(subscription))
+        """Execute the callbacks of a subscription of the group from now on."""
+        self._serving.do(lambda: self._entities.add(subscription))
 
     def remove(self, subscription: Subscription) -> None:
-        """Hear it no more; now it may be destroyed, as by the thread that serves its node."""
-        self._serving.do(lambda: self._heard.remove(subscription))
+        """Stop to execute its callbacks; then it may be destroyed, in any thread."""
+        self._serving.do(lambda: self._entities.remove(subscription))
         forget_ended(self.group)
 
     def close(self) -> None:
@@ -48,33 +49,33 @@ class HearingThread:
         self._serving.close()
 
 
-class _GroupOfThread(CallbackGroup):
-    """Lets only one thread execute what is in it: the others do not even wait for it."""
+class _ThreadCallbackGroup(CallbackGroup):
+    """Callback group that one thread only may execute; other executors skip it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._thread: int | None = None
 
-    def take(self) -> None:
-        """Let it be the thread that calls this."""
+    def bind_to_thread(self) -> None:
+        """Allow the calling thread, and no other, to execute callbacks of the group."""
         self._thread = threading.get_ident()
 
-    def can_execute(self, entity: Any) -> bool:  # noqa: ARG002
+    def can_execute(self, entity: Subscription | EventHandler) -> bool:  # noqa: ARG002
         return threading.get_ident() == self._thread
 
-    def beginning_execution(self, entity: Any) -> bool:  # noqa: ARG002
+    def beginning_execution(self, entity: Subscription | EventHandler) -> bool:  # noqa: ARG002
         return True
 
-    def ending_execution(self, entity: Any) -> None:
-        """Have nothing to do: only one is executed at a time."""
+    def ending_execution(self, entity: Subscription | EventHandler) -> None:
+        """Do nothing: the thread executes one callback at a time."""
 
 
-class _Heard:
-    """That part of a node which an executor sees. It is changed by the executor's thread alone."""
+class _SubscriptionEntities:
+    """The part of a node that the executor looks at; changed in its thread only."""
 
     def __init__(self) -> None:
         self.subscriptions: list[Subscription] = []
-        self.waitables: list[Any] = []  # tell of publishers that do not match
+        self.waitables: list[EventHandler] = []  # report publishers with incompatible QoS
         self.timers = self.clients = self.services = self.guards = ()
 
     def add(self, subscription: Subscription) -> None:
@@ -86,12 +87,12 @@ class _Heard:
         self.waitables = [h for s in self.subscriptions for h in s.event_handlers]
 
 
-class _Executor(SingleThreadedExecutor):
-    """Executes what is heard; a whole node could only be served by one executor."""
+class _SubscriptionExecutor(SingleThreadedExecutor):
+    """Looks at some entities of a node; the whole node may have one executor only."""
 
-    def __init__(self, heard: _Heard, **options: Any) -> None:
-        self._only = heard
-        super().__init__(**options)
+    def __init__(self, entities: _SubscriptionEntities, context: Context) -> None:
+        self._entities_of_node = entities
+        super().__init__(context=context)
 
-    def get_nodes(self) -> list[Any]:
-        return [self._only]
+    def get_nodes(self) -> list[_SubscriptionEntities]:
+        return [self._entities_of_node]

@@ -1,79 +1,104 @@
-"""An action server for what takes its time elsewhere, as in the thread that steps."""
+"""Deferred action server: its goals finish later, in another thread, without blocking rclpy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from rclpy.action import ActionServer
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle, default_goal_callback
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
-# How often the executor looks for work until the last results of an action that ends are sent:
-# it concludes, then it sends. A result that is sent by what was destroyed would end it.
+from ..convert.converter import Message
+
+# Passes of the executor until the last results of an action are sent: in one it finishes the goal,
+# in a later one it sends the result. To send a result of a destroyed server would crash it.
 _PASSES = 4
 
 
-class PatientServer(ActionServer):
-    """An action server whose goals execute while nothing of rclpy waits for them.
+class DeferredActionServer(ActionServer):
+    """Action server whose goals execute elsewhere, such as in the thread that steps.
 
     A callback that executes a goal would block the executor, or keep it busy if it awaits. Here
-    there is none: who takes a goal calls ``handle.execute()``, from when on clients see that it is
-    executing, has the work done wherever that is, and calls ``conclude`` when it is over. Until
-    then the executor serves all else.
+    there is none: the owner of the server calls ``handle.execute()``, which shows clients that the
+    goal is executing, has the work done elsewhere, and calls ``finish`` when it is over. Until then
+    the executor serves everything else.
 
     Args:
-        node: Whose action it is.
-        kind: The type of the action.
-        name: Of the action.
-        accept: Called in the executor's thread with the handle of each goal that is accepted.
-        options: What else ``ActionServer`` takes, such as ``cancel_callback``.
+        node: The node of the action.
+        action_type: Type of the action.
+        name: Name of the action.
+        accepted: Called in the executor's thread with the handle of each accepted goal.
+        goal_callback: Accepts or rejects a request; accepts all by default.
+        cancel_callback: Accepts or rejects the cancelation of a goal.
+        feedback_depth: Feedback messages kept for slow clients.
     """
 
     def __init__(
-        self, node: Node, kind: Any, name: str, accept: Callable[[Any], None], **options: Any
+        self,
+        node: Node,
+        action_type: type,
+        name: str,
+        accepted: Callable[[ServerGoalHandle], None],
+        *,
+        goal_callback: Callable[[Message], GoalResponse] = default_goal_callback,
+        cancel_callback: Callable[[ServerGoalHandle], CancelResponse],
+        feedback_depth: int = 10,
     ) -> None:
         self._had_goals = False
 
-        def take(handle: Any) -> None:
+        def take(handle: ServerGoalHandle) -> None:
             self._had_goals = True
-            accept(handle)
+            accepted(handle)
 
-        # Nobody calls what executes: see ``notify_execute``.
         super().__init__(
-            node, kind, name, lambda _handle: None, handle_accepted_callback=take, **options
+            node,
+            action_type,
+            name,
+            lambda _handle: None,  # never called: see ``notify_execute``
+            goal_callback=goal_callback,
+            handle_accepted_callback=take,
+            cancel_callback=cancel_callback,
+            feedback_pub_qos_profile=QoSProfile(depth=feedback_depth),
         )
 
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Leave it to ``conclude``; rclpy would begin to execute here."""
+    def notify_execute(
+        self,
+        goal_handle: ServerGoalHandle,
+        execute_callback: Callable[[ServerGoalHandle], Message] | None,
+    ) -> None:
+        """Leave the goal to ``finish``; rclpy would begin to execute here."""
 
-    def conclude(self, goal_handle: Any, conclusion: Callable[[Any], Any]) -> None:
-        """Have the executor's thread end a goal and send its result. For any thread.
+    def finish(
+        self, goal_handle: ServerGoalHandle, conclude: Callable[[ServerGoalHandle], Message]
+    ) -> None:
+        """Have the executor's thread finish a goal and send its result. For any thread.
 
         Args:
-            goal_handle: Of the goal.
-            conclusion: Called with the handle; sets the goal's last state, and returns its
-                result. It is not called where nobody serves the node any more.
+            goal_handle: Handle of the goal.
+            conclude: Called with the handle; sets the goal's final state and returns its result.
+                Not called where no executor has the node any more.
         """
-        if self.is_served:
-            super().notify_execute(goal_handle, conclusion)
+        if self.has_executor:
+            super().notify_execute(goal_handle, conclude)
 
     @property
-    def is_served(self) -> bool:
-        """Whether somebody executes what the node has to do."""
+    def has_executor(self) -> bool:
+        """Whether an executor has the node."""
         executor = self._node.executor
         return executor is not None and self._node in executor.get_nodes()
 
-    def retire(self) -> None:
-        """Destroy the server when results that ``conclude`` was called for are sent.
+    def destroy_later(self) -> None:
+        """Destroy the server when the results that ``finish`` was called for are sent.
 
-        To be called in the thread that serves the node, or when nobody does. Goals that come
-        meanwhile are the caller's to reject.
+        To be called in the executor's thread, or when there is none. The owner must reject goals
+        that come meanwhile.
         """
-        self._end(_PASSES if self._had_goals else 0)
+        self._destroy_after(_PASSES if self._had_goals else 0)
 
-    def _end(self, passes: int) -> None:
-        """Destroy it when the executor has looked for work so many times."""
-        if passes > 0 and self.is_served:
-            self._node.executor.create_task(self._end, passes - 1)
+    def _destroy_after(self, passes: int) -> None:
+        """Destroy the server after so many passes of the executor."""
+        if passes > 0 and self.has_executor:
+            self._node.executor.create_task(self._destroy_after, passes - 1)
         else:
             self.destroy()

@@ -1,4 +1,4 @@
-"""Why commands are refused, in the log of a node: not once for each of a thousand a second."""
+"""Throttled warnings about refused commands in the log of a node."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from rclpy.node import Node
 from ..sanitize import one_line
 
 PERIOD = 5.0  # [s] of wall time between two warnings of one kind about one topic
-# Whoever sends ever new nonsense on a topic gets no more warnings in a period than this.
-MOST_KINDS = 10
+# Kinds of warnings per topic and period: whoever sends ever new nonsense gets no more.
+MAX_KINDS = 10
 
-_NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # on its own: that in a name is part of it
+_NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # on its own: not part of a name
 
 
 @dataclass
 class _Kind:
-    """When a kind of warning was told last, and how many were not since then."""
+    """When a kind of warning was logged last, and how many were suppressed since then."""
 
-    told: float
-    untold: int = 0
+    logged: float
+    suppressed: int = 0
 
 
-class Refusals:
-    """Warns of what is refused: at once, and while it goes on, once in a while.
+class ThrottledWarnings:
+    """Logs why commands are refused: the first at once, then one per period.
 
     Warnings about a topic are of one kind if they differ in numbers at most.
 
     Args:
-        node: Whose log it is.
+        node: Whose logger is used.
     """
 
     def __init__(self, node: Node) -> None:
         self._logger = node.get_logger()
-        self._kinds: dict[str, dict[str, _Kind]] = {}  # by topic and words
+        self._kinds: dict[str, dict[str, _Kind]] = {}  # by topic, by message without numbers
 
-    def tell(self, topic: str, why: str) -> None:
-        """Say that something on a topic was refused, and why."""
+    def warn(self, topic: str, reason: str) -> None:
+        """Log that a command on a topic was refused, and why."""
         now = time.monotonic()
-        words = _NUMBER.sub("#", why)
+        key = _NUMBER.sub("#", reason)
         kinds = self._kinds.setdefault(topic, {})
-        known = kinds.get(words)
-        if known is not None and now - known.told < PERIOD:
-            known.untold += 1
+        last = kinds.get(key)
+        if last is not None and now - last.logged < PERIOD:
+            last.suppressed += 1
             return
-        if known is None and not _has_room(kinds, now):
+        if last is None and not _has_room(kinds, now):
             return
-        more = 0 if known is None else known.untold
+        more = 0 if last is None else last.suppressed
         since = f" ({more} more like it since the last warning)" if more else ""
-        kinds[words] = _Kind(now)
-        self._logger.warning(f"{topic}: {one_line(why)}{since}")
+        kinds[key] = _Kind(now)
+        self._logger.warning(f"{topic}: {one_line(reason)}{since}")
 
 
 def _has_room(kinds: dict[str, _Kind], now: float) -> bool:
-    """Forget what was told long ago if there is much; tell whether there may be more."""
-    if len(kinds) >= MOST_KINDS:
-        for words in [w for w, kind in kinds.items() if now - kind.told >= PERIOD]:
-            del kinds[words]
-    return len(kinds) < MOST_KINDS
+    """Remove kinds that were logged long ago if there are many; return whether one more fits."""
+    if len(kinds) >= MAX_KINDS:
+        for key in [k for k, kind in kinds.items() if now - kind.logged >= PERIOD]:
+            del kinds[key]
+    return len(kinds) < MAX_KINDS

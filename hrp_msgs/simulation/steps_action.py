@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import CancelResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 
-from ..node.deferred_action import PatientServer
+from ..convert.converter import Message
+from ..node.deferred_action import DeferredActionServer
 from .convert import set_result
 
 # What is told in the end: a code of Result, and words.
@@ -49,13 +50,13 @@ class StepsAction:
         self._kind = kind
         self._begin = begin
         self._running: dict[bytes, Steps] = {}
-        self._server = PatientServer(
+        self._server = DeferredActionServer(
             node,
             kind,
             name,
             self._accept,
             cancel_callback=self._cancel,
-            feedback_pub_qos_profile=QoSProfile(depth=_FEEDBACK),
+            feedback_depth=_FEEDBACK,
         )
 
     def close(self) -> None:
@@ -64,7 +65,7 @@ class StepsAction:
             steps.cancel()
         self._server.destroy()
 
-    def _accept(self, handle: Any) -> None:
+    def _accept(self, handle: ServerGoalHandle) -> None:
         wanted = handle.request.steps
         feedback = self._kind.Feedback()
 
@@ -73,13 +74,13 @@ class StepsAction:
             handle.publish_feedback(feedback)
 
         def end(outcome: Outcome) -> None:
-            self._server.conclude(handle, partial(self._conclude, outcome))
+            self._server.finish(handle, partial(self._conclude, outcome))
 
         handle.execute()
         if (steps := self._begin(wanted, tell, end)) is not None:
             self._running[bytes(handle.goal_id.uuid)] = steps
 
-    def _conclude(self, outcome: Outcome, handle: Any) -> Any:
+    def _conclude(self, outcome: Outcome, handle: ServerGoalHandle) -> Message:
         self._running.pop(bytes(handle.goal_id.uuid), None)
         result = self._kind.Result()
         set_result(result.result, *outcome)
@@ -91,7 +92,7 @@ class StepsAction:
             handle.abort()
         return result
 
-    def _cancel(self, handle: Any) -> Any:
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         steps = self._running.get(bytes(handle.goal_id.uuid))
         if steps is None:
             return CancelResponse.REJECT

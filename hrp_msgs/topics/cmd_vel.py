@@ -1,79 +1,74 @@
-"""Velocities of vehicles: geometry_msgs/Twist and TwistStamped on one topic."""
+"""Velocity commands to vehicles: geometry_msgs/Twist and TwistStamped on one topic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 
 from ..convert.basic import time_ns
-from ..node import qos
-from ..node.command_executor import HearingThread
 from ..node.start import creating
+from .command_subscription import CommandKind, CommandReceiver, CommandSubscriber
 
-# Takes the full name of the topic, the stamp in [ns], 0 without one, the speed ahead in [m/s] and
-# to the left in [rad/s].
-Take = Callable[[str, int, float, float], None]
 
-_TYPES = {"Twist": Twist, "TwistStamped": TwistStamped}
+def _twist(receiver: CommandReceiver, topic: str, msg: Twist) -> None:
+    receiver.drive(topic, 0, msg.linear.x, msg.angular.z)
+
+
+def _twist_stamped(receiver: CommandReceiver, topic: str, msg: TwistStamped) -> None:
+    twist = msg.twist
+    receiver.drive(topic, time_ns(msg.header.stamp), twist.linear.x, twist.angular.z)
+
+
+_KINDS: Mapping[str, CommandKind[Twist] | CommandKind[TwistStamped]] = {
+    "Twist": CommandKind(Twist, _twist),
+    "TwistStamped": CommandKind(TwistStamped, _twist_stamped),
+}
 AS_PUBLISHED = "as_published"
-TYPES = (AS_PUBLISHED, *_TYPES)
-_LOOK_PERIOD = 1.0  # [s] of wall time
+TYPES = (AS_PUBLISHED, *_KINDS)
+_CHECK_PERIOD = 1.0  # [s] of wall time
 
 
 class VelocityTopic:
-    """Subscribes to velocities, of the type that others publish.
+    """Subscription to velocities, with the message type that is published.
 
-    A topic has one type within a process, and publishers of another are not heard. So the
-    type follows those who publish: looked at once a second, it changes when nobody publishes
-    the present one and somebody the other.
+    A topic has one type within a process, and messages of another type are not received. So the
+    type follows the publishers: checked once a second, it changes when nobody publishes the
+    present type and somebody the other.
 
     Args:
-        node: Whose subscription it is.
-        topic: Its name.
-        take: Called with each velocity.
-        profile: Quality of service.
-        hearing: Hears the subscription.
-        message_type: One of ``TYPES``; anything but ``AS_PUBLISHED`` stays as it is.
+        subscriber: Makes the subscription.
+        topic: Name of the topic.
+        message_type: One of ``TYPES``; anything but ``AS_PUBLISHED`` is fixed.
 
     Raises:
-        WrongUseError: ROS does not take its name or its quality of service.
+        WrongUseError: ROS does not accept its name or its quality of service.
 
     Attributes:
         name: Full name of the topic.
     """
 
     def __init__(
-        self,
-        node: Node,
-        topic: str,
-        take: Take,
-        profile: QoSProfile,
-        hearing: HearingThread,
-        message_type: str = AS_PUBLISHED,
+        self, subscriber: CommandSubscriber, topic: str, message_type: str = AS_PUBLISHED
     ) -> None:
-        self._node = node
+        self._subscriber = subscriber
+        self._node = subscriber.node
         self._topic = topic
-        self._take = take
-        self._profile = profile
-        self._hearing = hearing
         self._timer = None
-        self._subscription: Any = None
+        self._subscription: Subscription | None = None
+        self._type = "Twist"
         with creating(f"topic '{topic}'"):
-            self.name = node.resolve_topic_name(topic)
+            self.name = str(self._node.resolve_topic_name(topic))
             if message_type != AS_PUBLISHED:
                 self._subscribe(message_type)
                 return
-        self._type = "Twist"
-        self._follow()
+        self._follow_publishers()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(_LOOK_PERIOD, self._follow, clock=steady)
+        self._timer = self._node.create_timer(_CHECK_PERIOD, self._follow_publishers, clock=steady)
 
     def close(self) -> None:
         """End the subscription."""
@@ -83,38 +78,21 @@ class VelocityTopic:
 
     def _subscribe(self, message_type: str) -> None:
         self._type = message_type
-        self._subscription = self._node.create_subscription(
-            _TYPES[message_type],
-            self._topic,
-            self._take_stamped if message_type == "TwistStamped" else self._take_plain,
-            callback_group=self._hearing.group,
-            event_callbacks=qos.events(self._profile),
-            **qos.changeable(self._profile),
-        )
-        self._hearing.add(self._subscription)
+        self._subscription = _KINDS[message_type].subscribe(self._subscriber, self._topic)
 
     def _unsubscribe(self) -> None:
         if self._subscription is not None:
-            self._hearing.remove(self._subscription)
-            self._node.destroy_subscription(self._subscription)
+            self._subscriber.unsubscribe(self._subscription)
             self._subscription = None
-            qos.forget_overrides(self._node, self.name, "subscription")
 
-    def _take_plain(self, msg: Twist) -> None:
-        self._take(self.name, 0, msg.linear.x, msg.angular.z)
-
-    def _take_stamped(self, msg: TwistStamped) -> None:
-        twist = msg.twist
-        self._take(self.name, time_ns(msg.header.stamp), twist.linear.x, twist.angular.z)
-
-    def _follow(self) -> None:
-        publishers: list[Any] = self._node.get_publishers_info_by_topic(self.name)
-        types = {info.topic_type.split("/")[-1] for info in publishers} & _TYPES.keys()
+    def _follow_publishers(self) -> None:
+        publishers = self._node.get_publishers_info_by_topic(self.name)
+        types = {info.topic_type.split("/")[-1] for info in publishers} & _KINDS.keys()
         wanted = self._type if self._type in types or not types else types.pop()
         if self._subscription is not None and wanted == self._type:
             return
         self._unsubscribe()
-        # An RCLError comes while this process still has the topic with the other type; what
-        # ``qos_overrides`` asks for was judged before.
+        # An RCLError is raised while this process still has the topic with the other type; what
+        # ``qos_overrides`` sets was checked before.
         with creating(f"topic '{self._topic}'"), suppress(RCLError):
             self._subscribe(wanted)

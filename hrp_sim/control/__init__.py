@@ -1,4 +1,4 @@
-"""What drives the joints of a body: settings, commands, and the controller that takes them."""
+"""Control of the joints of bodies: settings, commands, and the controllers that apply them."""
 
 from .commands import (
     CancelTrajectory,
@@ -7,11 +7,12 @@ from .commands import (
     GainChange,
     JointCommand,
     ModeChange,
+    RateLimitChange,
     Setting,
+    TimeoutChange,
 )
 from .controller import BodyController, ControlState
 from .conversions import array_command, vehicle_command
-from .runs import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
 from .settings import (
     HOLD,
     LIMP,
@@ -22,6 +23,7 @@ from .settings import (
     Fallback,
     JointControl,
 )
+from .trajectory_run import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
 
 __all__ = [
     "HOLD",
@@ -40,7 +42,9 @@ __all__ = [
     "JointCommand",
     "JointControl",
     "ModeChange",
+    "RateLimitChange",
     "Setting",
+    "TimeoutChange",
     "TrajectoryProgress",
     "TrajectoryRun",
     "TrajectoryStatus",

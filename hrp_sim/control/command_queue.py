@@ -1,45 +1,44 @@
-"""What drives the bodies of a world: their controllers, and commands on the way to them."""
+"""The controllers of the bodies of a world, and the queue of commands to them."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from operator import attrgetter
 from urllib.parse import quote
 
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray, PhysicsError, Placement
 from ..physics.state import SimulatedBody
-from . import (
-    BodyController,
+from .commands import (
     CancelTrajectory,
     Command,
     CommandCounts,
-    ControlSettings,
-    ControlState,
     JointCommand,
     Setting,
-    TrajectoryRun,
-    TrajectoryStatus,
 )
+from .controller import BodyController, ControlState
+from .settings import ControlSettings
+from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
-# Commands that wait for a step; of a world that stands still only the newest are kept.
+# Commands that wait for a step; while the world is paused only the newest are kept.
 MAX_COMMANDS = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """A command on its way, and who sent it."""
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """A command that waits for the next step, and its sender."""
 
     source: str
     body: str
     command: Command
 
 
-class Drives:
-    """Controllers by body, and a queue to them. ``command`` is for any thread, the rest for one.
+class CommandQueue:
+    """Controllers by body, and the commands that wait for them.
+
+    ``put`` may be called from any thread, all else from the one that steps.
 
     Attributes:
         counts: What became of commands.
@@ -48,13 +47,13 @@ class Drives:
     def __init__(self) -> None:
         self.counts = CommandCounts()
         self._controllers = ByName[BodyController]("commandable body", {})
-        self._waiting: deque[_Waiting] = deque()
+        self._pending: list[_Pending] = []
         self._lock = threading.Lock()
 
     def add(
         self, simulated: SimulatedBody, placement: Placement, settings: ControlSettings
     ) -> None:
-        """Control a body that has just been put into the world, unless it is static.
+        """Control a body that has just been added to the world, unless it is static.
 
         Raises:
             ValueError: The settings name a joint that it does not have.
@@ -69,97 +68,100 @@ class Drives:
             )
 
     def remove(self, body: str) -> None:
-        """Let go of a body that is taken out of the world."""
+        """Stop to control a body that is removed from the world."""
         if (controller := self._controllers.pop(body, None)) is not None:
             controller.close()
 
     def move(self, placement: Placement) -> None:
-        """Let a body that was put elsewhere hold the posture that it has there."""
+        """Let a body that was moved hold the joint positions of its new placement."""
         if placement.name in self._controllers:
             self._controllers[placement.name].hold(placement.initial_q)
 
     def controller(self, body: str) -> BodyController:
-        """Return what drives a body.
+        """Return the controller of a body.
 
         Raises:
             KeyError: No body of this name can be commanded.
         """
         return self._controllers[body]
 
-    def command(self, body: str, command: Command, source: str) -> None:
-        """Let a command wait for the next step.
+    def put(self, body: str, command: Command, source: str) -> None:
+        """Queue a command for the next step; drop it if its body has gone.
 
-        Where too many wait, the oldest command to joints is given up for it: one of the same
-        source if there is one, so that who says much does not silence who says little.
-
-        Raises:
-            KeyError: No body of this name can be commanded.
+        Where too many wait, the oldest command to joints is dropped: one from the same source if
+        there is one, so that one source cannot starve the others.
         """
-        self.controller(body)
+        pending = _Pending(source, body, command)
         with self._lock:
-            self._waiting.append(_Waiting(source, body, command))
-            if len(self._waiting) > MAX_COMMANDS:
-                self._drop(self._first_to_drop(), "too many commands were waiting")
+            if body not in self._controllers:
+                self._drop([pending], "the robot was removed")
+                return
+            self._pending.append(pending)
+            if len(self._pending) > MAX_COMMANDS:
+                first = self._first_to_drop(pending)
+                self._pending.remove(first)
+                self._drop([first], "too many commands were waiting")
 
-    def take(self, time_ns: int) -> None:
-        """Hand the commands that wait to the controllers, those of one source after the other.
+    def apply(self, time_ns: int) -> None:
+        """Apply the commands that wait, at a time in [ns].
 
-        Sources go in the order of their names: it does not matter whose command came first.
+        Sources go in the order of their names, the commands of one source in that of their
+        arrival: it does not matter whose command came first.
         """
-        if not self._waiting:
+        if not self._pending:
             return
         with self._lock:
-            taken = sorted(self._waiting, key=lambda waiting: waiting.source)
-            self._waiting.clear()
-        for waiting in taken:  # as where the world stood still: see ``BodyCommands.cancel``
-            if isinstance(waiting.command, CancelTrajectory):
-                waiting.command.run.cancel()
-        for waiting in taken:
-            controller = self._controllers.get(waiting.body)
+            commands = sorted(self._pending, key=attrgetter("source"))
+            self._pending = []
+        for pending in commands:  # before all others, as a run that is canceled in a pause
+            if isinstance(pending.command, CancelTrajectory):
+                pending.command.run.cancel()
+        for pending in commands:
+            controller = self._controllers.get(pending.body)
             if controller is None:
-                self._drop(waiting, "the robot was removed")
+                self._drop([pending], "the robot was removed")
             else:
                 self.counts.taken += 1
-                waiting.command.give(controller, time_ns)
+                controller.apply(pending.command, time_ns)
 
-    def settle(self, time_ns: int) -> None:
-        """Hand only the settings that wait to the controllers."""
+    def apply_settings(self, time_ns: int) -> None:
+        """Apply only the settings that wait, at a time in [ns]."""
         with self._lock:
-            settings, self._waiting = self._parted()
-        for waiting in settings:
-            if (controller := self._controllers.get(waiting.body)) is not None:
+            settings, self._pending = self._split()
+        for pending in settings:
+            if (controller := self._controllers.get(pending.body)) is not None:
                 self.counts.taken += 1
-                waiting.command.give(controller, time_ns)
+                controller.apply(pending.command, time_ns)
 
     def update(self, time_ns: int, step_ns: int) -> None:
-        """Write what the joints are asked to do in the step that begins at a time, in [ns]."""
+        """Write the joint targets of the step that begins at a time, in [ns]."""
         for controller in self._controllers.values():
             controller.update(time_ns, step_ns)
 
-    def judge(self, time_ns: int) -> None:
-        """Look how far trajectories have come after a step, at its end, in [ns]."""
+    def check_trajectories(self, time_ns: int) -> None:
+        """Check the progress of trajectories after a step, at its end, in [ns]."""
         for controller in self._controllers.values():
-            controller.judge(time_ns)
+            controller.check_trajectories(time_ns)
 
     def reset(self) -> None:
-        """Forget all commands but settings, and drive the bodies as at the start."""
+        """Drop all commands but settings, and reset the controllers."""
         with self._lock:
-            self._waiting, forgotten = self._parted()
-        self._drop_all(forgotten, "the world was reset")
+            self._pending, dropped = self._split()
+        self._drop(dropped, "the world was reset")
         for controller in self._controllers.values():
             controller.reset()
 
     def retime(self, before_ns: int, time_ns: int) -> None:
-        """Go on at another time, in [ns]; what drives the bodies has as long to go as before.
+        """Continue at another clock time, in [ns]; the time left until anything does not change.
 
-        Commands that wait are handed on first: their times are those of the clock before.
+        Commands that wait are applied first: their times are those of the clock before.
         """
-        self.take(before_ns)
+        self.apply(before_ns)
         for controller in self._controllers.values():
             controller.retime(before_ns, time_ns)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return what drives the bodies, as "BODY/...", quoted; nothing may wait any more."""
+        """Return the state of the controllers, as "BODY/...", quoted; no command may wait."""
         return {
             f"{_quoted(name)}/{key}": array
             for name, controller in self._controllers.items()
@@ -167,7 +169,7 @@ class Drives:
         }
 
     def check(self, arrays: Mapping[str, AnyArray]) -> dict[str, ControlState]:
-        """Return what was saved, for ``restore``; nothing has changed yet.
+        """Return a saved state, for ``restore``; changes nothing.
 
         Raises:
             PhysicsError: Something does not fit.
@@ -181,50 +183,39 @@ class Drives:
         return {k: c.check(by_body[_quoted(k)]) for k, c in self._controllers.items()}
 
     def restore(self, states: Mapping[str, ControlState], time_ns: int) -> None:
-        """Go back to a saved state; commands that wait are forgotten."""
+        """Go back to a saved state; commands that wait are dropped."""
         with self._lock:
-            forgotten = list(self._waiting)
-            self._waiting.clear()
-        self._drop_all(forgotten, "the world went back to a saved state")
+            dropped, self._pending = self._pending, []
+        self._drop(dropped, "the world went back to a saved state")
         for name, state in states.items():
             self._controllers[name].restore(state, time_ns)
 
-    def _parted(self) -> tuple[deque[_Waiting], deque[_Waiting]]:
-        """Return what waits: settings, and all else."""
-        settings = deque(w for w in self._waiting if isinstance(w.command, Setting))
-        return settings, deque(w for w in self._waiting if not isinstance(w.command, Setting))
+    def _split(self) -> tuple[list[_Pending], list[_Pending]]:
+        """Return the settings that wait, and the other commands."""
+        settings = [p for p in self._pending if isinstance(p.command, Setting)]
+        return settings, [p for p in self._pending if not isinstance(p.command, Setting)]
 
-    def _first_to_drop(self) -> _Waiting:
-        """Return the oldest that newer ones are likely to replace, out of the queue."""
-        new = self._waiting[-1]
-        to_joints = (w for w in self._waiting if isinstance(w.command, JointCommand))
-        own = (
-            w for w in to_joints if w is not new and (w.source, w.body) == (new.source, new.body)
-        )
-        first = next(own, None)
-        if first is None:
-            to_joints = (w for w in self._waiting if isinstance(w.command, JointCommand))
-            # A cancel stays: its run is over for whoever looks after it.
-            others = (w for w in self._waiting if not isinstance(w.command, CancelTrajectory))
-            first = next(chain(to_joints, others), self._waiting[0])
-        self._waiting.remove(first)
-        return first
+    def _first_to_drop(self, new: _Pending) -> _Pending:
+        """Return the oldest command that a newer one is likely to replace."""
+        oldest = None
+        for pending in self._pending:
+            if isinstance(pending.command, JointCommand):
+                if pending is not new and (pending.source, pending.body) == (new.source, new.body):
+                    return pending
+                oldest = oldest or pending
+        if oldest is not None:
+            return oldest
+        # A cancel stays: its sender was told that the run is over.
+        others = (p for p in self._pending if not isinstance(p.command, CancelTrajectory))
+        return next(others, self._pending[0])
 
-    def _drop_all(self, waiting: Iterable[_Waiting], words: str) -> None:
-        for one in waiting:
-            self._drop(one, words)
-
-    def _drop(self, waiting: _Waiting, words: str) -> None:
-        self.counts.dropped += 1
-        _abort(waiting.command, words)
+    def _drop(self, commands: Iterable[_Pending], reason: str) -> None:
+        for pending in commands:
+            self.counts.dropped += 1
+            if isinstance(pending.command, TrajectoryRun):
+                pending.command.end(TrajectoryStatus.ABORTED, reason)
 
 
 def _quoted(body: str) -> str:
     """Return a name without a slash."""
     return quote(body, safe="")
-
-
-def _abort(command: Command, words: str) -> None:
-    """Tell whoever looks after a trajectory that it will never start."""
-    if isinstance(command, TrajectoryRun):
-        command.end(TrajectoryStatus.ABORTED, words)

@@ -1,59 +1,62 @@
-"""The values of a command to joints, put to their names."""
+"""The values of a joint command, by joint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isnan, nan
 
 from ..physics.state import LARGEST_DRIVE
 from .commands import JointCommand
 
-_KINDS = ("position", "velocity", "effort")
 
-
-def columns(
+def values_by_joint(
     command: JointCommand,
     interface: Callable[[str], str | None],
     refuse: Callable[[str, str], None],
-) -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
-    """Return positions, velocities and efforts: of each as many as there are names, or none.
+) -> Iterator[tuple[str, float, float, float]]:
+    """Return name, position, velocity and effort of each joint; NaN where nothing is commanded.
 
     Args:
-        command: What was sent.
-        interface: Tells by what kind of value a joint is commanded.
-        refuse: Called with a kind of mistake and words about it.
+        command: The command.
+        interface: Returns the kind of value by which a joint is commanded.
+        refuse: Called with the kind of a mistake and a message about it.
     """
-    position, velocity, effort = (_column(command, kind, interface, refuse) for kind in _KINDS)
-    return position, velocity, effort
+    names, none = command.names, [nan] * len(command.names)
+    columns: list[Sequence[float]] = []
+    for kind, values in (
+        ("position", command.position),
+        ("velocity", command.velocity),
+        ("effort", command.effort),
+    ):
+        column = values if len(values) else none
+        if len(column) != len(names):
+            places = [k for k, name in enumerate(names) if interface(name) == kind]
+            column = none
+            if len(values) == len(places):
+                column = none.copy()
+                for k, value in zip(places, values, strict=True):
+                    column[k] = value
+            else:
+                refuse(
+                    f"length {kind}",
+                    f"a command names {len(names)} joints but gives {len(values)} values of "
+                    f"{kind}, and {len(places)} of them are commanded by {kind}; its {kind} is "
+                    "ignored",
+                )
+        if column is not none:
+            column = _checked(names, column, refuse)
+        columns.append(column)
+    position, velocity, effort = columns
+    return zip(names, position, velocity, effort, strict=True)
 
 
-def usable(name: str, value: float, refuse: Callable[[str, str], None]) -> float | None:
-    """Return one value of a joint; None for NaN and, with a complaint, for an absurd one."""
-    if -LARGEST_DRIVE < value < LARGEST_DRIVE:
-        return float(value)
-    if not isnan(value):
-        refuse(f"value {name}", f"a command of {value} to joint '{name}' is ignored")
-    return None
-
-
-def _column(
-    command: JointCommand,
-    kind: str,
-    interface: Callable[[str], str | None],
-    refuse: Callable[[str, str], None],
+def _checked(
+    names: Sequence[str], values: Sequence[float], refuse: Callable[[str, str], None]
 ) -> Sequence[float]:
-    values: Sequence[float] = getattr(command, kind)
-    if len(values) in (0, len(command.names)):
-        return values
-    places = [k for k, name in enumerate(command.names) if interface(name) == kind]
-    if len(values) != len(places):
-        refuse(
-            f"length {kind}",
-            f"a command names {len(command.names)} joints but gives {len(values)} values of "
-            f"{kind}, and {len(places)} of them are commanded by {kind}; its {kind} is ignored",
-        )
-        return ()
-    column = [nan] * len(command.names)
-    for k, value in zip(places, values, strict=True):
-        column[k] = value
-    return column
+    """Return values with NaN in place of those that are infinite or too large."""
+    checked = values
+    for k, value in enumerate(values):
+        if not (-LARGEST_DRIVE < value < LARGEST_DRIVE or isnan(value)):
+            refuse(f"value {names[k]}", f"a command of {value} to joint '{names[k]}' is ignored")
+            checked = [*checked[:k], nan, *checked[k + 1 :]]
+    return checked

@@ -1,38 +1,25 @@
-"""What a body can be told to do with its joints, and how often it was not done."""
+"""Commands to one body, as plain data, and counts of what became of them."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from .settings import ControlMode
-from .trajectory import check_names
+from .settings import CommandRateLimit, CommandTimeout, ControlMode
+from .trajectory import JointTrajectory, check_names
+from .trajectory_run import TrajectoryRun
 
-if TYPE_CHECKING:
-    from .controller import BodyController
-    from .runs import TrajectoryRun
-
-# More names than any robot has joints are no command, and would take their time.
-MOST_NAMES = 10_000
-
-
-class Command(Protocol):
-    """Something that a body is told to do; ``Simulation.command`` takes it there."""
-
-    def give(self, controller: BodyController, time_ns: int) -> None:
-        """Have a controller do it, at a time in [ns]. Called by the thread that steps.
-
-        It raises nothing: what cannot be used is counted and reported by the controller.
-        """
+# No robot has so many joints: a longer list is a mistake that would hold up the simulation.
+MAX_NAMES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class JointCommand:
-    """A command to some joints of one body. NaN leaves a joint as it is.
+    """Targets for some joints of one body. NaN leaves a joint as it is.
 
     A list of values may be shorter than the list of names: then it holds the values of only
     those of the joints that are commanded by this kind of value, as ros2_control sends them.
@@ -44,7 +31,7 @@ class JointCommand:
         effort: In [N m] or [N], one per name, or empty.
 
     Raises:
-        TypeError: Names are not a sequence of texts, or values not a sequence of numbers.
+        TypeError: Names are not a sequence of strings, or values not a sequence of numbers.
     """
 
     names: Sequence[str]
@@ -54,47 +41,26 @@ class JointCommand:
 
     def __post_init__(self) -> None:
         check_names(self.names)
-        for kind in ("position", "velocity", "effort"):
-            values = getattr(self, kind)
-            if not _are_numbers(values):
-                raise TypeError(f"{kind} must be a list of numbers, one per name, not {values!r}")
-
-    def give(self, controller: BodyController, time_ns: int) -> None:
-        """Have a controller take it."""
-        if len(self.names) > MOST_NAMES:
-            message = f"a command names {len(self.names)} joints; it is ignored"
-            controller.refuse("too many names", message)
-            return
-        controller.command(self, time_ns)
-
-
-def _check_gain(name: str, gain: object) -> None:
-    if gain is not None and not isinstance(gain, Real):
-        raise TypeError(f"{name} must be a number or None, not {gain!r}")
-
-
-def _check_name(joint: object) -> None:
-    if not isinstance(joint, str):
-        raise TypeError(f"a joint is named by a text, not {joint!r}")
-
-
-def _are_numbers(values: object) -> bool:
-    """Whether something is a sequence of numbers."""
-    if isinstance(values, str) or not hasattr(values, "__len__"):
-        return False
-    found = np.asarray(values)
-    return found.ndim == 1 and (found.dtype.kind in "fiu" or not len(found))
-
-
-class Setting:
-    """A command that counts from now on and after a reset, and so is not forgotten by one."""
-
-    __slots__ = ()
+        _check_numbers("position", self.position)
+        _check_numbers("velocity", self.velocity)
+        _check_numbers("effort", self.effort)
 
 
 @dataclass(frozen=True, slots=True)
-class GainChange(Setting):
-    """Other gains for a joint, from now on and after a reset.
+class CancelTrajectory:
+    """Ends a trajectory before its time; the joints that it moves hold where they are.
+
+    Its run ends before any other command of the same step takes effect, and may end earlier; a
+    run that is still waiting then never starts. The joints hold when it is the turn of this
+    command.
+    """
+
+    run: TrajectoryRun
+
+
+@dataclass(frozen=True, slots=True)
+class GainChange:
+    """Sets gains of a joint; they stay after a reset.
 
     Attributes:
         joint: Its name.
@@ -102,7 +68,7 @@ class GainChange(Setting):
         kd: Damping, in [N m s/rad] or [N s/m]; None leaves it.
 
     Raises:
-        TypeError: The name is no text, or a gain no number.
+        TypeError: The name is not a string, or a gain not a number.
     """
 
     joint: str
@@ -114,20 +80,13 @@ class GainChange(Setting):
         _check_gain("kp", self.kp)
         _check_gain("kd", self.kd)
 
-    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
-        """Have a controller take it."""
-        try:
-            controller.set_gains(self.joint, kp=self.kp, kd=self.kd)
-        except ValueError as error:
-            controller.refuse(f"gains {self.joint}", f"a change of gains is ignored: {error}")
-
 
 @dataclass(frozen=True, slots=True)
-class ModeChange(Setting):
-    """Another way to drive a joint, from now on and after a reset.
+class ModeChange:
+    """Sets the control mode of a joint; it stays after a reset.
 
     Raises:
-        TypeError: The name is no text, or the mode no ``ControlMode``.
+        TypeError: The name is not a string, or the mode not a ``ControlMode``.
     """
 
     joint: str
@@ -138,41 +97,37 @@ class ModeChange(Setting):
         if not isinstance(self.mode, ControlMode):
             raise TypeError(f"mode must be a ControlMode, not {self.mode!r}")
 
-    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
-        """Have a controller take it."""
-        try:
-            controller.set_mode(self.joint, self.mode)
-        except ValueError as error:
-            controller.refuse(f"mode {self.joint}", f"a change of mode is ignored: {error}")
+
+@dataclass(frozen=True, slots=True)
+class TimeoutChange:
+    """Sets the command time-out of the body; None means never. It stays after a reset."""
+
+    timeout: CommandTimeout | None
 
 
 @dataclass(frozen=True, slots=True)
-class CancelTrajectory:
-    """The end of a trajectory before its time: the joints that it moves hold where they are.
+class RateLimitChange:
+    """Sets the rate limit of position commands; it stays after a reset."""
 
-    Its run ends before any other command of the same step has its effect, and may end earlier;
-    one that has not been taken by then is never followed. The joints hold when it is the turn of
-    this command.
-    """
+    rate_limit: CommandRateLimit
 
-    run: TrajectoryRun
 
-    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
-        """Have a controller take it."""
-        controller.cancel(self.run)
+# Commands that a reset does not drop: they set something from now on.
+Setting = GainChange | ModeChange | TimeoutChange | RateLimitChange
+Command = JointCommand | JointTrajectory | TrajectoryRun | CancelTrajectory | Setting
 
 
 @dataclass(slots=True)
 class CommandCounts:
-    """What became of commands since the simulation was made; a reset leaves it.
+    """What became of commands since the simulation was made; a reset does not change it.
 
     Attributes:
-        taken: Commands handed to the controllers.
-        dropped: Given up because too many waited, because their body was gone, or because the
-            world went elsewhere while they waited, by a reset or the like.
+        taken: Commands applied by the controllers.
+        dropped: Discarded because too many were waiting, because their body was removed, or
+            because of a reset or the like.
         refused: Commands of which something could not be used.
-        stale: Too old when they arrived; counted by who receives them.
-        timed_out: How often joints of a body were left alone; see ``CommandTimeout``.
+        stale: Too old when they arrived; counted by the receiver.
+        timed_out: How often joints of a body got no command for too long; see ``CommandTimeout``.
     """
 
     taken: int = 0
@@ -180,3 +135,24 @@ class CommandCounts:
     refused: int = 0
     stale: int = 0
     timed_out: int = 0
+
+
+def _check_name(joint: object) -> None:
+    if not isinstance(joint, str):
+        raise TypeError(f"a joint name must be a string, not {joint!r}")
+
+
+def _check_gain(name: str, gain: object) -> None:
+    if gain is not None and not isinstance(gain, Real):
+        raise TypeError(f"{name} must be a number or None, not {gain!r}")
+
+
+def _check_numbers(kind: str, values: object) -> None:
+    """Check that something is a sequence of numbers."""
+    if isinstance(values, array) and values.typecode == "d":  # as messages have them
+        return
+    if not isinstance(values, str) and hasattr(values, "__len__"):
+        found = np.asarray(values)
+        if found.ndim == 1 and (found.dtype.kind in "fiu" or not len(found)):
+            return
+    raise TypeError(f"{kind} must be a list of numbers, one per name, not {values!r}")

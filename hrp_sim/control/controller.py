@@ -1,9 +1,10 @@
-"""What drives the joints of a body between commands: hold, follow, or let go."""
+"""The controller of one body: applies commands and writes the joint drive before every step."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 
@@ -12,12 +13,22 @@ from hrp_model.rigid import Array
 from ..physics.engine import AnyArray
 from ..physics.snapshot import check_arrays
 from ..physics.state import LARGEST_DRIVE, SimulatedBody
-from .command_values import columns, usable
-from .commands import CommandCounts, JointCommand
+from .active_trajectory import ActiveTrajectory
+from .command_values import values_by_joint
+from .commands import (
+    MAX_NAMES,
+    CancelTrajectory,
+    Command,
+    CommandCounts,
+    GainChange,
+    JointCommand,
+    ModeChange,
+    RateLimitChange,
+    TimeoutChange,
+)
 from .deadlines import Deadlines
-from .followers import Followers
 from .joints import ControlledJoints
-from .runs import Following, TrajectoryRun, TrajectoryStatus
+from .mimic_joints import MimicJoints
 from .settings import (
     CommandRateLimit,
     CommandTimeout,
@@ -27,39 +38,40 @@ from .settings import (
 )
 from .slew import SlewedTargets
 from .spline import EFFORT, POSITION, VELOCITY
-from .throttled_warnings import Complaints
-from .trajectories import Trajectories
+from .throttled_warnings import CommandWarnings
 from .trajectory import BadTrajectoryError, JointTrajectory, check_trajectory
+from .trajectory_follower import TrajectoryFollower
+from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
 _MODES = (ControlMode.POSITION, ControlMode.VELOCITY, ControlMode.EFFORT)
 _POSITION, _VELOCITY, _EFFORT = range(3)
-_RUNS = "trajectories/"
+_TRAJECTORIES = "trajectories/"
 
 
 @dataclass(frozen=True, slots=True)
 class ControlState:
-    """What a controller goes back to; checked by ``BodyController.check``."""
+    """Saved state of a controller; made by ``BodyController.check``."""
 
     arrays: Mapping[str, AnyArray]
-    trajectories: list[Following]
+    trajectories: list[ActiveTrajectory]
 
 
 class BodyController:
-    """Turns commands into the drive of one body, before every physics step.
+    """Applies the commands to one body, and writes its joint drive before every physics step.
 
-    A position command is clipped to the range that the model states for the joint, and the
-    servo's target moves there at no more than the joint's speed limit; see ``rate_limit``. A
-    trajectory has speeds of its own: it is clipped to the range, and not slewed. Velocities and
-    efforts go to the drive as they are commanded. A track takes the speed of its surface, as a
-    velocity. What cannot be used (an unknown joint, a value that is infinite, or absurd) is
-    counted, reported once and left out; the rest of the command counts.
+    A position command is clipped to the limits of the joint, and the servo's target moves there
+    at no more than the joint's speed limit; see ``rate_limit``. A trajectory has velocities of
+    its own: it is clipped to the limits, but its rate is not limited. Velocities and efforts go
+    to the drive as they are. A track takes the speed of its surface, as a velocity. What cannot
+    be used (an unknown joint, a value that is infinite or too large) is counted, logged once and
+    ignored; the rest of the command counts.
 
     Args:
         simulated: The body; its ``drive`` is written, its ``motion`` read.
-        settings: How it is driven until a command comes.
+        settings: Initial modes, gains and so on.
         q: Initial joint positions, in [rad] or [m], shape (joints,).
         fixed: Whether the root is fixed to the world.
-        counts: Where it is counted what becomes of commands.
+        counts: Where commands are counted.
 
     Raises:
         ValueError: The settings name a joint that the body does not have.
@@ -78,19 +90,21 @@ class BodyController:
         self._motion = simulated.motion
         self._drive = simulated.drive
         self._joints = ControlledJoints(simulated.name, simulated.body, settings, q, fixed=fixed)
-        self._complaints = Complaints(simulated.name, CommandCounts() if counts is None else counts)
-        self._trajectories = Trajectories(simulated.body, simulated.motion)
-        self._followers = Followers(simulated.body)
+        self._warnings = CommandWarnings(
+            simulated.name, CommandCounts() if counts is None else counts
+        )
+        self._follower = TrajectoryFollower(simulated.body, simulated.motion)
+        self._mimics = MimicJoints(simulated.body)
         self._initial = np.array(q, dtype=np.float64)
         self._targets = SlewedTargets(q, self._joints.speed, settings.rate_limit)
-        self._mode = np.zeros(len(self._initial), dtype=np.int64)  # of each joint, now
+        self._mode = np.zeros(len(self._initial), dtype=np.int64)  # present mode of each joint
         self._deadlines = Deadlines(len(self._initial) + len(simulated.body.links))
         self._deadlines.timeout = settings.timeout
         self.reset()
 
     @property
     def timeout(self) -> CommandTimeout | None:
-        """What happens when commands stop coming; may be set between two steps."""
+        """Command time-out; may be set between two steps."""
         return self._deadlines.timeout
 
     @timeout.setter
@@ -99,7 +113,7 @@ class BodyController:
 
     @property
     def rate_limit(self) -> CommandRateLimit:
-        """How fast position commands become targets; may be set between two steps."""
+        """Speed limit of the servo targets; may be set between two steps."""
         return self._targets.rate_limit
 
     @rate_limit.setter
@@ -107,10 +121,10 @@ class BodyController:
         self._targets.rate_limit = rate_limit
 
     def gains(self, joint: str) -> tuple[float, float]:
-        """Return kp and kd of a joint: what it is held with when it is driven by position.
+        """Return kp and kd that a joint has in position mode.
 
         Raises:
-            ValueError: There is none of this name.
+            ValueError: No joint has this name.
         """
         i = self._joints.element(joint)
         return float(self._joints.kp[i]), float(self._joints.kd[i])
@@ -124,44 +138,71 @@ class BodyController:
             kd: Damping, in [N m s/rad] or [N s/m].
 
         Raises:
-            ValueError: There is none of this name, or a gain is negative, not finite, or absurd.
+            ValueError: No joint has this name, or a gain is negative, not finite or too large.
         """
         i = self._joints.element(joint)
         self._joints.set_gains(i, kp, kd)
         self._set_mode(i, int(self._mode[i]))
 
     def mode(self, joint: str) -> ControlMode:
-        """Return how a joint is driven at the start.
+        """Return the initial control mode of a joint.
 
         Raises:
-            ValueError: There is none of this name.
+            ValueError: No joint has this name.
         """
         return self._joints.mode(self._joints.element(joint))
 
     def set_mode(self, joint: str, mode: ControlMode) -> None:
-        """Drive a joint otherwise from now on, and after a reset; it stops, or goes limp.
+        """Set the control mode of a joint from now on, also after a reset; it stops or goes limp.
 
         Raises:
-            ValueError: There is none of this name, or it follows another.
+            ValueError: No joint has this name, or it follows another.
         """
         i = self._joints.element(joint)
-        if (leader := self._followers.leaders.get(joint)) is not None:
+        if (leader := self._mimics.leaders.get(joint)) is not None:
             raise ValueError(f"joint '{joint}' follows '{leader}' and has no mode of its own")
         self._joints.set_mode(i, mode)
-        self._trajectories.release([i])
+        self._follower.release([i])
         if mode is ControlMode.POSITION:
             self._hold([i])
         else:
             self._set_mode(i, _MODES.index(mode))
             self._drive.dq[i] = self._drive.effort[i] = 0.0
 
-    def refuse(self, kind: str, message: str) -> None:
-        """Count a command that cannot be used; say why if it is the first of its kind."""
-        self._complaints.refuse(kind, message)
+    def apply(self, command: Command, time_ns: int) -> None:
+        """Apply a command at a time in [ns].
+
+        It raises nothing: what cannot be used is counted and logged.
+        """
+        match command:
+            case JointCommand():
+                self._apply_joint_command(command, time_ns)
+            case JointTrajectory():
+                self._follow(TrajectoryRun(command), time_ns)
+            case TrajectoryRun():
+                self._follow(command, time_ns)
+            case CancelTrajectory():
+                self._hold(self._follower.cancel(command.run).tolist())
+            case GainChange():
+                try:
+                    self.set_gains(command.joint, kp=command.kp, kd=command.kd)
+                except ValueError as error:
+                    message = f"a change of gains is ignored: {error}"
+                    self._warnings.refuse(f"gains {command.joint}", message)
+            case ModeChange():
+                try:
+                    self.set_mode(command.joint, command.mode)
+                except ValueError as error:
+                    message = f"a change of mode is ignored: {error}"
+                    self._warnings.refuse(f"mode {command.joint}", message)
+            case TimeoutChange():
+                self.timeout = command.timeout
+            case RateLimitChange():
+                self.rate_limit = command.rate_limit
 
     def reset(self) -> None:
-        """Go back to what drives the joints at the start; gains and modes that were set stay."""
-        self._trajectories.abort("the world was reset")
+        """Go back to the initial targets; gains and modes that were set stay."""
+        self._follower.abort("the world was reset")
         self._deadlines.clear()
         drive = self._drive
         drive.q[:] = self._initial
@@ -171,40 +212,41 @@ class BodyController:
             self._set_mode(i, _MODES.index(self._joints.mode(i)))
 
     def hold(self, q: Array) -> None:
-        """Aim at this posture, in [rad] or [m], shape (joints,), from now on."""
-        self._trajectories.abort("the robot was moved elsewhere")
+        """Hold joint positions, in [rad] or [m], shape (joints,), from now on."""
+        self._follower.abort("the robot was moved elsewhere")
         self._drive.q[:] = q
         self._targets.jump(q)
-        held = self._mode == _POSITION  # not on the way anywhere any more
+        held = self._mode == _POSITION
         self._drive.dq[held] = self._drive.effort[held] = 0.0
 
     def retime(self, before_ns: int, time_ns: int) -> None:
-        """Go on at another time, in [ns]: what is to come has as long to come as before."""
+        """Continue at another clock time, in [ns]; the time left until anything does not change."""
         self._deadlines.retime(time_ns - before_ns)
-        self._trajectories.retime(before_ns, time_ns)
+        self._follower.retime(before_ns, time_ns)
 
     def close(self) -> None:
-        """Let go of a body that is removed."""
-        self._trajectories.abort("the robot was removed")
+        """Abort the trajectories of a body that is removed."""
+        self._follower.abort("the robot was removed")
 
     def save(self) -> dict[str, AnyArray]:
-        """Return what ``restore`` needs, besides the drive."""
-        runs = self._trajectories.save()
-        return self._save_own() | {f"{_RUNS}{key}": array for key, array in runs.items()}
+        """Return the state for ``check``, without the drive."""
+        trajectories = self._follower.save()
+        return self._save_own() | {f"{_TRAJECTORIES}{key}": a for key, a in trajectories.items()}
 
     def check(self, arrays: Mapping[str, AnyArray]) -> ControlState:
-        """Return what was saved, for ``restore``; nothing has changed yet.
+        """Return a saved state, for ``restore``; changes nothing.
 
         Raises:
             PhysicsError: Something does not fit.
         """
-        own = {key: a for key, a in arrays.items() if not key.startswith(_RUNS)}
+        start = _TRAJECTORIES
+        own = {key: a for key, a in arrays.items() if not key.startswith(start)}
         check_arrays(own, self._save_own())
-        runs = {k.removeprefix(_RUNS): a for k, a in arrays.items() if k.startswith(_RUNS)}
-        return ControlState(own, self._trajectories.check(runs))
+        rest = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
+        return ControlState(own, self._follower.check(rest))
 
     def restore(self, state: ControlState, time_ns: int) -> None:
-        """Aim again at what was aimed at; the drive is restored by the engine."""
+        """Go back to a saved state; the engine restores the drive."""
         arrays, joints = state.arrays, self._joints
         self._targets.final[:] = arrays["target"]
         self._targets.moving = bool(arrays["approaching"])
@@ -214,70 +256,34 @@ class BodyController:
         np.clip(arrays["kp"], 0.0, 0.5 * LARGEST_DRIVE, out=joints.kp)
         np.clip(arrays["kd"], 0.0, 0.5 * LARGEST_DRIVE, out=joints.kd)
         self._deadlines.restore(arrays["commanded_ns"], time_ns)
-        self._trajectories.restore(state.trajectories)
-
-    def command(self, command: JointCommand, time_ns: int) -> None:
-        """Take a command; it holds until the next one for the same joint."""
-        by_kind = columns(command, self._joints.interface, self.refuse)
-        for k, name in enumerate(command.names):
-            values = [usable(name, c[k], self.refuse) if len(c) else None for c in by_kind]
-            if (leader := self._followers.leaders.get(name)) is not None:
-                self.refuse(
-                    f"follower {name}",
-                    f"joint '{name}' follows '{leader}'; the command to it is ignored",
-                )
-            elif name in self._joints.index:
-                self._command_joint(self._joints.index[name], values, time_ns)
-            elif name in self._joints.tracks:
-                self._command_track(name, values, time_ns)
-            else:
-                self._complaints.refuse_unknown(name, [*self._joints.index, *self._joints.tracks])
-
-    def follow(self, sent: JointTrajectory | TrajectoryRun, time_ns: int) -> None:
-        """Follow a trajectory from its start on; see ``JointTrajectory``."""
-        run = sent if isinstance(sent, TrajectoryRun) else TrajectoryRun(sent)
-        if run.status is not TrajectoryStatus.WAITING:  # canceled before it came here
-            return
-        try:
-            check_trajectory(run.trajectory, self._body, time_ns, run.tolerances)
-            if run.trajectory.points:
-                self._trajectories.add(run, time_ns)
-                return
-        except BadTrajectoryError as error:
-            run.end(TrajectoryStatus.REFUSED, str(error))
-            self.refuse(f"trajectory {error.kind}", f"a trajectory is ignored: {error}")
-            return
-        self._stop(run.trajectory.names)
-        run.end(TrajectoryStatus.SUCCEEDED)
-
-    def cancel(self, run: TrajectoryRun) -> None:
-        """End a trajectory; the joints that it moves hold where they are aimed at."""
-        self._hold(self._trajectories.cancel(run).tolist())
+        self._follower.restore(state.trajectories)
 
     def update(self, time_ns: int, step_ns: int) -> None:
-        """Write what the joints are asked to do in the step that follows.
+        """Write the joint targets of the next step into the drive.
 
         Args:
             time_ns: When the step begins, in [ns].
             step_ns: How long it takes, in [ns].
         """
-        self._targets.advance(self._drive.q, step_ns)
-        if self._trajectories:
+        # Looked at here, not there: most steps have nothing to do.
+        if self._targets.moving:
+            self._targets.advance(self._drive.q, step_ns)
+        if self._follower.trajectories:
             self._advance_trajectories(time_ns, step_ns)
-        self._followers.aim(self._motion, self._drive)
-        if late := self._deadlines.expired(time_ns):
+        if self._mimics.leaders:
+            self._mimics.set_targets(self._motion, self._drive)
+        if time_ns >= self._deadlines.next_ns and (late := self._deadlines.expired(time_ns)):
             self._fall_back(late)
 
-    def judge(self, time_ns: int) -> None:
-        """Look how far trajectories have come after a step, at its end, in [ns]."""
-        if not self._trajectories:
+    def check_trajectories(self, time_ns: int) -> None:
+        """Check the progress of trajectories after a step, at its end, in [ns]."""
+        if not self._follower.trajectories:
             return
-        for following, status in self._trajectories.judge(time_ns):
-            joints = following.moves
+        for trajectory, status in self._follower.check_progress(time_ns):
             if status is TrajectoryStatus.SUCCEEDED:
-                self._stand_at_end(following)
+                self._hold_end(trajectory)
             else:
-                self._hold(joints.tolist(), self._motion.q)
+                self._hold(trajectory.moves.tolist(), self._motion.q)
 
     def _save_own(self) -> dict[str, AnyArray]:
         own_mode = np.full(len(self._initial), -1, dtype=np.int64)  # none
@@ -294,13 +300,13 @@ class BodyController:
         }
 
     def _set_mode(self, i: int, mode: int) -> None:
-        """Give a joint the gains by which it is driven so."""
+        """Set the present mode of a joint, and its gains in the drive."""
         self._mode[i] = mode
         self._drive.kp[i] = self._joints.kp[i] if mode == _POSITION else 0.0
         self._drive.kd[i] = 0.0 if mode == _EFFORT else self._joints.kd[i]
 
     def _hold(self, joints: Collection[int], q: Array | None = None) -> None:
-        """Let joints stop where they are aimed at, or at ``q``, shape (joints of the body,)."""
+        """Let joints hold their targets, or ``q``, shape (joints of the body,)."""
         drive = self._drive
         for i in joints:
             if q is not None or self._mode[i] != _POSITION:
@@ -311,42 +317,42 @@ class BodyController:
 
     def _stop(self, names: Collection[str]) -> None:
         """Let joints hold: those that are named, or all that trajectories move."""
-        wanted = [self._joints.index[n] for n in names] or self._trajectories.moved().tolist()
-        self._trajectories.release(wanted if names else range(len(self._initial)))
+        wanted = [self._joints.index[n] for n in names] or self._follower.moved().tolist()
+        self._follower.release(wanted if names else range(len(self._initial)))
         self._hold(wanted)
 
-    def _stand_at_end(self, following: Following) -> None:
-        """Hold the last point; what is still on its way to it goes on as after a command."""
-        joints = following.moves
-        end = following.spline.points[-1, POSITION, following.active]
+    def _hold_end(self, trajectory: ActiveTrajectory) -> None:
+        """Hold the last point; targets that have not arrived approach it as after a command."""
+        joints = trajectory.moves
+        end = trajectory.spline.points[-1, POSITION, trajectory.active]
         self._targets.final[joints] = self._joints.within_range(joints, end)
         self._targets.moving = True
 
     def _advance_trajectories(self, time_ns: int, step_ns: int) -> None:
         drive, largest = self._drive, 0.5 * LARGEST_DRIVE
-        for i in self._trajectories.begin_due(time_ns, self._aimed_at).tolist():
+        for i in self._follower.begin_due(time_ns, self._present_targets).tolist():
             self._set_mode(i, _POSITION)
         reach = self._targets.reach(step_ns)
-        for moved, asked in self._trajectories.advance(time_ns + step_ns, reach):
-            # What swings wide ends where a drive does.
-            sane = np.minimum(np.maximum(asked, -largest), largest)
-            q = self._joints.within_range(moved, sane[POSITION])
+        for moved, wanted in self._follower.advance(time_ns + step_ns, reach):
+            # A curve may overshoot its points.
+            clipped = np.minimum(np.maximum(wanted, -largest), largest)
+            q = self._joints.within_range(moved, clipped[POSITION])
             drive.q[moved] = self._targets.final[moved] = q
-            drive.dq[moved] = sane[VELOCITY]
-            drive.effort[moved] = sane[EFFORT]
-            self._deadlines.command(moved, time_ns)
+            drive.dq[moved] = clipped[VELOCITY]
+            drive.effort[moved] = clipped[EFFORT]
+            self._deadlines.restart(moved, time_ns)
 
-    def _aimed_at(self) -> Array:
-        """Return position, velocity, acceleration and effort now, shape (4, joints)."""
+    def _present_targets(self) -> Array:
+        """Return target or present position, velocity, acceleration, effort, shape (4, joints)."""
         drive, motion = self._drive, self._motion
-        aimed = self._mode == _POSITION
-        q, dq = np.where(aimed, drive.q, motion.q), np.where(aimed, drive.dq, motion.dq)
+        held = self._mode == _POSITION
+        q, dq = np.where(held, drive.q, motion.q), np.where(held, drive.dq, motion.dq)
         return np.array([q, dq, np.zeros_like(q), drive.effort])
 
     def _fall_back(self, late: Sequence[int]) -> None:
-        """Do with joints and tracks that were left alone what was chosen for them."""
+        """Let joints and tracks whose commands have timed out do what the time-out says."""
         timeout = self._deadlines.timeout
-        assert timeout is not None, "without a time-out nothing is late"
+        assert timeout is not None, "nothing expires without a time-out"
         count = len(self._initial)
         joints = [i for i in late if i < count]
         tracks = [i - count for i in late if i >= count]
@@ -360,41 +366,83 @@ class BodyController:
             self._drive.track_speed[tracks] = 0.0
         names = [self._body.moving_links[i].joint.name for i in joints]
         names += [self._body.links[i].joint.name for i in tracks]
-        self._complaints.timed_out(timeout, names)
+        self._warnings.time_out(timeout, names)
 
-    def _command_joint(self, i: int, values: Sequence[float | None], time_ns: int) -> None:
-        position, velocity, effort = values
-        if position is None and velocity is None and effort is None:
+    def _apply_joint_command(self, command: JointCommand, time_ns: int) -> None:
+        """Set targets; they hold until the next command to the same joint."""
+        if len(command.names) > MAX_NAMES:
+            message = f"a command names {len(command.names)} joints; it is ignored"
+            self._warnings.refuse("too many names", message)
             return
-        if self._trajectories:
-            self._trajectories.release([i])
-        self._deadlines.command(i, time_ns)
+        joints, warnings = self._joints, self._warnings
+        leaders = self._mimics.leaders
+        for name, position, velocity, effort in values_by_joint(
+            command, joints.interface, warnings.refuse
+        ):
+            if name in leaders:
+                warnings.refuse(
+                    f"follower {name}",
+                    f"joint '{name}' follows '{leaders[name]}'; the command to it is ignored",
+                )
+            elif name in joints.index:
+                self._command_joint(joints.index[name], position, velocity, effort, time_ns)
+            elif name in joints.tracks:
+                self._command_track(name, position, velocity, effort, time_ns)
+            else:
+                warnings.refuse_unknown_joint(name, [*joints.index, *joints.tracks])
+
+    def _command_joint(
+        self, i: int, position: float, velocity: float, effort: float, time_ns: int
+    ) -> None:
+        if not isnan(position):
+            mode = _POSITION
+        elif not isnan(velocity):
+            mode = _VELOCITY
+        elif not isnan(effort):
+            mode = _EFFORT
+        else:
+            return
+        if self._follower.trajectories:
+            self._follower.release([i])
+        self._deadlines.restart(i, time_ns)
         drive, joints = self._drive, self._joints
-        if position is not None:
+        if mode == _POSITION:
             if self._mode[i] != _POSITION:  # start from where it is
                 drive.q[i] = self._motion.q[i]
-            self._set_mode(i, _POSITION)
             self._targets.final[i] = min(max(position, joints.lower[i]), joints.upper[i])
             self._targets.moving = True
-            drive.dq[i] = velocity or 0.0
-            drive.effort[i] = effort or 0.0
-        elif velocity is not None:
-            self._set_mode(i, _VELOCITY)
-            drive.dq[i] = velocity
-            drive.effort[i] = effort or 0.0
-        elif effort is not None:
-            self._set_mode(i, _EFFORT)
-            drive.effort[i] = effort
+        self._set_mode(i, mode)
+        if mode != _EFFORT:
+            drive.dq[i] = 0.0 if isnan(velocity) else velocity
+        drive.effort[i] = 0.0 if isnan(effort) else effort
 
-    def _command_track(self, name: str, values: Sequence[float | None], time_ns: int) -> None:
-        position, velocity, effort = values
-        link = self._joints.tracks[name]
-        if velocity is not None:
+    def _command_track(
+        self, name: str, position: float, velocity: float, effort: float, time_ns: int
+    ) -> None:
+        if not isnan(velocity):
+            link = self._joints.tracks[name]
             self._drive.track_speed[link] = velocity
-            self._deadlines.command(len(self._initial) + link, time_ns)
+            self._deadlines.restart(len(self._initial) + link, time_ns)
         for kind, value in (("position", position), ("effort", effort)):
-            if value is not None:
-                self.refuse(
+            if not isnan(value):
+                self._warnings.refuse(
                     f"{kind} {name}",
                     f"joint '{name}' is a track and takes a velocity only; its {kind} is ignored",
                 )
+
+    def _follow(self, run: TrajectoryRun, time_ns: int) -> None:
+        """Follow a trajectory from its start on; see ``JointTrajectory``."""
+        if run.status is not TrajectoryStatus.WAITING:  # canceled already
+            return
+        try:
+            check_trajectory(run.trajectory, self._body, time_ns, run.tolerances)
+            if run.trajectory.points:
+                self._follower.add(run, time_ns)
+                return
+        except BadTrajectoryError as error:
+            run.end(TrajectoryStatus.REFUSED, str(error))
+            message = f"a trajectory is ignored: {error}"
+            self._warnings.refuse(f"trajectory {error.kind}", message)
+            return
+        self._stop(run.trajectory.names)
+        run.end(TrajectoryStatus.SUCCEEDED)

@@ -1,4 +1,4 @@
-"""Commands to joints made of what names no joints: lists of numbers, speeds of a vehicle."""
+"""Conversions to joint commands: from lists of numbers, and from velocities of a vehicle."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
     """Return the command that gives one value to each joint, in the order of joint ids.
 
     Those are the joints with an id; where none has one, all joints in the order of joint states.
-    Joints that follow others by the model's word are left out.
+    Mimic joints are left out.
 
     Args:
         body: The robot.
-        mode: What the values are.
+        mode: Kind of the values.
         values: In [rad] or [m], [rad/s] or [m/s], [N m] or [N]; NaN leaves a joint as it is.
 
     Raises:
-        ValueError: There are more values than joints, or less; the message names the joints.
+        ValueError: Their number is not that of the joints; the message names the joints.
     """
     free = [x.joint for x in body.jointed_links if x.joint.mimic is None]
     names = [joint.name for joint in free if joint.id is not None] or [j.name for j in free]
     if len(values) != len(names):
         raise ValueError(
-            f"{len(values)} values of {mode.value} came for {len(names)} joints: "
+            f"{len(values)} values of {mode.value} for {len(names)} joints: "
             f"{', '.join(names) or 'none'}"
         )
     return JointCommand(names, **{mode.value: values})
@@ -38,16 +38,16 @@ def array_command(body: Body, mode: ControlMode, values: Sequence[float]) -> Joi
 def vehicle_command(body: Body, linear_x: float, angular_z: float) -> JointCommand:
     """Return the command that drives a vehicle on two tracks, or on wheels on both sides.
 
-    The sides run at different speeds, as if nothing slipped where wheels and tracks stand. Those
-    do slip in a turn unless there is one wheel on each side: then the vehicle turns slower.
+    The speeds of the sides assume that wheels and tracks do not slip. They do slip in a turn
+    unless there is one wheel on each side: then the vehicle turns slower.
 
     Args:
         body: The vehicle.
-        linear_x: Speed ahead, in [m/s].
-        angular_z: Turn to the left, in [rad/s].
+        linear_x: Forward velocity, in [m/s].
+        angular_z: Yaw rate, to the left, in [rad/s].
 
     Raises:
-        ValueError: It has no two tracks, nor wheels that are certain to drive it.
+        ValueError: It has neither two tracks nor wheels that can drive it.
     """
     if (tracks := track_drive(body)) is not None:
         half, radius = 0.5 * tracks.track_separation, 1.0

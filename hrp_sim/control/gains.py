@@ -1,4 +1,4 @@
-"""Servo gains derived from the model, so that a robot stands before anybody tuned it."""
+"""Servo gains derived from the model, so that a robot stands without tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The joints of a body as its controller knows them: limits, gains and modes."""
+"""Limits, gains and control modes of the joints of a body."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .settings import ControlMode, ControlSettings, JointControl
 
 
 class ControlledJoints:
-    """What is known of the joints of a body besides what they are asked to do.
+    """Limits, gains and control modes of the joints of a body.
 
     Args:
-        name: Of the body.
+        name: Name of the body.
         body: The model.
-        settings: How it is driven until a command comes.
+        settings: Its control settings.
         q: Initial joint positions, in [rad] or [m], shape (joints,).
         fixed: Whether the root is fixed to the world.
 
@@ -34,7 +34,7 @@ class ControlledJoints:
         speed: ``Joint.max_velocity``, in [rad/s] or [m/s], shape (joints,).
         lower, upper: ``Joint.position_limits``, in [rad] or [m], shape (joints,).
         kp, kd: Gains, shape (joints,).
-        own_modes: How joints are driven at the start that have a mode of their own, by element.
+        own_modes: Initial modes of joints that have one of their own, by element of q.
 
     Raises:
         ValueError: The settings name a joint that the body does not have.
@@ -63,10 +63,10 @@ class ControlledJoints:
         self._interfaces: dict[str, CommandInterface | None] | None = None
 
     def element(self, joint: str) -> int:
-        """Return which element of q a joint is.
+        """Return the element of q of a joint.
 
         Raises:
-            ValueError: There is none of this name.
+            ValueError: No joint has this name.
         """
         if joint not in self.index:
             hint = did_you_mean_or_all(joint, self.index)
@@ -74,7 +74,7 @@ class ControlledJoints:
         return self.index[joint]
 
     def within_range(self, joints: NDArray[np.intp], q: Array) -> Array:
-        """Return positions of some joints, clipped to the ranges that the model states.
+        """Return positions of some joints, clipped to their limits.
 
         Args:
             joints: Elements of q.
@@ -84,21 +84,21 @@ class ControlledJoints:
         return clipped
 
     def mode(self, i: int) -> ControlMode:
-        """Return how a joint is driven at the start."""
+        """Return the initial control mode of a joint."""
         if self._body.moving_links[i].joint.mimic is not None:
             return ControlMode.POSITION  # whatever drives its leader
         usual = ControlMode.EFFORT if i in self._passive else self._settings.mode
         return self.own_modes.get(i, usual)
 
     def set_mode(self, i: int, mode: ControlMode) -> None:
-        """Let a joint be driven otherwise at the start."""
+        """Set the initial control mode of a joint."""
         self.own_modes[i] = mode
 
     def interface(self, joint: str) -> str | None:
-        """Return the kind of value by which a joint is commanded; None if it is only watched.
+        """Return the command interface of a joint; None if it has only state interfaces.
 
-        It is the joint's own mode where it has one, else what the <ros2_control> block of the
-        robot's description says when joints are commanded by the mode of the body.
+        It is the joint's own mode where it has one, else the interface that the <ros2_control>
+        block of the robot's description has for the mode of the body.
         """
         if (i := self.index.get(joint)) is None:
             return None
@@ -114,7 +114,7 @@ class ControlledJoints:
         """Set gains of a joint; None leaves one.
 
         Raises:
-            ValueError: One is negative, not finite, or absurd; nothing was changed.
+            ValueError: One is negative, not finite or too large; nothing was changed.
         """
         for name, gain in (("kp", kp), ("kd", kd)):
             if gain is not None and not (isfinite(gain) and 0.0 <= gain < LARGEST_DRIVE):
@@ -135,12 +135,12 @@ def _gains(body: Body, settings: ControlSettings, q: Array, *, fixed: bool) -> t
 
 
 def _passive(body: Body, settings: ControlSettings) -> set[int]:
-    """Return the joints that have no motor, as elements of q."""
+    """Return the joints without a motor, as elements of q."""
     unnumbered = {i for i, x in enumerate(body.moving_links) if x.joint.id is None}
     if len(unnumbered) < len(body.moving_links):
         return unnumbered
     if any(x.parent is not None and x.joint.type is JointType.FREE for x in body.links):
-        return set()  # what moves freely may close a loop without these joints
+        return set()  # a free joint may close a loop without these joints
     own = {name for name, control in settings.joints.items() if control.mode is not None}
     driven = [x.name for x in body.moving_links if x.joint.name in own]
     closures = [LoopClosure(body, group, driven) for group in loop_groups(body)]

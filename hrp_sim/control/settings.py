@@ -1,4 +1,4 @@
-"""How the joints of a body are driven until a command says otherwise, and after the last one."""
+"""Control settings of a body: modes and gains of its joints, time-out, rate limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..physics.schedule import NS_PER_S
 
 
 class ControlMode(Enum):
-    """How a joint is driven."""
+    """Control mode of a joint."""
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -19,10 +19,10 @@ class ControlMode(Enum):
 
 
 class Fallback(Enum):
-    """What a joint does when commands stop coming.
+    """What a joint does after a command time-out.
 
-    HOLD: it stays where it was aimed at, or where it is if it was not aimed at a position.
-    LIMP: nothing drives it. LAST: it goes on with the last command.
+    HOLD: it holds its target position, or where it is if it has none. LIMP: nothing drives it.
+    LAST: it continues with the last command.
     """
 
     HOLD = "hold"
@@ -31,39 +31,39 @@ class Fallback(Enum):
 
 
 class CommandRateLimit(Enum):
-    """How fast a position command becomes the target of a joint's servo.
+    """Limit of the speed at which the target of a joint's servo approaches a position command.
 
-    MODEL: at the speed limit that the model states for the joint, as a drive's own slew-rate limit
-    does it; at once where it states none. NONE: always at once.
+    MODEL: the model's speed limit of the joint, if any, like the slew-rate limit of a motor drive.
+    NONE: no limit.
     """
 
     MODEL = "model"
     NONE = "none"
 
 
-# The longest time-out that makes sense, in [s]; thirty years.
-LONGEST_TIMEOUT = 1e9
+# Thirty years, in [s].
+MAX_TIMEOUT = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandTimeout:
-    """When a joint that was commanded counts as left alone, and what it does then.
+    """Time without a command after which a joint falls back to a safe behaviour.
 
     A trajectory commands its joints until its end.
 
     Attributes:
         after_s: In simulated time, in [s].
-        fallback: What the joint does.
+        fallback: What the joint does then.
 
     Raises:
-        ValueError: The time is not greater than 0, or not finite.
+        ValueError: The time is not positive and finite.
     """
 
     after_s: float
     fallback: Fallback = Fallback.HOLD
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.after_s) and 0.0 < self.after_s <= LONGEST_TIMEOUT):
+        if not (isfinite(self.after_s) and 0.0 < self.after_s <= MAX_TIMEOUT):
             raise ValueError(f"a command time-out must be greater than 0 s: {self.after_s}")
 
     @property
@@ -74,10 +74,10 @@ class CommandTimeout:
 
 @dataclass(frozen=True, kw_only=True)
 class JointControl:
-    """How one joint differs from the others of its body; None means it does not.
+    """Settings of one joint in place of those of its body; None means the same.
 
     Attributes:
-        mode: How it is driven.
+        mode: Its control mode.
         kp: Stiffness, in [N m/rad] or [N/m].
         kd: Damping, in [N m s/rad] or [N s/m].
     """
@@ -89,18 +89,18 @@ class JointControl:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlSettings:
-    """How the joints of a body are driven until a command says otherwise.
+    """How the joints of a body are controlled until the first command.
 
-    The formats number the joints that have motors. A joint without an id, of a body where others
-    have one or where a closed loop makes it follow from others, is left limp unless ``joints``
-    gives it a mode.
+    In the model formats joints with motors have ids. A joint without an id stays limp, unless
+    ``joints`` gives it a mode, if other joints of the body have ids, or if it is a dependent joint
+    of a closed loop.
 
     Attributes:
         mode: POSITION holds the initial posture; VELOCITY and EFFORT start at zero.
         kp, kd: Gains for every joint; None derives each joint's from the model.
-        joints: Joints that differ, by name.
-        timeout: What happens when commands stop coming; None lets the last one count for ever.
-        rate_limit: How fast position commands become the targets of servos.
+        joints: Settings of single joints, by name.
+        timeout: Command time-out; None means never.
+        rate_limit: Speed limit of the servo targets.
     """
 
     mode: ControlMode = ControlMode.POSITION

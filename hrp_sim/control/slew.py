@@ -10,17 +10,16 @@ from .settings import CommandRateLimit
 
 
 class SlewedTargets:
-    """Positions that were commanded, and the way of the servos' targets to them.
+    """Commanded positions, and the servo targets that approach them at limited speed.
 
     Args:
         q: Initial positions, in [rad] or [m], shape (joints,).
-        speed: Speed limits that the model states, in [rad/s] or [m/s], infinity where it states
-            none, shape (joints,).
-        rate_limit: Whether targets move no faster than these.
+        speed: Speed limits of the model, in [rad/s] or [m/s], infinity for none, shape (joints,).
+        rate_limit: Whether targets obey these.
 
     Attributes:
-        final: The positions that were commanded, in [rad] or [m], shape (joints,).
-        moving: Whether targets may be on their way.
+        final: The commanded positions, in [rad] or [m], shape (joints,).
+        moving: Whether a target may not have arrived yet.
         rate_limit: May be set between two steps.
     """
 
@@ -31,20 +30,18 @@ class SlewedTargets:
         self._speed = speed
 
     def jump(self, q: Array) -> None:
-        """Aim at positions, in [rad] or [m], shape (joints,), that targets are at already."""
+        """Set commanded positions, in [rad] or [m], shape (joints,), where targets are already."""
         self.final[:] = q
         self.moving = False
 
     def reach(self, step_ns: int) -> Array:
-        """Return how far targets may move in a step of so many [ns], in [rad] or [m]."""
+        """Return how far targets may move in a step of a length in [ns], in [rad] or [m]."""
         if self.rate_limit is CommandRateLimit.NONE:
             return np.full_like(self._speed, np.inf)
         return self._speed * (step_ns * 1e-9)
 
     def advance(self, targets: Array, step_ns: int) -> None:
-        """Move targets, shape (joints,), on as far as they may in a step of so many [ns]."""
-        if not self.moving:
-            return
+        """Move targets, shape (joints,), as far as they may in a step of a length in [ns]."""
         left, reach = self.final - targets, self.reach(step_ns)
         far = np.abs(left) > reach
         targets[:] = np.where(far, targets + np.clip(left, -reach, reach), self.final)

@@ -1,4 +1,4 @@
-"""Curves through the points of a trajectory."""
+"""Splines through the points of a trajectory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Segment:
 
     Attributes:
         begins_ns, ends_ns: In [ns].
-        span: How long it takes, in [s].
-        coefficients: Of position, three times, and effort, by powers of the share of the time;
+        span: Its duration, in [s].
+        coefficients: Of position, three times, and effort, by powers of the time from 0 to 1;
             shape (4, 6, joints).
     """
 
@@ -43,45 +43,45 @@ class Segment:
             [0.0, 0.0, 2.0 * r2, 6.0 * s * r2, 12.0 * s2 * r2, 20.0 * s3 * r2],
             [1.0, s, 0.0, 0.0, 0.0, 0.0],
         ]
-        # No matrix product: what it rounds to may differ between machines.
+        # No matrix product: its rounding may differ between machines.
         state: Array = (np.array(powers)[:, :, None] * self.coefficients).sum(axis=1)
         return state
 
 
-_NOWHERE = Segment(0, 0, 0.0, np.zeros((4, 6, 0)))
+_EMPTY = Segment(0, 0, 0.0, np.zeros((4, 6, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spline:
-    """Points at given times, and what is between them: see ``JointTrajectory``.
+    """Points at given times, and the segments between them; see ``JointTrajectory``.
 
     Attributes:
         times_ns: In [ns], increasing, shape (points,).
         points: Position, velocity, acceleration and effort of each joint, in [rad] or [m] and
-            [N m] or [N], shape (points, 4, joints); zero where they are not given.
-        given: Whether velocity, acceleration and effort are, shape (points, 3).
+            [N m] or [N], shape (points, 4, joints); zero where not given.
+        given: Whether velocity, acceleration and effort are given, shape (points, 3).
     """
 
     times_ns: NDArray[np.int64]
     points: Array
     given: NDArray[np.bool_]
-    # Where ``at`` was asked last: steps are much shorter than the way between two points.
-    _last: Segment = field(default=_NOWHERE, init=False, repr=False)
+    # The segment of the last sample: steps are much shorter than segments.
+    _last: Segment = field(default=_EMPTY, init=False, repr=False)
 
     @classmethod
     def through(cls, table: PointTable, start_ns: int) -> Spline:
-        """Return the curve through the points of a trajectory from a start in [ns]."""
+        """Return the spline through the points of a trajectory that starts at a time in [ns]."""
         return cls(start_ns + table.times_ns, table.values, table.given)
 
     @property
     def end_ns(self) -> int:
-        """When the last point is passed, in [ns]."""
+        """Time of the last point, in [ns]."""
         return int(self.times_ns[-1])
 
     def from_state(self, time_ns: int, state: Array) -> Spline:
-        """Return the curve from a state to the points that are still to come.
+        """Return the spline from a state to the points that are still to come.
 
-        Where a point is due at this very time, or none is left, it begins there instead.
+        If a point is due at this very time, or none is left, it begins there instead.
 
         Args:
             time_ns: When it begins, in [ns].
@@ -98,24 +98,24 @@ class Spline:
         )
 
     def moved(self, offset: Array) -> Spline:
-        """Return the same curve with positions that are so much greater, shape (joints,)."""
+        """Return the same spline with an offset of positions, shape (joints,)."""
         points = self.points.copy()
         points[:, POSITION] += offset
         return Spline(self.times_ns, points, self.given)
 
     def shifted(self, shift_ns: int) -> Spline:
-        """Return the same curve so much later, in [ns]; less than 0 is earlier."""
+        """Return the same spline shifted in time, in [ns]; less than 0 is earlier."""
         return Spline(self.times_ns + shift_ns, self.points, self.given)
 
     def index(self, time_ns: int) -> int:
-        """Return the first point that is still to come; the last one if none is."""
+        """Return the index of the next point; that of the last one after the end."""
         after = int(np.searchsorted(self.times_ns, time_ns, side="right"))
         return min(after, len(self.times_ns) - 1)
 
     def at(self, time_ns: int) -> Array:
         """Return position, velocity, acceleration and effort at a time, shape (4, joints).
 
-        Before the first point it is there; after the last one it stands there.
+        It rests at the first point before it, and at the last one after it.
         """
         if not self._last.begins_ns <= time_ns < self._last.ends_ns:
             b = int(np.searchsorted(self.times_ns, time_ns, side="right"))
@@ -127,14 +127,14 @@ class Spline:
         return self._last.at(time_ns)
 
     def _segment(self, a: int) -> Segment:
-        """Return what is between a point and the next one."""
+        """Return the segment between a point and the next one."""
         begins_ns, ends_ns = int(self.times_ns[a]), int(self.times_ns[a + 1])
         span = (ends_ns - begins_ns) / NS_PER_S
         has_velocity, has_acceleration, has_effort = (self.given[a] & self.given[a + 1]).tolist()
         start, end = self.points[a], self.points[a + 1]
         coefficients = np.zeros((4, 6, start.shape[1]))
         if has_velocity:
-            # Over the share of the way, so that numbers stay tame in the shortest of spans.
+            # Over the time from 0 to 1: numbers stay moderate in very short segments.
             scale = np.array([1.0, span, span * span])[:, None]
             ends = scale * start[:EFFORT], scale * end[:EFFORT]
             coefficients[:EFFORT] = _quintic(*ends) if has_acceleration else _cubic(*ends)
@@ -157,7 +157,7 @@ def _cubic(start: Array, end: Array) -> Array:
 def _quintic(start: Array, end: Array) -> Array:
     """Return the polynomial from 0 to 1 between states of motion, shape (6, joints)."""
     p0, v0, half = start[0], start[1], 0.5 * start[2]
-    # What is missing at the end, if the start went on as it is.
+    # Differences at the end from a motion that keeps the initial acceleration.
     way = end[0] - p0 - v0 - half
     speed = end[1] - v0 - 2.0 * half
     bend = end[2] - 2.0 * half

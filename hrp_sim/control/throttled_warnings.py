@@ -1,4 +1,4 @@
-"""Warnings about the commands to one body: each once, and not without end."""
+"""Warnings about the commands to one body: each kind once, and a limited number of kinds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from .settings import CommandTimeout
 
 _log = logging.getLogger("hrp_sim")
 
-# Whoever sends ever new nonsense gets no more warnings than this; all of it is counted.
-MOST_WARNINGS = 100
-_LONGEST_KIND = 200
+MAX_WARNINGS = 100
+_MAX_KIND_LENGTH = 200
 
 
-class Complaints:
-    """What was wrong with commands to a body.
+class CommandWarnings:
+    """Counts and logs what is wrong with commands to a body.
 
     Args:
         body: Name of the body.
@@ -29,36 +28,36 @@ class Complaints:
     def __init__(self, body: str, counts: CommandCounts) -> None:
         self.counts = counts
         self._body = body
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def refuse(self, kind: str, message: str) -> None:
-        """Count what could not be used; say so if it is the first of its kind."""
+        """Count a command that cannot be used; log the first of its kind."""
         self.counts.refused += 1
         self.warn(kind, message)
 
-    def refuse_unknown(self, joint: str, known: Iterable[str]) -> None:
-        """Refuse a command to a joint that there is not, among those that there are."""
+    def refuse_unknown_joint(self, joint: str, joints: Iterable[str]) -> None:
+        """Refuse a command to a joint that does not exist; ``joints`` are those that do."""
         kind = f"unknown {joint}"
-        hint = "" if kind in self._told else did_you_mean(joint, known)  # it takes its time
+        hint = "" if kind in self._logged else did_you_mean(joint, joints)  # takes its time
         end = f".{hint}" if hint else ""
         self.refuse(kind, f"it has no joint '{joint}'; the command to it is ignored{end}")
 
-    def timed_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
-        """Count that joints were left alone; say so if it is the first time."""
+    def time_out(self, timeout: CommandTimeout, joints: Sequence[str]) -> None:
+        """Count that joints got no command for too long; log the first time."""
         self.counts.timed_out += 1
         more = f" and {len(joints) - 3} more" if len(joints) > 3 else ""
         self.warn(
             "timed out",
-            f"no command came for {timeout.after_s:g} s to {', '.join(joints[:3])}{more}; "
+            f"no command for {timeout.after_s:g} s to {', '.join(joints[:3])}{more}; "
             f"fallback: {timeout.fallback.value}",
         )
 
     def warn(self, kind: str, message: str) -> None:
-        """Say it if it is the first of its kind."""
-        kind = shortened(kind, _LONGEST_KIND)  # it may hold a name that somebody sent
-        if kind in self._told or len(self._told) > MOST_WARNINGS:
+        """Log a warning if it is the first of its kind."""
+        kind = shortened(kind, _MAX_KIND_LENGTH)  # it may hold a name from a sender
+        if kind in self._logged or len(self._logged) > MAX_WARNINGS:
             return
-        self._told.add(kind)
-        if len(self._told) > MOST_WARNINGS:
-            message = "there is more wrong with the commands to it; it is counted, but not told"
+        self._logged.add(kind)
+        if len(self._logged) > MAX_WARNINGS:
+            message = "further warnings about its commands are suppressed, but still counted"
         _log.warning("body '%s': %s", self._body, one_line(message))

@@ -1,4 +1,4 @@
-"""Trajectories of joints: points to pass at given times, and how far from them is too far."""
+"""Joint trajectories as plain data: points, tolerances, and the checks of both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isnan
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +18,23 @@ from hrp_msgs.sanitize import shortened
 from ..physics.schedule import NS_PER_S
 from ..physics.state import LARGEST_DRIVE
 
-if TYPE_CHECKING:
-    from . import BodyController
-
-# Later than any simulation, in [ns]; thirty years.
+# Thirty years, in [ns]: no simulation runs longer.
 LATEST_NS = 10**18
-# What a trajectory may hold, as points times joints: half an hour of thirty joints at 10 Hz.
-MOST_VALUES = 1_000_000
+# Points times joints of a trajectory: half an hour of thirty joints at 10 Hz.
+MAX_VALUES = 1_000_000
 _KINDS = ("positions", "velocities", "accelerations", "effort")
 
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryPoint:
-    """Where the joints of a trajectory are at a time; each list has one value per joint.
+    """One point of a trajectory; each list has one value per joint.
 
     Attributes:
-        time_from_start_ns: Since the start of the trajectory, in [ns].
+        time_from_start_ns: In [ns].
         positions: In [rad] or [m].
         velocities: In [rad/s] or [m/s], or empty.
         accelerations: In [rad/s^2] or [m/s^2], or empty.
-        effort: Added by the way, in [N m] or [N], or empty.
+        effort: Added to that of the servo, in [N m] or [N], or empty.
     """
 
     time_from_start_ns: int
@@ -55,8 +51,8 @@ class PointTable:
     Attributes:
         times_ns: Since the start, in [ns], increasing, shape (points,).
         values: Position, velocity, acceleration and effort, shape (points, 4, joints); zero
-            where they are not given.
-        given: Whether velocity, acceleration and effort are, shape (points, 3).
+            where not given.
+        given: Whether velocity, acceleration and effort are given, shape (points, 3).
     """
 
     times_ns: NDArray[np.int64]
@@ -68,25 +64,25 @@ class PointTable:
 class JointTrajectory:
     """A motion of some joints of a body through points.
 
-    Between two points joints move by what both of them give: positions alone are joined by
-    straight lines, positions and velocities by cubic splines, accelerations too by quintic ones.
-    Effort goes in straight lines. The first spline begins where the joints are aimed at when the
-    trajectory starts, or where they are if they are not aimed at a position. At the end they
-    stop and hold, also where the last point has a velocity: who streams points, as MoveIt Servo
-    does, sends the next one before. Where a joint turns without limits, all its positions are
-    moved by as many whole turns as bring the first nearest to where the joint is.
+    The interpolation between two points depends on what both of them give: linear for positions
+    alone, cubic splines for positions and velocities, quintic splines if there are accelerations
+    too. Effort is interpolated linearly. The first segment begins at the targets of the joints
+    when the trajectory starts, or at their positions if they are not controlled by position. At
+    the end they stop and hold, even if the last point has a velocity: a sender that streams
+    points, as MoveIt Servo does, sends the next one before. The positions of a continuous joint
+    are shifted by the number of whole turns that brings the first nearest to where the joint is.
 
-    Of a start in the past the points that are over are left out: the joints get to the next one
-    in time. Without points the joints stop and hold now; if none are named, all that trajectories
-    move.
+    If the start lies in the past, the points that are over are skipped: the joints reach the next
+    one in time. Without points the joints stop and hold now; if none are named, all that
+    trajectories move.
 
     Attributes:
         names: Joint names.
-        points: In the order of time.
+        points: By increasing time.
         start_ns: Simulated time, in [ns]; None or 0 means now.
 
     Raises:
-        TypeError: Names are not a sequence of texts, or points not one of ``TrajectoryPoint``.
+        TypeError: Names are not a sequence of strings, or points not one of ``TrajectoryPoint``.
     """
 
     names: Sequence[str]
@@ -102,25 +98,21 @@ class JointTrajectory:
 
     @property
     def table(self) -> PointTable:
-        """The points as arrays; worked out when it is asked for first.
+        """The points as arrays; computed at the first access.
 
         Raises:
             BadTrajectoryError: Numbers, lengths or times are wrong.
-            TypeError, ValueError: They are no numbers.
+            TypeError, ValueError: Something is not a number.
         """
         if self._table is None:
             object.__setattr__(self, "_table", _tabulated(self.names, self.points))
         assert self._table is not None, "it was just set"
         return self._table
 
-    def give(self, controller: BodyController, time_ns: int) -> None:
-        """Have a controller follow it."""
-        controller.follow(self, time_ns)
-
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a joint may be from where it should be; infinity means anywhere.
+    """How far a joint may deviate from its trajectory; infinity means no limit.
 
     Attributes:
         position: In [rad] or [m].
@@ -133,12 +125,12 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """When a trajectory has failed.
+    """Tolerances of a trajectory; it fails when one is violated.
 
     Attributes:
         path: By joint name: at any time before the end.
-        goal: By joint name: what has to be kept before the trajectory has succeeded.
-        goal_time_ns: How long after the end the goal may take, in [ns]; None means for ever.
+        goal: By joint name: to be reached for the trajectory to succeed.
+        goal_time_ns: How long after the end the goal may be reached, in [ns]; None means for ever.
     """
 
     path: Mapping[str, Tolerance] = field(default_factory=dict)
@@ -146,24 +138,24 @@ class Tolerances:
     goal_time_ns: int | None = None
 
 
-ANYWHERE = Tolerances()
+NO_TOLERANCES = Tolerances()
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Check that these can be names of joints.
+    """Check that these can be joint names.
 
     Raises:
-        TypeError: They are not a sequence of texts.
+        TypeError: They are not a sequence of strings.
     """
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"names must be a list of joint names, such as ['J1'], not {names!r}")
 
 
 class BadTrajectoryError(ValueError):
-    """A trajectory cannot be followed; the message says why, in words for who sent it.
+    """A trajectory cannot be followed; the message says why, for its sender.
 
     Attributes:
-        kind: The same for all mistakes of one kind.
+        kind: Kind of the mistake.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -172,18 +164,18 @@ class BadTrajectoryError(ValueError):
 
 
 def check_trajectory(
-    trajectory: JointTrajectory, body: Body, time_ns: int, tolerances: Tolerances = ANYWHERE
+    trajectory: JointTrajectory, body: Body, time_ns: int, tolerances: Tolerances = NO_TOLERANCES
 ) -> None:
     """Check that a body can follow a trajectory. May be called from any thread.
 
     Args:
-        trajectory: What was sent.
+        trajectory: The trajectory.
         body: The model.
         time_ns: Simulated time now, in [ns].
-        tolerances: What was sent with it.
+        tolerances: Its tolerances.
 
     Raises:
-        BadTrajectoryError: It cannot; joints, numbers, lengths or times are wrong.
+        BadTrajectoryError: Joints, numbers, lengths or times are wrong.
     """
     names = trajectory.names
     if trajectory.points and not names:
@@ -192,7 +184,8 @@ def check_trajectory(
     _check_tolerances(names, tolerances)
     start_ns = trajectory.start_ns or time_ns
     if not -LATEST_NS <= start_ns <= LATEST_NS:
-        raise BadTrajectoryError("start", f"the trajectory starts at {_seconds(start_ns)}: never")
+        message = f"the start of the trajectory, {_seconds(start_ns)}, is out of range"
+        raise BadTrajectoryError("start", message)
     last_ns = int(trajectory.table.times_ns[-1]) if trajectory.points else 0
     if trajectory.points and start_ns + last_ns < time_ns:
         end = _seconds(start_ns + last_ns)
@@ -211,7 +204,7 @@ def _check_joints(names: Sequence[str], body: Body) -> None:
             leader = leaders[mimic.link]
             raise BadTrajectoryError("follower", f"joint '{name}' follows '{leader}'")
         if joints[name].type is JointType.TRACK:
-            message = f"joint '{name}' is a track, which has no position to go to"
+            message = f"joint '{name}' is a track, which has no position"
             raise BadTrajectoryError("track", message)
     for name, count in Counter(names).items():
         if count > 1:
@@ -227,15 +220,19 @@ def _check_tolerances(names: Sequence[str], tolerances: Tolerances) -> None:
                 )
                 raise BadTrajectoryError("tolerance", message)
             if any(isnan(x) or x < 0.0 for x in (tolerance.position, tolerance.velocity)):
-                message = f"the {kind} tolerance of joint '{name}' makes no sense"
+                message = f"the {kind} tolerance of joint '{name}' must be at least 0"
                 raise BadTrajectoryError("tolerance", message)
     if tolerances.goal_time_ns is not None and not 0 <= tolerances.goal_time_ns <= LATEST_NS:
-        raise BadTrajectoryError("tolerance", "the goal time tolerance makes no sense")
+        message = f"the goal time tolerance must be at least 0 s, not {tolerances.goal_time_ns} ns"
+        raise BadTrajectoryError("tolerance", message)
 
 
 def _tabulated(names: Sequence[str], points: Sequence[TrajectoryPoint]) -> PointTable:
-    if len(points) * len(names) > MOST_VALUES:
-        message = f"{len(points)} points for {len(names)} joints are more than anybody follows"
+    if len(points) * len(names) > MAX_VALUES:
+        message = (
+            f"{len(points)} points for {len(names)} joints are too many: at most {MAX_VALUES} "
+            "points times joints"
+        )
         raise BadTrajectoryError("size", message)
     before_ns = -1
     for k, point in enumerate(points):
@@ -262,7 +259,7 @@ def _tabulated(names: Sequence[str], points: Sequence[TrajectoryPoint]) -> Point
 
 def _check_time(k: int, time_ns: int, before_ns: int) -> None:
     if not 0 <= time_ns <= LATEST_NS:
-        message = f"point {k} of the trajectory is at {_seconds(time_ns)} from its start"
+        message = f"time_from_start of point {k}, {_seconds(time_ns)}, is out of range"
         raise BadTrajectoryError("time", message)
     if time_ns <= before_ns:
         message = (

@@ -28,7 +28,7 @@ from ..sensors import JointReading, JointSensor, OdometrySensor, Remembering, Se
 from ..sensors.registry import AnyTopic, kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
-from .command_interface import Commanding, CommandPort
+from .command_interface import BodyCommandInterface, CommandInterfaces
 from .model_interface import SimulatedModelNode
 from .run_services import SwitchServices
 from .topics import device_topics
@@ -128,7 +128,7 @@ class BodyFace:
         naming: Where its topics and frames live.
         tf: Where the transform of its root is published.
         settings: Values of the node's parameters ``base`` and ``world_frame``.
-        commanding: By which others command it.
+        command_interfaces: Opens the topics by which it is commanded.
 
     Attributes:
         simulated: The body.
@@ -152,7 +152,7 @@ class BodyFace:
         naming: BodyNaming,
         tf: Topic,
         settings: Mapping[str, Any],
-        commanding: Commanding,
+        command_interfaces: CommandInterfaces,
     ) -> None:
         self.simulated = simulation.bodies[name]
         self.naming = naming
@@ -161,8 +161,8 @@ class BodyFace:
         self._node = node
         self._simulation = simulation
         self._switches: SwitchServices | None = None
-        self._commanding = commanding
-        self._commands: CommandPort | None = None
+        self._command_interfaces = command_interfaces
+        self._commands: BodyCommandInterface | None = None
         self._devices = device_topics(simulation, name, naming)
         self._world = settings["world_frame"]
         self._tf = tf
@@ -187,7 +187,7 @@ class BodyFace:
             for key, sensor in sensors.items():
                 self._add(key, sensor, self._framed(data_frames.get(sensor.name, "")))
             if not body.is_static:
-                self._commands = commanding.open(simulation, name, naming, links)
+                self._commands = command_interfaces.open(simulation, name, naming, links)
         except (KeyError, WrongUseError):
             self.close()
             raise
@@ -253,7 +253,7 @@ class BodyFace:
             Parameter("base", value=(Base.LINK if self._base else Base.NONE).value),
             Parameter("use_sim_time", value=True),
         ]
-        if self._commanding.hardware and self.simulated.body.moving_links:
+        if self._command_interfaces.hardware and self.simulated.body.moving_links:
             # The description tells whose topics these are.
             overrides.append(Parameter("ros2_control", value="topic"))
         self.model = SimulatedModelNode(
@@ -280,10 +280,10 @@ class BodyFace:
         if self._commands is not None:
             self._commands.serve(runner)
 
-    def show_joints(self) -> None:
+    def update_joint_params(self) -> None:
         """Let parameters say how its joints are driven now."""
         if self._commands is not None:
-            self._commands.show_joints()
+            self._commands.update_joint_params()
 
     def poll(self) -> None:
         """Tell how far what others asked for has come; called by the thread that steps."""
@@ -335,7 +335,7 @@ class BodyFace:
             found  # before it has topics: ``close`` ends those there are if one fails
         )
         topics = self._devices[key].of_sensor
-        if isinstance(sensor, JointSensor) and self._commanding.hardware:
+        if isinstance(sensor, JointSensor) and self._command_interfaces.hardware:
             topics = dict.fromkeys(topics, self.naming.topic(names.HARDWARE_STATES))
         found.open(self._node, topics, frames)
         if isinstance(sensor, OdometrySensor) and self._has_moving_root:

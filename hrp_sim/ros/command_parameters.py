@@ -1,17 +1,17 @@
-"""Parameters about commands: of the node, and of each joint."""
+"""Parameters of commands: of the node, and of each joint."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from hrp_msgs.node.parameters import Param, declare
+from hrp_msgs.node.parameters import Param, Value, declare
 from hrp_msgs.topics.cmd_vel import AS_PUBLISHED, TYPES
 
 COMMANDS = (
@@ -24,18 +24,18 @@ COMMANDS = (
     Param(
         "command_topics",
         "",
-        "Which commands are taken, by their topics and actions, separated by blanks; empty = all.",
+        "Command topics and actions to offer, separated by spaces; empty = all.",
     ),
     Param(
         "cmd_vel_type",
         AS_PUBLISHED,
-        "Message of cmd_vel; 'as_published' follows those who publish.",
+        "Message type of cmd_vel; 'as_published' = that of its publishers.",
         choices=TYPES,
     ),
     Param(
         "command_max_age",
         0.0,
-        "How old a command with a stamp may be, in simulated time [s]; 0 = any age.",
+        "Maximum age of a stamped command, in simulated time [s]; 0 = any age.",
         0.0,
         1e9,
         read_only=False,
@@ -43,8 +43,8 @@ COMMANDS = (
     Param(
         "command_timeout",
         0.0,
-        "Simulated time without a command after which command_fallback comes [s]; 0 = what the "
-        "world file says, -1 = never.",
+        "Simulated time without a command until command_fallback [s]; 0 = as in the world file, "
+        "-1 = never.",
         -1.0,
         1e9,
         read_only=False,
@@ -52,30 +52,29 @@ COMMANDS = (
     Param(
         "command_fallback",
         "",
-        "What joints do when commands stop coming: stay, go limp, or go on with the last one; "
-        "empty = what the world file says, or hold.",
+        "What joints do after command_timeout: hold their position, go limp, or continue with the "
+        "last command; empty = as in the world file, or hold.",
         read_only=False,
         choices=("", "hold", "limp", "last"),
     ),
     Param(
         "command_rate_limit",
         "",
-        "How fast position commands become the targets of servos: model = at the speed limit that "
-        "the model states for the joint, at once where it states none; none = always at once; "
-        "empty = what the world file says, or model.",
+        "Speed limit of the servo targets that follow position commands: model = the model's speed "
+        "limit of the joint, if any; none = no limit; empty = as in the world file, or model.",
         read_only=False,
         choices=("", "model", "none"),
     ),
     Param(
         "wrench_duration",
         0.1,
-        "How long an external_wrench acts, unless the next one comes, in simulated time [s].",
+        "How long an external_wrench acts unless the next one replaces it, in simulated time [s].",
         1e-9,
         1e6,
         read_only=False,
     ),
 )
-LARGEST_GAIN = 1e9
+MAX_GAIN = 1e9
 _MODES = ("position", "velocity", "effort")
 _JOINT = re.compile(r"gains\.(?P<alias>.+)\.[pd]|(?P<own>.+)\.(?:kp|kd|mode)", re.DOTALL)
 
@@ -87,76 +86,86 @@ def joint_params(
     mode: str = "position",
     modes: Sequence[str] = _MODES,
 ) -> list[Param]:
-    """Return the parameters of a joint: kp, kd, mode, and two more names of the first two.
+    """Return the parameters of a joint: kp and kd, an alias of each, and mode.
 
-    The other names are those of Choreonoid's ROS 2 plugin and of the controllers of
-    ros2_controllers.
+    The aliases are the names in Choreonoid's ROS 2 plugin and in ros2_controllers.
     """
     gains = (
-        ("kp", "p", kp, "Stiffness when driven by position [N m/rad or N/m]."),
-        ("kd", "d", kd, "Damping when driven by position or velocity [N m s/rad or N s/m]."),
+        ("kp", "p", kp, "Stiffness in position mode [N m/rad or N/m]."),
+        ("kd", "d", kd, "Damping in position and velocity mode [N m s/rad or N s/m]."),
     )
     params = [
-        Param(name, value, doc, 0.0, LARGEST_GAIN, read_only=False)
+        Param(name, value, doc, 0.0, MAX_GAIN, read_only=False)
         for own, alias, value, doc in gains
         for name, doc in (
             (f"{joint}.{own}", doc),
-            (f"gains.{joint}.{alias}", f"Another name of {joint}.{own}."),
+            (f"gains.{joint}.{alias}", f"Alias of {joint}.{own}."),
         )
     ]
-    doc = "What it is driven by until a command says otherwise."
+    doc = "Control mode until the first command."
     return [*params, Param(f"{joint}.mode", mode, doc, read_only=False, choices=tuple(modes))]
 
 
 def joint_of(name: str) -> str | None:
-    """Return the joint that the name of a parameter is about, or None."""
+    """Return the joint of a parameter, by its name, or None."""
     match = _JOINT.fullmatch(name)
     return None if match is None else match["alias"] or match["own"]
 
 
+class SetJoint(Protocol):
+    """Sets gains or the mode of a joint."""
+
+    def __call__(
+        self, *, kp: float | None = None, kd: float | None = None, mode: str | None = None
+    ) -> None:
+        """Set what is not None."""
+
+
 @dataclass(frozen=True)
 class JointValues:
-    """How a joint is driven now, and what sets it otherwise.
+    """Present values of the parameters of a joint, and what sets them.
 
     Attributes:
         kp, kd: Gains.
         mode: "position", "velocity" or "effort".
-        modes: Those that it can have.
-        change: Called with one of ``kp``, ``kd`` and ``mode`` by name.
+        change: Called with the value that has changed.
+        modes: Modes that the joint can have.
     """
 
     kp: float
     kd: float
     mode: str
-    change: Callable[..., None]
+    change: SetJoint
     modes: Sequence[str] = _MODES
 
 
-class LiveParams:
-    """Parameters of a node that may change at any time; rclpy enforces their ranges, this choices.
+class DynamicParams:
+    """Parameters of a node that may change at any time.
+
+    rclpy enforces their ranges, this their choices.
 
     Args:
         node: Has declared them.
-        params: The table of them.
-        changed: Called with those that have changed, by name.
+        params: Their table.
+        changed: Called with the new values of those that have changed, by name.
     """
 
     def __init__(
-        self, node: Node, params: Iterable[Param], changed: Callable[[Mapping[str, Any]], None]
+        self, node: Node, params: Iterable[Param], changed: Callable[[Mapping[str, Value]], None]
     ) -> None:
         self._params = {p.name: p for p in params}
         self._changed = changed
-        node.add_on_set_parameters_callback(self._judge)
-        node.add_post_set_parameters_callback(self._tell)
+        node.add_on_set_parameters_callback(self._validate)
+        node.add_post_set_parameters_callback(self._apply)
 
-    def _judge(self, given: Sequence[Parameter]) -> SetParametersResult:
+    def _validate(self, given: Sequence[Parameter]) -> SetParametersResult:
         for parameter in given:
             param = self._params.get(parameter.name)
             if param is not None and (objection := param.objection(parameter.value)):
                 return SetParametersResult(successful=False, reason=objection)
         return SetParametersResult(successful=True)
 
-    def _tell(self, given: Sequence[Parameter]) -> None:
+    def _apply(self, given: Sequence[Parameter]) -> None:
         own = {p.name: p.value for p in given if p.name in self._params}
         if own:
             self._changed(own)
@@ -165,43 +174,38 @@ class LiveParams:
 class JointParams:
     """Gains and modes of joints as parameters: ``<joint>.kp``, ``.kd`` and ``.mode``.
 
-    The gains are also ``gains.<joint>.p`` and ``gains.<joint>.d``; both names have one value.
+    The gains have the aliases ``gains.<joint>.p`` and ``gains.<joint>.d``.
 
     Args:
-        node: Whose parameters they are.
+        node: The node of the parameters.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._twins: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
         self._modes: dict[str, Param] = {}
-        self._changes: dict[str, tuple[Callable[..., None], str]] = {}
+        self._setters: dict[str, Callable[[Value], None]] = {}
         self._is_showing = False
-        node.add_pre_set_parameters_callback(self._with_twins)
-        node.add_on_set_parameters_callback(self._judge)
-        node.add_post_set_parameters_callback(self._tell)
+        node.add_pre_set_parameters_callback(self._with_aliases)
+        node.add_on_set_parameters_callback(self._validate)
+        node.add_post_set_parameters_callback(self._apply)
 
     def add(self, joint: str, values: JointValues) -> None:
-        """Declare the parameters of a joint; what the node was started with counts from now on.
+        """Declare the parameters of a joint, and apply the values that the node was started with.
 
         Raises:
-            WrongUseError: The node was started with what is not accepted.
+            WrongUseError: The node was started with an invalid value.
         """
-        usual = joint_params(joint, values.kp, values.kd, values.mode, values.modes)
-        kp, p, kd, d, mode = usual
-        for own, alias in ((kp, p), (kd, d)):
-            # Whatever is given by one name is what the other one begins with.
-            given = declare(self._node, [alias])[alias.name]
-            value = declare(self._node, [_with_default(own, given)])[own.name]
-            if value != given:
-                self._node.set_parameters([Parameter(alias.name, value=value)])
-            self._twins |= {own.name: alias.name, alias.name: own.name}
-            self._begin(own, value, values.change)
+        change = values.change
+        kp, p, kd, d, mode = joint_params(joint, values.kp, values.kd, values.mode, values.modes)
+        self._add_gain(kp, p, lambda value: change(kp=float(value)))
+        self._add_gain(kd, d, lambda value: change(kd=float(value)))
         self._modes[mode.name] = mode
-        self._begin(mode, declare(self._node, [mode])[mode.name], values.change)
+        value = declare(self._node, [mode])[mode.name]
+        self._start(mode, value, lambda value: change(mode=str(value)))
 
     def has(self, joint: str) -> bool:
-        """Tell whether a joint has parameters here."""
+        """Return whether a joint has parameters here."""
         return f"{joint}.mode" in self._modes
 
     @property
@@ -210,10 +214,10 @@ class JointParams:
         return [name.removesuffix(".mode") for name in self._modes]
 
     def show(self, joint: str, kp: float, kd: float, mode: str) -> None:
-        """Let the parameters of a joint say how it is driven, and set nothing by that."""
-        told = {f"{joint}.kp": kp, f"{joint}.kd": kd, f"{joint}.mode": mode}
+        """Set the parameters of a joint to its present gains and mode, which does not change it."""
+        values = {f"{joint}.kp": kp, f"{joint}.kd": kd, f"{joint}.mode": mode}
         node = self._node
-        new = [Parameter(k, value=v) for k, v in told.items() if node.get_parameter(k).value != v]
+        new = [Parameter(k, value=v) for k, v in values.items() if node.get_parameter(k).value != v]
         self._is_showing = True
         try:
             node.set_parameters(new)
@@ -223,49 +227,51 @@ class JointParams:
     def remove(self, joint: str) -> None:
         """Undeclare the parameters of a joint, as far as they were declared."""
         for param in joint_params(joint):
-            self._twins.pop(param.name, None)
+            self._aliases.pop(param.name, None)
             self._modes.pop(param.name, None)
-            self._changes.pop(param.name, None)
+            self._setters.pop(param.name, None)
             if self._node.has_parameter(param.name):
                 self._node.undeclare_parameter(param.name)
 
-    def _begin(self, param: Param, value: Any, change: Callable[..., None]) -> None:
-        field = param.name.rpartition(".")[2]
+    def _add_gain(self, gain: Param, alias: Param, setter: Callable[[Value], None]) -> None:
+        # A value that is given by the alias is the default of the parameter.
+        given = declare(self._node, [alias])[alias.name]
+        value = declare(self._node, [replace(gain, default=given)])[gain.name]
+        if value != given:
+            self._node.set_parameters([Parameter(alias.name, value=value)])
+        self._aliases |= {gain.name: alias.name, alias.name: gain.name}
+        self._start(gain, value, setter)
+
+    def _start(self, param: Param, value: Value, setter: Callable[[Value], None]) -> None:
         if value != param.default:
-            change(**{field: value})
-        self._changes[param.name] = change, field
+            setter(value)
+        self._setters[param.name] = setter
 
-    def _with_twins(self, given: Sequence[Parameter]) -> list[Parameter]:
-        """Return what is to be set, and the same for the other names of it."""
-        named = {p.name for p in given}
-        twins = [
-            Parameter(twin, value=p.value)
+    def _with_aliases(self, given: Sequence[Parameter]) -> list[Parameter]:
+        """Return what is to be set, and the same for its aliases."""
+        names = {p.name for p in given}
+        aliases = [
+            Parameter(alias, value=p.value)
             for p in given
-            if (twin := self._twins.get(p.name)) is not None and twin not in named
+            if (alias := self._aliases.get(p.name)) is not None and alias not in names
         ]
-        return [*given, *twins]
+        return [*given, *aliases]
 
-    def _judge(self, given: Sequence[Parameter]) -> SetParametersResult:
+    def _validate(self, given: Sequence[Parameter]) -> SetParametersResult:
         values = {p.name: p.value for p in given}
         for name, value in values.items():
-            twin = self._twins.get(name)
-            if twin in values and values[twin] != value:
+            alias = self._aliases.get(name)
+            if alias in values and values[alias] != value:
                 reason = (
-                    f"{name} and {twin} are one parameter, and cannot be {value} and {values[twin]}"
+                    f"{name} and {alias} are one parameter: they cannot be {value} and "
+                    f"{values[alias]}"
                 )
                 return SetParametersResult(successful=False, reason=reason)
             if name in self._modes and (objection := self._modes[name].objection(value)):
                 return SetParametersResult(successful=False, reason=objection)
         return SetParametersResult(successful=True)
 
-    def _tell(self, given: Sequence[Parameter]) -> None:
+    def _apply(self, given: Sequence[Parameter]) -> None:
         for parameter in given:
-            if parameter.name in self._changes and not self._is_showing:
-                change, field = self._changes[parameter.name]
-                change(**{field: parameter.value})
-
-
-def _with_default(param: Param, default: float) -> Param:
-    return Param(
-        param.name, default, param.doc, param.minimum, param.maximum, read_only=param.read_only
-    )
+            if parameter.name in self._setters and not self._is_showing:
+                self._setters[parameter.name](parameter.value)

@@ -147,7 +147,7 @@ class SimNode(Node):
         """
         self._face = WorldFace(self, self.settings, self._shared)
         self.replace(simulation)
-        self._face.commanding.warn_of_strangers(self._loader.given)
+        self._face.command_interfaces.warn_unknown_joints(self._loader.given)
 
     def replace(self, simulation: Simulation) -> None:
         """Publish another simulation in place of the one before, which its owner closes.

@@ -30,7 +30,7 @@ from ..sensors import CameraSensor, Exposure, ImageReading, Reading
 from ..simulation import Simulation
 from ..world.naming import BodyNaming, late_naming, name_bodies
 from .body_interface import BodyFace, SensorOutputs
-from .command_interface import Commanding
+from .command_interface import CommandInterfaces
 from .model_interface import SimulatedModelNode
 from .topics import device_topics
 
@@ -68,7 +68,7 @@ class WorldFace:
         self._outputs: Mapping[str, SensorOutputs] = {}
         self._owners: Mapping[str, BodyFace] = {}
         self._topics = WorldTopics(node)
-        self.commanding = Commanding(node, settings)
+        self.command_interfaces = CommandInterfaces(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
         self._darkroom = Darkroom(self._publish_image)
         self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
@@ -113,7 +113,7 @@ class WorldFace:
             with suppress(NotRunningError):
                 self._runner.call(self._simulation.settle)  # what parameters were set to counts
                 for face in faces.values():
-                    face.show_joints()
+                    face.update_joint_params()
         for name, body in bodies.items():
             if name not in faces:
                 try:
@@ -189,7 +189,7 @@ class WorldFace:
         """End the drawing of images, and all topics and services of bodies."""
         self._darkroom.close()
         self._keep({})
-        self.commanding.close()
+        self.command_interfaces.close()
 
     def _is_wanted(self, simulation: Simulation, name: str) -> bool:
         found, sensor = self._outputs.get(name), simulation.sensors[name]
@@ -248,7 +248,7 @@ class WorldFace:
             naming,
             self._topics.tf,
             self._settings,
-            self.commanding,
+            self.command_interfaces,
         )
         try:
             if self._settings["describe"]:

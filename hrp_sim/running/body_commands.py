@@ -1,4 +1,4 @@
-"""Commands to one body as they arrive from outside: judged, then handed on. Knows no ROS."""
+"""Receives the commands to one body from outside: checks and queues them. No ROS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hrp_model.diagnostics import did_you_mean_or_all
 from hrp_msgs.sanitize import shortened
 
 from ..control import (
-    BodyController,
     CancelTrajectory,
     Command,
     CommandRateLimit,
@@ -24,13 +23,14 @@ from ..control import (
     GainChange,
     JointCommand,
     ModeChange,
-    Setting,
+    RateLimitChange,
+    TimeoutChange,
     TrajectoryRun,
     array_command,
     vehicle_command,
 )
 from ..control.trajectory import (
-    ANYWHERE,
+    NO_TOLERANCES,
     BadTrajectoryError,
     JointTrajectory,
     Tolerance,
@@ -42,78 +42,59 @@ from ..physics.schedule import NS_PER_S
 from ..physics.state import LARGEST_DRIVE
 from ..simulation import Simulation
 
-# What is stamped so much later than now was stamped by another clock. In [ns].
-LATEST_AHEAD_NS = 24 * 3600 * NS_PER_S
+# A stamp so much later than now, in [ns], is one of another clock.
+MAX_AHEAD_NS = 24 * 3600 * NS_PER_S
 
-# Hands a command on: who sent it, the time in [ns] that it is stamped with, 0 for none, and what
-# takes it to the simulation. As ``LockStep.take``.
+# Runs an action at once, or when the commands of a control period take effect. Its other arguments
+# are the source and the stamp of the command in [ns], 0 for none. As ``Runner.take``.
 Deliver = Callable[[str, int, Callable[[], None]], None]
 # Time from the start in [ns]; positions, velocities, accelerations, effort.
 Point = tuple[int, Sequence[float], Sequence[float], Sequence[float], Sequence[float]]
 # Start in [ns], 0 for now; joint names; points.
 PlainTrajectory = tuple[int, Sequence[str], Sequence[Point]]
+# By joint name: position and velocity, None for any.
 PlainTolerances = Mapping[str, tuple[float | None, float | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeoutChange(Setting):
-    """Another time-out for commands, from now on and after a reset; None means never."""
-
-    timeout: CommandTimeout | None
-
-    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
-        """Have a controller take it."""
-        controller.timeout = self.timeout
+def _at_once(_source: str, _stamp_ns: int, action: Callable[[], None]) -> None:
+    action()
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitChange(Setting):
-    """Another rate limit of position commands, from now on and after a reset."""
-
-    rate_limit: CommandRateLimit
-
-    def give(self, controller: BodyController, time_ns: int) -> None:  # noqa: ARG002
-        """Have a controller take it."""
-        controller.rate_limit = self.rate_limit
-
-
-def _never(_act: Callable[[], None]) -> None:
+def _never(_action: Callable[[], None]) -> None:
     """Leave it to the next step."""
-
-
-def _at_once(_source: str, _stamp_ns: int, act: Callable[[], None]) -> None:
-    act()
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandOptions:
-    """How commands are taken.
+    """Options of received commands.
 
     Attributes:
-        max_age: How old a stamped command may be, in simulated time in [s]; 0 means any age.
-        push: How long a force from outside acts, in simulated time in [s].
+        max_age: Maximum age of a stamped command, in simulated time in [s]; 0 means any age.
+        wrench_duration: How long an external wrench acts, in simulated time in [s].
     """
 
     max_age: float = 0.0
-    push: float = 0.1
+    wrench_duration: float = 0.1
 
 
 class BodyCommands:
-    """Takes the commands to one body from any thread.
+    """Receives the commands to one body, from any thread.
 
-    Numbers are those of ``JointCommand`` and the like. Who sends them is told as ``source``. What
-    cannot be used is refused by a ValueError, in words, and counted.
+    Units are those of ``JointCommand`` and so on. ``source`` is the name of the sender. What
+    cannot be used raises a ValueError with a message for the sender, and is counted. Commands to
+    a body that has been removed are dropped.
 
     Args:
         simulation: The world that the body is in.
         body: Its name.
-        frames: Of each frame that forces may be told in: the link.
-        deliver: Hands commands on; at once by default.
-        hasten: Called with what should not wait for the next step: the thread that steps is to
-            call it soon. By default it waits for the step, which does it, too.
+        frames: Link name by the frame in which wrenches may be expressed.
+        deliver: Runs what queues a command; at once by default.
+        run_soon: Has the thread that steps run an action soon, also in a pause. By default
+            nothing does: the next step does the same.
 
     Attributes:
         options: May be replaced at any time.
+        deliver, run_soon: As given; may be replaced before the run begins.
     """
 
     def __init__(
@@ -122,17 +103,19 @@ class BodyCommands:
         body: str,
         frames: Mapping[str, str],
         deliver: Deliver = _at_once,
-        hasten: Callable[[Callable[[], None]], None] = _never,
+        run_soon: Callable[[Callable[[], None]], None] = _never,
     ) -> None:
         self.options = CommandOptions()
+        self.deliver = deliver
+        self.run_soon = run_soon
         self._simulation = simulation
+        self._queue = simulation.commands
         self._name = body
         self._body = simulation.bodies[body].body
-        self._usual_timeout = simulation.controller(body).timeout
-        self._usual_rate_limit = simulation.controller(body).rate_limit
+        controller = simulation.controller(body)
+        self._world_timeout = controller.timeout
+        self._world_rate_limit = controller.rate_limit
         self._frames = frames
-        self._deliver = deliver
-        self._hasten = hasten
 
     @property
     def is_vehicle(self) -> bool:
@@ -152,27 +135,27 @@ class BodyCommands:
         velocity: Sequence[float],
         effort: Sequence[float],
     ) -> None:
-        """Take targets of joints."""
+        """Receive targets of joints."""
         self._check_age(stamp_ns)
         self._send(source, stamp_ns, JointCommand(names, position, velocity, effort))
 
     def trajectory(self, source: str, trajectory: PlainTrajectory) -> None:
-        """Take a trajectory."""
-        self._send(source, 0, self._checked(trajectory, ANYWHERE))
+        """Receive a trajectory."""
+        self._send(source, 0, self._checked(trajectory, NO_TOLERANCES))
 
     def array(self, source: str, mode: str, values: Sequence[float]) -> None:
-        """Take one "position", "velocity" or "effort" for each joint; see ``array_command``."""
+        """Receive a "position", "velocity" or "effort" for each joint; see ``array_command``."""
         with self._counting():
             command = array_command(self._body, ControlMode(mode), values)
         self._send(source, 0, command)
 
     def drive(self, source: str, stamp_ns: int, linear_x: float, angular_z: float) -> None:
-        """Take the speed of a vehicle, in [m/s] and [rad/s]."""
+        """Receive the velocity of a vehicle, in [m/s] and [rad/s]."""
         self._check_age(stamp_ns)
         with self._counting():
             if not (isfinite(linear_x) and isfinite(angular_z)):
                 raise ValueError(
-                    f"a velocity of {linear_x} m/s and {angular_z} rad/s is no velocity"
+                    f"a velocity must be finite, not {linear_x} m/s and {angular_z} rad/s"
                 )
             command = vehicle_command(self._body, linear_x, angular_z)
         self._send(source, stamp_ns, command)
@@ -185,35 +168,42 @@ class BodyCommands:
         force: Sequence[float],
         torque: Sequence[float],
     ) -> None:
-        """Take a force in [N] and a torque in [N m], in a link's frame and about its origin.
+        """Receive a force in [N] and a torque in [N m], in a link's frame and about its origin.
 
-        It acts for a while, in the axes of the link, in place of the one that this source sent
-        for this link before.
+        It acts for ``options.wrench_duration``, in the axes of the link, and replaces the last
+        one from this source to this link.
         """
         self._check_age(stamp_ns)
         with self._counting():
             if frame not in self._frames:
-                known = did_you_mean_or_all(frame, self._frames)
-                problem = f"there is no link with the frame '{frame}' to push"
-                raise ValueError(shortened(f"{problem}.{known}"))
+                hint = did_you_mean_or_all(frame, self._frames)
+                raise ValueError(shortened(f"no link has the frame '{frame}'.{hint}"))
             vectors = np.array([force, torque], dtype=np.float64)
             if not np.all(np.abs(vectors) < LARGEST_DRIVE):
-                raise ValueError(f"a force of {force} N and a torque of {torque} N m push nothing")
-        push = partial(self._simulation.push, self._name, self._frames[frame], *vectors)
-        duration = self.options.push
-        self._act(source, stamp_ns, partial(push, duration, local=True, source=source))
+                raise ValueError(
+                    f"force and torque must be finite and below {LARGEST_DRIVE:g}, not {force} N "
+                    f"and {torque} N m"
+                )
+        F, tau = vectors
+        link, duration = self._frames[frame], self.options.wrench_duration
+
+        def push() -> None:
+            with suppress(KeyError):  # the body was removed
+                self._simulation.push(self._name, link, F, tau, duration, local=True, source=source)
+
+        self.deliver(source, stamp_ns, push)
 
     def follow(
         self,
         source: str,
         goal: tuple[PlainTrajectory, PlainTolerances, PlainTolerances, int | None],
     ) -> TrajectoryRun:
-        """Take a trajectory to look after.
+        """Receive a trajectory with tolerances; return its status and progress.
 
         Args:
-            source: Who sends it.
-            goal: The trajectory; by joint name the tolerances of position and velocity on the
-                way and at the end, None for any; how long the end may take, in [ns], None for ever.
+            source: The sender.
+            goal: The trajectory; tolerances on the path and at the goal; how long the goal may
+                be reached after the end, in [ns], None for ever.
         """
         trajectory, path, end, goal_time_ns = goal
         tolerances = Tolerances(_tolerances(path), _tolerances(end), goal_time_ns)
@@ -222,17 +212,17 @@ class BodyCommands:
         return run
 
     def cancel(self, source: str, run: TrajectoryRun) -> None:
-        """End a run before its time: its joints hold where they are aimed at.
+        """Cancel a trajectory: its joints hold their targets.
 
-        The run is over soon, also where the world stands still. What it moves stops only in the
-        next step, in the order of all commands: a pause does not change where the world goes.
+        Its status changes soon, also in a pause. Its joints hold from the next step on, in the
+        order of all commands: a pause does not change the motion.
         """
 
-        def act() -> None:
-            self._simulation.command(self._name, CancelTrajectory(run), source)
-            self._hasten(run.cancel)
+        def cancel() -> None:
+            self._queue.put(self._name, CancelTrajectory(run), source)
+            self.run_soon(run.cancel)
 
-        self._act(source, 0, act)
+        self.deliver(source, 0, cancel)
 
     def set_joint(
         self,
@@ -244,49 +234,50 @@ class BodyCommands:
     ) -> None:
         """Set gains or the mode of a joint from now on; None leaves them."""
         if kp is not None or kd is not None:
-            self._hand_on("", GainChange(joint, kp, kd))
+            self._queue.put(self._name, GainChange(joint, kp, kd), "")
         if mode is not None:
-            self._hand_on("", ModeChange(joint, ControlMode(mode)))
+            self._queue.put(self._name, ModeChange(joint, ControlMode(mode)), "")
 
     def set_timeout(self, after_s: float, fallback: str) -> None:
-        """Set what happens when commands stop coming.
+        """Set the command time-out.
 
         Args:
-            after_s: Simulated time without a command, in [s]; 0 means what the world says,
+            after_s: Simulated time without a command, in [s]; 0 means that of the world file,
                 less than 0 never.
-            fallback: "hold", "limp" or "last"; empty means what the world says, or "hold".
+            fallback: "hold", "limp" or "last"; empty means that of the world file, or "hold".
         """
-        usual, timeout = self._usual_timeout, None
+        usual, timeout = self._world_timeout, None
         if after_s == 0.0 and usual is not None:
             after_s = usual.after_s
         if after_s > 0.0:
-            otherwise = Fallback.HOLD if usual is None else usual.fallback
-            chosen = Fallback(fallback) if fallback else otherwise
+            default = Fallback.HOLD if usual is None else usual.fallback
+            chosen = Fallback(fallback) if fallback else default
             timeout = CommandTimeout(after_s=after_s, fallback=chosen)
-        self._hand_on("", TimeoutChange(timeout))
+        self._queue.put(self._name, TimeoutChange(timeout), "")
 
     def set_rate_limit(self, rate_limit: str) -> None:
-        """Set how fast position commands become targets of servos.
+        """Set the rate limit of position commands.
 
         Args:
-            rate_limit: "model" or "none"; empty means what the world says.
+            rate_limit: "model" or "none"; empty means that of the world file.
         """
-        chosen = CommandRateLimit(rate_limit) if rate_limit else self._usual_rate_limit
-        self._hand_on("", RateLimitChange(chosen))
+        chosen = CommandRateLimit(rate_limit) if rate_limit else self._world_rate_limit
+        self._queue.put(self._name, RateLimitChange(chosen), "")
 
     def _check_age(self, stamp_ns: int) -> None:
-        max_age, now_ns = self.options.max_age, self._simulation.state.time_ns
+        max_age = self.options.max_age
         if not stamp_ns or max_age <= 0.0:
             return
+        now_ns = self._simulation.state.time_ns
         age = (now_ns - stamp_ns) / NS_PER_S
-        if stamp_ns - now_ns > LATEST_AHEAD_NS:
+        if stamp_ns - now_ns > MAX_AHEAD_NS:
             self._simulation.command_counts.stale += 1
             raise ValueError(f"a command is stamped {_other_clock(stamp_ns, now_ns)}")
         if age > max_age:
             self._simulation.command_counts.stale += 1
             raise ValueError(
-                f"a command that is stamped {stamp_ns / NS_PER_S:.3f} s came {age:.3f} s later in "
-                f"simulated time, and may be {max_age:g} s old"
+                f"a command stamped {stamp_ns / NS_PER_S:.3f} s came {age:.3f} s later in "
+                f"simulated time; command_max_age is {max_age:g} s"
             )
 
     def _checked(self, trajectory: PlainTrajectory, tolerances: Tolerances) -> JointTrajectory:
@@ -294,9 +285,9 @@ class BodyCommands:
         now_ns = self._simulation.state.time_ns
         with self._counting():
             made = JointTrajectory(names, [TrajectoryPoint(*p) for p in points], start_ns)
-            if start_ns - now_ns > LATEST_AHEAD_NS:
-                words = f"the trajectory starts at {_other_clock(start_ns, now_ns)}"
-                raise BadTrajectoryError("start", words)
+            if start_ns - now_ns > MAX_AHEAD_NS:
+                message = f"the trajectory starts at {_other_clock(start_ns, now_ns)}"
+                raise BadTrajectoryError("start", message)
             check_trajectory(made, self._body, now_ns, tolerances)
         return made
 
@@ -309,25 +300,14 @@ class BodyCommands:
             raise
 
     def _send(self, source: str, stamp_ns: int, command: Command) -> None:
-        self._act(source, stamp_ns, partial(self._simulation.command, self._name, command, source))
-
-    def _hand_on(self, source: str, command: Command) -> None:
-        self._unless_gone(partial(self._simulation.command, self._name, command, source))
-
-    def _act(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
-        """Have something done, maybe later."""
-        self._deliver(source, stamp_ns, partial(self._unless_gone, act))
-
-    def _unless_gone(self, act: Callable[[], None]) -> None:
-        with suppress(KeyError):  # the body was removed
-            act()
+        self.deliver(source, stamp_ns, partial(self._queue.put, self._name, command, source))
 
 
 def _other_clock(stamp_ns: int, now_ns: int) -> str:
     stamp, now = (f"{ns / NS_PER_S:.3f} s" for ns in (stamp_ns, now_ns))
     return (
-        f"{stamp}, and the simulation is at {now}: its sender has another clock; set its parameter "
-        "use_sim_time, or stamp it 0 for now"
+        f"{stamp}, but the simulation is at {now}: its sender uses another clock; set its "
+        "parameter use_sim_time, or stamp it 0 for now"
     )
 
 

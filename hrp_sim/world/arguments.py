@@ -61,20 +61,20 @@ def as_command(
         TypeError: It is no command, or a value is no number.
         ValueError: A value is not finite, or absurd.
     """
-    if callable(getattr(command, "give", None)) and not isinstance(command, type):
+    if isinstance(command, Command):
         if velocity is not None or effort is not None:
             raise TypeError(
                 f"velocity and effort go with positions by joint name, not with a "
                 f"{type(command).__name__}"
             )
         _check_points(command)
-        return command  # type: ignore[return-value]  # it has what a Command has
+        return command
     kinds = {"position": command, "velocity": velocity, "effort": effort}
     given = {kind: values for kind, values in kinds.items() if values is not None}
     if not given or not all(isinstance(values, Mapping) for values in given.values()):
         wrong = next((v for v in given.values() if not isinstance(v, Mapping)), None)
         raise TypeError(f"a command is {_COMMANDS}, not {_described(wrong)}")
-    return _joint_command(target, given)  # type: ignore[arg-type]  # all are mappings
+    return _joint_command(target, given)
 
 
 def _check_points(command: object) -> None:

@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hrp_msgs import names
 from hrp_msgs.convert.basic import duration, stamp
-from hrp_msgs.node.command_executor import HearingThread
+from hrp_msgs.node.command_executor import CommandExecutor
 from hrp_msgs.topics.commands import KINDS, CommandTopics
 
 pytestmark = pytest.mark.ros
@@ -56,9 +56,9 @@ class Robot:
         self.notes = Notes()
         self.log: list[str] = []
         self.listener.node.get_logger = lambda: self  # its warnings end up here
-        self.hearing = HearingThread(self.listener.node)
+        self.executor = CommandExecutor(self.listener.node)
         self.topics = CommandTopics(
-            self.listener.node, lambda kind: f"robot/{kind}", self.notes, KINDS, self.hearing
+            self.listener.node, lambda kind: f"robot/{kind}", self.notes, KINDS, self.executor
         )
 
     def warning(self, text: str) -> None:
@@ -84,7 +84,7 @@ class Robot:
 
     def close(self) -> None:
         self.topics.close()
-        self.hearing.close()
+        self.executor.close()
         self.peer.close()
         self.other_peer.close()
         self.listener.close()
@@ -183,7 +183,7 @@ def test_closed_topics_have_no_listener(robot):
         lambda kind: f"other/{kind}",
         own,
         (names.JOINT_COMMANDS, names.CMD_VEL),
-        robot.hearing,
+        robot.executor,
     )
     assert topics.topics == ["/other/joint_commands", "/other/cmd_vel"]
     publisher = robot.peer.node.create_publisher(JointState, "/other/joint_commands", 1)

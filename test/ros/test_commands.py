@@ -140,7 +140,7 @@ def test_a_goal_that_leaves_its_path_is_aborted(robot):
     status, result = robot.result(future)
     assert status == GoalStatus.STATUS_ABORTED
     assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
-    assert "joint 'J1' is off by" in result.error_string
+    assert "error of joint 'J1' is" in result.error_string
 
 
 def test_a_goal_that_is_not_reached_in_time_is_aborted(robot):
@@ -299,7 +299,7 @@ def test_whatever_cannot_be_used_is_told_once_and_the_run_goes_on(robot):
         ("joint_commands", JointState(name=["J1"], position=[math.inf])),
     ]
     before = len(robot.log.read_text(encoding="utf-8").splitlines())
-    expected = ("1 values of effort came for 6 joints", "no moving joint 'J9'", "the frame ''")
+    expected = ("1 values of effort for 6 joints", "no moving joint 'J9'", "the frame ''")
 
     def lines() -> list[str]:
         return robot.log.read_text(encoding="utf-8").splitlines()[before:]

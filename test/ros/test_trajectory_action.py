@@ -49,7 +49,7 @@ class Follower:
         assert action == self.action
         if self.refusal is not None:
             raise self.refusal
-        run = SimpleNamespace(is_over=False, status=Status.RUNNING, words="", progress=None)
+        run = SimpleNamespace(is_over=False, status=Status.RUNNING, message="", progress=None)
         self.goals.append(goal)
         self.runs.append(run)
         return run
@@ -59,8 +59,8 @@ class Follower:
         end(run, Status.CANCELED, "it was canceled")
 
 
-def end(run, status: Status, words: str = "") -> None:
-    run.status, run.words, run.is_over = status, words, True
+def end(run, status: Status, message: str = "") -> None:
+    run.status, run.message, run.is_over = status, message, True
 
 
 def progress(time_ns: int):

@@ -12,7 +12,7 @@ from ros_peer import Peer
 from std_msgs.msg import Int32
 
 from hrp_msgs.node import qos
-from hrp_msgs.node.command_executor import HearingThread
+from hrp_msgs.node.command_executor import CommandExecutor
 
 
 class Ear:
@@ -20,17 +20,17 @@ class Ear:
 
     def __init__(self, profile) -> None:
         self.owner, self.peer = Peer("owner"), Peer("talker")
-        self.hearing = HearingThread(self.owner.node)
+        self.executor = CommandExecutor(self.owner.node)
         self.threads: dict[int, str] = {}  # by number: where it was heard
         self.subscription = self.owner.node.create_subscription(
             Int32,
             "numbers",
             self._hear,
             profile,
-            callback_group=self.hearing.group,
+            callback_group=self.executor.group,
             event_callbacks=qos.events(profile),
         )
-        self.hearing.add(self.subscription)
+        self.executor.add(self.subscription)
         self.publisher = self.peer.node.create_publisher(Int32, "numbers", 10)
         self.peer.wait_until("a listener", self.publisher.get_subscription_count)
 
@@ -47,7 +47,7 @@ class Ear:
         self.peer.wait_until(f"number {number}", is_heard)
 
     def close(self) -> None:
-        self.hearing.close()
+        self.executor.close()
         self.owner.close()
         self.peer.close()
 
@@ -81,11 +81,11 @@ def test_what_is_removed_may_be_destroyed_while_others_are_heard(ear):
     node = ear.owner.node
     for number in range(5):
         more = node.create_subscription(
-            Int32, "others", lambda _: None, 1, callback_group=ear.hearing.group
+            Int32, "others", lambda _: None, 1, callback_group=ear.executor.group
         )
-        ear.hearing.add(more)
+        ear.executor.add(more)
         ear.say(number)
-        ear.hearing.remove(more)
+        ear.executor.remove(more)
         ear.owner.at_once(node.destroy_subscription, more)
     ear.peer.wait_until("no listener", lambda: not ear.peer.node.count_subscribers("/others"))
     ear.say(100)
@@ -94,4 +94,4 @@ def test_what_is_removed_may_be_destroyed_while_others_are_heard(ear):
 def test_it_can_be_closed_when_its_context_has_ended(ear):
     ear.say(1)
     ear.owner.node.context.try_shutdown()
-    ear.hearing.remove(ear.subscription)
+    ear.executor.remove(ear.subscription)

@@ -65,7 +65,7 @@ class Bench:
         self.give(JointCommand(names, **columns))
 
     def give(self, command):
-        command.give(self.controller, self.time_ns)
+        self.controller.apply(command, self.time_ns)
 
     def run(self, steps=1):
         for _ in range(steps):
@@ -74,7 +74,7 @@ class Bench:
                 self.motion.q[:] = self.drive.q
                 self.motion.dq[:] = self.drive.dq
             self.time_ns += STEP_NS
-            self.controller.judge(self.time_ns)
+            self.controller.check_trajectories(self.time_ns)
 
     def run_until(self, time_ns):
         self.run((time_ns - self.time_ns) // STEP_NS)

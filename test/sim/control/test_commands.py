@@ -142,7 +142,7 @@ def test_what_waits_no_longer_is_told_to_who_looks_after_it(simulation):
     runs = [TrajectoryRun(there(first)) for _ in range(MAX_COMMANDS + 1)]
     for one in runs:
         simulation.command("arm", one)
-    assert (runs[0].status, runs[0].words) == (Status.ABORTED, "too many commands were waiting")
+    assert (runs[0].status, runs[0].message) == (Status.ABORTED, "too many commands were waiting")
     assert runs[1].status is Status.WAITING
     simulation.reset()
     assert {one.status for one in runs} == {Status.ABORTED}
@@ -159,7 +159,7 @@ def test_a_body_that_goes_takes_its_trajectories_with_it(simulation):
     simulation.remove("arm")
     run(simulation, 1)
     for one in (running, waiting):
-        assert (one.status, one.words) == (Status.ABORTED, "the robot was removed")
+        assert (one.status, one.message) == (Status.ABORTED, "the robot was removed")
     with pytest.raises(KeyError, match="no commandable body 'arm'"):
         simulation.command("arm", JointCommand([first]))
     with pytest.raises(KeyError, match="no commandable body 'arm'"):
@@ -210,7 +210,7 @@ def test_a_robot_follows_a_trajectory_within_tight_tolerances(simulation):
             actual = one.progress.actual
             np.testing.assert_array_equal(actual[0], simulated.motion.q)
             assert one.progress.time_ns == ended_ns
-    assert one.status is Status.SUCCEEDED, one.words
+    assert one.status is Status.SUCCEEDED, one.message
     assert 2 * NS <= ended_ns <= 2.1 * NS
 
 
@@ -224,7 +224,7 @@ def test_a_joint_at_its_stop_violates_the_goal(simulation):
     simulation.command("arm", one)
     run(simulation, 1110)
     assert one.status is Status.GOAL_VIOLATED
-    assert f"joint '{name}' is off by " in one.words
+    assert f"the position error of joint '{name}' is " in one.message
     assert one.progress.error[0, 0] >= 0.5 - 1e-3
 
 
@@ -252,8 +252,8 @@ def test_a_cancel_ends_its_run_whatever_else_waits(simulation, is_early):
         under_way.cancel()
         waiting.cancel()
     run(simulation, 1)
-    assert (under_way.status, under_way.words) == (Status.CANCELED, "it was canceled")
-    assert (waiting.status, waiting.words) == (Status.CANCELED, "it was canceled")
+    assert (under_way.status, under_way.message) == (Status.CANCELED, "it was canceled")
+    assert (waiting.status, waiting.message) == (Status.CANCELED, "it was canceled")
     run(simulation, 1500)
     assert simulation.bodies["arm"].motion.q[0] == pytest.approx(0.2, abs=0.01)
 

@@ -21,7 +21,7 @@ from hrp_sim.control import (
 )
 from hrp_sim.control.commands import CommandCounts
 from hrp_sim.control.gains import servo_gains
-from hrp_sim.control.throttled_warnings import Complaints
+from hrp_sim.control.throttled_warnings import CommandWarnings
 from hrp_sim.physics.state import LARGEST_DRIVE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)
@@ -253,10 +253,10 @@ def test_an_unknown_joint_is_left_out_with_one_warning_and_the_rest_counts(bench
 
 
 def test_a_joint_that_is_nearly_one_is_told_with_the_one_that_was_meant(warnings):
-    complaints = Complaints("arm", CommandCounts())
+    found = CommandWarnings("arm", CommandCounts())
     for _ in range(3):
-        complaints.refuse_unknown("LARM_ELBOV", ["NECK", "LARM_ELBOW"])
-    assert complaints.counts.refused == 3
+        found.refuse_unknown_joint("LARM_ELBOV", ["NECK", "LARM_ELBOW"])
+    assert found.counts.refused == 3
     assert warnings() == [
         "body 'arm': it has no joint 'LARM_ELBOV'; the command to it is ignored. "
         "Did you mean 'LARM_ELBOW'?"

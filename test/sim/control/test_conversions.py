@@ -45,7 +45,7 @@ def test_without_ids_they_go_to_all_joints_in_the_order_of_joint_states():
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_another_number_of_values_is_refused_with_the_names_of_the_joints(count):
     body = chain(("B", 1, REVOLUTE), ("A", 0, REVOLUTE))
-    words = f"{count} values of position came for 2 joints: A, B"
+    words = f"{count} values of position for 2 joints: A, B"
     with pytest.raises(ValueError, match=words):
         array_command(body, ControlMode.POSITION, [0.0] * count)
 

@@ -183,7 +183,7 @@ def test_whoever_sends_ever_new_nonsense_is_not_answered_for_ever(bench, warning
     assert bench.counts.refused == 500
     assert len(warnings()) == 101
     assert warnings()[-1].endswith(
-        "there is more wrong with the commands to it; it is counted, but not told"
+        "further warnings about its commands are suppressed, but still counted"
     )
 
 
@@ -202,7 +202,7 @@ def test_a_joint_that_follows_another_takes_no_orders_of_its_own():
     assert names == ["A", "B", "T"]
     run = TrajectoryRun(JointTrajectory(["A", "C"], [TrajectoryPoint(10**9, [1.0, 1.0])]))
     bench.give(run)
-    assert run.words == "joint 'C' follows 'A'"
+    assert run.message == "joint 'C' follows 'A'"
     with pytest.raises(ValueError, match="joint 'C' follows 'A' and has no mode of its own"):
         bench.controller.set_mode("C", ControlMode.EFFORT)
     bench.give(JointTrajectory(["A"], [TrajectoryPoint(10**9, [1.0])]))

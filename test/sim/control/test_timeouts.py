@@ -37,7 +37,7 @@ def test_hold_stops_joints_where_they_are_and_tracks_stand(caplog):
     bench.run(1000)
     assert bench.counts.timed_out == 1
     (record,) = caplog.records
-    expected = "body 'r1': no command came for 0.1 s to A, B, T; fallback: hold"
+    expected = "body 'r1': no command for 0.1 s to A, B, T; fallback: hold"
     assert record.getMessage() == expected
 
 

@@ -62,8 +62,8 @@ def test_a_joint_that_strays_from_the_path_ends_it_and_all_hold_where_they_are()
     asked, stuck = bench.drive.q[C], bench.motion.q.copy()
     bench.run(1000)
     assert run.status is Status.PATH_VIOLATED
-    assert run.words.startswith("joint 'C' is off by 0.05")
-    assert run.words.endswith("rad or m, more than 0.05")
+    assert run.message.startswith("the position error of joint 'C' is 0.05")
+    assert run.message.endswith("rad or m, more than 0.05")
     assert run.progress.error[0, 1] > 0.05 > run.progress.error[0, 1] - 2.0 * STEP
     assert asked < stuck[C] + 0.05
     assert_allclose(bench.drive.q, stuck)
@@ -75,8 +75,8 @@ def test_a_wrong_speed_is_told_as_such():
     run = sent(bench, path={"A": Tolerance(velocity=0.5)})
     bench.run(1000)
     assert run.status is Status.PATH_VIOLATED
-    assert "joint 'A' is off by velocity 0.5" in run.words
-    assert "rad/s or m/s" in run.words
+    assert "the velocity error of joint 'A' is 0.5" in run.message
+    assert "rad/s or m/s" in run.message
 
 
 def test_without_tolerances_nothing_is_asked_of_the_joints():
@@ -106,7 +106,7 @@ def test_after_the_end_the_goal_may_take_its_time(late):
     bench.run(1)
     if late:
         assert run.status is Status.GOAL_VIOLATED
-        assert "joint 'A' is off by 0.1 rad or m" in run.words
+        assert "the position error of joint 'A' is 0.1 rad or m" in run.message
         assert bench.drive.q[A] == 1.0  # it stays where it is
     else:
         assert run.status is Status.SUCCEEDED
@@ -147,14 +147,17 @@ POINT = TrajectoryPoint(NS, [1.0])
         (JointTrajectory(["A"], [TrajectoryPoint(NS, [nan])]), "positions of nan for 'A'"),
         (JointTrajectory(["A"], [TrajectoryPoint(NS, [1], [-inf])]), "velocities of -inf"),
         (JointTrajectory(["A"], [TrajectoryPoint(NS, [LARGEST_DRIVE])]), "1000000000000"),
-        (JointTrajectory(["A"], [TrajectoryPoint(-1, [1.0])]), "point 0 of the trajectory is at"),
-        (JointTrajectory(["A"], [TrajectoryPoint(10**19, [1.0])]), "is at 10000000000.000 s"),
+        (
+            JointTrajectory(["A"], [TrajectoryPoint(-1, [1.0])]),
+            "time_from_start of point 0, -0.000 s",
+        ),
+        (JointTrajectory(["A"], [TrajectoryPoint(10**19, [1.0])]), "of point 0, 10000000000.000 s"),
         (
             JointTrajectory(["A"], [POINT, TrajectoryPoint(NS, [2.0])]),
             "point 1 of the trajectory, at 1.000 s, is not after point 0, at 1.000 s",
         ),
-        (JointTrajectory(["A"], [POINT], 10**19), "never"),
-        (JointTrajectory(["A"], [POINT] * 1_000_001), "1000001 points for 1 joints are more"),
+        (JointTrajectory(["A"], [POINT], 10**19), "is out of range"),
+        (JointTrajectory(["A"], [POINT] * 1_000_001), "1000001 points for 1 joints are too many"),
         (JointTrajectory(["A"], [POINT], 3 * NS), "ended in the past, at 4.000 s; it is 5.000 s"),
     ],
 )
@@ -172,11 +175,11 @@ def test_what_cannot_be_followed_is_refused_with_words_and_changes_nothing(
     bench.give(trajectory)
     bench.run(99)
     assert refused.status is Status.REFUSED
-    assert words in refused.words
+    assert words in refused.message
     assert_allclose(bench.drive.q, [0.1, 0.2, 0.4])
     assert bench.counts.refused == 2
     (message,) = [record.getMessage() for record in caplog.records]
-    assert message == f"body 'r1': a trajectory is ignored: {refused.words}"
+    assert message == f"body 'r1': a trajectory is ignored: {refused.message}"
 
 
 @pytest.mark.parametrize(
@@ -184,9 +187,9 @@ def test_what_cannot_be_followed_is_refused_with_words_and_changes_nothing(
     [
         (Tolerances(path={"B": Tolerance()}), "path tolerance is for joint 'B', which is not in"),
         (Tolerances(goal={"X": Tolerance()}), "goal tolerance is for joint 'X', which is not in"),
-        (Tolerances(path={"A": Tolerance(position=-1.0)}), "joint 'A' makes no sense"),
-        (Tolerances(goal={"A": Tolerance(velocity=nan)}), "joint 'A' makes no sense"),
-        (Tolerances(goal_time_ns=-1), "goal time tolerance makes no sense"),
+        (Tolerances(path={"A": Tolerance(position=-1.0)}), "joint 'A' must be at least 0"),
+        (Tolerances(goal={"A": Tolerance(velocity=nan)}), "joint 'A' must be at least 0"),
+        (Tolerances(goal_time_ns=-1), "goal time tolerance must be at least 0 s"),
     ],
 )
 def test_tolerances_that_make_no_sense_are_refused(tolerances, words):
@@ -194,7 +197,7 @@ def test_tolerances_that_make_no_sense_are_refused(tolerances, words):
     run = TrajectoryRun(JointTrajectory(["A"], [POINT]), tolerances)
     bench.give(run)
     assert run.status is Status.REFUSED
-    assert words in run.words
+    assert words in run.message
 
 
 def test_a_trajectory_that_ends_just_now_is_taken():

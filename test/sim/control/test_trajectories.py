@@ -82,7 +82,7 @@ def test_points_are_passed_at_their_times(bench):
     run = started(bench, through("A", (0.2, 1.0), (0.5, 1.0), (0.8, -1.0)))
     expected = np.interp(STEP * np.arange(1, 1001), [0.0, 0.2, 0.5, 0.8], [0.1, 1.0, 1.0, -1.0])
     assert_allclose(asked(bench, A, 1000), expected, atol=1e-12)
-    assert (run.status, run.words) == (Status.SUCCEEDED, "")
+    assert (run.status, run.message) == (Status.SUCCEEDED, "")
 
 
 def test_a_smooth_one_begins_with_the_speed_that_the_joint_is_asked_for(bench):
@@ -151,7 +151,7 @@ def test_the_present_one_goes_on_until_one_in_the_future_starts(bench):
         atol=1e-12,
     )
     assert (first.status, second.status) == (Status.PREEMPTED, Status.SUCCEEDED)
-    assert "joint 'A'" in first.words
+    assert "joint 'A'" in first.message
 
 
 def test_of_a_start_in_the_past_the_next_points_are_reached_in_time(bench):
@@ -201,7 +201,7 @@ def test_a_single_command_takes_its_joint(bench, kind):
     bench.run(10)
     bench.command("A", **{kind: [0.5]})
     assert run.status is Status.PREEMPTED
-    assert run.words == "another command took joint 'A'"
+    assert run.message == "another command took joint 'A'"
     bench.run(990)
     assert bench.drive.q[C] == pytest.approx(1.0)
     assert (bench.drive.kp[A] > 0.0) == (kind == "position")
@@ -331,7 +331,7 @@ def test_when_its_world_goes_elsewhere_it_is_aborted(bench, end):
     bench.run(10)
     getattr(bench.controller, end)(*([INITIAL] if end == "hold" else []))
     assert (run.status, waiting.status) == (Status.ABORTED, Status.ABORTED)
-    assert run.words
+    assert run.message
     bench.run(2000)
     if end != "close":
         assert_allclose(bench.drive.q, INITIAL)
@@ -369,7 +369,7 @@ def test_no_more_wait_than_anybody_can_mean(bench):
     runs = [started(bench, ramp("A", start_ns=(k + 10) * NS)) for k in range(110)]
     assert [one.status for one in runs[:100]] == [Status.WAITING] * 100
     assert {one.status for one in runs[100:]} == {Status.REFUSED}
-    assert runs[-1].words == "100 other trajectories run or wait for their start"
+    assert runs[-1].message == "100 other trajectories run or wait for their start"
     bench.command("A", position=[0.5])
     assert {one.status for one in runs[:100]} == {Status.PREEMPTED}
     assert started(bench, ramp("A")).status is Status.WAITING

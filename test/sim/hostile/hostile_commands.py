@@ -61,13 +61,13 @@ class Commander(Hostile):
         if simulation in self.handed:
             return
         self.handed[simulation] = 0
-        command = simulation.command
+        put = simulation.commands.put
 
         def counted(*arguments):
-            command(*arguments)
+            put(*arguments)
             self.handed[simulation] += 1
 
-        simulation.command = counted
+        simulation.commands.put = counted
 
     def name(self, usual):
         return self.pick(NAMES) if self.rng.random() < self.rate else self.pick(usual)
@@ -96,7 +96,9 @@ class Commander(Hostile):
         body = simulation.bodies[name].body
         frames = {link.name: link.name for link in body.links}
         taken = BodyCommands(simulation, name, frames, self.harness.runner.take)
-        taken.options = CommandOptions(max_age=self.pick([0.0, 0.005]), push=self.pick([1e-9, 0.1]))
+        taken.options = CommandOptions(
+            max_age=self.pick([0.0, 0.005]), wrench_duration=self.pick([1e-9, 0.1])
+        )
         return taken, body, [link.joint.name for link in body.jointed_links]
 
     def joint_names(self, joints):

@@ -1,4 +1,4 @@
-"""Joints that follow others by the model's word, as the second finger of a gripper does."""
+"""Mimic joints: their servos follow the positions of other joints, as a gripper's second finger."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from hrp_model import Body
 from ..physics.state import LARGEST_DRIVE, BodyMotion, JointDrive
 
 
-class Followers:
-    """Aims the servos of joints that follow others at where those have come to.
+class MimicJoints:
+    """Sets the servo targets of mimic joints from where their leaders are.
 
-    A leader feels nothing of its followers: they stand for a gear that is stiff enough.
+    A leader feels no force of its followers: they stand for a gear that is stiff enough.
 
     Args:
         body: The model.
 
     Attributes:
-        leaders: Name of the joint that each joint follows, by its own.
+        leaders: Name of the leader by that of its follower.
     """
 
     def __init__(self, body: Body) -> None:
         index = {link.name: i for i, link in enumerate(body.moving_links)}
-        told = [(i, x.joint.mimic) for i, x in enumerate(body.moving_links)]
-        mimics = [(i, mimic) for i, mimic in told if mimic is not None and mimic.link in index]
+        mimics = [
+            (i, link.joint.mimic)
+            for i, link in enumerate(body.moving_links)
+            if link.joint.mimic is not None and link.joint.mimic.link in index
+        ]
         self._joints = np.array([i for i, _ in mimics], dtype=np.int64)
         self._leaders = np.array([index[mimic.link] for _, mimic in mimics], dtype=np.int64)
         self._multiplier = np.array([mimic.multiplier for _, mimic in mimics])
@@ -33,10 +36,8 @@ class Followers:
             body.moving_links[i].joint.name: body.link(mimic.link).joint.name for i, mimic in mimics
         }
 
-    def aim(self, motion: BodyMotion, drive: JointDrive) -> None:
-        """Write where the joints that follow must be, and how fast they must move."""
-        if not len(self._joints):
-            return
+    def set_targets(self, motion: BodyMotion, drive: JointDrive) -> None:
+        """Write target positions and velocities of the mimic joints."""
         largest = 0.5 * LARGEST_DRIVE
         q = self._multiplier * motion.q[self._leaders] + self._offset
         drive.q[self._joints] = np.clip(q, -largest, largest)

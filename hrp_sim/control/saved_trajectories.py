@@ -1,4 +1,4 @@
-"""Trajectories on their way as arrays, and back."""
+"""Trajectories under way as arrays of a snapshot, and back."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import numpy as np
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.snapshot import check_arrays
 from ..physics.state import LARGEST_DRIVE
-from .runs import Following, TrajectoryRun, TrajectoryStatus
+from .active_trajectory import ActiveTrajectory
 from .spline import VELOCITY, Spline
 from .trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
+from .trajectory_run import TrajectoryRun, TrajectoryStatus
 
-# What stands for a tolerance that there is not.
+# Stands for no tolerance.
 _NONE = -1.0
 _SCALARS = ("begun", "over", "start_ns", "first", "goal_time_ns")
 
 
-def saved_following(following: Following) -> dict[str, AnyArray]:
-    """Return all that a trajectory needs to go on to the last bit, as copies, by name."""
-    patience_ns = following.run.tolerances.goal_time_ns
-    tolerances = np.concatenate([following.path, following.goal])
-    spline = following.spline
+def trajectory_to_arrays(trajectory: ActiveTrajectory) -> dict[str, AnyArray]:
+    """Return copies of all that a trajectory needs to continue to the last bit, by name."""
+    goal_time_ns = trajectory.run.tolerances.goal_time_ns
+    tolerances = np.concatenate([trajectory.path, trajectory.goal])
+    spline = trajectory.spline
     return {
-        "begun": np.array(following.begun, dtype=np.int64),
-        "over": np.array(following.run.is_over, dtype=np.int64),
-        "start_ns": np.array(following.start_ns, dtype=np.int64),
-        "first": np.array(following.first, dtype=np.int64),
-        "goal_time_ns": np.array(-1 if patience_ns is None else patience_ns, dtype=np.int64),
-        "joints": following.joints.astype(np.int64),
-        "active": following.active.astype(np.int64),
-        "behind": following.behind.copy(),
-        "desired": following.desired.copy(),
+        "begun": np.array(trajectory.begun, dtype=np.int64),
+        "over": np.array(trajectory.run.is_over, dtype=np.int64),
+        "start_ns": np.array(trajectory.start_ns, dtype=np.int64),
+        "first": np.array(trajectory.first, dtype=np.int64),
+        "goal_time_ns": np.array(-1 if goal_time_ns is None else goal_time_ns, dtype=np.int64),
+        "joints": trajectory.joints.astype(np.int64),
+        "active": trajectory.active.astype(np.int64),
+        "behind": trajectory.offset.copy(),
+        "desired": trajectory.desired.copy(),
         "tolerances": np.where(np.isinf(tolerances), _NONE, tolerances),
         "times_ns": spline.times_ns.copy(),
         "points": spline.points.copy(),
@@ -41,20 +42,22 @@ def saved_following(following: Following) -> dict[str, AnyArray]:
     }
 
 
-def restored_following(arrays: Mapping[str, AnyArray], names: Sequence[str]) -> Following:
+def trajectory_from_arrays(
+    arrays: Mapping[str, AnyArray], names: Sequence[str]
+) -> ActiveTrajectory:
     """Return a trajectory that was saved.
 
     Args:
-        arrays: From ``saved_following``.
-        names: Of the joints of the body, in the order of q.
+        arrays: From ``trajectory_to_arrays``.
+        names: Names of the joints of the body, in the order of q.
 
     Raises:
-        PhysicsError: It makes no sense, or not for these joints.
+        PhysicsError: A value is invalid, or does not fit these joints.
     """
     k, n = np.size(arrays.get("times_ns", ())), np.size(arrays.get("joints", ()))
-    whole = {key: np.zeros((), dtype=np.int64) for key in _SCALARS}
+    scalars = {key: np.zeros((), dtype=np.int64) for key in _SCALARS}
     expected: dict[str, AnyArray] = {
-        **whole,
+        **scalars,
         "joints": np.zeros(n, dtype=np.int64),
         "active": np.zeros(n, dtype=np.int64),
         "behind": np.zeros(n),
@@ -65,24 +68,26 @@ def restored_following(arrays: Mapping[str, AnyArray], names: Sequence[str]) -> 
         "given": np.zeros((k, 3), dtype=np.int64),
     }
     check_arrays(arrays, expected)
-    if not _makes_sense(arrays, len(names)):
-        raise PhysicsError("a trajectory of the snapshot makes no sense")
+    if not _is_valid(arrays, len(names)):
+        raise PhysicsError("a trajectory of the snapshot is invalid")
     joints = arrays["joints"].astype(np.intp)
     spline = Spline(
         arrays["times_ns"].copy(), arrays["points"].copy(), arrays["given"].astype(np.bool_)
     )
     run = _run(arrays, [names[i] for i in joints.tolist()], spline)
-    following = Following(run, spline, joints, int(arrays["start_ns"]), int(arrays["first"]))
-    following.begun = bool(arrays["begun"])
-    following.keep(arrays["active"].astype(np.bool_))
-    following.behind = arrays["behind"].copy()
-    following.desired = arrays["desired"].copy()
-    return following
+    trajectory = ActiveTrajectory(
+        run, spline, joints, int(arrays["start_ns"]), int(arrays["first"])
+    )
+    trajectory.begun = bool(arrays["begun"])
+    trajectory.set_active(arrays["active"].astype(np.bool_))
+    trajectory.offset = arrays["behind"].copy()
+    trajectory.desired = arrays["desired"].copy()
+    return trajectory
 
 
-def _makes_sense(arrays: Mapping[str, AnyArray], count: int) -> bool:
+def _is_valid(arrays: Mapping[str, AnyArray], count: int) -> bool:
     joints, times = arrays["joints"], arrays["times_ns"]
-    # The shifts by whole turns are exact enough, but may pass the largest number by a little.
+    # A shift by whole turns may exceed the largest number by a little.
     largest = 2.0 * LARGEST_DRIVE
     latest = 2 * LATEST_NS
     numbers = (arrays["points"], arrays["behind"], arrays["desired"][:VELOCITY])
@@ -102,8 +107,8 @@ def _makes_sense(arrays: Mapping[str, AnyArray], count: int) -> bool:
 
 
 def _run(arrays: Mapping[str, AnyArray], names: Sequence[str], spline: Spline) -> TrajectoryRun:
-    """Return a run that nobody looks after, and that ends as the saved one would have ended."""
-    start_ns, patience_ns = int(arrays["start_ns"]), int(arrays["goal_time_ns"])
+    """Return a run that ends as the saved one would have ended."""
+    start_ns, goal_time_ns = int(arrays["start_ns"]), int(arrays["goal_time_ns"])
     points = [
         TrajectoryPoint(time_ns - start_ns, position, velocity, acceleration, effort)
         for time_ns, (position, velocity, acceleration, effort) in zip(
@@ -115,7 +120,7 @@ def _run(arrays: Mapping[str, AnyArray], names: Sequence[str], spline: Spline) -
     tolerances = Tolerances(
         path={name: Tolerance(position, velocity) for name, (position, velocity, *_) in by_joint},
         goal={name: Tolerance(position, velocity) for name, (*_, position, velocity) in by_joint},
-        goal_time_ns=patience_ns if patience_ns >= 0 else None,
+        goal_time_ns=goal_time_ns if goal_time_ns >= 0 else None,
     )
     run = TrajectoryRun(JointTrajectory(names, points, start_ns), tolerances)
     if arrays["over"]:

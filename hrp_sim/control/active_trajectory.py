@@ -1,0 +1,162 @@
+"""One trajectory that a controller follows: targets of its joints, tolerances, how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hrp_model.rigid import Array
+
+from ..physics.state import BodyMotion
+from .spline import POSITION, VELOCITY, Spline
+from .trajectory import Tolerance
+from .trajectory_run import TrajectoryProgress, TrajectoryRun, TrajectoryStatus
+
+Indices = NDArray[np.intp]
+_TURN = 2.0 * pi
+
+
+class ActiveTrajectory:
+    """One trajectory as a controller follows it.
+
+    A joint that another command took no longer belongs to it; the others go on to the end.
+
+    Args:
+        run: Its status is written here.
+        spline: What is still to come; once it has begun, from where it began.
+        joints: Elements of q, by place in the trajectory.
+        start_ns: When the trajectory starts, in [ns].
+        first: Of a spline that has begun.
+
+    Attributes:
+        first: Number of the trajectory's point that is the first of the spline; one less where a
+            state stands before it.
+        begun: Whether it moves its joints.
+        active: Which of its joints it still controls, shape (joints of the trajectory,).
+        moves: Those, as elements of q.
+        offset: Targets minus curve, where it does not begin at the present state; shape (joints
+            of the trajectory,).
+        desired: Last sample of the curve, shape (4, joints of the trajectory).
+        path, goal: Tolerances of position and velocity, shape (2, joints of the trajectory).
+        violation: Message about the tolerance that was violated.
+    """
+
+    def __init__(
+        self, run: TrajectoryRun, spline: Spline, joints: Indices, start_ns: int, first: int = 0
+    ) -> None:
+        self.run, self.spline, self.joints, self.start_ns = run, spline, joints, start_ns
+        self.first = first
+        self.begun = False
+        self.active = np.ones(len(joints), dtype=np.bool_)
+        self.moves = joints
+        self.offset = np.zeros(len(joints))
+        self.desired = np.zeros((4, len(joints)))
+        self.violation = ""
+        names, tolerances = run.trajectory.names, run.tolerances
+        self.path = _limits(names, tolerances.path)
+        self.goal = _limits(names, tolerances.goal)
+        self._has_path = bool(np.isfinite(self.path).any())
+
+    def begin(self, time_ns: int, state: Array, continuous: NDArray[np.bool_]) -> None:
+        """Start from a state.
+
+        Args:
+            time_ns: Now, in [ns].
+            state: Position, velocity, acceleration and effort, shape (4, joints).
+            continuous: Which joints turn without limits, shape (joints,).
+        """
+        first = self.spline.points[self.spline.index(time_ns - 1), POSITION]
+        turns = np.where(continuous, np.round((state[POSITION] - first) / _TURN), 0.0)
+        count = len(self.spline.times_ns)
+        self.spline = self.spline.moved(turns * _TURN).from_state(time_ns, state)
+        self.first = count - len(self.spline.times_ns)
+        self.begun = True
+        self.run.status = TrajectoryStatus.RUNNING
+        self.desired = self.spline.at(time_ns)
+        self.offset = state[POSITION] - self.desired[POSITION]
+
+    def release(self, joint: int) -> bool:
+        """Give up control of a joint; return whether it had it."""
+        released = self.active & (self.joints == joint)
+        self.set_active(self.active & ~released)
+        return bool(released.any())
+
+    def set_active(self, active: NDArray[np.bool_]) -> None:
+        """Control only some of its joints, shape (joints of the trajectory,)."""
+        self.active = active
+        self.moves = self.joints[active]
+
+    def advance(self, time_ns: int, reach: Array) -> Array:
+        """Return the targets of ``moves``: position, velocity, acceleration and effort.
+
+        Args:
+            time_ns: The end of the step, in [ns].
+            reach: By how much the offset may shrink in a step, shape (joints of the body,).
+        """
+        targets = self.desired = self.spline.at(time_ns)
+        if np.count_nonzero(self.offset):
+            limit = reach[self.joints]
+            self.offset = self.offset - np.clip(self.offset, -limit, limit)
+            targets = targets.copy()
+            targets[POSITION] += self.offset
+        return targets if len(self.moves) == len(self.joints) else targets[:, self.active]
+
+    def retime(self, before_ns: int, time_ns: int, motion: BodyMotion) -> None:
+        """Continue at another clock time, in [ns]; the motion is the same to the last bit."""
+        self.start_ns += time_ns - before_ns
+        self.spline = self.spline.shifted(time_ns - before_ns)
+        if self.begun:
+            self.run.set_progress(lambda: self._progress(time_ns, motion))
+
+    def check(self, time_ns: int, motion: BodyMotion) -> TrajectoryStatus:
+        """Compare the joints with the curve after a step; return the new status."""
+        self.run.set_progress(lambda: self._progress(time_ns, motion))
+        late_ns = time_ns - self.spline.end_ns
+        if late_ns < 0:
+            if self._has_path and np.any((error := self._distance(motion)) > self.path):
+                return self._violated(TrajectoryStatus.PATH_VIOLATED, error, self.path)
+            return TrajectoryStatus.RUNNING
+        if not np.any((error := self._distance(motion)) > self.goal):
+            return TrajectoryStatus.SUCCEEDED
+        goal_time_ns = self.run.tolerances.goal_time_ns
+        if goal_time_ns is not None and late_ns > goal_time_ns:
+            return self._violated(TrajectoryStatus.GOAL_VIOLATED, error, self.goal)
+        return TrajectoryStatus.RUNNING
+
+    def _distance(self, motion: BodyMotion) -> Array:
+        """Return the absolute errors of positions and velocities, shape (2, joints)."""
+        return np.abs(self._error(motion))
+
+    def _error(self, motion: BodyMotion) -> Array:
+        actual = np.array([motion.q[self.joints], motion.dq[self.joints]])
+        error: Array = self.desired[: VELOCITY + 1] - actual
+        return error
+
+    def _progress(self, time_ns: int, motion: BodyMotion) -> TrajectoryProgress:
+        return TrajectoryProgress(
+            time_ns,
+            time_ns - self.start_ns,
+            max(0, self.spline.index(time_ns) + self.first),
+            self.desired,
+            np.array([x[self.joints] for x in (motion.q, motion.dq, motion.effort)]),
+            self._error(motion),
+        )
+
+    def _violated(self, status: TrajectoryStatus, error: Array, limits: Array) -> TrajectoryStatus:
+        kind, i = (int(x[0]) for x in np.nonzero(error > limits))
+        name = self.run.trajectory.names[i]
+        quantity, unit = (("position", "rad or m"), ("velocity", "rad/s or m/s"))[kind]
+        self.violation = (
+            f"the {quantity} error of joint '{name}' is {error[kind, i]:.4g} {unit}, "
+            f"more than {limits[kind, i]:.4g}"
+        )
+        return status
+
+
+def _limits(names: Sequence[str], tolerances: Mapping[str, Tolerance]) -> Array:
+    """Return tolerances of position and velocity by place in the trajectory, shape (2, joints)."""
+    by_joint = [tolerances.get(name, Tolerance()) for name in names]
+    return np.array([[t.position for t in by_joint], [t.velocity for t in by_joint]])
