@@ -218,6 +218,13 @@ def test_another_scene_is_noticed(program, tmp_path):
         session.check()
 
 
+def test_the_documentation_has_a_row_of_each_implementation():
+    text = compare.PAGE.read_text(encoding="utf-8")
+    section = text.partition(page.BEGIN)[2].partition(page.END)[0]
+    names = {line.split(" | ")[0].removeprefix("| ") for line in section.splitlines()}
+    assert {measured.value for measured in Measured} <= names
+
+
 @needs_compiler
 def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatch):
     written, text = tmp_path / "out.json", tmp_path / "page.md"
