@@ -13,7 +13,7 @@ from ..world.config import WorldConfig
 from .alternatives import alternatives, without_contacts
 from .runs import PlainRun, ProfiledRun
 
-SLICES = 20  # of a run: the variants of the world take turns
+SLICES = 20  # of a run, in which the variants of the world take turns
 MIN_TIME = 5.0  # wall time below which runs are repeated, in [s]
 _COSTLY = 0.1  # share of the time from which less frequent readings are suggested
 
@@ -149,14 +149,12 @@ class WorldBench:
         profile = self._profile
         physics, control = profile.physics / profile.steps, profile.control / profile.steps
         bare = self._bare.ratio_to(self._plain)
-        contacts = (
-            None if bare is None else min(max(1.0 - bare, 0.0) * (physics + control), physics)
-        )
+        saved = None if bare is None else (1.0 - bare) * (physics + control)
         return BenchResult(
             time_step=self._time_step,
             steps=profile.steps,
             physics=physics,
-            contacts=contacts,
+            contacts=None if saved is None else min(max(saved, 0.0), physics),
             contact_points=profile.contacts / profile.steps,
             control=control,
             sensors=tuple(sorted(self._sensors(), key=lambda kind: -kind.time_per_step)),

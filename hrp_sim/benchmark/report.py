@@ -80,7 +80,7 @@ def _times(result: BenchResult) -> Table:
 def _rows(result: BenchResult) -> Iterator[tuple[str, float, str]]:
     yield "physics", result.physics, ""
     if result.contacts is not None and result.contact_points:
-        points = f"{result.contact_points:g} points on average"
+        points = f"{result.contact_points:.1f} points on average"
         yield "  of which contacts", result.contacts, points
     yield "control and Python", result.control, ""
     for kind in result.sensors:

@@ -96,7 +96,7 @@ class ProfiledRun:
         return {name: self._seconds[name] for name in self.simulation.sensors}
 
     def _begin_sensor(self, name: str) -> bool:
-        """Charge the time since the last call to its sensor; called before a sensor is read."""
+        """Add the time since the last call to its sensor; called before a sensor is read."""
         now = perf_counter()
         self._seconds[self._sensor] += now - self._since
         self._sensor, self._since = name, now

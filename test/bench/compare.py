@@ -62,6 +62,8 @@ def _main(argv: Sequence[str] | None) -> int:
     options = parser.parse_args(argv)
     if options.original and not options.files:
         parser.error("--original needs a FILE")
+    if options.runs < 1:
+        parser.error(f"--runs must be 1 or greater, not {options.runs}")
     check_outputs([Output("--json", options.json, None)], inputs=options.files)
     rows, ode_version = _measure(options)
     results = rows, this_machine(ode_version), options.duration, options.runs
@@ -124,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--runs",
-        type=argument_types.count,
+        type=int,
         default=5,
         metavar="N",
         help="interleaved runs of each (default: %(default)d)",

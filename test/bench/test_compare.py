@@ -270,7 +270,7 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatc
     ("arguments", "message"),
     [
         (["--scene", "moon"], "invalid choice: 'moon'"),
-        (["--runs", "0"], "must be a whole number, 1 or greater"),
+        (["--runs", "0"], "--runs must be 1 or greater, not 0"),
         (["--original"], "--original needs a FILE"),
         (["--json", f"{__file__}/x.json"], "test_compare.py/x.json: Not a directory"),
         (["--json", __file__, __file__], "never writes over what it reads"),
