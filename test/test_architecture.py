@@ -102,6 +102,10 @@ def test_pyode_is_imported_in_its_package_alone():
     assert imports_of(("ode",), beside=("hrp_sim.pyode",)) == []
 
 
+def test_the_benchmark_is_used_by_the_command_line_alone():
+    assert imports_of(("hrp_sim.benchmark",), beside=("hrp_sim.benchmark", "hrp_sim.cli")) == []
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_never_import_each_other(reader):
     assert imports_of(tuple(set(READERS) - {reader}), where=reader) == []

@@ -67,8 +67,6 @@ FOREIGN = [
     (("hrp-sim", *RUN, "--save", "data.npz"), "no state of a simulation"),
     (("hrp-sim", *RUN, "--trace", "other.wrl"), "no trace"),
     (("hrp-sim", "rviz", "world.yaml", "-o", "old.urdf"), "no RViz configuration"),
-    (("hrp-sim", "bench", "arm.body", "--markdown", "w.yaml"), "no Markdown file"),
-    (("hrp-sim", "bench", "arm.body", "--json", "old.urdf"), "no JSON file"),
     (("hrp-model", "rviz", "arm.body", "-o", "other.wrl"), "no RViz configuration"),
     (("hrp-model", "urdf", "arm.body", "--srdf", "other.wrl"), "no SRDF"),
     (("hrp-model", "urdf", "arm.body", "-o", "w.yaml"), "no URDF"),
@@ -91,7 +89,7 @@ def test_a_file_of_another_kind_is_not_replaced(command, reason, folder, capsys)
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", [c for c, _ in FOREIGN if "bench" not in c])
+@pytest.mark.parametrize("command", [c for c, _ in FOREIGN])
 def test_it_is_if_one_insists(command, folder):
     name = next(name for name in OTHERS if name in command)
     assert program(*command, "--force") == 0
@@ -120,7 +118,7 @@ READ = [
     ("hrp-sim", *RUN, "--save", "world.yaml"),
     ("hrp-sim", *RUN, "--save", "part.stl"),
     ("hrp-sim", *RUN, "--trace", "link"),
-    ("hrp-sim", "bench", "arm.body", "--json", "hard"),
+    ("hrp-sim", *RUN, "--trace", "hard"),
 ]
 
 
@@ -158,7 +156,6 @@ def test_a_state_may_be_saved_where_it_was_restored_from(folder, capsys):
     "command",
     [
         ("hrp-sim", *RUN, "--save", "x", "--trace", "new/../x"),
-        ("hrp-sim", "bench", "--scene", "arm", "--json", "x", "--markdown", "x"),
         ("hrp-model", "urdf", "arm.body", "-o", "x", "--srdf", "link"),
     ],
 )

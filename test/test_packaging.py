@@ -319,7 +319,8 @@ def test_rosdep_installs_what_is_imported_and_no_more(manifest):
 
 def test_what_tests_import_is_declared(wheel, manifest):
     extra = wheel.extra("test")
-    local = {p.stem for p in (ROOT / "test").rglob("*.py")} | {"sim", "fuzz"}
+    local = {p.stem for folder in ("test", "scripts") for p in (ROOT / folder).rglob("*.py")}
+    local |= {"bench", "sim", "fuzz"}
     local.add("atheris")  # no test needs it; scripts/fuzz.sh installs it
     ros = texts(manifest, "exec_depend", "depend")
     used = imports("test") - local - LIBRARIES.keys() - ros

@@ -36,12 +36,15 @@ class Suggestions:
     Attributes:
         commands: Beginnings of the command line, with the program, by unknown command.
         options: Options of this program by unknown option.
+        removed: Where to find what an option did that a command no longer has, by program,
+            command and option, such as "hrp-sim bench --scene".
         for_file: The command to suggest if the first argument is a file.
         is_file: Whether an argument is such a file.
     """
 
     commands: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
+    removed: Mapping[str, str] = field(default_factory=dict)
     for_file: str
     is_file: Callable[[str], bool] = is_model_file
 
@@ -123,6 +126,8 @@ class CommandParser(ArgumentParser):
         for word in unknown:
             option = word.partition("=")[0]
             meant = self._suggestions.options.get(option, "")
+            if removed := self._suggestions.removed.get(f"{command.prog} {option}"):
+                return f"{message}. {removed}"
             if meant and meant in known:
                 message += f". Did you mean '{meant}'?"
             elif option.startswith("--"):

@@ -1,1 +1,1 @@
-"""``hrp-sim bench``: the engine beside the same scenes in plain C, measured in turns."""
+"""How fast a world runs on this machine, where the time goes, and what makes it faster."""

@@ -1,107 +1,117 @@
-"""Results for people in a terminal, and for programs."""
+"""The result of ``hrp-sim bench`` as text and as JSON."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
 
-from rich import box
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from hrp_model.printable import printable
-from hrp_model.program.console import PlainConsole
 
-from .machine import Machine
-from .measure import Ratio
-from .rows import Row
-from .targets import Quantity, Target
+from .measure import BenchResult, SensorTime, Suggestion
 
-_SHORT = {Quantity.TO_ORIGINAL: "original", Quantity.SPEED: "real-time", Quantity.TIME: "us"}
-SCHEMA = 1  # changes when a field changes its meaning or goes
+_FASTER = 1.05  # how much a setting must help to be suggested; less may be noise
 
 
-def print_rows(rows: Sequence[Row], console: PlainConsole) -> None:
-    """Print the rows of one scene and solver as a table."""
-    first = rows[0]
-    solver = f", {first.solver.value} solver" if first.solver else ""
-    table = Table(
-        title=printable(f"{first.scene}{solver}: {first.what}"),
-        title_justify="left",
-        box=box.SIMPLE,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in headings(rows):
-        is_text = heading in ("", "target")
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=heading == "")
-    for row in rows:
-        table.add_row(*cells(row, rows))
-    console.print(table)
+def result_text(world: str, result: BenchResult) -> RenderableType:
+    """Return the result for a terminal; ``world`` is the name that the user gave."""
+    factor = result.time_step / result.total
+    speed = f"{world}: {_factor(factor)} real time on this machine"
+    if result.sensors:
+        speed += f", {_factor(result.time_step / result.without_sensors)} without sensors"
+    parts: list[RenderableType] = [printable(speed), "", _times(result), ""]
+    faster = [x for x in result.suggestions if (x.real_time_factor or 0.0) > _FASTER * factor]
+    others = [_other(x) for x in result.suggestions if x not in faster]
+    if faster:
+        parts += [_suggestions(faster), ""]
+    if others:
+        parts.append(printable(f"tried, but no faster: {'; '.join(others)}"))
+    parts.append("settings go under 'physics' in a world file; see docs/performance.md")
+    return Group(*parts)
 
 
-def headings(rows: Sequence[Row]) -> list[str]:
-    """Return the headings of a table of rows of one scene."""
-    original = ["original"] if any(row.to_original for row in rows) else []
-    return ["", "us", "real-time", "ratio", "quartiles", *original, "target"]
-
-
-def cells(row: Row, rows: Sequence[Row]) -> list[str]:
-    """Return a row as text, below the ``headings`` of all rows."""
-    ratio = row.ratio
-    original = []
-    if any(other.to_original for other in rows):
-        original = [_ratio(row.to_original)]
-    return [
-        row.measured.value,
-        f"{row.us:.1f}",
-        "" if row.real_time_factor is None else f"{row.real_time_factor:.2f}",
-        _ratio(ratio),
-        f"{ratio.low:.3f}-{ratio.high:.3f}" if ratio else "",
-        *original,
-        "; ".join(_judged(target, verdict) for target, verdict in row.judged()),
-    ]
-
-
-def to_json(rows: Sequence[Row], machine: Machine, duration: float, runs: int) -> str:
-    """Return everything as JSON; ``schema`` says which form it has."""
-    content = {
-        "schema": SCHEMA,
-        "machine": asdict(machine),
-        "duration_s": duration,
-        "runs": runs,
-        "rows": [_plain(row) for row in rows],
-    }
-    return json.dumps(content, indent=2) + "\n"
-
-
-def _plain(row: Row) -> dict[str, object]:
+def result_object(world: str, result: BenchResult) -> dict[str, object]:
+    """Return the result as a JSON object. SI units; times are per step."""
     return {
-        "scene": row.scene,
-        "what": row.what,
-        "solver": row.solver.value if row.solver else None,
-        "measured": row.measured.value,
-        "us": row.us,
-        "real_time_factor": row.real_time_factor,
-        "ratio": asdict(row.ratio) if row.ratio else None,
-        "ratio_to_original": asdict(row.to_original) if row.to_original else None,
-        "targets": [
+        "world": world,
+        "time_step": result.time_step,
+        "steps": result.steps,
+        "real_time_factor": result.time_step / result.total,
+        "real_time_factor_without_sensors": result.time_step / result.without_sensors,
+        "total": result.total,
+        "physics": result.physics,
+        "contacts": result.contacts,
+        "contact_points": result.contact_points,
+        "control": result.control,
+        "sensors": [
             {
-                "quantity": target.quantity.value,
-                "good": target.good,
-                "very_good": target.very_good,
-                "verdict": verdict,
+                "kind": kind.kind,
+                "count": kind.count,
+                "rate": kind.rate,
+                "time_per_reading": kind.time_per_reading,
+                "time_per_step": kind.time_per_step,
             }
-            for target, verdict in row.judged()
+            for kind in result.sensors
+        ],
+        "suggestions": [
+            {
+                "setting": x.setting,
+                "effect": x.effect,
+                "real_time_factor": x.real_time_factor,
+                "error": x.error or None,
+            }
+            for x in result.suggestions
         ],
     }
 
 
-# In brackets is what would be very good.
-def _judged(target: Target, verdict: str) -> str:
-    is_only = target.quantity is Quantity.RATIO
-    shown = verdict if is_only else f"{_SHORT[target.quantity]} {verdict}"
-    return shown if verdict == "very good" else f"{shown} ({target.very_good:g})"
+def _times(result: BenchResult) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"time of a step of {1e3 * result.time_step:g} ms")
+    table.add_column("us", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("")
+    for name, seconds, note in _rows(result):
+        table.add_row(name, f"{1e6 * seconds:.1f}", f"{seconds / result.total:.0%}", note)
+    return table
 
 
-def _ratio(ratio: Ratio | None) -> str:
-    return f"{ratio.median:.3f}" if ratio else ""
+def _rows(result: BenchResult) -> Iterator[tuple[str, float, str]]:
+    yield "physics", result.physics, ""
+    if result.contacts is not None and result.contact_points:
+        points = f"{result.contact_points:.1f} points on average"
+        yield "  of which contacts", result.contacts, points
+    yield "control and Python", result.control, ""
+    for kind in result.sensors:
+        yield _title(kind), kind.time_per_step, _readings(kind)
+    yield "total", result.total, ""
+
+
+def _title(kind: SensorTime) -> str:
+    return f"sensors: {kind.kind}" + (f" ({kind.count})" if kind.count > 1 else "")
+
+
+def _readings(kind: SensorTime) -> str:
+    time = 1e6 * kind.time_per_reading
+    shown = f"{time:.1f} us" if time < 1e3 else f"{1e-3 * time:.2f} ms"
+    return f"{kind.rate:g} readings per simulated second, {shown} each"
+
+
+def _suggestions(suggestions: Iterable[Suggestion]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("what to try", no_wrap=True)
+    table.add_column("real time", justify="right", no_wrap=True)
+    table.add_column("effect")
+    for x in suggestions:
+        table.add_row(printable(x.setting), _factor(x.real_time_factor or 0.0), x.effect)
+    return table
+
+
+def _other(suggestion: Suggestion) -> str:
+    factor = suggestion.real_time_factor
+    return f"{suggestion.setting} ({suggestion.error if factor is None else _factor(factor)})"
+
+
+def _factor(factor: float) -> str:
+    return f"{factor:.2f} x" if factor < 10.0 else f"{factor:.0f} x"

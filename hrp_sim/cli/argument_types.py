@@ -35,7 +35,6 @@ positive = _number(
     float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
 )
 not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
-count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
 seed = _number(
     int,
     "a whole number from {} to {}".format(*PHYSICS_RANGES["seed"]),

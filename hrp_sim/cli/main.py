@@ -14,7 +14,6 @@ from hrp_model.program.parsing import CommandParser, PrintText
 from hrp_model.version import __version__
 from hrp_msgs.names import NAMINGS, STANDARD
 
-from ..benchmark.names import ALL, SCENE_NAMES
 from ..engines import ENGINES
 from ..physics.engine import PhysicsError, Solver
 from ..world.world_names import DEFAULT_WORLD
@@ -49,7 +48,7 @@ def _parser() -> CommandParser:
     _add_world(sensors)
     _add_naming(sensors)
     _add_rviz(commands.add_parser("rviz", help="print an RViz configuration that shows a world"))
-    _add_bench(commands.add_parser("bench", help="measure the speed of this machine, as ratios"))
+    _add_bench(commands.add_parser("bench", help="measure how fast a world runs here"))
     return parser
 
 
@@ -233,62 +232,20 @@ def _add_run_result(run: argparse.ArgumentParser) -> None:
 
 def _add_bench(bench: argparse.ArgumentParser) -> None:
     bench.description = (
-        "Measure the engine beside the same scenes in plain C, in turns. All scenes take many "
-        "minutes, one takes about one."
+        "Measure how fast a world or a model runs on this machine, where the time goes, and which "
+        "settings make it faster. docs/performance.md explains the result."
     )
     bench.add_argument(
-        "files", type=Path, nargs="*", metavar="FILE", help="model, limp on a floor, or world, limp"
-    )
-    bench.add_argument(
-        "--scene",
-        action="append",
-        default=[],
-        choices=[ALL, *SCENE_NAMES],
-        help="may be repeated; default: all, or none when there are files",
-    )
-    bench.add_argument(
-        "--solver",
-        action="append",
-        default=[],
-        choices=[s.value for s in Solver],
-        help="default: both",
+        "world", nargs="?", default=DEFAULT_WORLD, help=f"{_WORLD}; default: {DEFAULT_WORLD}"
     )
     bench.add_argument(
         "--duration",
         type=argument_types.positive,
         default=1.0,
         metavar="S",
-        help="simulated, a run, at least",
+        help="simulated time from the start that is measured (default: %(default)g s)",
     )
-    bench.add_argument(
-        "--runs", type=argument_types.count, default=5, metavar="N", help="interleaved runs of each"
-    )
-    bench.add_argument(
-        "--original",
-        action="store_true",
-        help="step the files also the way Choreonoid's ODE plugin does",
-    )
-    bench.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
-    bench.add_argument("--markdown", type=Path, metavar="FILE", help="write docs/performance.md")
-    add_force(bench)
-
-
-def _bench(options: argparse.Namespace) -> int:
-    from ..benchmark.command import BenchOptions, bench
-
-    return bench(
-        BenchOptions(
-            files=options.files,
-            scenes=options.scene,
-            solvers=options.solver,
-            duration=options.duration,
-            runs=options.runs,
-            original=options.original,
-            json=options.json,
-            markdown=options.markdown,
-            force=options.force,
-        )
-    )
+    bench.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -315,14 +272,14 @@ def _main(argv: Sequence[str] | None) -> int:
             parser.error("--paused needs --ros: nobody else can let it play")
         if options.every and not options.trace:
             parser.error("--every needs --trace")
-    elif options.command == "bench" and options.original and not options.files:
-        parser.error("--original needs files")
     return _reporting(lambda: _run_command(options))
 
 
 def _run_command(options: argparse.Namespace) -> int:
     if options.command == "bench":
-        return _bench(options)
+        from .bench import bench
+
+        return bench(options)
     if options.command == "check":
         from .check import check
 

@@ -6,6 +6,8 @@ from hrp_model.program.parsing import Suggestions, is_model_file
 
 from ..world.world_names import bundled_worlds
 
+_COMPARISON = "The comparison with plain C is 'python test/bench/compare.py' in a source checkout"
+
 
 def _is_world(word: str) -> bool:
     return is_model_file(word) or word in bundled_worlds()
@@ -27,6 +29,13 @@ SUGGESTIONS = Suggestions(
         **dict.fromkeys(("--real-time-factor", "--speed", "--realtime"), "--rtf"),
         **dict.fromkeys(("--seconds", "--length", "--until"), "--duration"),
         "--output-file": "-o",
+    },
+    removed={
+        "hrp-sim bench --scene": _COMPARISON,
+        "hrp-sim bench --original": _COMPARISON,
+        "hrp-sim bench --runs": _COMPARISON,
+        "hrp-sim bench --markdown": _COMPARISON,
+        "hrp-sim bench --solver": "The solver of the world is measured, and the other one tried",
     },
     for_file="run",
     is_file=_is_world,

@@ -50,7 +50,7 @@ _WRONG: tuple[tuple[str, ...], ...] = (
     (*_RUN, "--sensor", f"{_LONG}={_LONG}"),
     (*_RUN, "--sensor", "=="),
     (*_RUN, f"--{_LONG}"),
-    ("hrp-sim", "bench", "--runs", "0"),
+    ("hrp-sim", "bench", "--duration", "0"),
     ("hrp-sim", "bench", "--scene", "nowhere"),
     ("hrp-sim", "rviz", "world.yaml", "--naming", "magic"),
 )
@@ -73,6 +73,7 @@ _MISSING: tuple[tuple[str, ...], ...] = (
     ("hrp-sim", "run", ""),
     ("hrp-sim", "run", "package://nobody/a.yaml"),
     ("hrp-sim", "sensors", "/proc/self/mem"),
+    ("hrp-sim", "bench", "nowhere.body"),
     ("hrp-sim", "rviz", "-"),
     (*_RUN, "--sensor", "nobody.rate=5"),
     (*_RUN, "--restore", "nowhere.npz"),
@@ -105,7 +106,6 @@ _REFUSED_OUTPUTS: tuple[tuple[str, ...], ...] = (
     ("hrp-model", "urdf", "sample.body", "-o", "out.urdf", "--srdf", "other.wrl"),
     ("hrp-model", "urdf", "sample.body", "-o", "out.urdf", "--srdf", "out.urdf"),
     ("hrp-model", "urdf", "sample.body", "-o", "loop"),
-    ("hrp-sim", "bench", "sample.body", "--runs", "1", "--json", "sample.body"),
 )
 
 

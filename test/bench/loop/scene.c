@@ -1,5 +1,5 @@
 /* A scene from its file of float64 numbers, in the order of the functions below; it is
- * written by hrp_sim/benchmark/scene_file.py. */
+ * written by test/bench/comparison/scene_file.py. */
 #include "loop.h"
 
 #include <stdio.h>

@@ -178,7 +178,7 @@ def test_a_model_that_physics_cannot_take_is_located(
         (["run", ARM, "--time-step", "0.2"], 2, "of seconds from 1e-06 to 0.1, not '0.2'"),
         (["run", ARM, "--seed", "-1"], 2, "must be a whole number from 0 to 4294967295"),
         (["run", ARM, "--seed", "1.5"], 2, "must be a whole number"),
-        (["bench", "--runs", "0"], 2, "must be a whole number, 1 or greater"),
+        (["bench", ARM, "--duration", "0"], 2, "must be a number greater than 0"),
         (["run", ARM, "--every", "1"], 2, "--every needs --trace"),
         (["run", ARM, "--solver", "fast"], 2, "invalid choice: 'fast'"),
         (["run", ARM, "--listen"], 2, "--listen needs --ros"),

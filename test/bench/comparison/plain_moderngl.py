@@ -1,4 +1,4 @@
-"""A scene drawn by a small program with moderngl, written by hand for just this picture."""
+"""A static scene rendered by a small hand-written moderngl program: the reference for cameras."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
-from ..render.context import thread_context
-from ..render.scene import Batch, Scene
-from ..render.shaders import SCATTERED_LIGHT
-from ..render.view import Picture, Pinhole
+from hrp_sim.render.context import thread_context
+from hrp_sim.render.scene import Batch, Scene
+from hrp_sim.render.shaders import SCATTERED_LIGHT
+from hrp_sim.render.view import Picture, Pinhole
 
 _VERTEX = """
 #version 330
@@ -37,8 +37,8 @@ void main() {
 }
 """
 
-# The headlight of ``render.shaders``, and no other light. The word is 0 or 1: whether some of
-# the materials have highlights.
+# The headlight of ``render.shaders``, and no other light. %d is 1 if a material has highlights,
+# else 0.
 _FRAGMENT = f"""
 #version 330
 #define HIGHLIGHTS %d
@@ -65,22 +65,22 @@ void main() {{
 """
 
 
-SPECULAR = slice(12, 15)  # among the numbers of a vertex
+SPECULAR = slice(12, 15)  # columns of ``_vertex_inputs``
 
 
-class BareDrawing:
-    """Draws a scene that stands still, and reads colours and depths; nothing else.
+class PlainModernGL:
+    """Renders a static scene and reads back colours and depths; nothing else.
 
-    Every vertex is where the camera sees it before the first picture is drawn.
+    Vertices are transformed to the camera frame C once, before the first image.
 
     Args:
-        scene: Of opaque things without textures.
-        poses_C: Rows of [R_CL | p_CL] of all links, shape (links, 3, 4).
-        lens: How the camera projects.
+        scene: Opaque objects without textures.
+        poses_C: [R_CL | p_CL] of all links, shape (links, 3, 4).
+        lens: Projection of the camera.
         background: RGB in 0..1.
 
     Raises:
-        RendererUnavailable: This machine cannot draw.
+        RendererUnavailable: This machine has no OpenGL.
     """
 
     def __init__(
@@ -98,18 +98,18 @@ class BareDrawing:
         projection = lens.projection().T.astype("f4").tobytes()
         self._arrays = []
         for batch in scene.batches:
-            numbers = _numbers(batch, scene.materials, poses_C)
-            program = context.program(_VERTEX, _FRAGMENT % numbers[:, SPECULAR].any())
+            inputs = _vertex_inputs(batch, scene.materials, poses_C)
+            program = context.program(_VERTEX, _FRAGMENT % inputs[:, SPECULAR].any())
             program["projection"].write(projection)
-            self._arrays.append(self._array(program, numbers, batch.indices))
+            self._arrays.append(self._array(program, inputs, batch.indices))
         planes = context.renderbuffer(size, 3), context.renderbuffer(size, 1, dtype="f4")
         self._target = context.framebuffer(planes, context.depth_renderbuffer(size))
 
     def __call__(self) -> Picture:
-        """Return the picture; the next one is in the same memory."""
+        """Render an image; its arrays are reused by the next one."""
         self._target.use()
         self._context.enable_only(moderngl.DEPTH_TEST)
-        self._context.front_face = "cw"  # the projection turns the image over
+        self._context.front_face = "cw"  # the projection flips the image
         self._target.clear(*self._background, depth=1.0)
         for array in self._arrays:
             array.render()
@@ -117,22 +117,20 @@ class BareDrawing:
         self._target.read_into(self._depth, components=1, attachment=1, dtype="f4")
         return Picture(self._color, self._depth)
 
-    def _array(
-        self, program: Any, numbers: NDArray[np.float32], indices: NDArray[np.uint32]
-    ) -> Any:
+    def _array(self, program: Any, inputs: NDArray[np.float32], indices: NDArray[np.uint32]) -> Any:
         sizes = {"position": 3, "normal": 3, "color": 3, "emissive": 3, "specular": 4}
         names = [name for name in sizes if name in program]
         formats = [f"{n}f" if name in names else f"{4 * n}x" for name, n in sizes.items()]
-        inputs = self._context.buffer(numbers.tobytes()), " ".join(formats), *names
+        vertices = self._context.buffer(inputs.tobytes()), " ".join(formats), *names
         return self._context.vertex_array(
-            program, [inputs], self._context.buffer(indices.tobytes()), index_element_size=4
+            program, [vertices], self._context.buffer(indices.tobytes()), index_element_size=4
         )
 
 
-def _numbers(
+def _vertex_inputs(
     batch: Batch, materials: NDArray[np.float32], poses_C: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the inputs of the shader for each vertex, in C, shape (vertices, 16)."""
+    """Return the shader inputs of each vertex, in C, shape (vertices, 16)."""
     vertices = batch.vertices
     links, rows = vertices["ids"][:, 0], vertices["ids"][:, 1]
     R, p = poses_C[links, :, :3], poses_C[links, :, 3]

@@ -1,4 +1,4 @@
-"""Those who take pictures, and those who step while pictures are taken."""
+"""Contenders that render images, and that step while images are rendered."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from functools import partial
 import numpy as np
 
 from hrp_model import Diagnostics, Pose
+from hrp_sim.render.context import cores
+from hrp_sim.render.scene import build_scene
+from hrp_sim.render.view import Picture
+from hrp_sim.running.render_thread import Darkroom
+from hrp_sim.sensors import CameraSensor, Exposure, ImageReading
+from hrp_sim.simulation import Simulation
 
-from ..render.context import cores
-from ..render.scene import build_scene
-from ..render.view import Picture
-from ..running.render_thread import Darkroom
-from ..sensors import CameraSensor, Exposure, ImageReading
-from ..simulation import Simulation
-from .bare_drawing import BareDrawing
 from .plain_c import BenchError
+from .plain_moderngl import PlainModernGL
 from .scenes import Scene
 
-RATE = 30.0  # [Hz] of wall time
-PATIENCE = 60.0  # [s] that a picture may take
-ALIKE = 0.99  # share of the pixels that are the same
+RATE = 30.0  # images per second of wall time, in [Hz]
+TIMEOUT = 60.0  # of an image, in [s]
+MIN_EQUAL = 0.99  # share of the pixels that must be equal
 
 
-class PicturesMissingError(RuntimeError):
-    """This machine cannot draw, or not while it steps; the message says what it lacks."""
+class RenderingUnavailableError(RuntimeError):
+    """This machine cannot render, or not beside the physics; the message states the reason."""
 
 
-class _Filmed:
-    """A scene with one camera.
+class _CameraScene:
+    """A simulation of a scene with one camera, which is read by hand.
 
     Raises:
-        PicturesMissingError: There is none without OpenGL.
+        RenderingUnavailableError: There is no OpenGL.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -43,23 +43,23 @@ class _Filmed:
         cameras = [x for x in sensors if isinstance(x, CameraSensor)]
         if not cameras:
             self.simulation.close()
-            raise PicturesMissingError("; ".join(d.message for d in found.found))
+            raise RenderingUnavailableError("; ".join(d.message for d in found.found))
         (self.camera,) = cameras
         self.simulation.wanted = lambda name: name != self.camera.name
 
     def expose(self) -> Exposure:
-        """Return what the camera sees now."""
+        """Return the input of an image of the present state."""
         return self.camera.expose(self.simulation.state)
 
 
 class CameraRun:
-    """Pictures by a sensor of a simulation that stands still."""
+    """Images by the camera sensor of a simulation that is not stepped."""
 
     def __init__(self, scene: Scene) -> None:
-        self._filmed = _Filmed(scene)
+        self._filmed = _CameraScene(scene)
 
     def advance(self, steps: int) -> float:
-        """Take pictures; return the CPU time of all threads, in [s]."""
+        """Render images; return the CPU time of all threads, in [s]."""
         camera, state = self._filmed.camera, self._filmed.simulation.state
         start = time.process_time()
         for _ in range(steps):
@@ -67,7 +67,7 @@ class CameraRun:
         return time.process_time() - start
 
     def picture(self) -> Picture:
-        """Return one."""
+        """Return one image."""
         image = self._filmed.camera.read(self._filmed.simulation.state)
         return Picture(image.color, image.depth)
 
@@ -76,11 +76,11 @@ class CameraRun:
         self._filmed.simulation.close()
 
 
-class BareDrawingRun:
-    """The same pictures by moderngl alone."""
+class PlainModernGLRun:
+    """The same images by a plain moderngl program."""
 
     def __init__(self, scene: Scene) -> None:
-        filmed = _Filmed(scene)
+        filmed = _CameraScene(scene)
         camera, exposure = filmed.camera, filmed.expose()
         bodies = {k: s.body for k, s in filmed.simulation.bodies.items()}
         drawn = build_scene(bodies, Diagnostics())
@@ -89,40 +89,40 @@ class BareDrawingRun:
         poses_C = [exposure.poses[name].seen_from(X_WC) for name in drawn.first_links]
         filmed.simulation.close()
         background = camera.surroundings.background
-        self.picture = BareDrawing(
+        self.picture = PlainModernGL(
             drawn, np.concatenate(poses_C).astype(np.float32), camera.lens, background
         )
 
     def advance(self, steps: int) -> float:
-        """Draw and read; return the CPU time of all threads, in [s]."""
+        """Render and read back; return the CPU time of all threads, in [s]."""
         start = time.process_time()
         for _ in range(steps):
             self.picture()
         return time.process_time() - start
 
     def close(self) -> None:
-        """Do nothing: what is in OpenGL goes with this object."""
+        """Do nothing: OpenGL's objects are freed with this one."""
 
 
 class FilmingRun:
-    """Steps, while a darkroom develops pictures of them, or for comparison none.
+    """Steps of a simulation whose camera is rendered in a background thread, or not at all.
 
-    What is told is wall time. Pictures are as many as if the world kept up with it.
+    Times are wall times; images are taken at a fixed rate of wall time.
 
     Args:
-        scene: With one camera.
-        is_filmed: Whether pictures are taken.
+        scene: A scene with one camera.
+        is_filmed: Whether images are taken.
     """
 
     def __init__(self, scene: Scene, *, is_filmed: bool) -> None:
-        self._filmed = _Filmed(scene)
+        self._filmed = _CameraScene(scene)
         self._is_filmed = is_filmed
-        self._developed = threading.Event()
+        self._last_is_done = threading.Event()
         self._last_ns = -1
-        self._darkroom = Darkroom(self._take)
+        self._render_thread = Darkroom(self._take)
 
     def advance(self, steps: int) -> float:
-        """Step; what is still in the darkroom then is waited for, but not timed."""
+        """Step; waiting for the last image is not timed."""
         step = self._filmed.simulation.step
         now = start = time.perf_counter()
         exposed = 0
@@ -132,46 +132,46 @@ class FilmingRun:
                 exposed += 1
             step()
             now = time.perf_counter()
-        if exposed and not self._developed.wait(PATIENCE):
-            raise BenchError("a picture was not developed")
+        if exposed and not self._last_is_done.wait(TIMEOUT):
+            raise BenchError(f"an image was not rendered within {TIMEOUT:g} s")
         return now - start
 
     def close(self) -> None:
-        """End the darkroom and free the engine."""
-        self._darkroom.close()
+        """End the render thread and free the engine."""
+        self._render_thread.close()
         self._filmed.simulation.close()
 
     def _expose(self) -> None:
         exposure = self._filmed.expose()
-        self._developed.clear()
+        self._last_is_done.clear()
         self._last_ns = exposure.time_ns
-        self._darkroom.submit("", partial(self._filmed.camera.develop, exposure))
+        self._render_thread.submit("", partial(self._filmed.camera.develop, exposure))
 
     def _take(self, _camera: str, image: ImageReading) -> None:
-        if image.time_ns == self._last_ns:  # the others are older, and nobody waits for them
-            self._developed.set()
+        if image.time_ns == self._last_ns:  # nobody waits for older ones
+            self._last_is_done.set()
 
 
 def check_filming(scene: Scene) -> None:
-    """Make sure that this machine can draw while it steps.
+    """Check that this machine can render while it steps.
 
     Raises:
-        PicturesMissingError: It cannot.
+        RenderingUnavailableError: It cannot.
     """
     FilmingRun(scene, is_filmed=False).close()
     if cores() < 2:
-        raise PicturesMissingError("who draws while another steps needs a core of its own")
+        raise RenderingUnavailableError("rendering beside the physics needs a second core")
 
 
 def check_pictures(scene: Scene) -> None:
-    """Make sure that both draw the same, but for some pixels on edges.
+    """Check that camera and plain moderngl render the same image, but for pixels on edges.
 
     Raises:
         BenchError: They do not.
-        PicturesMissingError: This machine cannot draw.
+        RenderingUnavailableError: This machine has no OpenGL.
     """
-    camera, bare = CameraRun(scene), BareDrawingRun(scene)
-    ours, theirs = camera.picture(), bare.picture()
+    camera, plain = CameraRun(scene), PlainModernGLRun(scene)
+    ours, theirs = camera.picture(), plain.picture()
     camera.close()
     assert ours.color is not None
     assert ours.depth is not None
@@ -179,10 +179,10 @@ def check_pictures(scene: Scene) -> None:
     assert theirs.depth is not None
     levels = np.abs(ours.color.astype(int) - theirs.color).max(axis=2)
     is_seen = np.isfinite(ours.depth)
-    # Ours are depths of the curved surfaces, not of the facets that are drawn.
+    # The camera measures the curved surfaces, not the facets that are rendered.
     ratios = theirs.depth[is_seen] / ours.depth[is_seen]
-    if np.mean(levels <= 2) < ALIKE or np.mean(np.abs(ratios - 1.0) < 0.01) < ALIKE:
+    if np.mean(levels <= 2) < MIN_EQUAL or np.mean(np.abs(ratios - 1.0) < 0.01) < MIN_EQUAL:
         raise BenchError(
-            f"scene '{scene.name}': the camera and moderngl alone draw different pictures; "
-            "their times mean nothing"
+            f"scene '{scene.name}': the camera and plain moderngl render different images, "
+            "so their times cannot be compared"
         )

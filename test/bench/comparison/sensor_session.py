@@ -1,17 +1,17 @@
-"""One measurement of sensors: nobody needs plain C or a solver to compare with."""
+"""Compare the implementations of one scene of cameras or small sensors: no plain C, no solver."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from .measure import LEAST_SLICE, Makers, take_turns
+from .measure import MIN_SLICE, Makers, measure_interleaved
 from .pictures import (
     RATE,
-    BareDrawingRun,
     CameraRun,
     FilmingRun,
-    PicturesMissingError,
+    PlainModernGLRun,
+    RenderingUnavailableError,
     check_filming,
     check_pictures,
 )
@@ -20,7 +20,7 @@ from .samples import NumpySamplesRun, SamplesRun, check_samples
 from .scenes import Scene, Subject
 from .targets import Measured
 
-# Wall time of a slice while pictures are taken, in [s]: several of them each.
+# Wall time of a slice with a few images each, in [s].
 FILMED_SLICE = 0.25
 
 _CHECKS = {
@@ -28,19 +28,19 @@ _CHECKS = {
     Subject.FILMING: check_filming,
     Subject.SAMPLES: check_samples,
 }
-# What is counted, by simulated second.
+# Images, steps and samples per simulated second.
 _RATES = {Subject.PICTURES: RATE, Subject.FILMING: 1000.0, Subject.SAMPLES: 500.0}
 
 
 class SensorSession:
-    """Measures the sensors of one scene.
+    """Compares the sensors of one scene.
 
     Args:
-        scene: Pictures, filming or samples are its subject.
+        scene: A scene whose subject is pictures, filming or samples.
 
     Attributes:
         notes: What could not be measured, and why.
-        ode_version: Of no plain C program.
+        ode_version: Empty, as no plain C program runs.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -49,14 +49,14 @@ class SensorSession:
         self.ode_version = ""
 
     def check(self) -> None:
-        """Make sure that all do the same work.
+        """Check that all do the same work.
 
         Raises:
-            BenchError: They do not: their times must not be compared.
+            BenchError: They do not, so their times cannot be compared.
         """
         try:
             _CHECKS[self._scene.subject](self._scene)
-        except PicturesMissingError as reason:
+        except RenderingUnavailableError as reason:
             self.notes.append(f"scene '{self._scene.name}' is left out: {reason}")
 
     def measure(
@@ -67,8 +67,8 @@ class SensorSession:
             return []
         subject = self._scene.subject
         steps = max(1, round(duration * _RATES[subject]))
-        least = FILMED_SLICE if subject is Subject.FILMING else LEAST_SLICE
-        times = take_turns(self._makers(), steps, runs, on_run, least)
+        min_slice = FILMED_SLICE if subject is Subject.FILMING else MIN_SLICE
+        times = measure_interleaved(self._makers(), steps, runs, on_run, min_slice)
         return rows_of(self._scene, None, times)
 
     def _makers(self) -> Makers:
@@ -76,7 +76,7 @@ class SensorSession:
         if scene.subject is Subject.PICTURES:
             return {
                 Measured.CAMERA: partial(CameraRun, scene),
-                Measured.BARE_DRAWING: partial(BareDrawingRun, scene),
+                Measured.PLAIN_MODERNGL: partial(PlainModernGLRun, scene),
             }
         if scene.subject is Subject.SAMPLES:
             return {

@@ -1,4 +1,4 @@
-"""A scene as the numbers that the plain C program reads (``test/bench/loop``)."""
+"""Write a scene as the numbers that the plain C program (``test/bench/loop``) reads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from hrp_model import Body
 from hrp_model.devices import ForceSensor
 from hrp_model.rigid import Array
+from hrp_sim.articulation.articulation import Articulation, GeomKind
+from hrp_sim.articulation.flatten import flatten
+from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
+from hrp_sim.physics.state import JointDrive
+from hrp_sim.world.config import WorldConfig
 
-from ..articulation.articulation import Articulation, GeomKind
-from ..articulation.flatten import flatten
-from ..physics.engine import PhysicsError, PhysicsSettings, Placement, Solver
-from ..physics.state import JointDrive
-from ..world.config import WorldConfig
-
-# The original plugin's own settings where ours are others.
+# Default of Choreonoid's ODE plugin.
 ORIGINAL_CFM = 1e-10
 
 
@@ -31,20 +30,20 @@ def write_scene(
     original: bool = False,
     rays: tuple[Array, Array, float, str] | None = None,
 ) -> None:
-    """Write a world as it starts, and how it is driven, to a file of float64 numbers.
+    """Write the initial state of a world and its drives to a file of float64 numbers.
 
     Args:
         world: The bodies.
-        drives: What the joints of each body are asked for, all the time.
+        drives: Constant drives of the joints of each body, by name.
         path: The file.
-        original: The program is to work as Choreonoid's ODE plugin does: a hash space for
+        original: Whether the program works as Choreonoid's ODE plugin does: a hash space for
             each body, no self-collision, every contact kept, no rotors, no joint limits,
             an ODE body for every link.
-        rays: Origins and directions in W, shape (n, 3), the farthest distance in [m], and
-            the body that they pass through.
+        rays: Origins and directions in W, shape (n, 3), the maximum range in [m], and the
+            name of the body that they ignore.
 
     Raises:
-        PhysicsError: The plain C program does not simulate something in it.
+        PhysicsError: The plain C program does not support something in the world.
     """
     physics = world.physics
     if original:
@@ -54,11 +53,11 @@ def write_scene(
     parts: list[ArrayLike] = [*_settings(physics), original]
     parts += [len(friction), friction, restitution, len(names)]
     for entry in world.bodies:
-        placement = _of_the_original(entry.placement) if original else entry.placement
+        placement = _like_original(entry.placement) if original else entry.placement
         flat = flatten(placement, physics)
-        watched = _watched(entry.placement.body)
+        sensed = _with_force_sensor(entry.placement.body)
         is_kinematic = entry.placement.fixed and not placement.fixed
-        parts += _body(flat, drives[placement.name], watched, is_kinematic)
+        parts += _body(flat, drives[placement.name], sensed, is_kinematic)
     if rays is None:
         parts.append(0)
     else:
@@ -73,11 +72,11 @@ def _settings(s: PhysicsSettings) -> Iterator[ArrayLike]:
     yield from (s.joint_limits, s.self_collision, s.seed)
 
 
-def _of_the_original(placement: Placement) -> Placement:
-    """Return the placement with a body of ODE for every link that can have one.
+def _like_original(placement: Placement) -> Placement:
+    """Return the placement with an ODE body for every link that can have one.
 
-    A joint with a force sensor is never merged. A fixed root is a body, too, which the
-    plain C program makes kinematic.
+    A force sensor on a link keeps it from being merged with its parent. A fixed root is a body,
+    too, which the plain C program makes kinematic.
     """
     body = placement.body
     if body.is_static:
@@ -90,21 +89,21 @@ def _of_the_original(placement: Placement) -> Placement:
     return replace(placement, body=apart, fixed=is_fixed)
 
 
-def _watched(body: Body) -> set[int]:
+def _with_force_sensor(body: Body) -> set[int]:
     return {body.link_index(d.link) for d in body.devices if isinstance(d, ForceSensor)}
 
 
 def _body(
-    a: Articulation, drive: JointDrive, watched: set[int], is_kinematic: bool
+    a: Articulation, drive: JointDrive, sensed: set[int], is_kinematic: bool
 ) -> Iterator[ArrayLike]:
     if set(a.geoms.kind.tolist()) - {int(kind) for kind in _SHAPES}:
         name = a.placement.name
-        raise PhysicsError(f"body '{name}': the plain C program does not know its shapes")
+        raise PhysicsError(f"body '{name}': the plain C program does not support its shapes")
     counts = (a.links.group, a.groups.mass, a.joints.kind, a.loops.kind, a.geoms.kind)
     yield [len(column) for column in counts]
     yield is_kinematic
     yield a.contacts
-    on = [i in watched for i in range(len(a.links.group))]
+    on = [i in sensed for i in range(len(a.links.group))]
     x = a.links
     yield _rows(x.group, on, x.R, x.p, x.track_axis, drive.track_speed)
     g = a.groups
@@ -120,7 +119,7 @@ _SHAPES = (GeomKind.BOX, GeomKind.SPHERE, GeomKind.CYLINDER, GeomKind.CAPSULE, G
 
 
 def _joints(a: Articulation, drive: JointDrive) -> Array:
-    """Return the rows of the joints; those without a coordinate are not driven."""
+    """Return a row for each joint; those without a coordinate are not driven."""
     j = a.joints
     driven = [
         np.where(j.coordinate >= 0, np.append(column, 0.0)[j.coordinate], 0.0)
@@ -143,7 +142,7 @@ def _geoms(a: Articulation) -> Iterator[ArrayLike]:
 
 
 def _rows(*columns: ArrayLike) -> Array:
-    """Return arrays of equal length side by side, row by row."""
+    """Stack arrays of equal length column-wise; one row for each of their elements."""
     arrays = [np.asarray(column, dtype=np.float64) for column in columns]
     count = len(arrays[0])
     if not count:

@@ -1,4 +1,4 @@
-"""What is measured: scenes made here or of the package's own models."""
+"""Scenes to compare in: made here, or from the models of this repository, or from files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from hrp_model.files.resources import share_folder
 from hrp_model.geometry import Box, Capsule, Geometry, Mesh, Shape
 from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.tessellate import mesh_of
-
-from ..control import LIMP
-from ..physics.engine import PhysicsSettings, Placement
-from ..world.config import BodyEntry, WorldConfig
-from ..world.load import load_world
-from ..world.reporting import reported
+from hrp_sim.control import LIMP
+from hrp_sim.physics.engine import PhysicsSettings, Placement
+from hrp_sim.world.config import BodyEntry, WorldConfig
+from hrp_sim.world.load import load_world
+from hrp_sim.world.reporting import reported
 
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner
@@ -34,12 +33,12 @@ Devices = tuple[Device, ...]
 
 
 class Subject(Enum):
-    """What of a scene is measured."""
+    """What is measured in a scene."""
 
     STEPS = "steps"
     SCANS = "scans"
     PICTURES = "pictures"
-    FILMING = "steps while pictures are taken"
+    FILMING = "steps while images are rendered"
     SAMPLES = "samples of small sensors"
 
 
@@ -48,16 +47,16 @@ class Scene:
     """A world to measure.
 
     Attributes:
-        name: What ``--scene`` calls it.
-        what: What is in it and what it does, in a few words.
-        world: Its bodies; sensors that draw or cast rays are left out.
-        track_speed: Of every track, in [m/s].
-        sensors: Whether it has sensors worth reading.
+        name: As given to ``--scene``.
+        description: Its content and its motion, in a few words.
+        world: Its bodies; cameras and range sensors are left out, unless they are measured.
+        track_speed: Speed of every track, in [m/s].
+        sensors: Whether to measure steps with sensors, too.
         subject: What is measured.
     """
 
     name: str
-    what: str
+    description: str
     world: WorldConfig
     track_speed: float = 0.0
     sensors: bool = False
@@ -70,7 +69,7 @@ def make_scene(name: str) -> Scene:
 
 
 def scene_of_file(path: Path) -> Scene:
-    """Return a model, limp on a floor, or a world, limp.
+    """Return a model on a floor, or a world, with limp joints.
 
     Raises:
         ModelError: It cannot be read.
@@ -78,20 +77,22 @@ def scene_of_file(path: Path) -> Scene:
     with reported(str(path)) as diagnostics:
         world = _without_pictures(load_world(path, diagnostics))
     limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
-    return Scene(name=path.name, what="limp", world=replace(world, bodies=limp), sensors=True)
+    return Scene(
+        name=path.name, description="limp", world=replace(world, bodies=limp), sensors=True
+    )
 
 
 def _humanoid() -> Scene:
     return Scene(
         name="humanoid",
-        what="a humanoid stands, its servos hold",
-        world=_ours("humanoid", "humanoid.body"),
+        description="a humanoid stands, its servos hold",
+        world=_own_model("humanoid", "humanoid.body"),
         sensors=True,
     )
 
 
 def _arm() -> Scene:
-    world = _ours("arm", "arm.body")
+    world = _own_model("arm", "arm.body")
     arm = next(e for e in world.bodies if not e.placement.body.is_static)
     q = np.array(arm.placement.initial_q)
     q[1:3] = 0.5, 0.9
@@ -99,14 +100,14 @@ def _arm() -> Scene:
     physics = replace(world.physics, self_collision=False)
     return Scene(
         name="arm",
-        what="an arm of seven links falls limp and touches nothing",
+        description="an arm of seven links falls limp and touches nothing",
         world=WorldConfig(physics=physics, bodies=(falling,)),
         sensors=True,
     )
 
 
 def _pile() -> Scene:
-    """Stack boxes askew in heaps: three in a row, and two on these."""
+    """Return askew boxes in heaps: three in a row, and two on top."""
     rng = np.random.default_rng(5)
     edge = 0.2
     boxes = []
@@ -120,28 +121,28 @@ def _pile() -> Scene:
         boxes.append(Placement(name=body.name, body=body, X_WL=X_WL))
     return Scene(
         name="pile",
-        what=f"{PILE} boxes lie in heaps of five",
+        description=f"{PILE} boxes lie in heaps of five",
         world=_limp(PhysicsSettings(cfm=1e-7), _floor(), *boxes),
     )
 
 
 def _mesh_feet() -> Scene:
-    """Take the humanoid, and give its feet soles of many triangles."""
-    world = _ours("humanoid", "humanoid.body")
+    """Return the humanoid with soles of many triangles."""
+    world = _own_model("humanoid", "humanoid.body")
     entries = [_with_mesh_feet(entry) for entry in world.bodies]
     return Scene(
         name="mesh-feet",
-        what="a humanoid stands on feet of 768 triangles each, its servos hold",
+        description="a humanoid stands on feet of 768 triangles each, its servos hold",
         world=replace(world, bodies=tuple(entries)),
         sensors=True,
     )
 
 
 def _tracks() -> Scene:
-    world = _ours("rover", "rover.body")
+    world = _own_model("rover", "rover.body")
     return Scene(
         name="tracks",
-        what="a rover drives straight on two tracks, its mast holds",
+        description="a rover drives straight on two tracks, its mast holds",
         world=replace(world, physics=replace(world.physics, cfm=1e-7)),
         track_speed=0.5,
         sensors=True,
@@ -157,9 +158,10 @@ def _layers() -> Scene:
 
 
 def _scanned(name: str, layers: int) -> Scene:
-    """Let meshes drift around a scanner, without gravity and without touching."""
+    """Return meshes that drift around a scanner, without gravity and without contacts."""
     rng = np.random.default_rng(6)
     mesh = mesh_of(Capsule(0.15, 0.3))
+    triangles = len(mesh.triangles)
     bodies = []
     for i in range(SCANNED):
         angle = 2.0 * pi * i / SCANNED
@@ -171,7 +173,7 @@ def _scanned(name: str, layers: int) -> Scene:
     physics = PhysicsSettings(gravity=(0.0, 0.0, 0.0))
     return Scene(
         name=name,
-        what=f"{RAYS * layers} rays, {SCANNED} moving meshes of {len(mesh.triangles)} triangles",
+        description=f"{RAYS * layers} rays, {SCANNED} moving meshes of {triangles} triangles",
         world=_limp(physics, _mount(layers), *bodies),
         subject=Subject.SCANS,
     )
@@ -180,7 +182,7 @@ def _scanned(name: str, layers: int) -> Scene:
 def _camera() -> Scene:
     return Scene(
         name="camera",
-        what="640 x 480 pixels, colours and depths, of a humanoid's room",
+        description="640 x 480 pixels, colours and depths, of a humanoid's room",
         world=_room(ImageType.COLOR_DEPTH),
         subject=Subject.PICTURES,
     )
@@ -189,7 +191,7 @@ def _camera() -> Scene:
 def _filming() -> Scene:
     return Scene(
         name="filming",
-        what="a humanoid stands, its camera takes 30 pictures of 640 x 480 pixels a second",
+        description="a humanoid stands, its camera takes 30 images of 640 x 480 pixels a second",
         world=_room(ImageType.COLOR),
         subject=Subject.FILMING,
     )
@@ -198,8 +200,8 @@ def _filming() -> Scene:
 def _samples() -> Scene:
     return Scene(
         name="samples",
-        what="an IMU and a force sensor of a humanoid, one sample of each",
-        world=_ours("humanoid", "humanoid.body"),
+        description="an IMU and a force sensor of a humanoid, one sample of each",
+        world=_own_model("humanoid", "humanoid.body"),
         subject=Subject.SAMPLES,
     )
 
@@ -219,12 +221,12 @@ _MAKERS: Mapping[str, Callable[[], Scene]] = {
 SCENE_NAMES = tuple(_MAKERS)
 
 
-def _ours(folder: str, model: str) -> WorldConfig:
+def _own_model(folder: str, model: str) -> WorldConfig:
     return _without_pictures(load_world(share_folder() / "models" / folder / model))
 
 
 def _without_pictures(world: WorldConfig) -> WorldConfig:
-    """Leave out the sensors that draw or cast rays: they are measured by themselves."""
+    """Leave out cameras and range sensors: they have scenes of their own."""
     return _with_devices(world, lambda devices: _without(devices, Camera, RangeSensor))
 
 
@@ -242,7 +244,7 @@ def _with_devices(world: WorldConfig, change: Callable[[Devices], Devices]) -> W
 
 
 def _room(image_type: ImageType) -> WorldConfig:
-    """Return a humanoid in a room whose camera delivers this, 640 x 480 pixels of it."""
+    """Return a humanoid in a room, with a camera of this type and 640 x 480 pixels."""
     world = load_world(share_folder() / "models" / "worlds" / "humanoid_in_room.yaml")
 
     def film(device: Device) -> Device:
@@ -284,7 +286,7 @@ def _floor() -> Placement:
 
 
 def _mount(layers: int) -> Placement:
-    # The scanner looks along -Z with +Y up: turned so that it scans a level plane.
+    # The scanner looks along -Z with +Y up: rotated so that it scans a horizontal plane.
     R = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     scanner = RangeSensor(
         name="scanner",
@@ -319,7 +321,7 @@ def _with_mesh_feet(entry: BodyEntry) -> BodyEntry:
 
 
 def _fine(shape: Shape) -> Shape:
-    """Return a box as a mesh, every triangle cut into 64."""
+    """Return a box as a mesh, every triangle subdivided into 64."""
     if not isinstance(shape.geometry, Box):
         return shape
     coarse = mesh_of(shape.geometry)

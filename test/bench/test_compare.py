@@ -1,11 +1,22 @@
-"""The bench compares programs that simulate the same, and says what it found."""
+"""The comparison with plain C: both simulate the same, and its results are reported."""
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from bench import compare
+from bench.comparison import page
+from bench.comparison.contenders import EngineRun, ScannerRun
+from bench.comparison.measure import Ratio, measure_interleaved
+from bench.comparison.plain_c import BenchError, PlainC, compile_loop
+from bench.comparison.scene_file import write_scene
+from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene
+from bench.comparison.session import Session
+from bench.comparison.targets import Measured, Quantity, Target
 from paths import MODELS
 from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, floor, lone, moving, placed, root
 
@@ -15,16 +26,6 @@ from hrp_model.body import Range as JointRange
 from hrp_model.geometry import Box, Capsule, Sphere
 from hrp_model.rigid import rpy_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_sim.benchmark import plain_c
-from hrp_sim.benchmark.contenders import EngineRun, ScannerRun
-from hrp_sim.benchmark.measure import Ratio, take_turns
-from hrp_sim.benchmark.names import SCENE_NAMES
-from hrp_sim.benchmark.plain_c import BenchError, PlainC, compile_loop
-from hrp_sim.benchmark.scene_file import write_scene
-from hrp_sim.benchmark.scenes import Scene, Subject, make_scene
-from hrp_sim.benchmark.session import Session
-from hrp_sim.benchmark.targets import Measured, Quantity, Target
-from hrp_sim.cli.main import main
 from hrp_sim.control import HOLD, LIMP
 from hrp_sim.physics.engine import PhysicsSettings, Solver
 from hrp_sim.physics.materials import ContactMaterial, MaterialTable, material_pair
@@ -81,7 +82,7 @@ def mixed_scene(control):
     physics = PhysicsSettings(materials=MaterialTable(pairs=bounces))
     entries = tuple(BodyEntry(placement=p, control=control) for p in bodies)
     world = WorldConfig(physics=physics, bodies=entries)
-    return Scene(name="mixed", what="many things", world=world)
+    return Scene(name="mixed", description="many things", world=world)
 
 
 def with_solver(scene, solver):
@@ -153,7 +154,9 @@ def test_both_find_boxes_that_ode_loses(program, tmp_path):
         R = rpy_matrix(heading, angle, turn)
         bodies = moving(brick, Pose(R, R @ [0.0, 0.0, 0.0249])), floor(R=R)
         entries = tuple(BodyEntry(placement=p, control=LIMP) for p in bodies)
-        scene = Scene(name="slope", what="a brick on a slope", world=WorldConfig(bodies=entries))
+        scene = Scene(
+            name="slope", description="a brick on a slope", world=WorldConfig(bodies=entries)
+        )
         engine, plain = beside_plain_c(with_solver(scene, Solver.QUICK), program, tmp_path)
         assert difference(engine, plain, 3) <= SAME
         plain.close()
@@ -185,7 +188,7 @@ def test_the_original_falls_as_fast(solver, program, tmp_path):
     )
     chain = moving(Body(name="chain", links=links), at(z=5.0), dq=np.array([1.0, -2.0]))
     world = WorldConfig(bodies=(BodyEntry(placement=chain, control=LIMP),))
-    scene = with_solver(Scene(name="fall", what="falls", world=world), solver)
+    scene = with_solver(Scene(name="fall", description="falls", world=world), solver)
     engine, plain = beside_plain_c(scene, program, tmp_path, original=True)
     assert difference(engine, plain, 200) < (1e-8 if solver is Solver.WORLD else 1e-3)
     plain.close()
@@ -215,24 +218,33 @@ def test_another_scene_is_noticed(program, tmp_path):
         session.check()
 
 
+def test_the_documentation_has_a_row_of_each_implementation():
+    text = compare.PAGE.read_text(encoding="utf-8")
+    section = text.partition(page.BEGIN)[2].partition(page.END)[0]
+    names = {line.split(" | ")[0].removeprefix("| ") for line in section.splitlines()}
+    assert {measured.value for measured in Measured} <= names
+
+
 @needs_compiler
-def test_the_command_prints_tables_and_writes_files(capsys, tmp_path):
-    written, page = tmp_path / "out.json", tmp_path / "page.md"
-    arguments = ["--duration", "0.01", "--runs", "1", "--json", written, "--markdown", page]
+def test_the_command_prints_tables_and_writes_files(capsys, tmp_path, monkeypatch):
+    written, text = tmp_path / "out.json", tmp_path / "page.md"
+    text.write_text(f"before\n{page.BEGIN}\n{page.END}\nafter\n")
+    monkeypatch.setattr(compare, "PAGE", text)
+    arguments = ["--duration", "0.01", "--runs", "1", "--json", written, "--page"]
     scenes = ["--scene", "arm", "--scene", "scan", "--solver", "world", "--original"]
-    assert main(["bench", str(HUMANOID), *map(str, [*scenes, *arguments])]) == 0
+    assert compare.main([str(HUMANOID), *map(str, [*scenes, *arguments])]) == 0
     printed = capsys.readouterr().out
-    for words in ("arm, world solver", "scan", "humanoid.body, world solver", "plain C"):
-        assert words in printed
+    for title in ("arm, world solver", "scan", "humanoid.body, world solver", "plain C"):
+        assert title in printed
     content = json.loads(written.read_text())
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     assert set(content) == {"schema", "machine", "duration_s", "runs", "rows"}
     assert set(content["machine"]) == {
         *("processor", "cores", "system", "ode", "compiler", "python", "numpy"),
     }
     for row in content["rows"]:
         assert set(row) == {
-            *("scene", "what", "solver", "measured", "us", "real_time_factor", "ratio"),
+            *("scene", "description", "solver", "measured", "us", "real_time_factor", "ratio"),
             *("ratio_to_original", "targets"),
         }
         assert row["us"] > 0.0
@@ -246,59 +258,59 @@ def test_the_command_prints_tables_and_writes_files(capsys, tmp_path):
     limp = rows["humanoid.body", Measured.SIMULATION_STICKING.value]
     assert limp["ratio_to_original"]["median"] > 0.0
     assert ("humanoid.body", Measured.ORIGINAL.value) in rows
-    text = page.read_text()
-    assert content["machine"]["processor"] in text
-    assert "| arm | world | engine, 1 step a call | ratio <= 1.1, very good 1.03 |" in text
+    lines = text.read_text().splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after")
+    assert f"| processor | {content['machine']['processor']}, " in text.read_text()
+    assert (
+        "| arm | world | engine, 1 step a call | ratio <= 1.1, very good 1.03 |" in text.read_text()
+    )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["--scene", "moon"], "invalid choice: 'moon'"),
-        (["--runs", "0"], "must be a whole number, 1 or greater"),
-        (["--duration", "nan"], "must be a number greater than 0"),
-        (["--original"], "--original needs files"),
-        (["--solver", "slow"], "invalid choice: 'slow'"),
+        (["--runs", "0"], "--runs must be 1 or greater, not 0"),
+        (["--original"], "--original needs a FILE"),
+        (["--json", f"{__file__}/x.json"], "test_compare.py/x.json: Not a directory"),
+        (["--json", __file__, __file__], "never writes over what it reads"),
     ],
 )
-def test_wrong_use_is_explained(arguments, words, capsys):
-    assert main(["bench", *arguments]) == 2
-    assert words in capsys.readouterr().err
-
-
-def test_a_file_that_cannot_be_written_is_refused_at_once(capsys, tmp_path):
-    (tmp_path / "file").touch()
-    assert main(["bench", "--json", str(tmp_path / "file" / "x.json")]) == 2
-    assert "file/x.json: Not a directory" in capsys.readouterr().err
+def test_wrong_use_is_refused_at_once(arguments, message, capsys):
+    assert compare.main(arguments) == 2
+    assert message in capsys.readouterr().err
 
 
 @needs_compiler
-def test_a_model_that_cannot_move_is_explained(capsys, tmp_path):
-    model = tmp_path / "ghost.body"
-    model.write_text(
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("ghost.body", "link 'GHOST': it moves, so its mass must be positive"),
+        ("absent.body", "absent.body"),
+    ],
+)
+def test_a_file_that_cannot_be_simulated_is_reported_once(
+    model, message, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ghost.body").write_text(
         "format: ChoreonoidBody\nformat_version: 2.0\nname: Ghost\n"
         "links:\n  - { name: GHOST, joint_type: free, mass: 0 }\n"
     )
-    assert main(["bench", str(model)]) == 1
-    assert "link 'GHOST': it moves, so its mass must be positive" in capsys.readouterr().err
+    assert compare.main([model]) == 1
+    assert capsys.readouterr().err.count(message) == 1
 
 
-@needs_compiler
-def test_a_file_that_is_not_there_is_told_once(capsys):
-    assert main(["bench", "absent.body"]) == 1
-    assert capsys.readouterr().err.count("absent.body") == 1
-
-
-def test_without_the_source_it_says_so(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(plain_c, "SOURCES", tmp_path / "absent")
-    assert main(["bench", str(HUMANOID)]) == 1
-    assert "source checkout" in capsys.readouterr().err
-
-
-def test_without_a_compiler_it_says_so(monkeypatch, capsys):
+def test_a_missing_compiler_is_reported(monkeypatch, capsys):
     monkeypatch.setenv("CC", "no-such-compiler")
-    assert main(["bench", str(HUMANOID)]) == 1
-    assert "no C compiler" in capsys.readouterr().err
+    assert compare.main([str(HUMANOID)]) == 1
+    assert "no C compiler 'no-such-compiler'" in capsys.readouterr().err
+
+
+def test_the_script_runs_from_anywhere(tmp_path):
+    command = [sys.executable, compare.__file__, "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "--scene" in done.stdout
 
 
 def test_ratios_compare_slice_by_slice():
@@ -309,7 +321,7 @@ def test_ratios_compare_slice_by_slice():
     assert Ratio.of([3.0], [2.0]) == Ratio(1.5, 1.5, 1.5)
 
 
-def test_everybody_takes_the_same_steps_in_turn():
+def test_contenders_take_the_same_steps_in_turn():
     calls = []
 
     class Counting:
@@ -324,14 +336,14 @@ def test_everybody_takes_the_same_steps_in_turn():
             calls.append((self.name, "closed"))
 
     makers = {m: lambda m=m: Counting(m) for m in (Measured.ENGINE, Measured.PLAIN)}
-    times = take_turns(makers, steps=50, runs=2, least=0.0)
+    times = measure_interleaved(makers, steps=50, runs=2, min_slice=0.0)
     assert {len(t) for t in times.values()} == {20}
     assert times[Measured.ENGINE] == pytest.approx([1.0] * 20)
     assert calls.count((Measured.ENGINE, 5)) == calls.count((Measured.PLAIN, 5)) == 22
     assert calls.count((Measured.PLAIN, "closed")) == 2
     assert {steps for _, steps in calls if steps != "closed"} == {5}
     calls.clear()
-    take_turns(makers, steps=50, runs=1, least=19.5e-6)
+    measure_interleaved(makers, steps=50, runs=1, min_slice=19.5e-6)
     assert [steps for _, steps in calls] == [5, 5] + [20] * 20 + ["closed"] * 2
     # Nobody always goes first.
     assert {calls[2][0], calls[4][0]} == {Measured.ENGINE, Measured.PLAIN}

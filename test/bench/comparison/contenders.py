@@ -1,4 +1,4 @@
-"""Those who take turns: each steps the same scene and tells the CPU time that it took."""
+"""Implementations that step the same scene, each timed in CPU time."""
 
 from __future__ import annotations
 
@@ -10,58 +10,58 @@ import numpy as np
 
 from hrp_model import JointType
 from hrp_model.rigid import Array
+from hrp_sim.control import BodyController, JointCommand
+from hrp_sim.engines import make_engine
+from hrp_sim.physics.engine import Engine, PhysicsError, PhysicsSettings
+from hrp_sim.sensors import RangeSensor, RangeSensor3D
+from hrp_sim.simulation import Simulation
 
-from ..control import BodyController, JointCommand
-from ..engines import make_engine
-from ..physics.engine import Engine, PhysicsError, PhysicsSettings
-from ..sensors import RangeSensor, RangeSensor3D
-from ..simulation import Simulation
 from .plain_c import PlainC
 from .scenes import Scene
 
 
 class Contender(Protocol):
-    """One way to step a scene."""
+    """One implementation of a scene."""
 
     def advance(self, steps: int) -> float:
-        """Take steps, or scans; return their CPU time, in [s]."""
+        """Take steps (or scans, or images); return the time they took, in [s]."""
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its resources."""
 
 
-class EngineMissingError(RuntimeError):
-    """An engine is not there, or cannot take the scene."""
+class EngineUnavailableError(RuntimeError):
+    """An engine is not installed, or does not support the scene."""
 
 
 class EngineRun:
-    """The engine alone.
+    """The physics engine alone.
 
     Args:
-        scene: The world and how its tracks run.
-        at_once: Whether one call takes all steps, or each step is a call.
-        engine: Its name.
+        scene: The world and the speed of its tracks.
+        at_once: Whether one call takes all steps, instead of one call per step.
+        engine: Name of the engine.
 
     Raises:
-        PhysicsError: ODE cannot take the scene.
-        EngineMissingError: Another engine is not installed, or cannot take it.
+        PhysicsError: ODE does not support the scene.
+        EngineUnavailableError: Another engine is not installed, or does not support it.
     """
 
     def __init__(self, scene: Scene, *, at_once: bool = False, engine: str = "ode") -> None:
         self._at_once = at_once
         physics = scene.world.physics
-        self.engine = (make_engine if engine == "ode" else _other_engine)(engine, physics)
+        self.engine = (make_engine if engine == "ode" else _optional_engine)(engine, physics)
         try:
             add_bodies(self.engine, scene)
         except PhysicsError as error:
             self.engine.close()
             if engine == "ode":
                 raise
-            raise EngineMissingError(str(error)) from None
+            raise EngineUnavailableError(str(error)) from None
         self.engine.reset()
 
     def advance(self, steps: int) -> float:
-        """Step; the state is in the arrays of the bodies after every call."""
+        """Step; every call leaves the state in the arrays of the bodies."""
         step = self.engine.step
         start = time.thread_time()
         if self._at_once:
@@ -94,7 +94,7 @@ class SimulationRun:
                 )
 
     def advance(self, steps: int) -> float:
-        """Step, and read what is due."""
+        """Step, and read the sensors that are due."""
         step = self._simulation.step
         start = time.thread_time()
         for _ in range(steps):
@@ -107,7 +107,7 @@ class SimulationRun:
 
 
 class ScannerRun:
-    """Scans by a sensor of a simulation, one after every step; only they are timed."""
+    """Scans by a range sensor of a simulation, one after every step; only scans are timed."""
 
     def __init__(self, scene: Scene) -> None:
         self._simulation = Simulation(scene.world)
@@ -116,37 +116,37 @@ class ScannerRun:
 
     def advance(self, steps: int) -> float:
         """Step and scan."""
-        taken = 0.0
+        elapsed = 0.0
         for _ in range(steps):
             self._simulation.engine.step()
             start = time.thread_time()
             self.sensor.read(self._simulation.state)
-            taken += time.thread_time() - start
-        return taken
+            elapsed += time.thread_time() - start
+        return elapsed
 
     def distances(self) -> Array:
-        """Return what the rays meet as the world is now, in [m], shape (n,)."""
+        """Return the distance along each ray in the present state, in [m], shape (n,)."""
         scan = self.sensor.read(self._simulation.state)
-        assert scan is not None  # its scans take no time
+        assert scan is not None  # the sensor scans in an instant
         return scan.ranges.ravel()
 
     def rays(self) -> tuple[Array, Array, float, str]:
-        """Return origins and directions in W, shape (n, 3), the reach in [m], and the body."""
-        asked: list[tuple[Array, Array, float, str]] = []
+        """Return origins and directions in W, shape (n, 3), the range in [m], the sensor's body."""
+        calls: list[tuple[Array, Array, float, str]] = []
 
-        def listen(
+        def record(
             origins: Array,
             directions: Array,
-            reach: float,
+            max_distance: float,
             body: str | None = None,
             _link: int | None = None,
             /,
         ) -> Array:
-            asked.append((origins, directions, reach, body or ""))
+            calls.append((origins, directions, max_distance, body or ""))
             return np.zeros(len(origins))
 
-        replace(self.sensor, cast_rays=listen).read(self._simulation.state)
-        return asked[0]
+        replace(self.sensor, cast_rays=record).read(self._simulation.state)
+        return calls[0]
 
     def close(self) -> None:
         """Free the engine."""
@@ -169,7 +169,7 @@ class PlainScannerRun:
 
 
 def add_bodies(engine: Engine, scene: Scene) -> None:
-    """Put a scene's bodies into an engine and drive them as their settings say."""
+    """Add the bodies of a scene to an engine, driven as their control settings require."""
     for entry in scene.world.bodies:
         placement = entry.placement
         simulated = engine.add_body(placement)
@@ -181,13 +181,13 @@ def add_bodies(engine: Engine, scene: Scene) -> None:
                 simulated.drive.track_speed[i] = scene.track_speed
 
 
-def _is_track(kind: JointType) -> bool:
-    return kind is JointType.TRACK
+def _is_track(joint_type: JointType) -> bool:
+    return joint_type is JointType.TRACK
 
 
-def _other_engine(name: str, settings: PhysicsSettings) -> Engine:
-    """Make an engine that need not be there."""
+def _optional_engine(name: str, settings: PhysicsSettings) -> Engine:
+    """Make an engine that may not be installed."""
     try:
         return make_engine(name, settings)
     except PhysicsError as error:
-        raise EngineMissingError(str(error)) from None
+        raise EngineUnavailableError(str(error)) from None

@@ -1,4 +1,4 @@
-"""One measurement: a scene, a solver, everybody who can step it."""
+"""Compare the implementations of one scene that is stepped or scanned, for one solver."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from types import MappingProxyType
 import numpy as np
 
 from hrp_model.rigid import Array
+from hrp_sim.physics.engine import Solver
+from hrp_sim.physics.state import JointDrive
 
-from ..physics.engine import Solver
-from ..physics.state import JointDrive
 from .contenders import (
     Contender,
-    EngineMissingError,
     EngineRun,
+    EngineUnavailableError,
     PlainScannerRun,
     ScannerRun,
     SimulationRun,
 )
-from .measure import SAME, take_turns
+from .measure import TOLERANCE, measure_interleaved
 from .plain_c import BenchError, PlainC
 from .rows import Row, rows_of
 from .scene_file import write_scene
@@ -33,24 +33,24 @@ CHECKED_STEPS = 50
 
 
 class Session:
-    """Measures one scene with one solver.
+    """Compares one scene with one solver.
 
-    What is compared with plain C does the same work: no contact is supposed to stick. How
-    fast the engine is when it may suppose so is measured besides.
+    Whatever is compared with plain C does the same work, so ``predict_sticking`` is off; how
+    fast the engine is with it is measured in rows of their own.
 
     Args:
-        scene: What to step.
-        solver: How; a scene whose scanner is measured needs none.
+        scene: The scene to step.
+        solver: Solver of the physics; of no effect where a range sensor is measured.
         program: The plain C program.
-        folder: For scene files.
-        original: Whether to measure the original's way, too.
+        folder: Folder for scene files.
+        original: Whether to measure how Choreonoid's ODE plugin works, too.
 
     Attributes:
-        notes: Who could not take part, and why.
-        ode_version: That of the plain C program.
+        notes: What could not be measured, and why.
+        ode_version: ODE version of the plain C program.
 
     Raises:
-        PhysicsError: The engine, or the plain C program, cannot take the scene.
+        PhysicsError: The engine or the plain C program does not support the scene.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Session:
         self._write()
 
     def check(self) -> None:
-        """Make sure that engine and plain C program simulate the same.
+        """Check that the engine and the plain C program simulate the same.
 
         Raises:
-            BenchError: They do not: their times must not be compared.
+            BenchError: They do not, so their times cannot be compared.
         """
         if self._is_scanned:
             self._check_scans()
@@ -95,12 +95,12 @@ class Session:
         steps = max(1, round(duration / self._scene.world.physics.time_step))
         makers = self._makers()
         try:
-            times = take_turns(makers, steps, runs, on_run)
+            times = measure_interleaved(makers, steps, runs, on_run)
         except BenchError as error:
             if makers.pop(Measured.ORIGINAL, None) is None:
                 raise
-            self.notes.append(f"without the original's way, which fails here: {error}")
-            times = take_turns(makers, steps, runs, on_run)
+            self.notes.append(f"'{Measured.ORIGINAL.value}' is left out, it fails: {error}")
+            times = measure_interleaved(makers, steps, runs, on_run)
         return rows_of(self._scene, None if self._is_scanned else self._solver, times)
 
     def _makers(self) -> dict[Measured, Callable[[], Contender]]:
@@ -135,8 +135,8 @@ class Session:
     def _has_pyode(self) -> bool:
         try:
             EngineRun(self._scene, engine="pyode").close()
-        except EngineMissingError as reason:
-            self.notes.append(f"without the pyode engine: {reason}")
+        except EngineUnavailableError as reason:
+            self.notes.append(f"the engine 'pyode' is left out: {reason}")
             return False
         return True
 
@@ -150,10 +150,10 @@ class Session:
             scanner = ScannerRun(self._scene)
             rays = scanner.rays()
             scanner.close()
-        known = MappingProxyType(drives)
-        write_scene(self._scene.world, known, self._file, rays=rays)
+        constant = MappingProxyType(drives)
+        write_scene(self._scene.world, constant, self._file, rays=rays)
         if self._original_file:
-            write_scene(self._scene.world, known, self._original_file, original=True)
+            write_scene(self._scene.world, constant, self._original_file, original=True)
         engine.close()
 
     def _check_scans(self) -> None:
@@ -168,8 +168,12 @@ class Session:
             scanner.close()
 
     def _compare(self, plain: Array, engine: Array) -> None:
-        if plain.shape != engine.shape or not np.allclose(plain, engine, rtol=0.0, atol=SAME):
+        is_same = plain.shape == engine.shape and np.allclose(
+            plain, engine, rtol=0.0, atol=TOLERANCE
+        )
+        if not is_same:
             raise BenchError(
-                f"scene '{self._scene.name}', {self._solver.value} solver: the plain C loop and "
-                f"the engine differ after {CHECKED_STEPS} steps; their times mean nothing"
+                f"scene '{self._scene.name}', {self._solver.value} solver: the plain C program "
+                f"and the engine differ after {CHECKED_STEPS} steps, so their times cannot be "
+                "compared"
             )

@@ -1,4 +1,4 @@
-"""What the figures were measured with."""
+"""The machine and the programs that the figures were measured with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .plain_c import compiler
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Processor and programs; no date, no name of a computer."""
+    """Processor and versions of programs; neither date nor host name."""
 
     processor: str
     cores: int
@@ -51,7 +51,7 @@ def _processor() -> str:
         key, _, value = line.partition(":")
         values.setdefault(key.strip(), value.strip())
     name = values.get("model name") or platform.processor() or platform.machine()
-    if {"cpu family", "model"} <= values.keys():  # the names of rented ones say little
+    if {"cpu family", "model"} <= values.keys():  # model names of virtual machines are vague
         name += f", family {values['cpu family']} model {values['model']}"
     return name
 

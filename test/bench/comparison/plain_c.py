@@ -1,4 +1,4 @@
-"""The plain C program: made on the spot, then told what to do line by line."""
+"""The plain C program (``test/bench/loop``): compile it, run it, send it commands."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-SOURCES = Path(__file__).resolve().parents[2] / "test" / "bench" / "loop"
+SOURCES = Path(__file__).resolve().parents[1] / "loop"
 
 
 class BenchError(RuntimeError):
-    """The measurement cannot be made; the message says why."""
+    """The comparison is impossible or invalid; the message states the reason."""
 
 
 def compiler() -> str:
@@ -28,23 +28,22 @@ def compile_loop(folder: Path) -> Path:
     """Compile the plain C program into a folder.
 
     Raises:
-        BenchError: There are no sources, no compiler or no headers of ODE.
+        BenchError: There is no compiler, or there are no headers of ODE.
     """
-    sources = sorted(SOURCES.glob("*.c"))
-    if not sources:
-        raise BenchError(f"this needs a source checkout with {SOURCES}")
     if shutil.which(shlex.split(compiler())[0]) is None:
-        raise BenchError("no C compiler: install one (apt install build-essential)")
+        raise BenchError(f"no C compiler '{compiler()}': install one (apt install build-essential)")
     program = folder / "loop"
-    # No fused arithmetic: the engine is built to the letter of the C standard, without.
+    # No fused multiply-add: the engine is built with -std=c11, which turns it off.
     flags = ["-O2", "-std=gnu11", "-ffp-contract=off"]
-    files = [str(path) for path in (*sources, "-o", program)]
+    files = [str(path) for path in (*sorted(SOURCES.glob("*.c")), "-o", program)]
     command = [*shlex.split(compiler()), *flags, *files, "-lode", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         first = done.stderr.strip().splitlines()[:1]
         reason = "".join(first) or f"{compiler()} failed"
-        raise BenchError(f"the C loop does not compile; is libode-dev installed? ({reason})")
+        raise BenchError(
+            f"the plain C program does not compile; is libode-dev installed? ({reason})"
+        )
     return program
 
 
@@ -55,14 +54,14 @@ class PlainC:
         program: See ``compile_loop``.
         scene: A file of ``write_scene``.
         read_out: Whether the state is read out after every step.
-        ordered: Whether contacts are made in the engine's order: trajectories are then
-            the same to the last bit, and a step costs a little more.
+        ordered: Whether contacts are created in the engine's order: trajectories are then
+            bitwise the same, and a step costs a little more.
 
     Attributes:
-        ode_version: Of the library that it was compiled against.
+        ode_version: Version of the ODE library that it was compiled against.
 
     Raises:
-        BenchError: The program ended, here and from every method.
+        BenchError: The program has ended; raised by every method.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class PlainC:
         return np.array(self._ask("p", 0).split(), dtype=np.float64).reshape(-1, 3)
 
     def distances(self) -> Array:
-        """Return what the scene's rays meet as it is now, in [m], shape (n,)."""
+        """Return the distance along each ray in the present state, in [m], shape (n,)."""
         return np.array(self._ask("d", 0).split(), dtype=np.float64)
 
     def close(self) -> None:
@@ -107,7 +106,7 @@ class PlainC:
             stdin.write(f"{command} {count}\n")
             stdin.flush()
         except BrokenPipeError:
-            pass  # it has ended, which the answer says
+            pass  # the program has ended, which _answer reports
         return self._answer()
 
     def _answer(self) -> str:
@@ -117,6 +116,7 @@ class PlainC:
         line: str = stdout.readline()
         if line:
             return line.rstrip("\n")
-        said = stderr.read().strip().splitlines()
+        errors = stderr.read().strip().splitlines()
         status = self._process.wait()
-        raise BenchError("the plain C loop ended: " + (said[-1] if said else f"status {status}"))
+        reason = errors[-1] if errors else f"status {status}"
+        raise BenchError(f"the plain C program ended: {reason}")

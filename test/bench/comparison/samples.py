@@ -1,4 +1,4 @@
-"""Those who read an IMU and a force sensor, by the sensors of the package and by numpy alone."""
+"""Contenders that read an IMU and a force sensor: the sensors of hrp_sim, and plain numpy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import time
 import numpy as np
 
 from hrp_model.rigid import Array
+from hrp_sim.sensors import ForceSensor, ImuSensor
+from hrp_sim.simulation import Simulation
 
-from ..sensors import ForceSensor, ImuSensor
-from ..simulation import Simulation
-from .measure import SAME
+from .measure import TOLERANCE
 from .plain_c import BenchError
 from .scenes import Scene
 
-SETTLING = 100  # steps, so that there is something to measure
+SETTLING = 100  # steps, after which there is motion to measure
 
 
 class SamplesRun:
-    """Samples of the first IMU and the first force sensor of a scene that stands still."""
+    """Samples of the first IMU and the first force sensor of a simulation that is not stepped."""
 
     def __init__(self, scene: Scene) -> None:
         self.simulation = Simulation(scene.world)
@@ -50,7 +50,7 @@ class SamplesRun:
 
 
 class NumpySamplesRun(SamplesRun):
-    """The same samples by the formulas as one would write them with numpy."""
+    """The same samples by the formulas, written plainly with numpy."""
 
     def advance(self, steps: int) -> float:
         """Compute both; return the CPU time, in [s]."""
@@ -82,7 +82,7 @@ class NumpySamplesRun(SamplesRun):
 
 
 def check_samples(scene: Scene) -> None:
-    """Make sure that both compute the same.
+    """Check that both compute the same.
 
     Raises:
         BenchError: They do not.
@@ -91,8 +91,8 @@ def check_samples(scene: Scene) -> None:
     difference = np.abs(ours.sample() - theirs.sample()).max()
     ours.close()
     theirs.close()
-    if not difference <= SAME:
+    if not difference <= TOLERANCE:
         raise BenchError(
-            f"scene '{scene.name}': the sensors and numpy differ by {difference:g}; "
-            "their times mean nothing"
+            f"scene '{scene.name}': the sensors and numpy differ by {difference:g}, "
+            "so their times cannot be compared"
         )

@@ -1,29 +1,29 @@
-"""What is to be reached."""
+"""Targets of the comparison."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-from ..physics.engine import Solver
+from hrp_sim.physics.engine import Solver
 
 
 class Measured(Enum):
-    """What a row is about."""
+    """The implementation that a row measures."""
 
     ENGINE = "engine, 1 step a call"
     AT_ONCE = "engine, many a call"
     SIMULATION = "Simulation, sensors read"
     PYODE = "pyode, 1 step a call"
-    ENGINE_STICKING = "engine, sticking supposed"
-    SIMULATION_STICKING = "Simulation, the same"
+    ENGINE_STICKING = "engine, predict_sticking"
+    SIMULATION_STICKING = "Simulation, predict_sticking"
     SCAN = "RangeSensor.read()"
     PLAIN = "plain C, state read"
     PLAIN_AT_ONCE = "plain C, nothing read"
     PLAIN_SCAN = "plain C"
-    ORIGINAL = "as the original works"
+    ORIGINAL = "like Choreonoid's ODE plugin"
     CAMERA = "CameraSensor.read()"
-    BARE_DRAWING = "moderngl alone"
+    PLAIN_MODERNGL = "plain moderngl"
     FILMED = "Simulation, filmed"
     UNFILMED = "Simulation, not filmed"
     SAMPLES = "ImuSensor, ForceSensor .read()"
@@ -31,7 +31,7 @@ class Measured(Enum):
 
 
 class Quantity(Enum):
-    """What of a row a target is about."""
+    """The quantity of a row that a target bounds."""
 
     RATIO = "ratio"
     TO_ORIGINAL = "ratio to the original"
@@ -41,7 +41,7 @@ class Quantity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Bounds of a quantity; of a real-time factor they are the least, else the most."""
+    """Bounds of a quantity: lower ones of a real-time factor, else upper ones."""
 
     quantity: Quantity
     good: float
@@ -75,7 +75,7 @@ AS_ORIGINAL = Target(Quantity.TO_ORIGINAL, 1.0, 1.0)
 
 
 def targets_of(scene: str, solver: Solver, measured: Measured) -> tuple[Target, ...]:
-    """Return what a row is to reach."""
+    """Return the targets of a row."""
     if measured is Measured.ENGINE:
         return (_STEP, _FALL) if (scene, solver) == ("arm", Solver.WORLD) else (_STEP,)
     if measured is Measured.SIMULATION and (scene, solver) == ("humanoid", Solver.WORLD):

@@ -1,30 +1,30 @@
-"""The bench of sensors compares those who do the same work."""
+"""The comparison of sensors: both sides do the same work."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from bench import compare
+from bench.comparison import pictures, samples, sensor_session
+from bench.comparison.pictures import FilmingRun, PlainModernGLRun, check_pictures
+from bench.comparison.plain_c import BenchError
+from bench.comparison.samples import NumpySamplesRun, check_samples
+from bench.comparison.scenes import make_scene
+from bench.comparison.targets import Measured
 from sim.render.scenes import needs_opengl
 
 from hrp_model import Pose
-from hrp_sim.benchmark import pictures, samples, sensor_session
-from hrp_sim.benchmark.command import BenchOptions, bench
-from hrp_sim.benchmark.pictures import BareDrawingRun, FilmingRun, check_pictures
-from hrp_sim.benchmark.plain_c import BenchError
-from hrp_sim.benchmark.samples import NumpySamplesRun, check_samples
-from hrp_sim.benchmark.scenes import make_scene
-from hrp_sim.benchmark.targets import Measured
 from hrp_sim.render import RendererUnavailable, renderer
 
 TURNED = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
 
 
 @needs_opengl
-def test_moderngl_alone_draws_the_picture_of_the_camera():
+def test_plain_moderngl_renders_the_image_of_the_camera():
     scene = make_scene("camera")
     check_pictures(scene)
-    picture = BareDrawingRun(scene).picture()
+    picture = PlainModernGLRun(scene).picture()
     assert picture.color.shape == (480, 640, 3)
     assert len(np.unique(picture.color.reshape(-1, 3), axis=0)) > 100
     assert np.unique(picture.depth).size > 1000
@@ -32,15 +32,15 @@ def test_moderngl_alone_draws_the_picture_of_the_camera():
 
 @needs_opengl
 @pytest.mark.parametrize("part", ["color", "depth"])
-def test_other_pictures_are_noticed(part, monkeypatch):
-    real = pictures.BareDrawing.__call__
+def test_different_images_are_refused(part, monkeypatch):
+    real = pictures.PlainModernGL.__call__
 
     def other(self):
         picture = real(self)
         return picture._replace(**{part: getattr(picture, part) // 1.1})
 
-    monkeypatch.setattr(pictures.BareDrawing, "__call__", other)
-    with pytest.raises(BenchError, match="draw different pictures"):
+    monkeypatch.setattr(pictures.PlainModernGL, "__call__", other)
+    with pytest.raises(BenchError, match="render different images"):
         check_pictures(make_scene("camera"))
 
 
@@ -48,7 +48,7 @@ def test_numpy_computes_the_samples_of_the_sensors():
     check_samples(make_scene("samples"))
 
 
-def test_other_samples_are_noticed(monkeypatch):
+def test_different_samples_are_refused(monkeypatch):
     def turned(scene):
         run = NumpySamplesRun(scene)
         run.imu = replace(run.imu, X_LS=TURNED)
@@ -60,13 +60,13 @@ def test_other_samples_are_noticed(monkeypatch):
 
 
 @needs_opengl
-def test_filming_develops_its_last_picture_before_it_returns(monkeypatch):
-    """Else the next would pay for it."""
+def test_filming_waits_for_its_last_image(monkeypatch):
+    """Otherwise it would slow down the next contender."""
     developed, taken = [], []
     monkeypatch.setattr(pictures, "RATE", 1000.0)
     run = FilmingRun(make_scene("filming"), is_filmed=True)
     take, expose = run._take, run._filmed.expose
-    run._darkroom._on_image = lambda name, image: (
+    run._render_thread._on_image = lambda name, image: (
         developed.append(image.time_ns),
         take(name, image),
     )
@@ -81,11 +81,13 @@ def test_filming_develops_its_last_picture_before_it_returns(monkeypatch):
 
 @pytest.fixture
 def one_run(tmp_path):
-    """Bench scenes once and shortly; return the rows written, by what was measured."""
+    """Return a function that measures scenes briefly, and returns rows by implementation."""
 
     def measure(*scenes):
         written = tmp_path / "out.json"
-        assert bench(BenchOptions(scenes=scenes, duration=0.001, runs=1, json=written)) == 0
+        options = [f"--scene={scene}" for scene in scenes]
+        options += ["--duration", "0.001", "--runs", "1", "--json", str(written)]
+        assert compare.main(options) == 0
         rows = json.loads(written.read_text())["rows"]
         return {row["measured"]: row for row in rows}
 
@@ -102,7 +104,7 @@ def test_the_command_measures_sensors(one_run, monkeypatch):
         Measured.FILMED: ("ratio", 1.05),
         Measured.SAMPLES: ("us", 15.0),
     }
-    references = Measured.BARE_DRAWING, Measured.UNFILMED, Measured.NUMPY_SAMPLES
+    references = Measured.PLAIN_MODERNGL, Measured.UNFILMED, Measured.NUMPY_SAMPLES
     assert set(rows) == {m.value for m in (*targets, *references)}
     for measured, target in targets.items():
         row = rows[measured.value]
@@ -115,7 +117,7 @@ def test_the_command_measures_sensors(one_run, monkeypatch):
     assert rows[Measured.CAMERA.value]["real_time_factor"] is None
 
 
-def test_without_opengl_pictures_are_left_out_and_say_so(one_run, monkeypatch, capsys):
+def test_without_opengl_images_are_left_out_with_a_note(one_run, monkeypatch, capsys):
     def fail():
         raise RendererUnavailable("install OpenGL")
 
@@ -127,7 +129,7 @@ def test_without_opengl_pictures_are_left_out_and_say_so(one_run, monkeypatch, c
 
 
 @needs_opengl
-def test_on_one_core_nobody_is_filmed(one_run, monkeypatch, capsys):
+def test_on_one_core_filming_is_left_out(one_run, monkeypatch, capsys):
     monkeypatch.setattr(pictures, "cores", lambda: 1)
     assert one_run("filming") == {}
-    assert "needs a core" in capsys.readouterr().out
+    assert "needs a second core" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Results: one row for each way to step each scene."""
+"""Results: a row for each implementation of each scene."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from ..physics.engine import Solver
+from hrp_sim.physics.engine import Solver
+
 from .measure import Ratio, Times
 from .scenes import Scene, Subject
 from .targets import AS_ORIGINAL, Measured, Quantity, Target, targets_of
 
-# Who does the same work with nothing around it.
+# The implementation that each is compared with: the same work and nothing else.
 REFERENCE = {
     Measured.ENGINE: Measured.PLAIN,
     Measured.SIMULATION: Measured.PLAIN,
@@ -20,12 +21,12 @@ REFERENCE = {
     Measured.SIMULATION_STICKING: Measured.PLAIN,
     Measured.AT_ONCE: Measured.PLAIN_AT_ONCE,
     Measured.SCAN: Measured.PLAIN_SCAN,
-    Measured.CAMERA: Measured.BARE_DRAWING,
+    Measured.CAMERA: Measured.PLAIN_MODERNGL,
     Measured.FILMED: Measured.UNFILMED,
     Measured.SAMPLES: Measured.NUMPY_SAMPLES,
 }
-# What a user gets, sensors read: only WORLD can suppose that contacts stick.
-_AS_USED = {
+# The default of each solver: only WORLD predicts sticking.
+_DEFAULT = {
     Solver.QUICK: (Measured.SIMULATION,),
     Solver.WORLD: (Measured.SIMULATION_STICKING,),
 }
@@ -33,21 +34,21 @@ _AS_USED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """How fast one way to step a scene is.
+    """How fast an implementation of a scene is.
 
     Attributes:
-        scene, what: Of the scene.
-        solver: None where none matters.
-        measured: Which way.
-        us: Median time of a step, a scan, a picture or a sample, in [us]: CPU time, but wall
-            time of steps while pictures are taken.
-        real_time_factor: Simulated by that time; None where nothing is stepped.
-        ratio: To the reference in ``REFERENCE``; None for those who are references.
-        to_original: Ratio to the original's way, where that was measured.
+        scene, description: Those of the scene.
+        solver: None where it has no effect.
+        measured: The implementation.
+        us: Median time of a step, a scan, an image or a sample, in [us]: CPU time, but wall
+            time of steps while images are taken.
+        real_time_factor: Simulated time by that time; None where nothing is stepped.
+        ratio: To the implementation in ``REFERENCE``; None for those that are references.
+        to_original: Ratio to working like Choreonoid's ODE plugin, where that was measured.
     """
 
     scene: str
-    what: str
+    description: str
     solver: Solver | None
     measured: Measured
     us: float
@@ -55,10 +56,10 @@ class Row:
     ratio: Ratio | None = None
     to_original: Ratio | None = None
 
-    def judged(self) -> Iterator[tuple[Target, str]]:
-        """Yield the row's targets, and whether they are reached."""
+    def verdicts(self) -> Iterator[tuple[Target, str]]:
+        """Yield the targets of the row, each with "very good", "good" or "missed"."""
         targets = targets_of(self.scene, self.solver or Solver.WORLD, self.measured)
-        if self.to_original and self.measured in _AS_USED[self.solver or Solver.WORLD]:
+        if self.to_original and self.measured in _DEFAULT[self.solver or Solver.WORLD]:
             targets = (*targets, AS_ORIGINAL)
         for target in targets:
             value = {
@@ -72,7 +73,7 @@ class Row:
 
 
 def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
-    """Return a row for everybody who took turns in a scene."""
+    """Return a row for each implementation of a scene."""
     is_stepped = scene.subject in (Subject.STEPS, Subject.FILMING)
     step_us = scene.world.physics.time_step * 1e6 if is_stepped else None
     original = times.get(Measured.ORIGINAL)
@@ -84,7 +85,7 @@ def rows_of(scene: Scene, solver: Solver | None, times: Times) -> list[Row]:
         rows.append(
             Row(
                 scene=scene.name,
-                what=scene.what,
+                description=scene.description,
                 solver=solver,
                 measured=measured,
                 us=median(own),

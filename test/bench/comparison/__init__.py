@@ -1,0 +1,1 @@
+"""Compare the speed of hrp_sim with hand-written programs that do the same work."""
