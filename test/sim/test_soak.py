@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from paths import ROOT
-from sim.ode.scenes import at, floor, moving
+from sim.physics.scenes import at, floor, moving
 from sim.render.scenes import needs_opengl, why_no_opengl
 
 from hrp_sim.simulation import Simulation

@@ -7,7 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, floor, lone, moving, placed, root
+from sim.physics.scenes import (
+    PRISMATIC,
+    REVOLUTE,
+    X,
+    Z,
+    at,
+    child,
+    floor,
+    lone,
+    moving,
+    placed,
+    root,
+)
 
 from hrp_model import Pose
 from hrp_model.body import Body, ExtraJoint, ExtraJointType

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FREE,
     PRISMATIC,
     REVOLUTE,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     TRACK,
     Y,
     Z,
