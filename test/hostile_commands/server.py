@@ -45,7 +45,7 @@ def _import_programs() -> None:
     import collada  # noqa: F401
     import trimesh  # noqa: F401
 
-    import hrp_model.cli.main
+    import hrp_model.cli.main  # noqa: F401
     import hrp_sim.cli.main
     import hrp_sim.cli.run
     import hrp_sim.ode  # noqa: F401

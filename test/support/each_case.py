@@ -1,6 +1,7 @@
 """Many cases of one behaviour in one test."""
 
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -14,18 +15,22 @@ def check_each(cases: Iterable[T], check: Callable[[T], object]) -> None:
 
     A check may skip its case; the test is skipped if all do.
     """
-    failed, skipped, passed = [], [], 0
+    skipped: list[str] = []
+    failed: list[str] = []
+    count = 0
     for case in cases:
-        try:
-            check(case)
-        except pytest.skip.Exception as reason:
-            skipped.append(str(reason))
-        except (Exception, pytest.fail.Exception) as error:
-            where = "".join(traceback.format_exception(error, limit=-1))
-            failed.append(f"{case}:\n{where}")
-        else:
-            passed += 1
-    assert not failed, f"{len(failed)} cases failed\n" + "\n".join(failed)
-    if skipped and not passed:
-        pytest.skip(skipped[0])
-    assert passed, "there are no cases"
+        count += 1
+        _check(case, check, skipped, failed)
+    assert not failed, f"{len(failed)} of {count} cases failed\n" + "\n".join(failed)
+    assert count, "there are no cases"
+    if len(skipped) == count:
+        pytest.skip(", ".join(Counter(skipped)))
+
+
+def _check(case: T, check: Callable[[T], object], skipped: list[str], failed: list[str]) -> None:
+    try:
+        check(case)
+    except pytest.skip.Exception as reason:
+        skipped.append(str(reason))
+    except (Exception, pytest.fail.Exception) as error:
+        failed.append(f"{case}:\n" + "".join(traceback.format_exception(error, limit=-1)))
