@@ -23,7 +23,7 @@ NODE = ["-m", "hrp_sim.ros.sim_node", "--ros-args", "-p"]
 
 # Run by Python when it starts: reading a file waits for somebody to write to a pipe.
 _READ_FOR_EVER = """
-from hrp_model import resources
+from hrp_model.files import resources
 
 def read_file(path, *_):
     with open({pipe!r}) as pipe:
