@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 import reference_data
 from each_case import check_each
-from paths import needs_shared
-from reference_compare import Difference, compare
-from reference_deviations import (
+from model.reference_deviations import (
     DEVIATIONS,
     NO_DYNAMICS,
     OPEN_FACE,
@@ -21,6 +19,8 @@ from reference_deviations import (
     moved,
     named,
 )
+from paths import needs_shared
+from reference_compare import Difference, compare
 from reference_dynamics import check_dynamics
 
 from hrp_model import load_body

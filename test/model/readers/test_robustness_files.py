@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from confined import outcome, read_or_refused
+from bounded_reading import outcome, read_or_refused
 from each_case import check_each
 from hostile import BODY, LINK, WRL, body_link, shown, write
 from hypothesis import given, settings

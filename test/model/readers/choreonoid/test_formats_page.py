@@ -1,6 +1,7 @@
 """The published lists of keys: complete, and true for each key in a tiny file of its own."""
 
-from body_page import (
+from each_case import check_each
+from model.readers.choreonoid.body_page import (
     EVERY_NODE,
     IGNORED,
     PAGE,
@@ -14,8 +15,7 @@ from body_page import (
     rows,
     words_in,
 )
-from body_samples import BESIDE, CONTEXTS, samples
-from each_case import check_each
+from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
 from hrp_model.readers.choreonoid import devices, geometries, joints, nodes
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 from each_case import check_each
+from model.readers.vrml.vrml_examples import models
 from paths import ROOT
-from vrml_examples import models
 from vrml_tools import body_of
 
 from hrp_model.diagnostics import Diagnostics, Severity, Span

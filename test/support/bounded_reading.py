@@ -18,7 +18,7 @@ from paths import PYTHONPATH
 
 # A process that has loaded everything once, and of which the readers' are copies.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["confined_preload"])
+_CONTEXT.set_forkserver_preload(["bounded_reading_preload"])
 _WALL_SECONDS = 100.0  # for what blocks without using time
 _MIB = 2**20
 

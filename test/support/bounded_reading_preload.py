@@ -1,9 +1,9 @@
-"""What the server of ``confined`` loads, and all processes have that it forks."""
+"""What the server of ``bounded_reading`` loads, and all processes have that it forks."""
 
 import gc
 
+import bounded_reading  # noqa: F401
 import collada  # noqa: F401
-import confined  # noqa: F401
 import trimesh  # noqa: F401
 
 import hrp_model.cli.dump
