@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "support"))
 
 from page_section import table, write_section
-from sim.ode.scenes import at as placed_at
-from sim.ode.scenes import box_inertia, fixed, floor, lone, moving, placed, world
 from sim.physics.bodies import chain, top
 from sim.physics.measures import G, energy, momentum, separation
 from sim.physics.mujoco_peer import free_motion
+from sim.physics.scenes import at as placed_at
+from sim.physics.scenes import box_inertia, fixed, floor, lone, moving, placed, world
 
 from hrp_model import Body, load_body
 from hrp_model.geometry import Box, Sphere

@@ -17,7 +17,9 @@ trap 'rm -rf "$work"' EXIT
 WARNINGS=(-Wall -Wextra -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wold-style-definition
   -Wpointer-arith -Wvla -Wundef -Wformat=2 -Wnull-dereference -Wdouble-promotion)
 GCC_WARNINGS=(-Wlogical-op -Wduplicated-cond -Wclobbered -Wjump-misses-init)
-TESTS=(test/sim/ode test/sim/hostile/test_hostile_numbers.py test/sim/hostile/test_hostile_states.py
+TESTS=(test/sim/ode test/sim/physics/test_{absurd_bodies,drives,force_sensors,free_motion}.py
+  test/sim/physics/test_{joint_friction,wrenches}.py
+  test/sim/hostile/test_hostile_numbers.py test/sim/hostile/test_hostile_states.py
   test/model/readers/test_number_list.py test/model/readers/yaml/test_yaml_tree.py
   test/model/readers/vrml/test_tokens.py test/model/readers/vrml/test_parser.py)
 
@@ -58,7 +60,7 @@ build_sanitized() {
 
 # Run Python in the copy. Python's own allocator would hide what is done to its memory.
 sanitized() {
-  (cd "$work/tree" && env PYTHONPATH="$PWD:$PWD/test" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
+  (cd "$work/tree" && env PYTHONPATH="$PWD:$PWD/test:$PWD/test/support" PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 \
     LD_PRELOAD="$(gcc -print-file-name=libasan.so)" UBSAN_OPTIONS=print_stacktrace=1 "$PY" "$@")
 }
 

@@ -13,7 +13,7 @@ UNWANTED = shutil.ignore_patterns(
     ".*", "__pycache__", "build", "install", "log", "docs", "*.so", "*.egg-info"
 )
 # Of plain Python and messages, and of the engine in C.
-SOME_TESTS = ("test/msgs/test_names.py", "test/sim/ode/test_free_motion.py")
+SOME_TESTS = ("test/msgs/test_names.py", "test/sim/physics/test_free_motion.py")
 
 
 @pytest.fixture(scope="module")

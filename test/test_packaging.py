@@ -317,10 +317,14 @@ def test_rosdep_installs_what_is_imported_and_no_more(manifest):
     assert texts(manifest, "build_depend", "depend") >= {"opende", "libyaml-dev"}
 
 
+def modules_of_tests():
+    paths = [*(ROOT / "test").rglob("*"), *(ROOT / "scripts").glob("*.py")]
+    return {path.stem for path in paths if path.suffix == ".py" or path.is_dir()}
+
+
 def test_what_tests_import_is_declared(wheel, manifest):
     extra = wheel.extra("test")
-    local = {p.stem for folder in ("test", "scripts") for p in (ROOT / folder).rglob("*.py")}
-    local |= {"bench", "sim", "fuzz"}
+    local = modules_of_tests()
     local.add("atheris")  # no test needs it; scripts/fuzz.sh installs it
     ros = texts(manifest, "exec_depend", "depend")
     used = imports("test") - local - LIBRARIES.keys() - ros
@@ -333,7 +337,7 @@ def test_what_tests_import_is_declared(wheel, manifest):
 def test_an_extra_brings_what_tests_with_ros_need(wheel, manifest):
     extra = wheel.extra("test-ros")
     assert extra < wheel.extra("test")
-    local = {p.stem for p in (ROOT / "test").rglob("*.py")} | {"sim"}
+    local = modules_of_tests()
     ros = texts(manifest, "exec_depend", "depend")
     used = (imports("test/ros") | imports("test/msgs")) - local - LIBRARIES.keys() - ros
     assert {normal(name) for name in used} - extra == set()

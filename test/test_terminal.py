@@ -9,6 +9,7 @@ import sys
 import threading
 
 import pytest
+from each_case import check_each
 from paths import ROOT
 
 import hrp_model.cli.main
@@ -65,8 +66,11 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("kind", NAMES)
-def test_names_do_not_steer_and_are_no_markup(command, kind, model, capsys):
+def test_names_do_not_steer_and_are_no_markup(command, model, capsys):
+    check_each(NAMES, lambda kind: check_output(command, kind, model, capsys))
+
+
+def check_output(command, kind, model, capsys):
     program, *arguments = command
     status = MAIN[program]([*arguments, model(NAMES[kind])])
     out, err = capsys.readouterr()

@@ -18,7 +18,19 @@ from bench.comparison.scenes import SCENE_NAMES, Scene, Subject, make_scene
 from bench.comparison.session import Session
 from bench.comparison.targets import Measured, Quantity, Target
 from paths import MODELS
-from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, floor, lone, moving, placed, root
+from sim.physics.scenes import (
+    PRISMATIC,
+    REVOLUTE,
+    X,
+    Z,
+    at,
+    child,
+    floor,
+    lone,
+    moving,
+    placed,
+    root,
+)
 
 from hrp_model import Pose
 from hrp_model.body import Body, ExtraJoint, ExtraJointType

@@ -7,6 +7,7 @@ take minutes; a fork takes milliseconds, and the child ends as a process of its 
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -44,8 +45,14 @@ def _import_programs() -> None:
     import collada  # noqa: F401
     import trimesh  # noqa: F401
 
+    import hrp_model.cli.main  # noqa: F401
     import hrp_sim.cli.main
-    import hrp_sim.cli.run  # noqa: F401
+    import hrp_sim.cli.run
+    import hrp_sim.ode  # noqa: F401
+
+    # The garbage collector of a child would copy the pages of everything that it looks at.
+    gc.collect()
+    gc.freeze()
 
 
 def _run(request: dict[str, object]) -> dict[str, object]:

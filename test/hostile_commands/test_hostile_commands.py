@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from each_case import check_each
 
 from hostile_commands import arguments, models, snapshots, terminals, worlds
 from hostile_commands.case import check
@@ -15,11 +16,6 @@ FAMILIES = {
     "snapshots": snapshots.CASES,
     "terminals": terminals.CASES,
 }
-CASES = [
-    pytest.param(case, id=f"{family}-{case.name}")
-    for family, cases in FAMILIES.items()
-    for case in cases
-]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +24,10 @@ def runner(tmp_path_factory):
         yield runner
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_hostile_input_ends_in_words_within_bounds(case, runner):
-    check(case, runner.run(case))
+@pytest.mark.timeout(600)  # hundreds of processes
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hostile_input_ends_in_words_within_bounds(family, runner):
+    check_each(FAMILIES[family], lambda case: check(case, runner.run(case)))
 
 
 def test_the_set_is_as_large_as_it_claims():

@@ -36,7 +36,7 @@ def definitions(package, variant):
 def test_the_definitions_hash_to_the_official_types(package, variant, official):
     """As an implementation of the hash that is not rosidl's has it."""
     pytest.importorskip("rosbags", reason="rosbags is not installed")
-    from type_hashes import type_hashes
+    from msgs.type_hashes import type_hashes
 
     assert type_hashes(package, definitions(package, variant)) == official[package]
 

@@ -16,9 +16,9 @@ from paths import MODELS
 
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
-import balance
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+from ros import balance_controller
 from ros_peer import Peer, running
 from sensor_msgs.msg import JointState
 
@@ -37,9 +37,12 @@ BURN = "while True: sum(range(100_000))"
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory):
     """The humanoid on bent knees, by what drives its joints until a command comes."""
-    bend = 1.0 - math.cos(balance.KNEE / 2)
-    height = load_body(HUMANOID).root.X_PL.p[2] - (balance.THIGH + balance.SHANK) * bend
-    joints = ", ".join(f"{name}: {angle}" for name, angle in balance.POSTURE.items())
+    bend = 1.0 - math.cos(balance_controller.KNEE / 2)
+    height = (
+        load_body(HUMANOID).root.X_PL.p[2]
+        - (balance_controller.THIGH + balance_controller.SHANK) * bend
+    )
+    joints = ", ".join(f"{name}: {angle}" for name, angle in balance_controller.POSTURE.items())
     paths = {}
     for control in ("none", "hold"):
         paths[control] = tmp_path_factory.mktemp("world") / f"{control}.yaml"
@@ -75,7 +78,7 @@ class Watched:
         """Return how much the left knee aims above where it is, in [rad], and its effort."""
         last = self._peer.messages["joint_states"][-1]
         k = last.name.index("LLEG_KNEE")
-        return balance.KNEE - last.position[k], last.effort[k]
+        return balance_controller.KNEE - last.position[k], last.effort[k]
 
     def heights(self) -> list[float]:
         return [m.pose.pose.position.z for m in list(self._peer.messages["ground_truth/odom"])]
@@ -91,7 +94,7 @@ def balanced(world, folder, *parameters):
         peer.follow("/diagnostics", DiagnosticArray)
         peer.follow("ground_truth/odom", Odometry)
         peer.follow("joint_states", JointState)
-        stack.enter_context(running([balance.__file__], folder / "balance.txt"))
+        stack.enter_context(running([balance_controller.__file__], folder / "balance.txt"))
         arguments = ["-m", "hrp_sim.ros.sim_node", "--ros-args", *given]
         stack.enter_context(running(arguments, folder / "sim.txt"))
         watched = Watched(peer)
@@ -140,7 +143,7 @@ def test_without_waiting_for_it_the_controller_holds_the_robot_too(worlds, tmp_p
         # and what held the posture before did not.
         sag, effort = watched.knee()
         assert abs(effort) > 3.0
-        assert effort == pytest.approx(balance.GAINS["LEG"][0] * sag, abs=1.0)
+        assert effort == pytest.approx(balance_controller.GAINS["LEG"][0] * sag, abs=1.0)
 
 
 def test_without_the_controller_the_robot_sinks_to_the_ground(worlds):

@@ -22,12 +22,12 @@ pytest.importorskip("control_msgs", reason="control_msgs is not built")
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import Vector3, WrenchStamped
-from hostile_texts import TEXTS
 from paths import MODELS, ROOT
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
-from ros_caller import Caller
+from ros.hostile_texts import TEXTS
+from ros.ros_caller import Caller
 from ros_peer import ENVIRONMENT, PATIENCE, running
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState

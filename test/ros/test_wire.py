@@ -146,7 +146,7 @@ def other_python() -> tuple[Path, dict[str, str]]:
 def test_a_process_of_the_other_distribution_hears_commands_and_asks(rover):
     python, environment = other_python()
     done = subprocess.run(
-        [str(python), str(ROOT / "test" / "support" / "far_peer.py"), "MAST", "-0.2"],
+        [str(python), str(ROOT / "test" / "ros" / "far_peer.py"), "MAST", "-0.2"],
         env=environment, capture_output=True, text=True, timeout=2 * PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

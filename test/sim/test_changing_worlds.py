@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fake_engine import FakeEngine
 from paths import MODELS
-from sim.ode.scenes import at, lone, moving
+from sim.physics.scenes import at, lone, moving
 
 from hrp_model import Pose, load_body
 from hrp_model.rigid import axis_angle_matrix

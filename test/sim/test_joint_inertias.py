@@ -1,7 +1,7 @@
 """Inertias of joints without the whole mass matrix."""
 
 import numpy as np
-from sim.ode.scenes import REVOLUTE, X, at, child, root
+from sim.physics.scenes import REVOLUTE, X, at, child, root
 
 from hrp_model import BodyState
 from hrp_model.body import Body

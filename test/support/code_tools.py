@@ -36,3 +36,12 @@ def emitted(tree):
                 and SLUG.fullmatch(v.value)
             }
     return {text for text in found if not OTHERS.fullmatch(text)}
+
+
+def check_rule(rule):
+    """Check that meaning and hint of a code are one line each, and no sentences."""
+    for text in rule:
+        assert text.strip() == text
+        assert 8 < len(text) <= 100
+        assert not text.endswith(".")
+    assert rule.meaning != rule.hint

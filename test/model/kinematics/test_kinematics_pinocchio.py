@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_data
+from each_case import check_each
 from kinematics_samples import move_randomly, random_body
 from paths import MODELS, needs_shared
 
@@ -66,7 +67,10 @@ def test_a_model_of_this_package(path):
 
 
 @needs_shared
-@pytest.mark.parametrize("file", REFERENCES)
-def test_a_published_model(file):
+def test_a_published_model():
     """With bodies made of the reference's own numbers, so that no reader is involved."""
-    check_against_pinocchio(reference_data.body_of(reference_data.load(file)))
+    check_each(REFERENCES, lambda file: check_against_pinocchio(reference_body(file)))
+
+
+def reference_body(file):
+    return reference_data.body_of(reference_data.load(file))

@@ -3,8 +3,8 @@
 import ast
 from pathlib import Path
 
-import pytest
-from code_tools import emitted
+from code_tools import check_rule, emitted
+from each_case import check_each
 
 import hrp_model
 from hrp_model.program.codes import CODES, bodies, files, parts
@@ -36,11 +36,5 @@ def test_no_code_is_explained_twice():
     assert sum(map(len, tables)) == len(CODES)
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_a_code_has_a_meaning_and_a_hint_of_one_line(code):
-    rule = CODES[code]
-    for text in rule:
-        assert text.strip() == text
-        assert 8 < len(text) <= 100
-        assert not text.endswith(".")
-    assert rule.meaning != rule.hint
+def test_a_code_has_a_meaning_and_a_hint_of_one_line():
+    check_each(CODES.values(), check_rule)

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from confined import read_or_refused
+from bounded_reading import read_or_refused
 from hostile import BODY, LEVELS, LINK, SPHERE, WRL, shown, write
 
 # --- files that include each other

@@ -4,7 +4,8 @@ import os
 import re
 
 import pytest
-from confined import outcome, read_or_refused
+from bounded_reading import outcome, read_or_refused
+from each_case import check_each
 from hostile import BODY, LINK, WRL, body_link, shown, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,8 +153,11 @@ def user_of(path):
     return user
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda p: p.name)
-def test_a_file_may_end_after_any_word(tmp_path, path):
+def test_a_file_may_end_after_any_word(tmp_path):
+    check_each(CORPUS, lambda path: check_ends(path, tmp_path))
+
+
+def check_ends(path, tmp_path):
     data = path.read_bytes()
     ends = [match.end() for match in TOKEN.finditer(data)]
     cut = tmp_path / path.name

@@ -1,7 +1,7 @@
 """Absurd numbers, and absurdly many things, are read or refused within bounds."""
 
 import pytest
-from confined import read_or_refused
+from bounded_reading import read_or_refused
 from hostile import BODY, LINK, SPHERE, TRIANGLES, WRL, body_link, write
 
 # --- numbers

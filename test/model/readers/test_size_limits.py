@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from confined import outcome, read_or_refused
+from bounded_reading import outcome, read_or_refused
 from hostile import BODY, WRL, shown, write
 
 from hrp_model import Diagnostics, ModelError, load_body

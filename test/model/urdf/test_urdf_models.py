@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import reference_data
 import trimesh
+from each_case import check_each
 from paths import MODELS, SHARED, needs_shared
 from urdf_tools import body_poses, check_urdf, file_of, origin_matrix, parsed, urdf_poses
 
@@ -46,9 +47,12 @@ def silent():
 
 
 @needs_shared
-@pytest.mark.parametrize("file", REFERENCES)
-def test_its_links_stand_where_the_reference_says(file):
+def test_its_links_stand_where_the_reference_says():
     """With bodies made of the reference's own numbers, so that no reader is involved."""
+    check_each(REFERENCES, check_places)
+
+
+def check_places(file):
     reference = reference_data.load(file)
     body = reference_data.body_of(reference)
     names = body_frames(body, silent())
@@ -65,8 +69,11 @@ def test_its_links_stand_where_the_reference_says(file):
 
 
 @needs_shared
-@pytest.mark.parametrize("file", LOADED)
-def test_every_model_that_loads_becomes_a_urdf(file, tmp_path):
+def test_every_model_that_loads_becomes_a_urdf(tmp_path):
+    check_each(LOADED, lambda file: check_urdf_of(file, tmp_path))
+
+
+def check_urdf_of(file, tmp_path):
     body = load_body(reference_data.model_files()[file], silent())
     diagnostics = silent()
     text = body_to_urdf(body, diagnostics=diagnostics, options=FOOTPRINT)

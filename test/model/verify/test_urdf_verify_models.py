@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from each_case import check_each
 from paths import SHARED, needs_shared
 from verify_samples import main_models, report_of, silent
 
@@ -33,8 +34,11 @@ def test_the_list_names_models():
 
 
 @needs_shared
-@pytest.mark.parametrize("model", ALL)
-def test_kinematics_and_dynamics_are_the_models(model, tmp_path):
+def test_kinematics_and_dynamics_are_the_models(tmp_path):
+    check_each(ALL, lambda model: check_motion(model, tmp_path))
+
+
+def check_motion(model, tmp_path):
     body = read(model)
     path = tmp_path / "robot.urdf"
     path.write_text(body_to_urdf(body, diagnostics=silent()), encoding="utf-8")

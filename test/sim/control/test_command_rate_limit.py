@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sim.ode.scenes import REVOLUTE, Z, at, fixed, one_joint
+from sim.physics.scenes import REVOLUTE, Z, at, fixed, one_joint
 
 from hrp_model import Range
 from hrp_sim import (

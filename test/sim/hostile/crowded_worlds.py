@@ -7,7 +7,19 @@ import sys
 
 import numpy as np
 from sim.hostile.limits import bound
-from sim.ode.scenes import FREE, REVOLUTE, X, at, child, fixed, floor, lone, moving, placed, root
+from sim.physics.scenes import (
+    FREE,
+    REVOLUTE,
+    X,
+    at,
+    child,
+    fixed,
+    floor,
+    lone,
+    moving,
+    placed,
+    root,
+)
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Mesh

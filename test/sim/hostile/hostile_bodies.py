@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from sim.hostile.limits import bound
-from sim.ode.scenes import FIXED, FREE, PRISMATIC, REVOLUTE, TRACK, at, floor, moving
+from sim.physics.scenes import FIXED, FREE, PRISMATIC, REVOLUTE, TRACK, at, floor, moving
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Joint, Link, Range
 from hrp_model.devices import ForceSensor

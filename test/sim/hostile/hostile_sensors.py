@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 import numpy as np
 from sim.hostile.hostile_bodies import NUMBERS, Hostile
 from sim.hostile.limits import bound
-from sim.ode.scenes import FREE, REVOLUTE, X, at, child, floor, moving, placed, root
+from sim.physics.scenes import FREE, REVOLUTE, X, at, child, floor, moving, placed, root
 
 from hrp_model import Body, Diagnostics, devices
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Texture

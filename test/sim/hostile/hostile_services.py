@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from sim.hostile.hostile_bodies import Hostile
 from sim.hostile.limits import bound
-from sim.ode.scenes import REVOLUTE, X, Z, at, fixed, floor, lone, moving, one_joint, placed
+from sim.physics.scenes import REVOLUTE, X, Z, at, fixed, floor, lone, moving, one_joint, placed
 
 from hrp_model.geometry import Box, Sphere
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver

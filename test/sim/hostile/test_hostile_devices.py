@@ -6,7 +6,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from sim.ode.scenes import at, lone, moving, placed
+from sim.physics.scenes import at, lone, moving, placed
 from sim.render.scenes import needs_opengl
 
 from hrp_model import Pose, devices

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from sim.ode.scenes import REVOLUTE, X, at, fixed, floor, lone, moving, one_joint, placed
+from sim.physics.scenes import REVOLUTE, X, at, fixed, floor, lone, moving, one_joint, placed
 
 from hrp_model.geometry import Sphere
 from hrp_sim.control import LIMP, JointCommand

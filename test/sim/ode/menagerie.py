@@ -1,7 +1,7 @@
 """Bodies of every kind that physics knows, to be put into one world."""
 
 import numpy as np
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FIXED,
     PRISMATIC,
     REVOLUTE,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sim.ode.menagerie import placements
-from sim.ode.scenes import REVOLUTE, at, fixed, floor, lone, moving, one_joint, placed, world
+from sim.physics.scenes import REVOLUTE, at, fixed, floor, lone, moving, one_joint, placed, world
 
 from hrp_model.geometry import Sphere
 from hrp_sim.articulation.flatten import flatten

@@ -1,7 +1,7 @@
 """A Body in flat arrays: groups, joints, shapes, and who may touch whom."""
 
 import numpy as np
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FIXED,
     FREE,
     PRISMATIC,

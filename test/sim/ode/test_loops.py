@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paths import SHARED, needs_shared
-from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Y, Z, at, child, fixed, placed, root, world
+from sim.physics.scenes import PRISMATIC, REVOLUTE, X, Y, Z, at, child, fixed, placed, root, world
 
 from hrp_model import Diagnostics
 from hrp_model.body import Body, ExtraJoint, ExtraJointType

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from paths import MODELS
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FREE,
     REVOLUTE,
     G,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sim.ode.menagerie import drive, placements, slider_crank, top, walker
-from sim.ode.scenes import REVOLUTE, Z, at, fixed, floor, lone, moving, one_joint, placed, world
+from sim.physics.scenes import REVOLUTE, Z, at, fixed, floor, lone, moving, one_joint, placed, world
 
 from hrp_model.geometry import Box, Sphere
 from hrp_model.kinematics import BodyState

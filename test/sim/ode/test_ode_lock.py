@@ -9,7 +9,7 @@ from threading import Barrier, Event, Thread
 import numpy as np
 import pytest
 from sim.ode.menagerie import placements
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     REVOLUTE,
     at,
     fixed,

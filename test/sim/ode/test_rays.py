@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from ray_oracle import distances
-from sim.ode.scenes import X, Z, at, child, fixed, floor, lone, moving, placed, root, world
+from sim.physics.scenes import X, Z, at, child, fixed, floor, lone, moving, placed, root, world
 
 from hrp_model.body import Body, JointType
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere

@@ -1,14 +1,8 @@
 """Whatever a model or a drive says, the process goes on and the message names the link."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from paths import PYTHONPATH
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     PRISMATIC,
     REVOLUTE,
     TRACK,
@@ -121,24 +115,6 @@ def test_impossible_settings_are_refused(bad):
 
 
 @pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
-@pytest.mark.parametrize("value", [NAN, np.inf, -1e300, LARGEST_DRIVE])
-def test_a_bad_drive_is_one_error_and_changes_nothing(name, value):
-    engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
-    engine.step(10)
-    before = arm.motion.copy()
-    getattr(arm.drive, name)[0] = value
-    with pytest.raises(PhysicsError, match="body 'one', link 'ARM': its joint cannot be driven"):
-        engine.step(5)
-    assert engine.state.time_ns == 10_000_000
-    np.testing.assert_array_equal(arm.motion.q, before.q)
-    getattr(arm.drive, name)[0] = 0.0
-    engine.step(5)
-    other, same = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
-    other.step(15)
-    np.testing.assert_array_equal(arm.motion.q, same.motion.q)
-
-
-@pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
 def test_the_largest_drive_that_controllers_let_through_is_none_too_many(name):
     engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z)))
     getattr(arm.drive, name)[0] = 0.999 * LARGEST_DRIVE
@@ -188,19 +164,3 @@ def test_ranges_that_cannot_hold_are_ignored_aloud(caplog):
     arm.drive.effort[:] = 1.0
     engine.step(10)
     assert arm.motion.effort[0] == 1.0
-
-
-def test_absurd_bodies_do_not_end_the_process():
-    command = [sys.executable, Path(__file__).with_name("wild_worlds.py"), "150"]
-    done = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    ran, failed, _broken = map(int, done.stdout.split())
-    assert ran + failed == 150
-    assert min(ran, failed) > 10

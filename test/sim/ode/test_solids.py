@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sim.ode.scenes import at, box_inertia, fixed, lone, moving, placed, root, world
+from sim.physics.scenes import at, box_inertia, fixed, lone, moving, placed, root, world
 
 from hrp_model.body import Body
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere

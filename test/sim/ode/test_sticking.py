@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.ode.scenes import G, at, box_inertia, floor, lone, moving, placed, world
+from sim.physics.scenes import G, at, box_inertia, floor, lone, moving, placed, world
 
 from hrp_model import load_body
 from hrp_model.geometry import Box

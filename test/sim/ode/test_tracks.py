@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 from paths import SHARED, needs_shared
-from sim.ode.scenes import TRACK, G, Y, at, child, fixed, floor, lone, moving, placed, root, world
+from sim.physics.scenes import (
+    TRACK,
+    G,
+    Y,
+    at,
+    child,
+    fixed,
+    floor,
+    lone,
+    moving,
+    placed,
+    root,
+    world,
+)
 
 from hrp_model import Diagnostics
 from hrp_model.body import Body, JointType

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, root
+from sim.physics.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, root
 
 from hrp_model.body import Body
 from hrp_model.devices import ForceSensor

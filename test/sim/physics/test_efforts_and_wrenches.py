@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sim.ode.scenes import PRISMATIC, REVOLUTE, G, X, Y, Z, fixed, moving, one_joint, world
 from sim.physics.bodies import chain, with_sensors
+from sim.physics.scenes import PRISMATIC, REVOLUTE, G, X, Y, Z, fixed, moving, one_joint
 
 from hrp_model.body import Range
 
@@ -58,7 +58,7 @@ def rest(engine, simulated):
 
 @pytest.mark.parametrize("gains", [(0.0, 0.0), (80.0, 6.0)])
 @pytest.mark.parametrize("effort", [None, Range(-1.5, 2.0)])
-def test_a_hinge_gives_its_link_the_effort_that_it_reports(gains, effort):
+def test_a_hinge_gives_its_link_the_effort_that_it_reports(world, gains, effort):
     body = damped_chain(effort=effort)
     engine, simulated = world(fixed(body, q=Q, dq=DQ))
     simulated.drive.kp[:], simulated.drive.kd[:] = gains
@@ -70,7 +70,7 @@ def test_a_hinge_gives_its_link_the_effort_that_it_reports(gains, effort):
     assert np.abs(along_axes(simulated)[hinges]).max() > 0.5
 
 
-def test_a_slider_on_a_turning_link_gives_it_to_first_order_in_the_step():
+def test_a_slider_on_a_turning_link_gives_it_to_first_order_in_the_step(world):
     worst = []
     for steps in (1000, 2000):
         engine, simulated = world(fixed(damped_chain(), q=Q, dq=DQ), time_step=1.0 / steps)
@@ -80,7 +80,7 @@ def test_a_slider_on_a_turning_link_gives_it_to_first_order_in_the_step():
 
 
 @KINDS
-def test_a_free_body_s_joints_give_theirs_too(kind):
+def test_a_free_body_s_joints_give_theirs_too(world, kind):
     body = damped_chain(free=True)
     engine, simulated = world(moving(body, q=Q, dq=DQ, w=np.array([1.0, 2.0, -1.5])))
     simulated.drive.effort[:] = 1.0
@@ -90,7 +90,7 @@ def test_a_free_body_s_joints_give_theirs_too(kind):
 
 
 @KINDS
-def test_coulomb_friction_is_in_the_wrench_and_not_in_the_effort(kind):
+def test_coulomb_friction_is_in_the_wrench_and_not_in_the_effort(world, kind):
     axis = Y if kind is REVOLUTE else Z
     body = one_joint(kind, axis, watched=True, friction=0.8, rotor=0.1)
     engine, simulated = world(fixed(body, dq=np.array([30.0])), gravity=(0.0, 0.0, 0.0))
@@ -105,7 +105,7 @@ def test_coulomb_friction_is_in_the_wrench_and_not_in_the_effort(kind):
 
 @KINDS
 @pytest.mark.parametrize("gains", [(0.0, 0.0), (500.0, 20.0)])
-def test_what_a_stop_gives_is_in_the_wrench_and_not_in_the_effort(kind, gains):
+def test_what_a_stop_gives_is_in_the_wrench_and_not_in_the_effort(world, kind, gains):
     """A servo that presses on a stop: the stop bears its effort, and the weight."""
     axis = Y if kind is REVOLUTE else Z
     body = one_joint(

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from sim.ode.scenes import at, lone, moving
+from sim.physics.scenes import at, lone, moving
 
 from hrp_sim import BodyEntry, PhysicsSettings, Simulation, WorldConfig
 from hrp_sim.physics.external_wrenches import Push

@@ -6,7 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.ode.scenes import (
+from sim.physics.bodies import chain
+from sim.physics.measures import energy, momentum, separation
+from sim.physics.mujoco_peer import free_motion
+from sim.physics.scenes import (
     PRISMATIC,
     REVOLUTE,
     Y,
@@ -19,9 +22,6 @@ from sim.ode.scenes import (
     root,
     world,
 )
-from sim.physics.bodies import chain
-from sim.physics.measures import energy, momentum, separation
-from sim.physics.mujoco_peer import free_motion
 
 from hrp_model import load_body
 from hrp_model.body import Body

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     PRISMATIC,
     G,
     X,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sim.ode.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, fixed, root, world
 from sim.physics.measures import energy
+from sim.physics.scenes import PRISMATIC, REVOLUTE, X, Z, at, child, fixed, root
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType
 from hrp_model.rigid import axis_angle_matrix
@@ -33,7 +33,7 @@ def slider_at(angle):
 
 @SOLVERS
 @pytest.mark.parametrize("oblique", [False, True])
-def test_a_driven_slider_crank_keeps_to_its_kinematics(oblique, solver):
+def test_a_driven_slider_crank_keeps_to_its_kinematics(world, oblique, solver):
     R = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), 0.9) if oblique else np.eye(3)
     body = slider_crank(ExtraJointType.BALL if oblique else ExtraJointType.HINGE, R)
     engine, crank = world(fixed(body), solver=solver)
@@ -44,7 +44,7 @@ def test_a_driven_slider_crank_keeps_to_its_kinematics(oblique, solver):
     assert crank.motion.q[0] == pytest.approx(8.0, rel=0.05)  # well past both dead points
 
 
-def test_a_free_slider_crank_keeps_its_energy():
+def test_a_free_slider_crank_keeps_its_energy(world):
     """Started by its crank, it trades energy between its parts and loses little."""
     body = slider_crank(ExtraJointType.HINGE, np.eye(3))
     dq = np.array([5.0, -5.0 - 5.0 * CRANK / ROD, 0.0])  # consistent at the dead point
@@ -58,7 +58,7 @@ def test_a_free_slider_crank_keeps_its_energy():
 
 
 @SOLVERS
-def test_a_parallelogram_carries_its_coupler_without_turning_it(solver):
+def test_a_parallelogram_carries_its_coupler_without_turning_it(world, solver):
     links = (
         root(),
         child("LEFT", "BASE", REVOLUTE, Z),

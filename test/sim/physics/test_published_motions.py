@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import reference_data
 from paths import needs_shared
-from sim.ode.scenes import fixed, world
 from sim.physics.measures import energy, separation
+from sim.physics.scenes import fixed, world
 
 from hrp_sim.physics.engine import Solver
 

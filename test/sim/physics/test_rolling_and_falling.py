@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.ode.scenes import G, X, Y, Z, at, box_inertia, floor, lone, moving, placed, world
+from sim.physics.scenes import G, X, Y, Z, at, box_inertia, floor, lone, moving, placed, world
 
 from hrp_model.geometry import Box, Cylinder, Sphere
 from hrp_model.rigid import Pose, axis_angle_matrix

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sim.ode.scenes import REVOLUTE, G, X, Y, Z, child, fixed, lone, moving, root, world
 from sim.physics.bodies import top
+from sim.physics.scenes import REVOLUTE, G, X, Y, Z, child, fixed, lone, moving, root, world
 
 from hrp_model.body import Body
 from hrp_model.rigid import axis_angle_matrix

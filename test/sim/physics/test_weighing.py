@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from loop_bodies import tie
 from paths import MODELS
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FIXED,
     PRISMATIC,
     REVOLUTE,

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sim.ode.scenes import (
+from sim.physics.bodies import chain, with_sensors
+from sim.physics.scenes import (
     FIXED,
     PRISMATIC,
     REVOLUTE,
@@ -23,7 +24,6 @@ from sim.ode.scenes import (
     root,
     world,
 )
-from sim.physics.bodies import chain, with_sensors
 from sim.physics.wrench_peer import Errors, between, felt, wrenches
 
 from hrp_model.body import Body

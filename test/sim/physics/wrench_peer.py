@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from pinocchio_model import Peer, pin
-from sim.ode.scenes import REVOLUTE, G, Z
+from sim.physics.scenes import REVOLUTE, G, Z
 
 from hrp_model.kinematics import BodyState
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.ode.scenes import (
+from sim.physics.bodies import chain
+from sim.physics.scenes import (
     REVOLUTE,
     TRACK,
     X,
@@ -21,7 +22,6 @@ from sim.ode.scenes import (
     placed,
     root,
 )
-from sim.physics.bodies import chain
 
 from hrp_model.body import Body, ExtraJoint, ExtraJointType, Range
 from hrp_model.devices import ForceSensor

@@ -1,7 +1,7 @@
 """Random worlds of primitives, the same in every engine."""
 
 import numpy as np
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FIXED,
     PRISMATIC,
     REVOLUTE,

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from sim.ode.scenes import G, Z, at, box_inertia, floor, lone, moving, placed
+from sim.physics.scenes import G, Z, at, box_inertia, floor, lone, moving, placed
 
 from hrp_model.geometry import Box
 from hrp_sim import BodyEntry, Simulation, WorldConfig

@@ -1,7 +1,7 @@
 """An off-centre mass on each kind of joint, and what pinocchio says of it in a sensor's place."""
 
 import numpy as np
-from sim.ode.scenes import FIXED, PRISMATIC, REVOLUTE, X, at, child, fixed, root
+from sim.physics.scenes import FIXED, PRISMATIC, REVOLUTE, X, at, child, fixed, root
 from sim.physics.weighing import simulation
 from sim.physics.wrench_peer import Errors, between, wrenches
 from sim.sensors.handmade import random_pose, random_rotation

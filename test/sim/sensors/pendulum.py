@@ -1,7 +1,7 @@
 """A pendulum that swings askew with a sensor far from its axis, and the theory of its motion."""
 
 import numpy as np
-from sim.ode.scenes import REVOLUTE, G, Z, at, fixed, one_joint, world
+from sim.physics.scenes import REVOLUTE, G, Z, at, fixed, one_joint, world
 from sim.sensors.handmade import random_pose, random_rotation
 
 from hrp_model import Pose

@@ -3,7 +3,20 @@
 from dataclasses import replace
 
 import numpy as np
-from sim.ode.scenes import FIXED, REVOLUTE, X, Y, Z, at, child, fixed, lone, moving, placed, root
+from sim.physics.scenes import (
+    FIXED,
+    REVOLUTE,
+    X,
+    Y,
+    Z,
+    at,
+    child,
+    fixed,
+    lone,
+    moving,
+    placed,
+    root,
+)
 
 from hrp_model import Body, Pose
 from hrp_model.geometry import Box, Capsule, Cylinder, Sphere

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     REVOLUTE,
     G,
     X,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from paths import MODELS
-from sim.ode.scenes import REVOLUTE, G, X, Y, fixed, one_joint, world
+from sim.physics.scenes import REVOLUTE, G, X, Y, fixed, one_joint, world
 
 from hrp_model import Range
 from hrp_model.kinematics import BodyState

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ray_oracle import distances
-from sim.ode.scenes import at, lone, moving, placed, root
+from sim.physics.scenes import at, lone, moving, placed, root
 from sim.sensors.handmade import random_pose
 from sim.sensors.robot_in_room import (
     DEGREE,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ray_oracle import distances
-from sim.ode.scenes import Z, at, box_inertia, fixed, lone, moving, placed
+from sim.physics.scenes import Z, at, box_inertia, fixed, lone, moving, placed
 
 from hrp_model import Pose, devices
 from hrp_model.geometry import Box, Sphere

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from paths import SHARED, needs_shared
 from ray_oracle import distances
-from sim.ode.scenes import G, Z, fixed, placed, root
+from sim.physics.scenes import G, Z, fixed, placed, root
 from sim.render.scenes import OPTICAL, camera_matrix, glowing, needs_opengl, pixel_rays
 from sim.sensors.handmade import random_pose
 

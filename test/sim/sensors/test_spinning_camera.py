@@ -4,7 +4,7 @@ import queue
 from functools import partial
 
 import numpy as np
-from sim.ode.scenes import REVOLUTE, Z, at, child, fixed, root
+from sim.physics.scenes import REVOLUTE, Z, at, child, fixed, root
 from sim.render.scenes import OPTICAL, body_of, camera_matrix, glowing, needs_opengl
 from sim.sensors.handmade import random_rotation
 

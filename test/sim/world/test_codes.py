@@ -3,8 +3,8 @@
 import ast
 from pathlib import Path
 
-import pytest
-from code_tools import SLUG, emitted
+from code_tools import SLUG, check_rule, emitted
+from each_case import check_each
 
 import hrp_sim
 from hrp_model.program.codes import CODES as OF_MODELS
@@ -32,14 +32,8 @@ def test_every_code_that_is_explained_exists_and_once():
     assert not set(CODES) & set(OF_MODELS)
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_a_code_has_a_meaning_and_a_hint_of_one_line(code):
-    rule = CODES[code]
-    for text in rule:
-        assert text.strip() == text
-        assert 8 < len(text) <= 100
-        assert not text.endswith(".")
-    assert rule.meaning != rule.hint
+def test_a_code_has_a_meaning_and_a_hint_of_one_line():
+    check_each(CODES.values(), check_rule)
 
 
 def test_the_command_lists_them(capsys):

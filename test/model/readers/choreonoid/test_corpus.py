@@ -5,8 +5,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from body_page import IGNORED, SUPPORTED, emitted_codes, plain, rows
 from body_tools import read_file
+from model.readers.choreonoid.body_page import IGNORED, SUPPORTED, emitted_codes, plain, rows
 from paths import ROOT
 
 from hrp_model.cli.dump import dump_body

@@ -1,7 +1,7 @@
 """The published lists of keys: complete, and true for each key in a tiny file of its own."""
 
-import pytest
-from body_page import (
+from each_case import check_each
+from model.readers.choreonoid.body_page import (
     EVERY_NODE,
     IGNORED,
     PAGE,
@@ -15,7 +15,7 @@ from body_page import (
     rows,
     words_in,
 )
-from body_samples import BESIDE, CONTEXTS, samples
+from model.readers.choreonoid.body_samples import BESIDE, CONTEXTS, samples
 
 from hrp_model.readers.choreonoid import devices, geometries, joints, nodes
 
@@ -31,12 +31,16 @@ def keys_with(node, spellings, spelling, value):
     return {k: v for k, v in keys.items() if k not in spellings} | {spelling: value}
 
 
-def all_rows(heading):
-    return [pytest.param(n, k, id=f"{n}-{k[0]}") for n, k in rows(heading)]
+def check_rows(heading, check, folder):
+    """Check the rows of a list, each a node and the spellings of one key."""
+    check_each(rows(heading), lambda row: check(*row, folder))
 
 
-@pytest.mark.parametrize("node", CONTEXTS)
-def test_every_key_stands_in_exactly_one_list(node):
+def test_every_key_stands_in_exactly_one_list():
+    check_each(CONTEXTS, check_listed_once)
+
+
+def check_listed_once(node):
     listed = [
         key
         for heading in (SUPPORTED, IGNORED)
@@ -67,8 +71,11 @@ def test_every_type_stands_in_exactly_one_list():
     assert all(f"`{alias}`" in text for alias in aliases)
 
 
-@pytest.mark.parametrize(("node", "spellings"), all_rows(SUPPORTED))
-def test_a_supported_key_has_an_effect_in_every_spelling(node, spellings, tmp_path):
+def test_a_supported_key_has_an_effect_in_every_spelling(tmp_path):
+    check_rows(SUPPORTED, check_effect, tmp_path)
+
+
+def check_effect(node, spellings, tmp_path):
     key = spellings[0]
     seen = []
     for value in samples(node, key):
@@ -82,8 +89,11 @@ def test_a_supported_key_has_an_effect_in_every_spelling(node, spellings, tmp_pa
     assert len(seen) < 2 or seen[0] != seen[1]
 
 
-@pytest.mark.parametrize(("node", "spellings"), all_rows(IGNORED))
-def test_an_ignored_key_changes_nothing_and_warns_of_nothing(node, spellings, tmp_path):
+def test_an_ignored_key_changes_nothing_and_warns_of_nothing(tmp_path):
+    check_rows(IGNORED, check_ignored, tmp_path)
+
+
+def check_ignored(node, spellings, tmp_path):
     key = spellings[0]
     defaults = CONTEXTS[node].defaults | BESIDE.get((node, key), {})
     without, _ = read(node, {k: v for k, v in defaults.items() if k not in spellings}, tmp_path)
@@ -94,8 +104,11 @@ def test_an_ignored_key_changes_nothing_and_warns_of_nothing(node, spellings, tm
             assert plain(body) == plain(without)
 
 
-@pytest.mark.parametrize(("node", "spellings"), all_rows(UNSUPPORTED))
-def test_an_unsupported_key_changes_nothing_but_warns(node, spellings, tmp_path):
+def test_an_unsupported_key_changes_nothing_but_warns(tmp_path):
+    check_rows(UNSUPPORTED, check_unsupported, tmp_path)
+
+
+def check_unsupported(node, spellings, tmp_path):
     defaults = CONTEXTS[node].defaults
     without, _ = read(node, defaults, tmp_path)
     for spelling in spellings:
@@ -105,9 +118,9 @@ def test_an_unsupported_key_changes_nothing_but_warns(node, spellings, tmp_path)
             assert plain(body) == plain(without)
 
 
-@pytest.mark.parametrize("word", sorted(joints.JOINT_TYPES))
-def test_the_page_names_every_joint_type(word):
-    assert f"`{word}`" in PAGE.read_text(encoding="utf-8")
+def test_the_page_names_every_joint_type():
+    text = PAGE.read_text(encoding="utf-8")
+    assert [word for word in joints.JOINT_TYPES if f"`{word}`" not in text] == []
 
 
 def test_the_page_explains_every_code():

@@ -6,7 +6,7 @@ from enum import Enum
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
+from each_case import check_each
 from paths import ROOT
 from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
@@ -135,15 +135,22 @@ def outcomes(tag, attribute):
             yield before, read(root)
 
 
-@pytest.mark.parametrize(("tag", "attribute"), SUPPORTED)
-def test_what_is_supported_changes_the_robot(tag, attribute):
-    found = list(outcomes(tag, attribute))
+def test_what_is_supported_changes_the_robot():
+    check_each(SUPPORTED, check_supported)
+
+
+def check_supported(entry):
+    found = list(outcomes(*entry))
     assert found, "no valid file has it"
     assert any(after != before for before, after in found)
 
 
-@pytest.mark.parametrize(("tag", "attribute"), IGNORED)
-def test_what_is_ignored_changes_nothing(tag, attribute):
+def test_what_is_ignored_changes_nothing():
+    check_each(IGNORED, check_ignored)
+
+
+def check_ignored(entry):
+    tag, attribute = entry
     root = ElementTree.fromstring(SINKS[0])
     before = read(root)
     element = root if tag == "robot" else next(root.iter(tag))

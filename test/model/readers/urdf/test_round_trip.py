@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each_case import check_each
 from paths import MODELS, SHARED, needs_shared
 from urdf_tools import random_body
 from verify_samples import crane, main_models, silent
@@ -101,8 +102,11 @@ def test_our_models_come_back(path, tmp_path):
 
 
 @needs_shared
-@pytest.mark.parametrize("model", main_models())
-def test_published_models_come_back(model):
+def test_published_models_come_back():
+    check_each(main_models(), check_published)
+
+
+def check_published(model):
     a, b = there_and_back(load_body(SHARED / "models" / model, silent()))
     assert_same_links(a, b)
     assert_same_joints(a, b)

@@ -7,9 +7,9 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
-import pytest
+from each_case import check_each
+from model.readers.vrml.vrml_examples import models
 from paths import ROOT
-from vrml_examples import models
 from vrml_tools import body_of
 
 from hrp_model.diagnostics import Diagnostics, Severity, Span
@@ -52,10 +52,6 @@ def test_every_field_stands_in_exactly_one_list():
     assert sorted(listed) == sorted(known)
 
 
-def cases(name):
-    return [pytest.param(*entry, id=".".join(entry)) for entry in TABLE[name]]
-
-
 def plain(value, leave_out=()):
     """Return a body as nested plain values, to compare two of them."""
     if is_dataclass(value) and not isinstance(value, type):
@@ -84,22 +80,34 @@ def read(node, field, leave_out=()):
     return *bodies, found.found
 
 
-@pytest.mark.parametrize(("node", "field"), cases("Supported"))
-def test_what_is_supported_matters_and_is_read_without_a_word(node, field):
+def test_what_is_supported_matters_and_is_read_without_a_word():
+    check_each(TABLE["Supported"], check_supported)
+
+
+def check_supported(entry):
+    node, field = entry
     without, with_it, found = read(node, field)
     assert [str(d) for d in found] == []
     assert without != with_it
 
 
-@pytest.mark.parametrize(("node", "field"), cases("Ignored on purpose"))
-def test_what_is_ignored_changes_nothing_and_is_noted_at_most(node, field):
+def test_what_is_ignored_changes_nothing_and_is_noted_at_most():
+    check_each(TABLE["Ignored on purpose"], check_ignored)
+
+
+def check_ignored(entry):
+    node, field = entry
     without, with_it, found = read(node, field, leave_out=("info",))
     assert {d.severity for d in found} <= {Severity.NOTE}
     assert without == with_it
 
 
-@pytest.mark.parametrize(("node", "field"), cases("Unsupported, with a warning"))
-def test_what_is_unsupported_changes_nothing_and_is_warned_about(node, field):
+def test_what_is_unsupported_changes_nothing_and_is_warned_about():
+    check_each(TABLE["Unsupported, with a warning"], check_unsupported)
+
+
+def check_unsupported(entry):
+    node, field = entry
     without, with_it, found = read(node, field, leave_out=("info",))
     assert {d.severity for d in found} == {Severity.WARNING}
     assert all(isinstance(d.at, Span) for d in found)

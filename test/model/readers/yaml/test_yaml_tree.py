@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from each_case import check_each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from paths import MODELS, ROOT, SHARED
@@ -316,9 +317,8 @@ FILES = sorted(
 
 
 @needs_both
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_both_parsers_read_a_file_alike(path):
-    assert_same_with_both_parsers(read_source(path).text)
+def test_both_parsers_read_a_file_alike():
+    check_each(FILES, lambda path: assert_same_with_both_parsers(read_source(path).text))
 
 
 @needs_both

@@ -12,10 +12,13 @@ import traceback
 import warnings
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from unittest import mock
+
+from paths import PYTHONPATH
 
 # A process that has loaded everything once, and of which the readers' are copies.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["confined", "hrp_model", "trimesh", "collada"])
+_CONTEXT.set_forkserver_preload(["bounded_reading_preload"])
 _WALL_SECONDS = 100.0  # for what blocks without using time
 _MIB = 2**20
 
@@ -46,7 +49,8 @@ def outcome(path, *, memory_mib=400, cpu_seconds=6) -> Outcome:
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     arguments = (os.fspath(path), memory_mib, cpu_seconds, sender)
     process = _CONTEXT.Process(target=_read, args=arguments, daemon=True)
-    process.start()
+    with mock.patch.dict(os.environ, PYTHONPATH=PYTHONPATH):  # to where the server finds the above
+        process.start()
     sender.close()
     try:
         if receiver.poll(_WALL_SECONDS):

@@ -1,18 +1,21 @@
 """Bodies written in code, and worlds of them."""
 
 import numpy as np
+import pytest
 
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import ForceSensor
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
-from hrp_sim.ode import OdeEngine
+from hrp_sim.engines import make_engine
 from hrp_sim.physics.engine import PhysicsSettings, Placement
 
 G = 9.80665
 X, Y, Z = np.eye(3)
 REVOLUTE, PRISMATIC, FIXED = JointType.REVOLUTE, JointType.PRISMATIC, JointType.FIXED
 FREE, TRACK = JointType.FREE, JointType.TRACK
+# For tests of what the engine "pyode" cannot do, or does too slowly.
+ODE_ONLY = pytest.mark.parametrize("engine_name", ["ode"], indirect=True)
 
 
 def at(x=0.0, y=0.0, z=0.0, R=None):
@@ -76,7 +79,7 @@ def moving(body, X_WL=None, name=None, **placement):
     return Placement(name=name or body.name, body=body, X_WL=X_WL or Pose(), **placement)
 
 
-def world(*placements, **settings):
+def world(*placements, engine="ode", **settings):
     """Return an engine with these bodies, and the bodies."""
-    engine = OdeEngine(PhysicsSettings(**settings))
-    return engine, *(engine.add_body(p) for p in placements)
+    made = make_engine(engine, PhysicsSettings(**settings))
+    return made, *(made.add_body(p) for p in placements)

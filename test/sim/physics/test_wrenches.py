@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FIXED,
     PRISMATIC,
     REVOLUTE,
@@ -17,7 +17,6 @@ from sim.ode.scenes import (
     moving,
     one_joint,
     root,
-    world,
 )
 
 from hrp_model.body import Body, Range
@@ -28,7 +27,7 @@ from hrp_sim.physics.state import LARGEST_DRIVE
 STILL = {"gravity": (0.0, 0.0, 0.0)}
 
 
-def test_a_force_gives_its_impulse_and_a_torque_its_angular_momentum():
+def test_a_force_gives_its_impulse_and_a_torque_its_angular_momentum(world):
     inertia = np.diag([0.1, 0.1, 0.1])  # of a ball: no gyroscopic terms
     engine, ball = world(moving(lone(mass=2.5, inertia=inertia)), **STILL)
     ball.wrench.force[0] = force = np.array([1.0, -2.0, 3.0])
@@ -38,7 +37,7 @@ def test_a_force_gives_its_impulse_and_a_torque_its_angular_momentum():
     np.testing.assert_allclose(0.1 * ball.motion.w[0], torque * 0.4, rtol=1e-12)
 
 
-def test_a_force_acts_at_the_origin_of_its_link():
+def test_a_force_acts_at_the_origin_of_its_link(world):
     """HAND is welded to BASE: one rigid group, whose centre of mass is not its origin."""
     R = rpy_matrix(0.3, -0.5, 1.1)
     inertia = np.diag([0.02, 0.03, 0.04])
@@ -61,7 +60,7 @@ def test_a_force_acts_at_the_origin_of_its_link():
 
 
 @pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
-def test_it_acts_in_steps_that_are_taken_again_with_bounded_efforts(kind):
+def test_it_acts_in_steps_that_are_taken_again_with_bounded_efforts(world, kind):
     """A servo that wants far more than its 2 N m may: what moves the link is 2 + 0.5."""
     body = one_joint(kind, Z, effort=Range(-2.0, 2.0), inertia=np.eye(3), mass=1.0)
     engine, arm = world(fixed(body), **STILL)
@@ -72,7 +71,7 @@ def test_it_acts_in_steps_that_are_taken_again_with_bounded_efforts(kind):
     assert arm.motion.dq[0] == pytest.approx(2.5 * 0.1, rel=1e-6)
 
 
-def test_a_force_sensor_feels_what_pushes_the_link_beyond_it():
+def test_a_force_sensor_feels_what_pushes_the_link_beyond_it(world):
     engine, arm = world(fixed(one_joint(FIXED, watched=True, center_of_mass=0.1 * X)), **STILL)
     arm.wrench.force[1] = 5.0 * Y
     arm.wrench.torque[1] = 2.0 * X
@@ -81,7 +80,7 @@ def test_a_force_sensor_feels_what_pushes_the_link_beyond_it():
     np.testing.assert_allclose(arm.motion.torque[1], -2.0 * X, atol=1e-6)
 
 
-def test_links_that_cannot_move_ignore_it_and_a_reset_ends_it():
+def test_links_that_cannot_move_ignore_it_and_a_reset_ends_it(world):
     engine, base, ball = world(floor(), moving(lone(), at(z=5.0)), **STILL)
     base.wrench.force[:] = 1e9
     ball.wrench.force[:] = X
@@ -99,7 +98,7 @@ def test_links_that_cannot_move_ignore_it_and_a_reset_ends_it():
 
 @pytest.mark.parametrize("name", ["force", "torque"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1e300, LARGEST_DRIVE])
-def test_a_bad_one_is_one_error_that_names_the_link_and_changes_nothing(name, value):
+def test_a_bad_one_is_one_error_that_names_the_link_and_changes_nothing(world, name, value):
     engine, arm = world(fixed(one_joint(REVOLUTE, X)))
     engine.step(10)
     getattr(arm.wrench, name)[1, 2] = value

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     FIXED,
     PRISMATIC,
     REVOLUTE,
@@ -18,7 +18,6 @@ from sim.ode.scenes import (
     one_joint,
     placed,
     root,
-    world,
 )
 
 from hrp_model.body import Body
@@ -33,7 +32,7 @@ COM = np.array([0.2, -0.1, 0.3])
 @pytest.mark.parametrize("kind", [FIXED, REVOLUTE, PRISMATIC])
 @pytest.mark.parametrize("kp", [1e6, 0.0])
 @pytest.mark.parametrize("axis", [X, Z])
-def test_a_held_mass_weighs_on_the_link_origin(kind, kp, axis):
+def test_a_held_mass_weighs_on_the_link_origin(world, kind, kp, axis):
     body = one_joint(
         kind, axis, watched=True, X_PL=at(0.1, 0.2, 0.3, TILT), center_of_mass=COM, mass=2.0
     )
@@ -52,7 +51,7 @@ def test_a_held_mass_weighs_on_the_link_origin(kind, kp, axis):
     np.testing.assert_allclose(arm.motion.torque[1], expected_torque, atol=2e-3)
 
 
-def test_a_chain_weighs_as_a_whole():
+def test_a_chain_weighs_as_a_whole(world):
     links = (
         root(),
         child("A", "BASE", FIXED, X_PL=at(0.1, 0.0, 0.5), center_of_mass=0.1 * Y),
@@ -67,7 +66,7 @@ def test_a_chain_weighs_as_a_whole():
     np.testing.assert_array_equal(chain.motion.force[2], 0.0)
 
 
-def test_a_spinning_offset_mass_is_held_by_a_centripetal_force():
+def test_a_spinning_offset_mass_is_held_by_a_centripetal_force(world):
     body = one_joint(REVOLUTE, Z, watched=True, mass=2.0, center_of_mass=0.3 * X)
     engine, arm = world(fixed(body, dq=np.array([5.0])), gravity=(0, 0, 0))
     engine.step(100)
@@ -76,7 +75,7 @@ def test_a_spinning_offset_mass_is_held_by_a_centripetal_force():
     np.testing.assert_allclose(arm.motion.torque[1], 0.0, atol=1e-3)
 
 
-def test_an_accelerated_slider_feels_drive_and_rotor():
+def test_an_accelerated_slider_feels_drive_and_rotor(world):
     body = one_joint(PRISMATIC, X, watched=True, mass=2.0, rotor=3.0)
     engine, arm = world(fixed(body), gravity=(0, 0, 0))
     arm.drive.effort[:] = 10.0
@@ -86,7 +85,7 @@ def test_an_accelerated_slider_feels_drive_and_rotor():
 
 
 @pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
-def test_what_drove_a_joint_is_not_felt_when_it_is_limp_again(kind):
+def test_what_drove_a_joint_is_not_felt_when_it_is_limp_again(world, kind):
     engine, arm = world(fixed(one_joint(kind, Z, watched=True)), gravity=(0.0, 0.0, 0.0))
     arm.drive.kp[:], arm.drive.q[:] = 100.0, 1.0
     engine.step(5)
@@ -98,7 +97,7 @@ def test_what_drove_a_joint_is_not_felt_when_it_is_limp_again(kind):
     np.testing.assert_allclose(arm.motion.torque[1], 0.0, atol=1e-6)
 
 
-def test_in_free_fall_nothing_pushes():
+def test_in_free_fall_nothing_pushes(world):
     body = one_joint(FIXED, watched=True, free=True, X_PL=at(0.3, 0.2, 0.1), center_of_mass=COM)
     engine, thing = world(moving(body, at(z=10.0)))
     engine.step(100)
@@ -106,7 +105,7 @@ def test_in_free_fall_nothing_pushes():
     np.testing.assert_allclose(thing.motion.torque[1], 0.0, atol=1e-6)
 
 
-def test_two_feet_bear_the_weight_of_a_standing_body():
+def test_two_feet_bear_the_weight_of_a_standing_body(world):
     sole = (placed(Box(np.array([0.2, 0.1, 0.02]))),)
     feet = [
         child(f"FOOT{k}", "BASE", FIXED, X_PL=at(0.0, y, -0.5), mass=0.5, collision=sole)

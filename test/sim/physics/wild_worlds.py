@@ -1,12 +1,13 @@
 """A program that simulates absurd bodies; that it ends by itself is what it shows.
 
-Prints how many worlds ran, failed, and left ODE in the middle of a step.
+``python -m sim.physics.wild_worlds COUNT ENGINE`` prints how many worlds ran, failed, and left
+the engine in the middle of a step.
 """
 
 import sys
 
 import numpy as np
-from sim.ode.scenes import (
+from sim.physics.scenes import (
     PRISMATIC,
     REVOLUTE,
     X,
@@ -26,9 +27,20 @@ from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from hrp_sim.physics.engine import PhysicsError, Solver
 
 RESISTANCES = ("damping", "friction")
+SHAPES = [
+    lambda a, _: Box(np.full(3, a)),
+    lambda a, _: Sphere(a),
+    Cylinder,
+    Capsule,
+    Cone,  # PyODE has no meshes
+]
+TIES = {
+    "ode": list(ExtraJointType),
+    "pyode": [ExtraJointType.BALL, ExtraJointType.HINGE, ExtraJointType.FIXED],
+}
 
 
-def wild_world(rng):
+def wild_world(rng, engine):
     """Return a world of one body whose numbers spread over twenty decades."""
 
     def size(lowest, highest):
@@ -36,8 +48,8 @@ def wild_world(rng):
 
     def shape():
         a, b = size(-3, 2), size(-3, 2)
-        kinds = [Box(np.full(3, a)), Sphere(a), Cylinder(a, b), Capsule(a, b), Cone(a, b)]
-        return (placed(kinds[rng.integers(len(kinds))]),)
+        kinds = SHAPES if engine == "ode" else SHAPES[:-1]
+        return (placed(kinds[rng.integers(len(kinds))](a, b)),)
 
     def masses():
         return {"mass": size(-9, 9), "inertia": np.eye(3) * size(-12, 9), "collision": shape()}
@@ -50,7 +62,7 @@ def wild_world(rng):
         place = at(*rng.normal(size=3) * size(-3, 3))
         joint = {"rotor": rotor} | {x: size(-9, 9) * rng.integers(2) for x in RESISTANCES}
         links.append(child(f"L{k}", links[-1].name, kind, axis, X_PL=place, **joint, **masses()))
-    kinds = list(ExtraJointType)
+    kinds = TIES[engine]
     ties = [
         ExtraJoint(
             type=kinds[rng.integers(len(kinds))],
@@ -66,23 +78,24 @@ def wild_world(rng):
         v=rng.normal(size=3) * size(-3, 4),
         w=rng.normal(size=3) * size(-3, 4),
     )
-    engine, wild, _ = world(
+    made, wild, _ = world(
         start,
         floor(),
+        engine=engine,
         solver=list(Solver)[rng.integers(2)],
         time_step=size(-5, -1),
         gravity=(0.0, 0.0, -size(0, 5)),
     )
     for name, highest in (("kp", 12), ("kd", 12), ("effort", 10)):
         getattr(wild.drive, name)[:] = rng.random(len(links) - 1) * size(-3, highest)
-    return engine, wild
+    return made, wild
 
 
-def main(count):
+def main(count, engine_name):
     rng = np.random.default_rng(1)
     ran = failed = broken = 0
     for _ in range(count):
-        engine, wild = wild_world(rng)
+        engine, wild = wild_world(rng, engine_name)
         start = wild.motion.copy()
         try:
             engine.step(100)
@@ -110,4 +123,4 @@ def again(engine):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2])

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from body_samples import CONTEXTS, written
 from body_tools import read_file
+from model.readers.choreonoid.body_samples import CONTEXTS, written
 from paths import ROOT
 
 from hrp_model.diagnostics import Diagnostics, Severity, Span

@@ -1,0 +1,22 @@
+"""The engine is a parameter of the tests of physics."""
+
+from functools import partial
+
+import pytest
+from sim.physics import scenes
+
+from hrp_sim.engines import ENGINES
+
+
+@pytest.fixture(params=ENGINES)
+def engine_name(request):
+    """Each engine that is installed; ``scenes.ODE_ONLY`` leaves PyODE out."""
+    if request.param == "pyode":
+        pytest.importorskip("ode", reason="PyODE is not installed (python3-pyode)")
+    return request.param
+
+
+@pytest.fixture
+def world(engine_name):
+    """Return a function that makes a world of an engine, as ``scenes.world`` does."""
+    return partial(scenes.world, engine=engine_name)
