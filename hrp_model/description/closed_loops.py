@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..body import Body
-from ..kinematics.loops import LoopClosure, LoopError, Mimic, Miss, loop_closures, mimic_joints
+from ..kinematics.loops import Gap, LoopClosure, LoopError, Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST = 16  # closures kept for messages that know different joints
 # How far encoders may be wrong: an angle, which opens a loop by so much of its longest arm, and
 # a length, which is the least to allow.
-_NOISE = Miss(length=1e-3, angle=1e-2)
+_NOISE = Gap(length=1e-3, angle=1e-2)
 
 
 class Completed(NamedTuple):
@@ -31,7 +31,7 @@ class Completed(NamedTuple):
 
     positions: dict[str, float]
     problems: tuple[str, ...]
-    residual: Miss
+    residual: Gap
 
 
 class ClosedLoops:
@@ -103,8 +103,8 @@ class _Loops:
         self._closures = {frozenset[int](): closure}
         self._posture = closure.assembled.copy()
         self._closed = closure.assembled
-        self._noise = Miss(max(_NOISE.length, _NOISE.angle * closure.size), _NOISE.angle)
-        self.problem, self.residual = "", _largest(closure.misses(self._posture))
+        self._noise = Gap(max(_NOISE.length, _NOISE.angle * closure.size), _NOISE.angle)
+        self.problem, self.residual = "", _largest(closure.gaps(self._posture))
 
     def complete(self, positions: dict[str, float]) -> None:
         """Add what follows from positions, if any of them are round these loops."""
@@ -124,13 +124,13 @@ class _Loops:
                 rest.append(i)
         problem = self._close(closure, rest) if rest else ""
         positions.update((self._names[i], float(q[i])) for i in followers)
-        misses = closure.misses(q)
+        misses = closure.gaps(q)
         self.residual = worst = _largest(misses)
         if worst.length <= self._noise.length and worst.angle <= self._noise.angle:
             self.problem = ""
         else:
             miss, name = max(zip(misses, map(loop_name, self._extra_joints), strict=True))
-            told = f"the loop '{name}' is open by {miss} at {closure.where(q, known)}"
+            told = f"the loop '{name}' is open by {miss} at {closure.positions_text(q, known)}"
             self.problem = problem or f"{told}, which it does not allow"
 
     def _close(self, closure: LoopClosure, followers: list[int]) -> str:
@@ -153,6 +153,6 @@ class _Loops:
         return self._closures[known]
 
 
-def _largest(misses: Iterable[Miss]) -> Miss:
-    lengths, angles = zip(Miss(0.0, 0.0), *misses, strict=True)
-    return Miss(max(lengths), max(angles))
+def _largest(misses: Iterable[Gap]) -> Gap:
+    lengths, angles = zip(Gap(0.0, 0.0), *misses, strict=True)
+    return Gap(max(lengths), max(angles))

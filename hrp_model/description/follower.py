@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from math import isfinite
 
-from ..kinematics.loops import Miss
+from ..kinematics.loops import Gap
 from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, MovedFrame
 
@@ -76,7 +76,7 @@ class JointFollower:
         self.last = LastPositions() if last is None else last
         self.computed: set[str] = set()
         self.open_loops: tuple[str, ...] = ()
-        self.loop_residual = Miss(0.0, 0.0)
+        self.loop_residual = Gap(0.0, 0.0)
         self.limit(0.0)
 
     @property

@@ -65,7 +65,7 @@ def loops_yaml(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None =
             entry["joints"] = [names[i] for i in loop_joints(body, joint)]
             loops[id(joint)] = entry
         closed_at |= {names[i]: float(closure.assembled[i]) for i in closure.joints}
-        problems += closure.gaps()
+        problems += closure.gap_messages()
     for problem in problems if diagnostics is not None else ():
         assert diagnostics is not None
         diagnostics.warn("loop-gap", problem, body.root.at)
