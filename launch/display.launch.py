@@ -9,8 +9,7 @@ from launch.actions import LogInfo, OpaqueFunction, Shutdown
 from hrp_model import Body, Diagnostics, ModelError, load_body
 from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_frames
 from hrp_model.ros.parameters import MODEL_NODE
-from hrp_model.urdf.package.package_files import sliders_config
-from hrp_model.urdf.package.rviz_config import rviz_config
+from hrp_model.urdf import joint_state_publisher_yaml, rviz_config
 from hrp_msgs.node.launching import (
     COMMON,
     FLAG_DOC,
@@ -82,7 +81,7 @@ def sliders(
     """Return the window with a slider for each joint, or a warning where it is not installed."""
     if warning := skipped("joint sliders", SLIDERS):
         return [warning]
-    posture = None if body is None or frames is None else sliders_config(body, frames)
+    posture = None if body is None or frames is None else joint_state_publisher_yaml(body, frames)
     files = [] if posture is None else [scratch.write("joint_state_publisher.yaml", posture)]
     return [node(values, package=SLIDERS, executable=SLIDERS, parameters=files)]
 

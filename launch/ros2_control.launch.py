@@ -26,8 +26,7 @@ from launch_ros.actions import Node
 
 from hrp_model import Diagnostics
 from hrp_model.frames import Base, body_frames
-from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_model.urdf.package.controllers import controllers, controllers_yaml
+from hrp_model.urdf import Hardware, UrdfOptions, controllers, controllers_yaml
 from hrp_msgs.node.launching import (
     Scratch,
     documentation,

@@ -21,7 +21,7 @@ from ..program.command import run_program
 from ..program.console import output_console, print_data
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
 from ..program.parsing import CommandParser, PrintText, Suggestions
-from ..urdf.package.rviz_config import rviz_config
+from ..urdf import rviz_config
 from ..version import __version__
 from . import check as check_command
 from . import urdf as urdf_command

@@ -20,12 +20,16 @@ from ..kinematics.actuation import controlled_joints
 from ..program.console import output_console, print_data, print_note, print_text
 from ..program.outputs import check_outputs, writing
 from ..program.report import print_diagnostics
-from ..urdf.convert import LOOPS_FILE, Conversion, convert
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import UrdfOptions
-from ..urdf.package.controllers import controllers_yaml
-from ..urdf.package.package import write_package
-from ..urdf.srdf.srdf import body_to_srdf
+from ..urdf import (
+    LOOPS_FILE,
+    Conversion,
+    UpAxis,
+    UrdfOptions,
+    body_to_srdf,
+    controllers_yaml,
+    convert,
+    write_package,
+)
 from .check import usage_errors
 from .checking.named_models import NamedModels
 from .checking.settings import SettingsFinder
@@ -286,15 +290,16 @@ def _verify(
     srdf: Path | None,
 ) -> int:
     """Print how far the URDF, with an SRDF, is from the body; return the exit status."""
-    from ..verify import verify  # its independent readers take long to load
+    from ..verify import verify  # late: its libraries take long to import
+    from ..verify.table import report_table
 
-    found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
+    report = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
     if options.in_turn:
-        lines = [f"{options.file}: {found.verdict}", *(f"  {row}" for row in found.failures)]
+        lines = [f"{options.file}: {report.verdict}", *(f"  {row}" for row in report.failures)]
         print_text("\n".join(lines))
-        return GOOD if found.passed else PROBLEMS
-    output_console().print(found.table())
-    return GOOD if found.passed else PROBLEMS
+    else:
+        output_console().print(report_table(report))
+    return GOOD if report.passed else PROBLEMS
 
 
 def _package_uri(folder: Path) -> str:

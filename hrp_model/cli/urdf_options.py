@@ -11,9 +11,7 @@ from ..collision.shapes import CollisionShapes
 from ..files.writer import is_special
 from ..frames import Base, LinkNaming
 from ..program.outputs import Kind, Output, add_force, check_outputs
-from ..urdf.convert import LOOPS_FILE
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import CommandInterface, Hardware, UrdfOptions
+from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions
 from .common import MODEL, UsageError
 
 EPILOG = (

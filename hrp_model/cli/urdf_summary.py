@@ -10,7 +10,7 @@ from ..diagnostics import counted
 from ..files.writer import is_special
 from ..program.console import print_note
 from ..program.outputs import report_written
-from ..urdf.package.package import Package
+from ..urdf import Package
 
 
 def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:

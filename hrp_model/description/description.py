@@ -12,10 +12,7 @@ from ..body import Body
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics, Severity
 from ..frames import Base, BodyFrames, Frame, FrameOptions, LinkNaming
-from ..urdf.convert import convert
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import Hardware, UrdfOptions
-from ..urdf.srdf.srdf import body_to_srdf
+from ..urdf import Hardware, UpAxis, UrdfOptions, body_to_srdf, convert
 from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, frame_in_world, frame_tree
 from .joint_limits import JointLimit, joint_limit_parameters

@@ -66,7 +66,7 @@ def test_meshes_with_y_up_are_proved_as_such(tmp_path, capsys):
     path, out = write_model(tmp_path, CONE), tmp_path / "arm.urdf"
     assert main(["urdf", path, "-o", str(out), "--glb-up", "y", "--verify"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "compared with y up, as glTF has it" in told
+    assert "compared with y up, as in glTF" in told
     assert "passed" in told
     turned = verify(load_body(path), out, libraries=["yourdfpy"], glb_up=UpAxis.Y)
     (row,) = [row for row in turned.rows if row.quantity == "visual meshes"]
@@ -137,7 +137,7 @@ def two_links():
 def test_links_without_their_meshes_are_told_in_one_sentence(tmp_path, capsys):
     path = write_model(tmp_path)
     assert main(["urdf", path]) == 0
-    assert "1 shape of link 'ARM' has no mesh file: left out" in capsys.readouterr().err
+    assert "1 shape of link 'ARM' has no mesh file; left out" in capsys.readouterr().err
     path = write_model(tmp_path, two_links())
     assert main(["urdf", path]) == 0
     told = capsys.readouterr().err

@@ -12,8 +12,7 @@ from hrp_model.description.health import model_health
 from hrp_model.description.model_file import ModelFile, first_line
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import Base, LinkNaming
-from hrp_model.urdf.meshes.glb import UpAxis
-from hrp_model.urdf.options import Hardware
+from hrp_model.urdf import Hardware, UpAxis
 
 BROKEN = "links: [ { name: A"
 
