@@ -31,7 +31,7 @@ CODES = {
     "bad-inertia": ("an inertia does not have 9 numbers", "write xx xy xz, yx yy yz, zx zy zz"),
     "bad-joint-id": (
         "a joint id is out of range",
-        "number the joints 0, 1, 2, ...",
+        "number the joints 0, 1, 2 and so on",
     ),
     "bad-nesting": ("Visual and Collision are nested", "put them side by side"),
     "bad-size": ("a shape has an invalid size", "write sizes above zero"),

@@ -174,7 +174,7 @@ def test_check_in_a_sandbox_refuses_what_is_outside(model, tmp_path, capsys):
 
 def test_only_folders_can_be_allowed(model, tmp_path, capsys):
     assert main(["check", "--allow", str(tmp_path / "nothing"), model(ARM)]) == 2
-    assert "there is no such folder" in capsys.readouterr().err
+    assert "the folder does not exist" in capsys.readouterr().err
 
 
 def test_dump_prints_json_that_follows_the_schema(model, tmp_path, capsys):
@@ -195,7 +195,7 @@ def test_dump_prints_json_that_follows_the_schema(model, tmp_path, capsys):
         ("{", "not JSON"),
         ("{}", "list"),
         ("[3]", "posture 0"),
-        ('[{"q": {"LEG": 1}}]', "no joint 'LEG'"),
+        ('[{"q": {"LEG": 1}}]', "no moving joint 'LEG'"),
         ('[{"q": {"ARM": "up"}}]', "up"),
         ('[{"q": {"ARM": NaN}}]', "finite"),
         ('[{"q": ["ARM"]}]', '"q" must map joint names'),

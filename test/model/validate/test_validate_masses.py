@@ -95,7 +95,7 @@ def test_a_message_tells_both_sizes_where_the_link_is(diagnostics):
     found = diagnostics.take("inertia-out-of-proportion")
     assert found.at is AT
     assert "'ARM' is 129 times that of a solid of its shape" in found.message
-    assert "would suit a body 4.24 m across, not 0.374 m" in found.message
+    assert "it fits a body of 4.24 m, not 0.374 m" in found.message
 
 
 def test_the_identity_matrix_is_a_placeholder_told_once(diagnostics):
