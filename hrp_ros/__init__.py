@@ -1,1 +1,1 @@
-"""Where the programs begin; ``hrp_model``, ``hrp_sim`` and ``hrp_msgs`` do the work."""
+"""Entry points of the programs in ``hrp_model`` and ``hrp_sim``."""

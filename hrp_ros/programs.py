@@ -1,9 +1,9 @@
-"""Entry points of the programs: Ctrl-C ends them without a traceback, however early it comes.
+"""Entry points of the programs: Ctrl-C ends them without a traceback, even during imports.
 
-Importing this module lets SIGINT end the process at once, with status 130, until the program
-says otherwise (see ``hrp_model.program.command``). An exception would come up in the middle of an
-import, where libraries wrap it, print it or lose it, and nothing is there yet to be tidied up.
-For this reason the module imports next to nothing, and lies outside of the packages that do.
+Importing this module makes SIGINT end the process at once, with status 130, until the program
+installs its own handler (see ``hrp_model.program.command``). An exception during an import could
+be wrapped, printed or lost by libraries, and there is nothing to clean up yet. Therefore this
+module imports next to nothing, and is outside of the packages that do.
 """
 
 import os
@@ -17,7 +17,7 @@ try:
     def _end_at_once(*_: object) -> None:
         os._exit(_INTERRUPTED)
 
-    # A script's background jobs and nohup ignore Ctrl-C, and so does the program then.
+    # Background jobs of scripts, and nohup, ignore Ctrl-C; the program keeps that.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_at_once)
 except KeyboardInterrupt:
@@ -47,11 +47,11 @@ def sim_node() -> int:
 
 
 def _run(module: str, function: str, *arguments: str) -> int:
-    """Return the exit status of a program; from then on Ctrl-C changes nothing any more."""
+    """Return the exit status of a program, and ignore Ctrl-C from then on."""
     __import__(module)
     try:
         status: int = getattr(sys.modules[module], function)(*arguments)
-    except KeyboardInterrupt:  # in the last moment
+    except KeyboardInterrupt:  # just before the end
         status = _INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Look at a robot model: model_node, sliders for its joints, and RViz.
+"""Show a robot model: model_node, joint sliders and RViz.
 
 ros2 launch hrp_ros display.launch.py model:=/path/to/robot.body
 """
@@ -9,8 +9,7 @@ from launch.actions import LogInfo, OpaqueFunction, Shutdown
 from hrp_model import Body, Diagnostics, ModelError, load_body
 from hrp_model.frames import Base, BodyFrames, FrameOptions, LinkNaming, body_frames
 from hrp_model.ros.parameters import MODEL_NODE
-from hrp_model.urdf.package.package_files import sliders_config
-from hrp_model.urdf.package.rviz_config import rviz_config
+from hrp_model.urdf import joint_state_publisher_yaml, rviz_config
 from hrp_msgs.node.launching import (
     COMMON,
     FLAG_DOC,
@@ -43,31 +42,31 @@ ARGUMENTS = Arguments(
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes that show a model."""
     values = ARGUMENTS.values(context)
-    # What is read here, too, must be what the node has.
-    read_here = ("model", "frame_prefix", "world_frame", "link_naming", "base")
+    # The values that are used here must be those of the node.
+    used_here = ("model", "frame_prefix", "world_frame", "link_naming", "base")
     model_node = node(
         values,
         package="hrp_ros",
         executable="model_node",
-        parameters=ARGUMENTS.parameters(values, {name: values[name] for name in read_here}),
+        parameters=ARGUMENTS.parameters(values, {name: values[name] for name in used_here}),
         on_exit=Shutdown(),
     )
-    shown: list[LaunchDescriptionEntity] = [model_node]
+    entities: list[LaunchDescriptionEntity] = [model_node]
     scratch = Scratch()
     try:
         body, frames = read(values)
     except (ModelError, OSError):
-        # model_node tells what is wrong, and waits for a better file.
+        # model_node reports the problem.
         body = frames = None
     if flag("gui", values["gui"]):
-        shown += sliders(values, body, frames, scratch)
+        entities += sliders(values, body, frames, scratch)
     if flag("rviz", values["rviz"]):
-        shown += viewer(values, body, frames, scratch)
-    return [*shown, scratch.removal()]
+        entities += viewer(values, body, frames, scratch)
+    return [*entities, scratch.removal()]
 
 
 def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
-    """Return the model and its frames, as model_node will have them."""
+    """Return the model and its frames, as in model_node."""
     quiet = Diagnostics(listener=lambda _: None)
     body = load_body(values["model"], quiet)
     naming = FrameOptions(
@@ -79,10 +78,10 @@ def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
 def sliders(
     values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
 ) -> list[LaunchDescriptionEntity]:
-    """Return the window with a slider for each joint, or a warning where it is not installed."""
+    """Return joint_state_publisher_gui, or a warning if it is not installed."""
     if warning := skipped("joint sliders", SLIDERS):
         return [warning]
-    posture = None if body is None or frames is None else sliders_config(body, frames)
+    posture = None if body is None or frames is None else joint_state_publisher_yaml(body, frames)
     files = [] if posture is None else [scratch.write("joint_state_publisher.yaml", posture)]
     return [node(values, package=SLIDERS, executable=SLIDERS, parameters=files)]
 
@@ -90,13 +89,13 @@ def sliders(
 def viewer(
     values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
 ) -> list[LaunchDescriptionEntity]:
-    """Return RViz with a view of the model, or a warning where it is not installed."""
+    """Return RViz with a view of the model, or a warning if it is not installed."""
     if warning := skipped("RViz", RVIZ):
         return [warning]
     config = str(share() / "config" / "display.rviz")
     if body is None or frames is None or values["rviz_config"]:
         return [rviz(values, config, use_sim_time=False)]
-    told = []
+    messages = []
     try:
         text = rviz_config(
             body,
@@ -106,10 +105,10 @@ def viewer(
             world_frame=values["world_frame"],
         )
     except ValueError as error:
-        told.append(LogInfo(msg=f"RViz shows its usual view, as none could be made: {error}"))
+        messages.append(LogInfo(msg=f"RViz uses its default configuration: {error}"))
     else:
         config = scratch.write("display.rviz", text)
-    return [*told, rviz(values, config, use_sim_time=False)]
+    return [*messages, rviz(values, config, use_sim_time=False)]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -1,7 +1,7 @@
-"""Simulate a world whose robots are driven by ros2_control.
+"""Simulate a world whose robots are controlled by ros2_control.
 
-This is simulation.launch.py with the topics of joint_state_topic_hardware_interface, and for each
-robot a controller manager with controllers that fit it.
+This is simulation.launch.py with the topics of joint_state_topic_hardware_interface, and with a
+controller manager and matching controllers for each robot.
 
 ros2 launch hrp_ros ros2_control.launch.py world:=world.yaml
 """
@@ -26,8 +26,7 @@ from launch_ros.actions import Node
 
 from hrp_model import Diagnostics
 from hrp_model.frames import Base, body_frames
-from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_model.urdf.package.controllers import controllers, controllers_yaml
+from hrp_model.urdf import Hardware, UrdfOptions, controllers, controllers_yaml
 from hrp_msgs.node.launching import (
     Scratch,
     documentation,
@@ -42,45 +41,44 @@ from hrp_sim.physics.engine import PhysicsError
 from hrp_sim.ros.parameters import SIM_NODE
 from hrp_sim.world.naming import name_bodies
 
-NEEDED = ("controller_manager", "joint_state_topic_hardware_interface")
-# Of the controllers that are made for a robot with joints.
+REQUIRED_PACKAGES = ("controller_manager", "joint_state_topic_hardware_interface")
+# Packages of the generated controllers.
 CONTROLLERS = (
     "joint_state_broadcaster", "joint_trajectory_controller", "forward_command_controller"
 )  # fmt: skip
 QUIET = Diagnostics(listener=lambda _: None)
-# Of the simulator, where those of simulation.launch.py do not fit. Our controllers run at 500 Hz;
-# they cannot be faster than the clock.
+# Defaults of the simulator that differ from those of simulation.launch.py. The controllers run at
+# 500 Hz, and cannot be faster than the clock.
 DEFAULTS = {"hardware_topics": "true", "clock_rate": "500.0"}
 
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot under control.
+    """A controlled robot.
 
     Attributes:
-        namespace: Of its controller manager.
-        active, waiting: Names of the controllers that run from the start, and of those that
-            wait to be switched to.
-        file: Text of their parameters.
+        namespace: Namespace of its controller manager.
+        active, inactive: Names of the controllers that are active at start, and of the others.
+        parameters: Text of their parameter file.
     """
 
     namespace: str
     active: list[str]
-    waiting: list[str]
-    file: str
+    inactive: list[str]
+    parameters: str
 
 
 def declared() -> list[LaunchDescriptionEntity]:
     """Return the actions that declare own arguments, and those with other defaults."""
     arguments = {
-        "controllers_file": "YAML file with parameters of the controller manager and the "
-        "controllers; empty = one that fits is made for each robot.",
-        "controller_names": "Names of the controllers to start, with blanks between; empty = those "
-        "that fit the robot. To be given with controllers_file.",
+        "controllers_file": "Parameter file (YAML) of the controller manager and the controllers; "
+        "empty: one is generated for each robot.",
+        "controller_names": "Names of the controllers to start, separated by blanks; empty: the "
+        "generated ones. Use it together with controllers_file.",
     }
     own = [
-        DeclareLaunchArgument(name, default_value="", description=meaning)
-        for name, meaning in arguments.items()
+        DeclareLaunchArgument(name, default_value="", description=description)
+        for name, description in arguments.items()
     ]
     params = {param.name: param for param in SIM_NODE}
     # Before the included file declares them: ``--show-args`` shows the first default.
@@ -92,19 +90,19 @@ def declared() -> list[LaunchDescriptionEntity]:
 
 
 def check(context: LaunchContext) -> None:
-    """Check that there is all that is needed.
+    """Check the installed packages and the arguments.
 
     Raises:
-        MissingPackagesError: There is not; nothing is started.
-        ValueError: The simulator is not to have the topics of the hardware.
+        MissingPackagesError: A required package is not installed; nothing is started.
+        ValueError: The hardware topics are disabled.
     """
     values = context.launch_configurations
-    made = () if values["controllers_file"] else CONTROLLERS
-    require_packages([*NEEDED, *made], "ros2_control.launch.py")
+    generated = () if values["controllers_file"] else CONTROLLERS
+    require_packages([*REQUIRED_PACKAGES, *generated], "ros2_control.launch.py")
     if not flag("hardware_topics", values["hardware_topics"]):
         raise ValueError(
             "hardware_topics is false, but controllers need these topics; for a simulation "
-            "without controllers take simulation.launch.py"
+            "without controllers use simulation.launch.py"
         )
 
 
@@ -112,9 +110,9 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     """Return the robots of the world whose joints can be commanded."""
     entries = load_world(values["world"], QUIET).bodies
     bodies = {entry.placement.name: entry.placement.body for entry in entries}
-    wishes = {entry.placement.name: entry.namespace for entry in entries}
-    naming = name_bodies(bodies, prefix_of(values), wishes, values["naming"])
-    found = []
+    namespaces = {entry.placement.name: entry.namespace for entry in entries}
+    naming = name_bodies(bodies, prefix_of(values), namespaces, values["naming"])
+    robots = []
     for name, body in bodies.items():
         options = UrdfOptions(
             frame_prefix=naming[name].frame_prefix,
@@ -122,60 +120,61 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
             ros2_control=Hardware.TOPIC,
         )
         frames = body_frames(body, QUIET, options)
-        made = controllers(body, frames, options)
-        if made:
-            active = [c.name for c in made if c.active]
-            waiting = [c.name for c in made if not c.active]
+        generated = controllers(body, frames, options)
+        if generated:
+            active = [c.name for c in generated if c.active]
+            inactive = [c.name for c in generated if not c.active]
             namespace = naming[name].below(values["namespace"]).strip("/")
-            found.append(Robot(namespace, active, waiting, controllers_yaml(body, frames, options)))
-    return found
+            parameters = controllers_yaml(body, frames, options)
+            robots.append(Robot(namespace, active, inactive, parameters))
+    return robots
 
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the controller managers, and the spawners that follow their start."""
+    """Return the controller managers, and the spawners that are started after them."""
     values = dict(context.launch_configurations)
     try:
         robots = managed_robots(values)
     except (ValueError, PhysicsError, OSError):
-        return []  # sim_node tells what is wrong with the world, and ends the launch
+        return []  # sim_node reports the problem and ends the launch
     if not robots:
-        return [LogInfo(msg="no joint of this world can be commanded: there are no controllers")]
+        return [LogInfo(msg="no controllers are started: no joint of this world can be commanded")]
     scratch = Scratch()
-    started = [action for robot in robots for action in managed(robot, values, scratch)]
-    return [*started, scratch.removal()]
+    actions = [action for robot in robots for action in managed(robot, values, scratch)]
+    return [*actions, scratch.removal()]
 
 
 def managed(
     robot: Robot, values: dict[str, str], scratch: Scratch
 ) -> list[LaunchDescriptionEntity]:
-    """Return the controller manager of a robot, and what loads its controllers."""
+    """Return the controller manager of a robot, and its spawners."""
     own = values["controllers_file"]
     name = f"controllers_{robot.namespace.replace('/', '_')}.yaml"
-    file = own or scratch.write(name, robot.file)
+    file = own or scratch.write(name, robot.parameters)
     manager = node(
         values,
         package="controller_manager",
         executable="ros2_control_node",
         namespace=robot.namespace,
         parameters=[file, {"use_sim_time": True}],
-        # Humble waits for the description in the namespace of the node.
+        # Humble expects the description in the namespace of the node.
         remappings=[("~/robot_description", "robot_description")],
         on_exit=Shutdown(),
     )
     chosen = values["controller_names"].split()
     steps = [spawner(robot, values, chosen or robot.active)]
-    if robot.waiting and not chosen and not own:
-        steps.append(spawner(robot, values, robot.waiting, "--inactive"))
+    if robot.inactive and not chosen and not own:
+        steps.append(spawner(robot, values, robot.inactive, "--inactive"))
     chain = [OnProcessStart(target_action=manager, on_start=[steps[0]])]
     chain += [
-        OnProcessExit(target_action=before, on_exit=go_on(after))
+        OnProcessExit(target_action=before, on_exit=start_after(after))
         for before, after in pairwise(steps)
     ]
     return [*(RegisterEventHandler(handler) for handler in chain), manager]
 
 
 def spawner(robot: Robot, values: dict[str, str], names: list[str], *options: str) -> Node:
-    """Return the node that loads controllers and ends; while time stands still it waits."""
+    """Return a node that loads controllers; it waits while the simulation is paused."""
     return node(
         values,
         package="controller_manager",
@@ -185,13 +184,13 @@ def spawner(robot: Robot, values: dict[str, str], names: list[str], *options: st
     )
 
 
-def go_on(after: Node) -> Callable[..., list[LaunchDescriptionEntity]]:
-    """Return what follows a spawner that has ended well."""
+def start_after(after: Node) -> Callable[..., list[LaunchDescriptionEntity]]:
+    """Return a handler that starts a node after a spawner has succeeded."""
 
     def act(event: object, _: LaunchContext) -> list[LaunchDescriptionEntity]:
         code = getattr(event, "returncode", 0)
         if code != 0:
-            return [LogInfo(msg=f"a spawner ended with status {code}; the others are not started")]
+            return [LogInfo(msg=f"a spawner failed with status {code}; the others are not started")]
         return [after]
 
     return act

@@ -1,4 +1,4 @@
-"""Simulate a world: sim_node, which describes its robots too, and RViz.
+"""Simulate a world: sim_node, which also publishes the robots' descriptions, and RViz.
 
 ros2 launch hrp_ros simulation.launch.py world:=world.yaml
 """
@@ -25,7 +25,7 @@ from hrp_sim.ros.sim_node import PARAMETERS
 
 ARGUMENTS = Arguments(
     (*COMMON, CLOCK),
-    [p for p in PARAMETERS if "<" not in p.name],  # those have any sensor's name in them
+    [p for p in PARAMETERS if "<" not in p.name],  # without those of single sensors
     defaults={"world": str(share() / "models" / "worlds" / "humanoid_in_room.yaml")},
     left_out=["describe"],
 )
@@ -34,21 +34,21 @@ ARGUMENTS = Arguments(
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes of a simulation."""
     values = ARGUMENTS.values(context)
-    # What is read here, too, must be what the node has.
+    # The values that are used here must be those of the node.
     names = ("world", "frame_prefix", "world_frame", "naming", "base")
-    read_here = {name: values[name] for name in names}
+    used_here = {name: values[name] for name in names}
     sim_node = node(
         values,
         package="hrp_ros",
         executable="sim_node",
-        parameters=ARGUMENTS.parameters(values, {"describe": True, **read_here}),
+        parameters=ARGUMENTS.parameters(values, {"describe": True, **used_here}),
         on_exit=Shutdown(),
     )
     return [sim_node, *(viewer(values) if flag("rviz", values["rviz"]) else [])]
 
 
 def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
-    """Return RViz with a view of the world, or a warning where it is not installed."""
+    """Return RViz with a view of the world, or a warning if it is not installed."""
     if warning := skipped("RViz", RVIZ):
         return [warning]
     if values["rviz_config"]:
@@ -62,11 +62,12 @@ def viewer(values: dict[str, str]) -> list[LaunchDescriptionEntity]:
         contacts=float(values["contact_rate"]) > 0.0,
     )
     try:
-        # What there is to say about the world, sim_node says.
+        # sim_node reports the problems of the world.
         text = world_rviz(values["world"], shown, Diagnostics(listener=lambda _: None))
     except (ValueError, PhysicsError, OSError) as error:
-        told = LogInfo(msg=f"RViz shows its usual view, as none could be made: {error}")
-        return [told, rviz(values, str(share() / "config" / "simulation.rviz"), use_sim_time=True)]
+        message = LogInfo(msg=f"RViz uses its default configuration: {error}")
+        config = str(share() / "config" / "simulation.rviz")
+        return [message, rviz(values, config, use_sim_time=True)]
     config = scratch.write("simulation.rviz", text)
     return [scratch.removal(), rviz(values, config, use_sim_time=True)]
 

@@ -28,7 +28,7 @@ from urdf_picture import Pixels, picture, surfaces  # noqa: E402
 from hrp_model import Body, BodyState, Diagnostics, Pose, load_body  # noqa: E402
 from hrp_model.geometry import Shape  # noqa: E402
 from hrp_model.shapes.tessellate import shape_mesh  # noqa: E402
-from hrp_model.urdf.convert import convert  # noqa: E402
+from hrp_model.urdf import convert  # noqa: E402
 from hrp_sim.render import LinkPoses, Parts, Pinhole, Renderer, Surroundings  # noqa: E402
 
 SIZE = 400, 400

@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError, Severity
-from hrp_model.urdf.convert import convert
+from hrp_model.urdf import convert
 from hrp_model.verify import LIBRARIES, Outcome, Report, verify
-from hrp_model.verify.refusals import REFUSALS
+from hrp_model.verify.mujoco_errors import ERROR_KINDS
 from hrp_model.verify.report import ABSENT
 
 SUFFIXES = (".wrl", ".body", ".yaml", ".yml")
@@ -152,8 +152,8 @@ def page(rows: Sequence[Row], commits: Mapping[str, str], repeats: int) -> Itera
     if libraries:
         passed = sum(not any(map(_is_failure, row.verified.values())) for row in loaded)
         cells = "\n".join(cell for row in loaded for cell in row.verified.values())
-        kinds = [kind for kind in REFUSALS.values() if kind.words in cells]
-        reasons = "\n".join(f"* {kind.words}: {kind.why}" for kind in kinds)
+        kinds = [kind for kind in ERROR_KINDS.values() if kind.name in cells]
+        reasons = "\n".join(f"* {kind.name}: {kind.reason}" for kind in kinds)
         yield VERIFIED.format(count=len(loaded), passed=passed, reasons=reasons)
     yield from _sums("Warnings", [row.warnings for row in loaded])
     for top in dict.fromkeys(row.model.partition("/")[0] for row in rows):
@@ -227,7 +227,7 @@ def _heading(columns: Sequence[str]) -> str:
 
 def _verdict(report: Report, library: str) -> str:
     """Return the differences that a library finds, or what is wrong, in one cell of a table."""
-    rows = report.of(library)
+    rows = report.rows_of(library)
     wrong = [row for row in rows if row.outcome is Outcome.FAILED]
     if wrong or rows[0].outcome in ABSENT:
         return ", ".join(f"{row.outcome.value} {row.quantity}".strip() for row in wrong or rows)

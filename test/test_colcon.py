@@ -13,8 +13,7 @@ from urdf_tools import with_visuals
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Cone, Shape
-from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_model.urdf.package.package import write_package
+from hrp_model.urdf import Hardware, UrdfOptions, write_package
 
 # Not installed: what builds the package, and what its writer knows of it.
 NOT_INSTALLED = {"CMakeLists.txt", "README.md", ".hrp_model.json"}

@@ -63,16 +63,16 @@ def program(name, *arguments):
 # What must stay.
 
 FOREIGN = [
-    (("hrp-sim", *RUN, "--save", "w.yaml"), "no state of a simulation"),
-    (("hrp-sim", *RUN, "--save", "data.npz"), "no state of a simulation"),
-    (("hrp-sim", *RUN, "--trace", "other.wrl"), "no trace"),
-    (("hrp-sim", "rviz", "world.yaml", "-o", "old.urdf"), "no RViz configuration"),
-    (("hrp-model", "rviz", "arm.body", "-o", "other.wrl"), "no RViz configuration"),
-    (("hrp-model", "urdf", "arm.body", "--srdf", "other.wrl"), "no SRDF"),
-    (("hrp-model", "urdf", "arm.body", "-o", "w.yaml"), "no URDF"),
+    (("hrp-sim", *RUN, "--save", "w.yaml"), "writes (state of a simulation)"),
+    (("hrp-sim", *RUN, "--save", "data.npz"), "writes (state of a simulation)"),
+    (("hrp-sim", *RUN, "--trace", "other.wrl"), "writes (trace)"),
+    (("hrp-sim", "rviz", "world.yaml", "-o", "old.urdf"), "writes (RViz configuration)"),
+    (("hrp-model", "rviz", "arm.body", "-o", "other.wrl"), "writes (RViz configuration)"),
+    (("hrp-model", "urdf", "arm.body", "--srdf", "other.wrl"), "writes (SRDF)"),
+    (("hrp-model", "urdf", "arm.body", "-o", "w.yaml"), "writes (URDF)"),
     (
         ("hrp-model", "urdf", "arm.body", "--ros2-control", "mock", "--controllers", "w.yaml"),
-        "no file of ROS parameters",
+        "writes (file of ROS parameters)",
     ),
 ]
 
@@ -84,7 +84,7 @@ def test_a_file_of_another_kind_is_not_replaced(command, reason, folder, capsys)
     out, err = capsys.readouterr()
     assert out == ""
     assert reason in err
-    assert "name another file, or add --force" in err
+    assert "choose another file, or add --force" in err
     assert err.count("\n") == 1
     assert contents(folder) == before
 

@@ -33,15 +33,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="FILE",
-        help="take the settings from this TOML file, not from the nearest .hrp-model.toml or "
-        "pyproject.toml in or above the folder of a model; with --sandbox those are not read",
+        help="read the settings from this TOML file, instead of the nearest .hrp-model.toml or "
+        "pyproject.toml in or above the folder of a model; these are not read with --sandbox",
     )
     command.add_argument(
         "--write-baseline",
         type=Path,
         metavar="FILE",
-        help="write the warnings and notes of today to FILE, which the setting 'baseline' names: "
-        "then only new ones count",
+        help="write the current warnings and notes to FILE; with the setting 'baseline', only new "
+        "ones are reported",
     )
 
 
@@ -63,26 +63,27 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
             write_whole(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
         print_note(
-            f"wrote {options.write_baseline} with {count}; they no longer count once 'baseline' in "
-            ".hrp-model.toml or pyproject.toml names this file"
+            f"wrote {options.write_baseline} with {count}; to ignore them, set 'baseline' in "
+            ".hrp-model.toml or pyproject.toml to this file"
         )
         if errors:
-            print_note(f"not in it: {counted(errors, 'error')}; exclude models that cannot be used")
+            message = f"{counted(errors, 'error')} cannot be in a baseline"
+            print_note(f"{message}; fix them, or exclude invalid models in the settings")
     return PROBLEMS if errors else GOOD
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Report files, folders and settings that cannot be used as a wrong use of the command.
+    """Convert errors of files, folders and settings to wrong use of the command.
 
     Raises:
-        UsageError: One of them cannot be used; problems with places have been printed.
+        UsageError: One of them is invalid; located problems have been printed.
     """
     try:
         yield
     except SettingsError as error:
         print_diagnostics("settings", error.diagnostics)
-        raise UsageError("the settings of the project cannot be used") from None
+        raise UsageError("the settings of the project are invalid") from None
     except (TooManyFilesError, MissingLibraryError) as error:
         raise UsageError(str(error)) from None
     except OSError as error:
@@ -92,7 +93,7 @@ def usage_errors() -> Iterator[None]:
 
 
 def _new_baseline(path: Path | None) -> Baseline | None:
-    """Return an empty baseline to be written to a new file or over an earlier baseline."""
+    """Return an empty baseline for a new file or an existing baseline file."""
     if path is None:
         return None
     with writing():
@@ -102,13 +103,13 @@ def _new_baseline(path: Path | None) -> Baseline | None:
             read_baseline(path)
         except (OSError, BaselineError) as error:
             reason = getattr(error, "strerror", None) or error
-            message = f"--write-baseline {path}: the file there is not a baseline ({reason})"
-            raise UsageError(f"{message}; name another file") from None
+            message = f"--write-baseline {path}: the existing file is not a baseline ({reason})"
+            raise UsageError(f"{message}; choose another file") from None
     return Baseline(path)
 
 
 def _checked(models: NamedModels, judge: Judge, check: Check) -> Iterator[report.Checked]:
-    """Yield models with the problems that count; of a model that was yielded nothing is kept."""
+    """Yield models with the problems that count, one after the other to limit memory."""
     bar = ProgressBar("checking models")
     try:
         for done, model in models:

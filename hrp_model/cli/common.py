@@ -1,4 +1,4 @@
-"""Loading of models in the commands of ``hrp-model``."""
+"""Load models in the commands of ``hrp-model``."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MODEL = "a model: .wrl, .body, .yaml or .urdf file, or its package:// URI"
 
 
 def load_and_report(name: str, *, strict: bool = False) -> tuple[Body, list[Diagnostic]]:
-    """Read a model and print its problems; return also what was found.
+    """Read a model and print its problems; return the body and its diagnostics.
 
     Raises:
-        ModelError: The model cannot be used, or ``strict`` and there is a warning.
+        ModelError: The model is invalid, or there is a warning and ``strict`` is set.
     """
     diagnostics = Diagnostics(strict=strict, listener=lambda _: None)
     try:

@@ -1,7 +1,7 @@
-"""Body to plain data, ready for JSON. docs/dump-schema.json describes the result.
+"""Body to plain data for JSON; docs/dump-schema.json describes the result.
 
-Lengths in [m], angles in [rad], masses in [kg]; an infinite limit becomes None, a missing
-joint or device id -1.
+Lengths in [m], angles in [rad], masses in [kg]; an infinite limit is None, a missing joint or
+device id is -1.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from .dump_devices import Json, dump_device, limit
 
 
 def dump_body(body: Body, postures: Sequence[Posture] | None = None) -> Json:
-    """Return everything about a body that numbers can say.
+    """Return a body as plain data.
 
     Args:
         body: The model.
-        postures: Adds poses, centre of mass, mass matrix and gravity torques in each.
+        postures: Postures for which poses, centre of mass, mass matrix and gravity torques are
+            added.
 
     Raises:
-        KeyError: A posture names a joint that the body does not have.
+        KeyError: A posture names an unknown joint.
     """
     data: Json = {
         "model_name": body.name,
@@ -48,7 +49,7 @@ def dump_posture(body: Body, posture: Posture) -> Json:
     index = {link.joint.name: i for i, link in enumerate(body.moving_links)}
     for name, value in posture.q.items():
         if name not in index:
-            raise KeyError(f"no joint '{name}' with a position in body '{body.name}'")
+            raise KeyError(f"body '{body.name}' has no moving joint '{name}'")
         state.q[index[name]] = value
     if posture.root_p is not None:
         state.p[0] = posture.root_p

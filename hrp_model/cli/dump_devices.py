@@ -1,4 +1,4 @@
-"""Devices to plain data, ready for JSON."""
+"""Devices to plain data for JSON."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ..rigid import Array
 
 Json = dict[str, Any]
 
-# Where a file's word for a device is not Choreonoid's name of its class.
+# Type names in files that differ from Choreonoid's class names.
 _CLASSES = {"Holder": "HolderDevice"}
 _LENSES = (LensType.NORMAL, LensType.FISHEYE, LensType.DUAL_FISHEYE)
 
 
 def dump_device(device: Device) -> Json:
-    """Return a device as plain data; its class is named as in Choreonoid."""
+    """Return a device as plain data, with the name of Choreonoid's class."""
     kind, params = _class_and_params(device)
     return {
         "class": kind,
@@ -45,7 +45,7 @@ def dump_device(device: Device) -> Json:
 
 
 def limit(value: float) -> float | None:
-    """Return a limit as JSON has it: None where there is none."""
+    """Return a limit for JSON: None if it is infinite."""
     return None if isinf(value) else float(value)
 
 

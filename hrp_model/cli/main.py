@@ -1,4 +1,4 @@
-"""The ``hrp-model`` command: check, dump, tree; ``cli.urdf`` has urdf."""
+"""The command ``hrp-model``; its subcommand ``urdf`` is in ``cli.urdf``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..program.command import run_program
 from ..program.console import output_console, print_data
 from ..program.outputs import Kind, Output, add_force, check_outputs, print_or_write
 from ..program.parsing import CommandParser, PrintText, Suggestions
-from ..urdf.package.rviz_config import rviz_config
+from ..urdf import rviz_config
 from ..version import __version__
 from . import check as check_command
 from . import urdf as urdf_command
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     Returns:
-        0 good; 1 problems in the model; 2 wrong use of the command; 130 after Ctrl-C.
+        0 success; 1 problems in the model; 2 wrong use of the command; 130 after Ctrl-C.
     """
     return run_program("hrp-model", lambda: _run(argv))
 
@@ -64,7 +64,7 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         status: int = options.run(options)
     except ModelError:
-        return PROBLEMS  # every problem was printed when it was found
+        return PROBLEMS  # all problems were printed when they were found
     return status
 
 
@@ -72,9 +72,9 @@ def _parser() -> CommandParser:
     parser = CommandParser(
         suggestions=_SUGGESTIONS,
         prog="hrp-model",
-        description="Look at OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
-        epilog="exit status: 0 good, 1 problems in the model, 2 wrong use; "
-        "hrp-model COMMAND --help tells more",
+        description="Check and convert OpenHRP (.wrl), Choreonoid (.body) and URDF robot models.",
+        epilog="exit status: 0 success, 1 problems in the model, 2 wrong use; "
+        "see also hrp-model COMMAND --help",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_commands(title="commands")
@@ -86,8 +86,8 @@ def _parser() -> CommandParser:
         "--poses",
         type=Path,
         metavar="POSES.json",
-        help='list of {"root_p": [..], "root_R": [[..]..], "q": {joint: value}}; '
-        "adds link poses, centre of mass, mass matrix and gravity torques in each",
+        help='list of postures {"root_p": [..], "root_R": [[..]..], "q": {joint: value}}; adds '
+        "link poses, centre of mass, mass matrix and gravity torques for each",
     )
 
     urdf = _add_command(
@@ -97,10 +97,10 @@ def _parser() -> CommandParser:
 
     rviz = _add_command(commands, "rviz", "print an RViz configuration for the model", _rviz)
     rviz.add_argument("file", metavar="FILE", help=MODEL)
-    rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there instead")
+    rviz.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to FILE instead")
     add_force(rviz)
     for name in ("namespace", "frame-prefix", "world-frame"):
-        rviz.add_argument(f"--{name}", default="", help="as model_node is started with")
+        rviz.add_argument(f"--{name}", default="", help="the same as for model_node")
 
     tree = _add_command(commands, "tree", "show links, joints and devices as a tree", _tree)
     tree.add_argument("file", metavar="FILE", help=MODEL)
@@ -111,41 +111,41 @@ def _add_check(commands: Commands) -> None:
     check = _add_command(
         commands,
         "check",
-        "report every problem with its place and a hint",
+        "report all problems with their places and hints",
         _check,
-        "Problems go to the standard error, a line for each model to the standard output; of a "
-        "folder, only for models with problems. Errors, and warnings with --strict, make the exit "
-        "status 1. A project's settings and baseline: docs/checking.md.",
+        "Problems are printed on the standard error, and a line for each model on the standard "
+        "output; for a folder, only models with problems have one. The exit status is 1 if there "
+        "are errors, or warnings with --strict. Settings and baseline: docs/checking.md.",
     )
     check.add_argument("files", nargs="+", metavar="FILE", help=f"{MODEL}, or a folder of models")
     check.add_argument("--strict", action="store_true", help="treat warnings as errors")
     check.add_argument(
-        "--all", action="store_true", help="show all problems of a kind, not only the first few"
+        "--all", action="store_true", help="show all problems of a code, not only the first few"
     )
     check.add_argument(
         "--format",
         choices=("text", "json", "sarif"),
         default="text",
-        help="text for people, the default; json or sarif for programs, with all problems",
+        help="text (default), or json or sarif for programs, with all problems",
     )
     check.add_argument(
         "--sandbox",
         action="store_true",
         help="read nothing outside the model's folder and the installed ROS packages, and use "
-        "no variables of the environment and no home folders",
+        "neither environment variables nor home folders",
     )
     check.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="DIR",
-        help="a further folder that the model's files may lie in; may be repeated",
+        help="a further folder from which files may be read; may be repeated",
     )
     check.add_argument(
         "--list-codes",
         action=PrintText,
         text=report.code_list,
-        help="explain every code of a problem, and exit",
+        help="print all codes with meanings and hints, and exit",
     )
     check_command.add_arguments(check)
 
@@ -153,12 +153,12 @@ def _add_check(commands: Commands) -> None:
 def _add_command(
     commands: Commands,
     name: str,
-    what: str,
+    summary: str,
     run: Callable[[argparse.Namespace], int],
-    more: str | None = None,
+    epilog: str | None = None,
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(
-        name, help=what, description=f"{what[0].upper()}{what[1:]}.", epilog=more
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog
     )
     command.set_defaults(run=run)
     return command
@@ -167,12 +167,12 @@ def _add_command(
 def _check(options: argparse.Namespace) -> int:
     for folder in options.allow:
         if not os.path.isdir(folder):
-            raise UsageError(f"--allow {folder}: there is no such folder")
+            raise UsageError(f"--allow {folder}: the folder does not exist")
     return check_command.check_models(options, lambda name, found: _check_one(name, found, options))
 
 
 def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace) -> None:
-    """Read a model for its problems, or have another kind of file checked."""
+    """Check a model, or another kind of file with its registered check."""
     found = _problems(
         name,
         lambda diagnostics: load_body(
@@ -188,7 +188,7 @@ def _check_one(name: str, diagnostics: Diagnostics, options: argparse.Namespace)
 
 
 def _problems(name: str, check: Callable[[Diagnostics], object]) -> list[Diagnostic]:
-    """Return the problems that a check reports; an exception in it is one of them."""
+    """Return the problems that a check reports, including exceptions."""
     diagnostics = Diagnostics(listener=lambda _: None)
     try:
         check(diagnostics)

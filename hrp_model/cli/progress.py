@@ -1,4 +1,4 @@
-"""How far a long computation is, for whoever waits at a terminal."""
+"""Progress bar of long computations."""
 
 from __future__ import annotations
 
@@ -14,66 +14,64 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from ..collision.decompose import Progress as Told
+from ..collision.decompose import Progress as ProgressCallback
 from ..program.console import PlainConsole, message_console
 
-_ONLY = TaskID(0)
-_PATIENCE = 1.0  # [s]; what is done by then needs no words
+_TASK = TaskID(0)
+_DELAY = 1.0  # [s] before progress is shown
 
 
 class ProgressBar:
-    """A bar on the standard error that appears after a second; one line if that is no terminal.
+    """A progress bar on the standard error, shown after a second; one line without a terminal.
 
     Args:
-        what: Is being done.
+        title: Description of the computation.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, title: str) -> None:
+        self._title = title
         self._console = message_console()
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._bar: Progress | None = None
         self._is_announced = False
 
     def update(self, done: int, total: int) -> None:
-        """Show how much of how many is done."""
+        """Show that ``done`` of ``total`` items are finished."""
         if self._bar is not None:
-            self._bar.update(_ONLY, completed=done, refresh=True)
-        elif time.monotonic() - self._begun < _PATIENCE:
+            self._bar.update(_TASK, completed=done, refresh=True)
+        elif time.monotonic() - self._started < _DELAY:
             return
         elif self._console.is_terminal:
-            self._bar = _started_bar(self._what, done, total, self._console)
+            self._bar = _started_bar(self._title, done, total, self._console)
         elif not self._is_announced:
-            self._console.print(f"{self._what}: {total} ...", soft_wrap=True)
+            self._console.print(f"{self._title}: {total} ...", soft_wrap=True)
             self._is_announced = True
 
     def hide(self) -> None:
-        """Remove the bar, before other lines or in the end; the next update shows it again."""
+        """Remove the bar before other output; the next update shows it again."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Told]:
-    """Give a function to be called with how much of how many is done, now and then.
-
-    After a second it shows a bar as ``ProgressBar`` does, which goes when the block ends.
+def progress(title: str) -> Iterator[ProgressCallback]:
+    """Show a progress bar for a block; yield a function that updates it.
 
     Args:
-        what: Is being done.
+        title: Description of the computation.
     """
-    bar = ProgressBar(what)
+    bar = ProgressBar(title)
     try:
         yield bar.update
     finally:
         bar.hide()
 
 
-def _started_bar(what: str, done: int, total: int, console: PlainConsole) -> Progress:
+def _started_bar(title: str, done: int, total: int, console: PlainConsole) -> Progress:
     count = TextColumn("{task.completed:.0f}/{task.total:.0f}")
-    columns = TextColumn(what, markup=False), BarColumn(), count, TimeElapsedColumn()
+    columns = TextColumn(title, markup=False), BarColumn(), count, TimeElapsedColumn()
     bar = Progress(*columns, console=console, auto_refresh=False, transient=True)
-    bar.add_task(what, completed=done, total=total)
+    bar.add_task(title, completed=done, total=total)
     bar.start()
     return bar

@@ -1,4 +1,4 @@
-"""A Body as a tree to look at: links, joints, devices."""
+"""A Body as a text tree of links, joints and devices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def body_tree(body: Body) -> Tree:
 
 
 def _label(*parts: str | tuple[str, str]) -> Text:
-    """Return a text of parts, each plain or with its style."""
+    """Return a text of parts, each with an optional style."""
     pairs = [(part, "") if isinstance(part, str) else part for part in parts]
     return Text.assemble(*((printable(text), style) for text, style in pairs))
 
@@ -79,5 +79,5 @@ def _device_label(device: Device) -> Text:
     return _label((device.name, "yellow"), f"  {kind}{number}")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

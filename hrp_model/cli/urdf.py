@@ -1,4 +1,4 @@
-"""``hrp-model urdf``: a model as URDF, with everything that belongs to it."""
+"""``hrp-model urdf``: convert a model to URDF, with meshes, SRDF, controllers or a package."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from ..kinematics.actuation import controlled_joints
 from ..program.console import output_console, print_data, print_note, print_text
 from ..program.outputs import check_outputs, writing
 from ..program.report import print_diagnostics
-from ..urdf.convert import LOOPS_FILE, Conversion, convert
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import UrdfOptions
-from ..urdf.package.controllers import controllers_yaml
-from ..urdf.package.package import write_package
-from ..urdf.srdf.srdf import body_to_srdf
+from ..urdf import (
+    LOOPS_FILE,
+    Conversion,
+    UpAxis,
+    UrdfOptions,
+    body_to_srdf,
+    controllers_yaml,
+    convert,
+    write_package,
+)
 from .check import usage_errors
 from .checking.named_models import NamedModels
 from .checking.settings import SettingsFinder
@@ -34,12 +38,12 @@ from .progress import progress
 from .urdf_options import (
     EPILOG,
     add_arguments,
+    check_options,
+    check_several_models,
     controllers_file,
     loops_file,
     mesh_folder,
     outputs,
-    refuse_contradictions,
-    refuse_outputs_of_many,
     urdf_options,
 )
 from .urdf_summary import (
@@ -51,29 +55,29 @@ from .urdf_summary import (
 
 __all__ = ["EPILOG", "add_arguments", "run"]
 
-_SPLITTING = "splitting meshes into convex parts"
+_DECOMPOSING = "decomposing meshes into convex parts"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Convert; return the exit status."""
-    refuse_contradictions(options)
+    """Run the command; return the exit status."""
+    check_options(options)
     if len(options.files) > 1 or os.path.isdir(options.files[0]):
         return _verify_all(options)
-    return _convert_one(argparse.Namespace(**vars(options), file=options.files[0], in_turn=False))
+    return _convert_one(argparse.Namespace(**vars(options), file=options.files[0], several=False))
 
 
 def _verify_all(options: argparse.Namespace) -> int:
-    """Verify the URDFs of several models in turn, with one summary at the end."""
-    refuse_outputs_of_many(options)
+    """Verify the URDFs of several models, with one summary."""
+    check_several_models(options)
     outcomes = Counter[str]()
     with usage_errors():
         models = NamedModels(options.files, SettingsFinder())
         for _, model in models:
-            one = argparse.Namespace(**vars(options), file=model.name, in_turn=True)
+            one = argparse.Namespace(**vars(options), file=model.name, several=True)
             try:
                 status = _convert_one(one)
                 outcomes["passed" if status == GOOD else "failed"] += 1
-            except ModelError:  # its errors have been printed
+            except ModelError:  # its errors were printed
                 outcomes["not converted"] += 1
                 print_text(f"{model.name}: not converted")
     listed = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
@@ -85,19 +89,19 @@ def _verify_all(options: argparse.Namespace) -> int:
 
 def _convert_one(options: argparse.Namespace) -> int:
     body, reported = load_and_report(options.file, strict=options.strict)
-    # Once more, for now it is known what was read.
+    # Again, as the files that were read are known now.
     has_loops = bool(body.extra_joints)
     check_outputs(outputs(options, with_loops=has_loops), force=options.force)
     diagnostics = Diagnostics(strict=options.strict, listener=lambda _: None)
     try:
-        with _told(options.file, diagnostics, reported):
+        with _reporting(options.file, diagnostics, reported):
             if options.package is not None:
                 return _package(body, options, diagnostics)
             if options.verify and options.output is None:
                 with tempfile.TemporaryDirectory(prefix="hrp-model-") as folder:
-                    there = {**vars(options), "output": Path(folder) / "robot.urdf"}
-                    return _files(body, argparse.Namespace(**there), diagnostics)
-            status = _files(body, options, diagnostics, is_reported=True)
+                    temporary = {**vars(options), "output": Path(folder) / "robot.urdf"}
+                    return _write_files(body, argparse.Namespace(**temporary), diagnostics)
+            status = _write_files(body, options, diagnostics, report=True)
             if status == GOOD:
                 report_next_for_urdf(options.output)
             return status
@@ -106,56 +110,56 @@ def _convert_one(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _told(name: str, diagnostics: Diagnostics, reported: list[Diagnostic]) -> Iterator[None]:
-    """Print in the end what was found anew."""
+def _reporting(name: str, diagnostics: Diagnostics, reported: list[Diagnostic]) -> Iterator[None]:
+    """Print new diagnostics at the end of a block."""
     try:
         yield
     finally:
-        print_diagnostics(name, _summed([d for d in diagnostics.found if d not in reported]))
+        print_diagnostics(name, _summarized([d for d in diagnostics.found if d not in reported]))
 
 
-def _summed(found: list[Diagnostic]) -> list[Diagnostic]:
-    """Tell in one sentence that no meshes are written, however many links that is about."""
+def _summarized(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics with one for all shapes without mesh files."""
     left_out = [d for d in found if d.code == "shape-without-mesh"]
     if len(left_out) < 2:
         return found
-    message = f"{len(left_out)} links have shapes that need a mesh file: left out"
+    message = f"{len(left_out)} links have shapes that need a mesh file; left out"
     summary = Diagnostic(left_out[0].severity, left_out[0].code, message)
     return [d for d in found if d not in left_out] + [summary]
 
 
-def _files(
+def _write_files(
     body: Body,
     options: argparse.Namespace,
     diagnostics: Diagnostics,
     *,
-    is_reported: bool = False,
+    report: bool = False,
 ) -> int:
-    """Write the URDF and what lies beside it, all or nothing; report it if asked to."""
+    """Write the URDF and its accompanying files, all or none."""
     output: Path | None = options.output
-    wanted = urdf_options(options)
+    selected = urdf_options(options)
     folder = mesh_folder(options)
-    former = _named_meshes(output)
+    previous = _referenced_meshes(output)
     if folder is None:
-        conversion = _convert(body, None, None, options, wanted, diagnostics)
+        conversion = _convert(body, None, None, options, selected, diagnostics)
         with writing():
-            texts = _texts(conversion, options, wanted, diagnostics)
+            texts = _texts(conversion, options, selected, diagnostics)
             write_all(texts)
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
             uri = _package_uri(folder.resolve())
         with writing(), staged_folder(folder) as staged:
-            conversion = _convert(body, staged, uri, options, wanted, diagnostics)
-            texts = _texts(conversion, options, wanted, diagnostics)
+            conversion = _convert(body, staged, uri, options, selected, diagnostics)
+            texts = _texts(conversion, options, selected, diagnostics)
             write_all(texts)
-        _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
-    if is_reported:
+        _report_unused_meshes(previous - _mesh_names(conversion.urdf), folder)
+    if report:
         report_files(texts, 0 if folder is None else len(_mesh_names(conversion.urdf)), folder)
     if output is None:
         print_data(f"{conversion.urdf}\n")
     elif options.verify:
-        return _verify(conversion.body, output, options, wanted, options.srdf)
+        return _verify(conversion.body, output, options, selected, options.srdf)
     return GOOD
 
 
@@ -164,10 +168,10 @@ def _convert(
     folder: Path | None,
     uri: str | None,
     options: argparse.Namespace,
-    wanted: UrdfOptions,
+    selected: UrdfOptions,
     diagnostics: Diagnostics,
 ) -> Conversion:
-    with progress(_SPLITTING) as tell_progress:
+    with progress(_DECOMPOSING) as report_progress:
         return convert(
             body,
             folder,
@@ -175,22 +179,22 @@ def _convert(
             final_folder=mesh_folder(options),
             glb_up=UpAxis(options.glb_up),
             collision=CollisionShapes(options.collision),
-            options=wanted,
+            options=selected,
             diagnostics=diagnostics,
-            progress=tell_progress,
+            progress=report_progress,
         )
 
 
 def _texts(
     conversion: Conversion,
     options: argparse.Namespace,
-    wanted: UrdfOptions,
+    selected: UrdfOptions,
     diagnostics: Diagnostics,
 ) -> dict[Path, bytes]:
-    """Return the files to write besides meshes, by their paths.
+    """Return the files to write besides meshes, by path.
 
     Raises:
-        ModelError: There are errors; with --strict each warning is one.
+        ModelError: There are errors, or with --strict warnings.
     """
     texts: dict[Path, str] = {}
     body, frames = conversion.body, conversion.frames
@@ -200,18 +204,20 @@ def _texts(
     if conversion.loops is not None and loops is not None:
         texts[loops] = conversion.loops
     elif conversion.loops is not None:
-        message = f"constraints close loops, which URDF cannot say: -o puts them in {LOOPS_FILE}"
+        message = (
+            f"constraints close loops, which URDF cannot represent; -o writes them to {LOOPS_FILE}"
+        )
         diagnostics.warn("open-loops", message, body.root.at)
     if options.srdf is not None:
         texts[options.srdf] = body_to_srdf(body, frames, diagnostics)
     controllers = controllers_file(options)
     if controllers is not None and controlled_joints(body):
-        text = controllers_yaml(body, frames, wanted)
+        text = controllers_yaml(body, frames, selected)
         if options.controllers is not None or not _differs(controllers, text):
             texts[controllers] = text
-        else:  # gains in it may have been tuned with much work
-            message = f"{controllers} is not what would be written, and is kept; --controllers OUT"
-            diagnostics.warn("kept-file", f"{message} names another, or the same to replace it")
+        else:  # it may have tuned gains
+            message = f"{controllers} was edited by hand and is kept; use --controllers OUT"
+            diagnostics.warn("kept-file", f"{message} to write another file or to replace this one")
     diagnostics.raise_errors()
     return {path: _content(text) for path, text in texts.items()}
 
@@ -221,12 +227,12 @@ def _content(text: str) -> bytes:
 
 
 def _differs(path: Path, text: str) -> bool:
-    """Tell whether there is a file with another text."""
+    """Return whether a file exists and has another text."""
     return path.is_file() and path.read_bytes() != _content(text)
 
 
-def _named_meshes(urdf: Path | None) -> set[str]:
-    """Return the files that a former URDF takes its meshes from, if it can be read."""
+def _referenced_meshes(urdf: Path | None) -> set[str]:
+    """Return the names of the mesh files of an existing URDF, if it can be read."""
     if urdf is None or is_special(urdf):
         return set()
     try:
@@ -240,39 +246,39 @@ def _mesh_names(urdf: str) -> set[str]:
     return {mesh.get("filename", "").rpartition("/")[2] for mesh in meshes}
 
 
-def _tell_of_leftovers(names: set[str], folder: Path) -> None:
-    """Tell of meshes that are there for a former URDF; another one may still need them."""
+def _report_unused_meshes(names: set[str], folder: Path) -> None:
+    """Report mesh files of the previous URDF; they are kept, as other URDFs may need them."""
     count = sum((folder / name).is_file() for name in names if name)
     if count:
-        has = "is" if count == 1 else "are"
+        verb = "is" if count == 1 else "are"
         print_note(
-            f"{folder}: {counted(count, 'mesh file')} of the former URDF {has} not used any more"
+            f"{folder}: {counted(count, 'mesh file')} of the previous URDF {verb} no longer used"
         )
 
 
 def _package(body: Body, options: argparse.Namespace, diagnostics: Diagnostics) -> int:
     """Write a description package."""
-    wanted = urdf_options(options)
+    selected = urdf_options(options)
     try:
-        with writing(), progress(_SPLITTING) as tell_progress:
+        with writing(), progress(_DECOMPOSING) as report_progress:
             package = write_package(
                 body,
                 options.package,
                 name=Path(os.path.abspath(options.package)).name,
-                options=wanted,
+                options=selected,
                 collision=CollisionShapes(options.collision),
                 glb_up=UpAxis(options.glb_up),
                 diagnostics=diagnostics,
-                progress=tell_progress,
+                progress=report_progress,
             )
     except ModelError:
         raise
-    except ValueError as error:  # ROS has no packages of this name
+    except ValueError as error:  # invalid package name
         raise UsageError(f"--package {options.package}: {error}") from None
     report_package(package)
     status = GOOD
     if options.verify:
-        status = _verify(package.body, package.urdf, options, wanted, package.srdf)
+        status = _verify(package.body, package.urdf, options, selected, package.srdf)
     if status == GOOD:
         report_next_for_package(package)
     return status
@@ -282,23 +288,24 @@ def _verify(
     body: Body,
     urdf: Path,
     options: argparse.Namespace,
-    wanted: UrdfOptions,
+    selected: UrdfOptions,
     srdf: Path | None,
 ) -> int:
-    """Print how far the URDF, with an SRDF, is from the body; return the exit status."""
-    from ..verify import verify  # its independent readers take long to load
+    """Compare a URDF, with an SRDF, with the body and print the report; return the status."""
+    from ..verify import verify  # late: its libraries take long to import
+    from ..verify.table import report_table
 
-    found = verify(body, urdf, wanted, srdf=srdf, glb_up=UpAxis(options.glb_up))
-    if options.in_turn:
-        lines = [f"{options.file}: {found.verdict}", *(f"  {row}" for row in found.failures)]
+    report = verify(body, urdf, selected, srdf=srdf, glb_up=UpAxis(options.glb_up))
+    if options.several:
+        lines = [f"{options.file}: {report.verdict}", *(f"  {row}" for row in report.failures)]
         print_text("\n".join(lines))
-        return GOOD if found.passed else PROBLEMS
-    output_console().print(found.table())
-    return GOOD if found.passed else PROBLEMS
+    else:
+        output_console().print(report_table(report))
+    return GOOD if report.passed else PROBLEMS
 
 
 def _package_uri(folder: Path) -> str:
-    """Return the package:// URI of a folder that lies in a ROS package's source."""
+    """Return the package:// URI of a folder in the source of a ROS package."""
     if (package := enclosing_package(folder)) is None:
         raise UsageError(f"no package.xml in or above {folder}; use --mesh-uri file")
     try:

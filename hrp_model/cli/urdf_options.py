@@ -1,4 +1,4 @@
-"""What ``hrp-model urdf`` understands, and which of it goes together."""
+"""The options of ``hrp-model urdf``, and which of them can be combined."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from ..collision.shapes import CollisionShapes
 from ..files.writer import is_special
 from ..frames import Base, LinkNaming
 from ..program.outputs import Kind, Output, add_force, check_outputs
-from ..urdf.convert import LOOPS_FILE
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import CommandInterface, Hardware, UrdfOptions
+from ..urdf import LOOPS_FILE, CommandInterface, Hardware, UpAxis, UrdfOptions
 from .common import MODEL, UsageError
 
 EPILOG = (
-    "Without -o the URDF goes to the standard output, and shapes that need a mesh file are "
-    "left out unless --mesh-dir says where to write it. Files appear whole or not at all. "
-    "Exit status: 0 good; 1 the model has errors, or warnings with --strict, or --verify "
-    "found a difference or nothing to compare with; 2 wrong use, or a file that cannot be written."
+    "Without -o the URDF is printed on the standard output, and shapes that need a mesh file are "
+    "left out unless --mesh-dir is given. Either all files are written, or none. "
+    "Exit status: 0 success; 1 the model has errors, or warnings with --strict, or --verify "
+    "found a difference or nothing to compare with; 2 wrong use, or a file cannot be written."
 )
 
 _CONTROLLERS_FILE = "controllers.yaml"
-# Readers of URDF and TF, and shells, stumble over much of the rest, such as blanks and quotes.
+# Other characters, such as blanks and quotes, cause trouble in URDF readers, TF and shells.
 _PREFIX = re.compile(r"[\w./-]*")
 
 
 def _file(text: str) -> Path:
     if text == "-":
-        raise argparse.ArgumentTypeError("only the URDF goes to the standard output: name a file")
+        raise argparse.ArgumentTypeError("only the URDF can go to the standard output: name a file")
     return Path(text)
 
 
@@ -40,32 +38,31 @@ def _output(text: str) -> Path | None:
 
 def _prefix(text: str) -> str:
     if not _PREFIX.fullmatch(text):
-        message = f"{text!r} has more than letters, digits and _ . / -, as names of frames have"
+        message = f"{text!r} has other characters than letters, digits and _ . / -"
         raise argparse.ArgumentTypeError(message)
     return text
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
-    """Declare what ``hrp-model urdf`` understands."""
+    """Declare the arguments of ``hrp-model urdf``."""
     command.add_argument(
         "files",
         nargs="+",
         metavar="FILE",
-        help=f"{MODEL}; with --verify alone also several, or folders of models",
+        help=f"{MODEL}; with --verify alone also several models, or folders of models",
     )
-    _add_outputs(command.add_argument_group("where it goes"))
-    _add_contents(command.add_argument_group("what it tells"))
-    _add_blocks(command.add_argument_group("what it tells simulators and controllers"))
-    checks = command.add_argument_group("how it is checked")
+    _add_outputs(command.add_argument_group("outputs"))
+    _add_contents(command.add_argument_group("contents"))
+    _add_blocks(command.add_argument_group("blocks for simulators and controllers"))
+    checks = command.add_argument_group("checks")
     checks.add_argument(
-        "--strict", action="store_true", help="treat warnings as errors: then nothing is written"
+        "--strict", action="store_true", help="treat warnings as errors, and then write nothing"
     )
     checks.add_argument(
         "--verify",
         action="store_true",
-        help="read the URDF with the independent programs that are installed (pinocchio, "
-        "yourdfpy, MuJoCo, check_urdf), and print how far it is from the model; without -o, "
-        "instead of the URDF",
+        help="read the URDF with the installed libraries of pinocchio, yourdfpy, MuJoCo and "
+        "check_urdf, and print the differences from the model; without -o, instead of the URDF",
     )
 
 
@@ -75,37 +72,37 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
         "--output",
         type=_output,
         metavar="OUT",
-        help="the URDF; '-', the default, is the standard output. Missing folders are made",
+        help="the URDF; '-' (default) is the standard output. Missing folders are created",
     )
     group.add_argument(
         "--mesh-dir",
         type=_file,
         metavar="DIR",
-        help="where to write meshes; default: 'meshes' beside OUT, none without OUT",
+        help="folder of mesh files; default: 'meshes' beside OUT, or none without OUT",
     )
     group.add_argument(
         "--mesh-uri",
         choices=("package", "file"),
-        help="how the URDF names them: file (default), or package, for which a package.xml "
-        "must lie above DIR",
+        help="URIs of mesh files: file:// (default), or package://, which needs a package.xml "
+        "above DIR",
     )
     group.add_argument(
-        "--srdf", type=_file, metavar="OUT", help="write also an SRDF, for MoveIt and pinocchio"
+        "--srdf", type=_file, metavar="OUT", help="also write an SRDF, for MoveIt and pinocchio"
     )
     group.add_argument(
         "--controllers",
         type=_file,
         metavar="OUT",
-        help="with --ros2-control, write also the parameters of its controllers; "
-        f"default: for gz {_CONTROLLERS_FILE} beside the URDF, else none",
+        help="with --ros2-control, also write the parameter file of the controllers; "
+        f"default: {_CONTROLLERS_FILE} beside the URDF for gz, else none",
     )
     group.add_argument(
         "--package",
         type=_file,
         metavar="NAME",
-        help="write a whole ROS 2 description package of this name instead: package.xml, URDF, "
-        "meshes, launch files, RViz and controller settings; NAME may be a path, whose last part "
-        "is the name",
+        help="write a complete ROS 2 description package instead: package.xml, URDF, meshes, "
+        "launch files, RViz and controller configuration; NAME may be a path, whose last part "
+        "is the name of the package",
     )
     add_force(group)
 
@@ -115,42 +112,42 @@ def _add_contents(group: argparse._ArgumentGroup) -> None:
         "--link-naming",
         choices=[naming.value for naming in LinkNaming],
         default=LinkNaming.JOINT.value,
-        help="call links as the model does, which mostly is like their joints (default), or "
-        "by the Segments of an OpenHRP model",
+        help="names of links: those in the model (default), usually equal to those of the joints, "
+        "or those of the Segments of an OpenHRP model",
     )
     group.add_argument(
         "--frame-prefix",
         type=_prefix,
         default="",
         metavar="P",
-        help="put before the names of links and sensor frames, not of joints",
+        help="prefix of the names of links and sensor frames, but not of joints",
     )
     group.add_argument(
         "--base",
         choices=[base.value for base in Base],
-        help="a massless root above the model's: base_link, or also base_footprint on the floor, "
-        "or base_link where the model's root has a mass, which KDL does not take (auto); default: "
-        "auto with --package, else none",
+        help="massless links above the model's root: base_link, or also base_footprint on the "
+        "floor; auto adds base_link if the model's root has a mass, which KDL does not support; "
+        "default: auto with --package, else none",
     )
     group.add_argument(
         "--collision",
         choices=[shapes.value for shapes in CollisionShapes],
         default=CollisionShapes.AS_MODELLED.value,
-        help="what touches: the model's shapes (default), the convex hull of each, a box around "
-        "each, or several convex pieces",
+        help="collision shapes: those of the model (default), or the convex hull, the bounding box "
+        "or a convex decomposition of each",
     )
     group.add_argument(
         "--glb-up",
         choices=[up.value for up in UpAxis],
         default=UpAxis.Z.value,
         help="which axis of the GLB meshes is the URDF's z: z (default) for Gazebo, yourdfpy and "
-        "RViz up to ROS 2 Kilted; y, as glTF has it, for RViz from rviz_rendering 15.1.4 on "
-        "(ROS 2 Lyrical) and Drake. With the wrong one, parts lie on their sides",
+        "RViz up to ROS 2 Kilted; y, as in glTF, for RViz from rviz_rendering 15.1.4 on "
+        "(ROS 2 Lyrical) and Drake. With the wrong axis, parts are rotated by 90 degrees",
     )
 
 
 def _add_blocks(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--gazebo", action="store_true", help="add <gazebo> blocks: the sensors")
+    group.add_argument("--gazebo", action="store_true", help="add <gazebo> blocks for sensors")
     group.add_argument(
         "--ros2-control",
         choices=[hardware.value for hardware in Hardware],
@@ -159,46 +156,46 @@ def _add_blocks(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--command-interface",
         choices=[command.value for command in CommandInterface],
-        help="what controllers ask of the joints (default: position)",
+        help="command interface of the joints (default: position)",
     )
     group.add_argument(
         "--mujoco",
         action="store_true",
-        help="add a <mujoco> block, with which MuJoCo itself reads the URDF and finds its meshes",
+        help="add a <mujoco> block, so that MuJoCo can read the URDF and find its meshes",
     )
 
 
-def refuse_contradictions(options: argparse.Namespace) -> None:
-    """Refuse options that do not go together.
+def check_options(options: argparse.Namespace) -> None:
+    """Check that the options can be combined.
 
     Raises:
-        UsageError: They say what to do instead.
+        UsageError: They cannot; the message has an alternative.
     """
     if options.package is not None:
         for name in ("output", "mesh_dir", "mesh_uri", "srdf", "controllers"):
             if getattr(options, name) is not None:
                 option = f"--{name.replace('_', '-')}"
                 message = f"{option} and --package exclude each other"
-                raise UsageError(f"{message}: --package chooses the places itself")
+                raise UsageError(f"{message}, as --package determines all paths")
     folders = options.mesh_dir, options.package
     check_outputs(outputs(options), folders=folders, inputs=options.files, force=options.force)
     if options.mesh_uri is not None and mesh_folder(options) is None:
-        raise UsageError("--mesh-uri names meshes, which only -o FILE or --mesh-dir writes")
+        raise UsageError("--mesh-uri needs -o FILE or --mesh-dir, which write mesh files")
     if options.ros2_control is None:
         for name in ("controllers", "command_interface"):
             if getattr(options, name) is not None:
                 option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{option} needs --ros2-control, which says for which hardware")
+                raise UsageError(f"{option} needs --ros2-control HARDWARE")
     if _lacks_controllers(options):
-        message = "with --ros2-control gz the URDF names the file of the controllers' parameters"
-        raise UsageError(f"{message}: say where that goes, by -o FILE or --controllers FILE")
+        message = "with --ros2-control gz the URDF contains the path of the controllers' parameters"
+        raise UsageError(f"{message}: add -o FILE or --controllers FILE")
 
 
-def refuse_outputs_of_many(options: argparse.Namespace) -> None:
-    """Refuse to write files of several models.
+def check_several_models(options: argparse.Namespace) -> None:
+    """Check that no files are to be written for several models.
 
     Raises:
-        UsageError: The message has the command that is meant, or the rule.
+        UsageError: The message suggests a correction, or states the rule.
     """
     outputs = (options.output, options.mesh_dir, options.srdf, options.controllers, options.package)
     if options.verify and all(output is None for output in outputs):
@@ -207,36 +204,36 @@ def refuse_outputs_of_many(options: argparse.Namespace) -> None:
     is_new = not os.path.exists(last)
     if len(options.files) == 2 and last.lower().endswith(".urdf") and (is_new or not any(outputs)):
         raise UsageError(f"'{last}' would be a second model. Did you mean '-o {last}'?")
-    message = "one model is converted at a time"
-    raise UsageError(f"{message}; only --verify without outputs takes several models or a folder")
+    message = "only one model can be converted at a time"
+    raise UsageError(f"{message}; --verify without outputs accepts several models or a folder")
 
 
 def outputs(options: argparse.Namespace, *, with_loops: bool = False) -> list[Output]:
     """Return the files to write besides meshes.
 
     Args:
-        options: Of the command line.
+        options: Those of the command line.
         with_loops: Whether the model has closed loops.
     """
-    found = [Output("-o", options.output, Kind.URDF), Output("--srdf", options.srdf, Kind.SRDF)]
+    files = [Output("-o", options.output, Kind.URDF), Output("--srdf", options.srdf, Kind.SRDF)]
     if options.controllers is not None:
-        found.append(Output("--controllers", options.controllers, Kind.CONTROLLERS))
-    else:  # the writer itself keeps another one that is there
-        found.append(Output(_CONTROLLERS_FILE, controllers_file(options), None))
+        files.append(Output("--controllers", options.controllers, Kind.CONTROLLERS))
+    else:  # the writer itself keeps an edited file
+        files.append(Output(_CONTROLLERS_FILE, controllers_file(options), None))
     if with_loops:
-        found.append(Output(LOOPS_FILE, loops_file(options), Kind.LOOPS))
-    return found
+        files.append(Output(LOOPS_FILE, loops_file(options), Kind.LOOPS))
+    return files
 
 
 def _lacks_controllers(options: argparse.Namespace) -> bool:
-    """Tell whether the URDF would name a file that nobody writes."""
-    has_places = options.package is not None or options.verify
-    is_named = options.ros2_control == Hardware.GZ.value
-    return is_named and not has_places and controllers_file(options) is None
+    """Return whether the URDF would reference a file of controllers that is not written."""
+    has_paths = options.package is not None or options.verify
+    is_referenced = options.ros2_control == Hardware.GZ.value
+    return is_referenced and not has_paths and controllers_file(options) is None
 
 
 def mesh_folder(options: argparse.Namespace) -> Path | None:
-    """Return where the meshes go; None if none are written."""
+    """Return the folder of the meshes; None if none are written."""
     output: Path | None = options.output
     if options.mesh_dir is not None or output is None or is_special(output):
         folder: Path | None = options.mesh_dir
@@ -245,13 +242,13 @@ def mesh_folder(options: argparse.Namespace) -> Path | None:
 
 
 def loops_file(options: argparse.Namespace) -> Path | None:
-    """Return where the closed loops of a model go; None if there is no place beside the URDF."""
+    """Return the file of closed loops beside the URDF; None if the URDF is not in a file."""
     output: Path | None = options.output
     return None if output is None or is_special(output) else output.parent / LOOPS_FILE
 
 
 def controllers_file(options: argparse.Namespace) -> Path | None:
-    """Return where the parameters of the controllers go; None if nobody wants them."""
+    """Return the file of the controllers' parameters; None if it is not written."""
     output: Path | None = options.output
     if options.controllers is not None:
         given: Path = options.controllers
@@ -262,7 +259,7 @@ def controllers_file(options: argparse.Namespace) -> Path | None:
 
 
 def urdf_options(options: argparse.Namespace) -> UrdfOptions:
-    """Return what of a body the URDF is to tell."""
+    """Return the options of the URDF."""
     hardware = options.ros2_control
     controllers = controllers_file(options) or Path(_CONTROLLERS_FILE)
     return UrdfOptions(
@@ -284,7 +281,7 @@ def _base(options: argparse.Namespace) -> Base:
 
 
 def _meshes_for_mujoco(options: argparse.Namespace) -> str:
-    """Return where the meshes will be, relative to the URDF if that goes into a file."""
+    """Return the mesh folder, relative to the URDF if that is written to a file."""
     folder = mesh_folder(options)
     if folder is None:
         return "."

@@ -1,4 +1,4 @@
-"""What ``hrp-model urdf`` reports after it has written files."""
+"""Messages of ``hrp-model urdf`` about written files."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ..diagnostics import counted
 from ..files.writer import is_special
 from ..program.console import print_note
 from ..program.outputs import report_written
-from ..urdf.package.package import Package
+from ..urdf import Package
 
 
 def report_files(paths: Iterable[Path], meshes: int, mesh_folder: Path | None) -> None:
-    """Report the files that were written; nothing of pipes and terminals.
+    """Report the written files, without pipes and terminals.
 
     Args:
-        paths: All of them but meshes.
-        meshes: The number of mesh files.
-        mesh_folder: Where those are.
+        paths: All files except meshes.
+        meshes: Number of mesh files.
+        mesh_folder: Folder of the mesh files.
     """
     more = [f"{counted(meshes, 'mesh file')} in {mesh_folder}"] if meshes else []
     report_written(paths, more)
 
 
 def report_next_for_urdf(urdf: Path | None) -> None:
-    """Report what can be done with a URDF file; nothing if it is no file."""
+    """Report the commands that use a URDF file, if it is a regular file."""
     if urdf is None or is_special(urdf):
         return
     if urdf.suffix.lower() != ".urdf":
@@ -39,7 +39,7 @@ def report_next_for_urdf(urdf: Path | None) -> None:
 
 
 def report_package(package: Package) -> None:
-    """Report the package that was written, and the files of an earlier one that were removed."""
+    """Report the written package, and the removed files of a previous one."""
     meshes = [path for path in package.removed if path.startswith("meshes/")]
     parts = [path for path in package.removed if path not in meshes]
     if meshes:
@@ -50,7 +50,7 @@ def report_package(package: Package) -> None:
 
 
 def report_next_for_package(package: Package) -> None:
-    """Report how a package is built and its robot shown."""
+    """Report the commands that build a package and show its robot."""
     build = f"colcon build --packages-select {package.name} && source install/setup.bash"
     launch = f"ros2 launch {package.name} display.launch.py"
     print_note(f"next, in the root of its workspace: {build} && {launch}")

@@ -1,1 +1,1 @@
-"""A robot as a node publishes it: its description, frames, limits and health. Knows no ROS."""
+"""What ``model_node`` publishes of a robot: description, frames, limits, health. Without ROS."""

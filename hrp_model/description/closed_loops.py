@@ -1,21 +1,19 @@
-"""Joint positions that nobody tells because they follow from others'. Knows no ROS."""
+"""Compute joint positions that are missing in joint states: mimic joints and closed loops."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..body import Body
-from ..kinematics.loops import LoopClosure, LoopError, Mimic, Miss, loop_closures, mimic_joints
+from ..frames import BodyFrames
+from ..kinematics.loops import Gap, LoopClosure, LoopError, Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_name
 
-if TYPE_CHECKING:
-    from ..frames import BodyFrames
-
-_MOST = 16  # closures kept for messages that know different joints
-# How far encoders may be wrong: an angle, which opens a loop by so much of its longest arm, and
-# a length, which is the least to allow.
-_NOISE = Miss(length=1e-3, angle=1e-2)
+_MAX_CLOSURES = 16  # cached for messages with different joints
+# Gap caused by errors of encoders: an angle, which opens a loop by this fraction of its longest
+# arm, and a minimum length.
+_ENCODER_ERROR = Gap(length=1e-3, angle=1e-2)
 
 
 class Completed(NamedTuple):
@@ -23,47 +21,46 @@ class Completed(NamedTuple):
 
     Attributes:
         positions: By joint name, in [rad] or [m].
-        problems: A sentence for loops that stay open by more than encoders may be wrong, as
-            none can close them or as told positions contradict each other; the joints that
-            follow are then as near as they can be.
-        residual: How far any loop is open at most, but for what no joint can change.
+        problems: A sentence for each group of loops with a gap larger than encoder errors,
+            because no posture closes them or the given positions contradict each other. The
+            computed positions then minimise the gap.
+        residual: Largest gap of any loop, without the part that no joint can change.
     """
 
     positions: dict[str, float]
     problems: tuple[str, ...]
-    residual: Miss
+    residual: Gap
 
 
 class ClosedLoops:
-    """Works out the joints that a source of joint states leaves out.
+    """Computes the positions of joints that joint states leave out.
 
     Sliders move independent joints only, and a robot may have no encoder on a passive joint.
-    Positions that are told are used as they are; any joints round a loop may be the known
-    ones. Loops stay assembled the way they were in the last call. Loops that have impossible
-    numbers are left alone. A joint that follows another by the model's word follows it.
+    Given positions are used unchanged; they may be those of any joints in a loop. Loops keep
+    the assembly mode of the last call. Loops with invalid numbers are ignored. Mimic joints of
+    the model follow their leaders.
 
     Args:
-        body: The robot; without loops and followers there is never anything to add.
-        frames: What its joints are called.
+        body: The robot; without loops and mimic joints nothing is ever added.
+        frames: Names of its joints.
     """
 
     def __init__(self, body: Body, frames: BodyFrames) -> None:
         closures, _ = loop_closures(body)
         mimics = mimic_joints(body, closures)
         self._loops = [_Loops(closure, frames, mimics) for closure in closures]
-        told = ((link.name, link.joint.mimic) for link in body.moving_links)
         self._followers = [
-            (frames.joints[name], frames.joints[mimic.link], mimic)
-            for name, mimic in told
-            if mimic is not None
+            (frames.joints[link.name], frames.joints[link.joint.mimic.link], link.joint.mimic)
+            for link in body.moving_links
+            if link.joint.mimic is not None
         ]
 
     def complete(self, positions: Mapping[str, float]) -> Completed:
-        """Return positions and, where leaders or joints round a loop are among them, what follows.
+        """Return the positions with those of the joints that follow from them.
 
         Args:
-            positions: By joint name, finite, in [rad] or [m]; other joints have not moved
-                since they were last told or followed.
+            positions: By joint name, finite, in [rad] or [m]; other joints of loops are assumed
+                to keep their last positions.
         """
         completed = dict(positions)
         for follower, leader, mimic in self._followers:
@@ -82,8 +79,8 @@ class _Loops:
     """Loops that share joints.
 
     Attributes:
-        problem: What is wrong in the last positions; empty if nothing is.
-        residual: How far they are open in them.
+        problem: Why the loops are open in the last positions; empty if they are closed.
+        residual: Their largest gap.
     """
 
     def __init__(
@@ -103,11 +100,12 @@ class _Loops:
         self._closures = {frozenset[int](): closure}
         self._posture = closure.assembled.copy()
         self._closed = closure.assembled
-        self._noise = Miss(max(_NOISE.length, _NOISE.angle * closure.size), _NOISE.angle)
-        self.problem, self.residual = "", _largest(closure.misses(self._posture))
+        length = max(_ENCODER_ERROR.length, _ENCODER_ERROR.angle * closure.size)
+        self._tolerance = Gap(length, _ENCODER_ERROR.angle)
+        self.problem, self.residual = "", _largest(closure.gaps(self._posture))
 
     def complete(self, positions: dict[str, float]) -> None:
-        """Add what follows from positions, if any of them are round these loops."""
+        """Add the positions that follow from those of joints in these loops."""
         known = frozenset(i for i, name in self._names.items() if name in positions)
         if not known:
             return
@@ -115,26 +113,26 @@ class _Loops:
             self._posture[i] = positions[self._names[i]]
         closure, q = self._closure(known), self._posture
         followers = [i for i in closure.dependent.tolist() if i not in known]
-        rest = []
+        others = []
         for i in followers:
             leader, mimic = self._mimics.get(i, (-1, None))
             if mimic is not None and leader in known:
                 q[i] = mimic.position(q[leader])
             else:
-                rest.append(i)
-        problem = self._close(closure, rest) if rest else ""
+                others.append(i)
+        problem = self._close(closure, others) if others else ""
         positions.update((self._names[i], float(q[i])) for i in followers)
-        misses = closure.misses(q)
-        self.residual = worst = _largest(misses)
-        if worst.length <= self._noise.length and worst.angle <= self._noise.angle:
+        gaps = closure.gaps(q)
+        self.residual = largest = _largest(gaps)
+        if largest.length <= self._tolerance.length and largest.angle <= self._tolerance.angle:
             self.problem = ""
         else:
-            miss, name = max(zip(misses, map(loop_name, self._extra_joints), strict=True))
-            told = f"the loop '{name}' is open by {miss} at {closure.where(q, known)}"
-            self.problem = problem or f"{told}, which it does not allow"
+            gap, name = max(zip(gaps, map(loop_name, self._extra_joints), strict=True))
+            at = closure.positions_text(q, known)
+            self.problem = problem or f"the loop '{name}' is open by {gap} at {at}"
 
     def _close(self, closure: LoopClosure, followers: list[int]) -> str:
-        """Move joints to where they close the loops; return why they cannot, if so."""
+        """Move joints so that the loops close; return the reason if that is impossible."""
         problem = ""
         try:
             q = self._closed = closure.close(self._posture, near=self._closed)
@@ -144,15 +142,15 @@ class _Loops:
         return problem
 
     def _closure(self, known: frozenset[int]) -> LoopClosure:
-        """Return a closure in which known joints are independent as far as they can be."""
+        """Return a closure in which known joints are independent as far as possible."""
         if known not in self._closures:
-            if len(self._closures) == _MOST:
+            if len(self._closures) == _MAX_CLOSURES:
                 self._closures.clear()
             prefer = [self._links[i] for i in known]
             self._closures[known] = LoopClosure(self._body, self._extra_joints, prefer)
         return self._closures[known]
 
 
-def _largest(misses: Iterable[Miss]) -> Miss:
-    lengths, angles = zip(Miss(0.0, 0.0), *misses, strict=True)
-    return Miss(max(lengths), max(angles))
+def _largest(gaps: Iterable[Gap]) -> Gap:
+    lengths, angles = zip(Gap(0.0, 0.0), *gaps, strict=True)
+    return Gap(max(lengths), max(angles))

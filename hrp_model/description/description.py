@@ -1,4 +1,4 @@
-"""Everything that a node publishes of a robot, made in one go. Knows no ROS."""
+"""The description of a robot that a node publishes: URDF, SRDF, frames and limits."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ from ..body import Body
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostics, Severity
 from ..frames import Base, BodyFrames, Frame, FrameOptions, LinkNaming
-from ..urdf.convert import convert
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import Hardware, UrdfOptions
-from ..urdf.srdf.srdf import body_to_srdf
+from ..urdf import Hardware, UpAxis, UrdfOptions, body_to_srdf, convert
 from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, frame_in_world, frame_tree
 from .joint_limits import JointLimit, joint_limit_parameters
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a description is to be like.
+class DescriptionOptions:
+    """Options of a description.
 
     Attributes:
-        urdf: What goes into the URDF, and how frames are called.
-        collision: Which collision shapes it has.
-        srdf: Whether there is an SRDF, too.
+        urdf: Options of the URDF.
+        collision: Collision shapes of the links.
+        srdf: Whether an SRDF is made too.
         glb_up: Which axis of its GLB files is the URDF's z.
     """
 
@@ -38,15 +35,15 @@ class Wanted:
     glb_up: UpAxis = UpAxis.Z
 
     @staticmethod
-    def objection(settings: Mapping[str, Any]) -> str:
-        """Return why parameters of ``model_node`` do not go together, or nothing."""
+    def conflict(settings: Mapping[str, Any]) -> str:
+        """Return why parameters of ``model_node`` conflict, or an empty string."""
         if settings["ros2_control"] == "gz" and not settings["controllers"]:
-            return "ros2_control 'gz' needs controllers: the file of the controllers' parameters"
+            return "ros2_control 'gz' needs parameter 'controllers', the controllers' YAML file"
         return ""
 
     @staticmethod
-    def by(settings: Mapping[str, Any]) -> Wanted:
-        """Return what the parameters of ``model_node`` ask for."""
+    def from_parameters(settings: Mapping[str, Any]) -> DescriptionOptions:
+        """Return the options that the parameters of ``model_node`` select."""
         hardware = settings["ros2_control"]
         options = UrdfOptions(
             link_naming=LinkNaming(settings["link_naming"]),
@@ -58,10 +55,10 @@ class Wanted:
             options = replace(options, controllers=os.path.abspath(file))
         srdf = settings["description_format"] == "urdf+srdf"
         collision, glb_up = CollisionShapes(settings["collision"]), UpAxis(settings["glb_up"])
-        return Wanted(options, collision, srdf, glb_up)
+        return DescriptionOptions(options, collision, srdf, glb_up)
 
-    def with_frames(self, names: FrameOptions) -> Wanted:
-        """Return the same, but for how frames are called and what stands above the root."""
+    def with_frames(self, names: FrameOptions) -> DescriptionOptions:
+        """Return the same options with other frame options."""
         own = {item.name: getattr(names, item.name) for item in fields(FrameOptions)}
         return replace(self, urdf=replace(self.urdf, **own))
 
@@ -72,13 +69,13 @@ class Description:
 
     Attributes:
         body: The robot.
-        frames: How everything is called, without the prefix of TF frames.
-        urdf: The text of ``robot_description``.
-        srdf: The text of ``robot_description_semantic``; empty if it was not asked for.
-        tree: What stays and what moves.
-        loops: Knows the joints that closed loops make follow others.
+        frames: Names of its frames, without the prefix of TF frames.
+        urdf: Text of ``robot_description``.
+        srdf: Text of ``robot_description_semantic``; empty without one.
+        tree: Its fixed and moving frames.
+        loops: Computes dependent joints of closed loops.
         limits: Limits of the joints, by parameter name.
-        warnings: What was warned of on the way.
+        warnings: Warnings of the reading and the conversion.
     """
 
     body: Body
@@ -91,42 +88,43 @@ class Description:
     warnings: tuple[str, ...]
 
     def in_world(self, world: str) -> Frame:
-        """Return the topmost frame, where the model puts its root in the world."""
+        """Return the topmost frame in the world, at the root pose of the model."""
         return frame_in_world(self.body, self.frames, world)
 
 
 def describe(
-    body: Body, wanted: Wanted, mesh_folder: Path, diagnostics: Diagnostics
+    body: Body, options: DescriptionOptions, mesh_folder: Path, diagnostics: Diagnostics
 ) -> Description:
-    """Describe a robot; its meshes are written into a folder.
+    """Describe a robot, and write its meshes into a folder.
 
     Args:
         body: The robot.
-        wanted: What the description is to be like.
-        mesh_folder: Where the meshes go; made if missing.
-        diagnostics: Those of the reading of the body; more warnings go there.
+        options: Options of the description.
+        mesh_folder: Folder of the meshes; created if missing.
+        diagnostics: Those of reading the body; receives further warnings.
 
     Raises:
         OSError: The meshes cannot be written.
-        MissingLibraryError: The collision shapes that are wanted cannot be made.
+        MissingLibraryError: A library for the selected collision shapes is not installed.
     """
-    made = convert(
+    conversion = convert(
         body,
         mesh_folder,
-        glb_up=wanted.glb_up,
-        collision=wanted.collision,
-        options=wanted.urdf,
+        glb_up=options.glb_up,
+        collision=options.collision,
+        options=options.urdf,
         diagnostics=diagnostics,
     )
-    srdf = body_to_srdf(made.body, made.frames, diagnostics) if wanted.srdf else ""
+    body, frames = conversion.body, conversion.frames
+    srdf = body_to_srdf(body, frames, diagnostics) if options.srdf else ""
     warnings = [d for d in diagnostics.found if d.severity is Severity.WARNING]
     return Description(
-        made.body,
-        made.frames,
-        made.urdf,
+        body,
+        frames,
+        conversion.urdf,
         srdf,
-        frame_tree(made.body, made.frames),
-        ClosedLoops(made.body, made.frames),
-        joint_limit_parameters(made.body, made.frames),
+        frame_tree(body, frames),
+        ClosedLoops(body, frames),
+        joint_limit_parameters(body, frames),
         tuple(map(str, warnings)),
     )

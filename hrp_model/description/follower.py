@@ -1,67 +1,66 @@
-"""From joint states to the frames that they move. Knows no ROS."""
+"""From joint states to the frames that they move."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from math import isfinite
 
-from ..kinematics.loops import Miss
+from ..kinematics.loops import Gap
 from .closed_loops import ClosedLoops
 from .frame_tree import FrameTree, MovedFrame
 
 
 class LastPositions:
-    """The last position that was told of each joint, those of other robots included."""
+    """The last position of each joint, including joints of other robots."""
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[int, float]] = {}
-        self._recalled = 0
+        self._last: dict[str, tuple[int, float]] = {}
+        self._restamped = 0
 
-    def tell(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
-        """Remember finite positions in [rad] or [m] that hold at a stamp in [ns].
+    def update(self, time_ns: int, joints: Sequence[str], positions: Sequence[float]) -> None:
+        """Store finite positions in [rad] or [m] with their stamp in [ns].
 
-        A joint that was told of a later one means that time began anew: what was told of the
-        time to come is forgotten.
+        If a joint has a later stamp already, time was reset: all later positions are dropped.
         """
-        if any(self._told[name][0] > time_ns for name in joints if name in self._told):
-            self._told = {name: told for name, told in self._told.items() if told[0] <= time_ns}
-        told = zip(joints, positions, strict=True)
-        self._told.update((name, (time_ns, q)) for name, q in told if isfinite(q))
+        if any(self._last[name][0] > time_ns for name in joints if name in self._last):
+            self._last = {name: last for name, last in self._last.items() if last[0] <= time_ns}
+        new = zip(joints, positions, strict=True)
+        self._last.update((name, (time_ns, q)) for name, q in new if isfinite(q))
 
-    def recall(self, joints: Container[str]) -> dict[int, dict[str, float]]:
-        """Return the positions of these joints, by stamps in [ns] that they did not have before.
+    def restamped(self, joints: Container[str]) -> dict[int, dict[str, float]]:
+        """Return the positions of joints by new stamps in [ns], which were not used before.
 
-        Listeners drop what repeats a stamp. The new ones are the least bit later than those that
-        were told, as any clock could be far from that of the joints.
+        TF listeners drop repeated stamps. The new ones are a few nanoseconds later than the
+        original ones, as the node's clock may differ from that of the joint states.
         """
-        self._recalled += 1
-        found: dict[int, dict[str, float]] = {}
-        for name, (time_ns, q) in sorted(self._told.items(), key=lambda item: item[1][0]):
+        self._restamped += 1
+        by_stamp: dict[int, dict[str, float]] = {}
+        for name, (time_ns, q) in sorted(self._last.items(), key=lambda item: item[1][0]):
             if name in joints:
-                found.setdefault(time_ns + self._recalled, {})[name] = q
-        return found
+                by_stamp.setdefault(time_ns + self._restamped, {})[name] = q
+        return by_stamp
 
 
 class JointFollower:
-    """Follows the joints of a robot, and counts what it hears.
+    """Computes the moving frames of a robot from joint states, with statistics.
 
     Attributes:
-        heard: Messages that told of joints so far.
-        ignored: Messages that could not be used.
-        answered: Messages that were answered with frames.
-        last_heard: When the last message came, in [s] of the clock of whoever asks; None
-            before the first.
-        named: Joints of the robot that had a position so far.
+        received: Number of messages.
+        ignored: Number of messages that could not be used.
+        published: Number of messages that led to frames.
+        last_received: Time of the last message, in [s] of the caller's clock; None before the
+            first.
+        seen: Joints of the robot that have had a position.
         last: The last positions.
-        unknown: Names that are no joints of the robot that move, in the order of appearance.
-        computed: Joints whose positions followed from others so far, by closed loops.
-        open_loops: What keeps loops open in the last positions, as sentences.
-        loop_residual: How far any loop is open in them; see ``closed_loops.Completed``.
+        unknown: Names that are not moving joints of the robot, in the order of appearance.
+        computed: Joints whose positions were computed from others by closed loops.
+        open_loops: Why loops are open in the last positions, as sentences.
+        loop_residual: Largest gap of any loop; see ``closed_loops.Completed``.
 
     Args:
         tree: The frames of the robot.
         loops: Its closed loops.
-        last: The last positions that another follower heard of; by default none.
+        last: Last positions of a previous follower; by default none.
     """
 
     def __init__(
@@ -69,86 +68,87 @@ class JointFollower:
     ) -> None:
         self._tree = tree
         self._loops = loops
-        self.heard = self.ignored = self.answered = 0
-        self.last_heard: float | None = None
-        self.named: set[str] = set()
+        self.received = self.ignored = self.published = 0
+        self.last_received: float | None = None
+        self.seen: set[str] = set()
         self.unknown: dict[str, None] = {}
         self.last = LastPositions() if last is None else last
         self.computed: set[str] = set()
         self.open_loops: tuple[str, ...] = ()
-        self.loop_residual = Miss(0.0, 0.0)
-        self.limit(0.0)
+        self.loop_residual = Gap(0.0, 0.0)
+        self.set_max_frequency(0.0)
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of all that moves."""
+        """Names of all moving joints."""
         return tuple(self._tree.moving)
 
     @property
-    def silent(self) -> list[str]:
-        """Joints that had no position yet, neither told nor computed."""
-        return [n for n in self.joints if n not in self.named and n not in self.computed]
+    def missing(self) -> list[str]:
+        """Joints without a position so far, neither received nor computed."""
+        return [n for n in self.joints if n not in self.seen and n not in self.computed]
 
-    def limit(self, frequency: float) -> None:
-        """Answer so often from now on, and the next message in any case.
+    def set_max_frequency(self, frequency: float) -> None:
+        """Limit the rate of frames; the next message passes in any case.
 
         Args:
-            frequency: Most answers per second of the messages' stamps for any one joint, in
-                [Hz]; 0 means all, whatever their stamps.
+            frequency: Maximum rate for each joint, by the stamps of its messages, in [Hz];
+                0 means unlimited.
         """
         self._throttle = StampThrottle(frequency)
 
     def is_due(self, time_ns: int) -> bool:
-        """Tell whether ``follow`` would answer a message with this stamp, as far as it knows."""
+        """Return whether ``follow`` would return frames for a message with this stamp."""
         return self._throttle.is_due(time_ns)
 
     def follow(
         self, time_ns: int, joints: Sequence[str], positions: Sequence[float], now: float
     ) -> list[MovedFrame]:
-        """Return the frames that have moved, or none if it is not time to tell.
-
-        Joints that follow from those that are told, by closed loops, are among them.
+        """Return the moved frames, including dependent joints of closed loops.
 
         Args:
             time_ns: Stamp of the message, in [ns].
             joints: Names, one per position.
-            positions: In [rad] or [m]; what is not finite is left out.
-            now: When the message came, in [s].
+            positions: In [rad] or [m]; values that are not finite are left out.
+            now: Time at which the message was received, in [s].
+
+        Returns:
+            Empty if the rate limit has been reached.
         """
-        self.heard += 1
-        self.last_heard = now
-        self.last.tell(time_ns, joints, positions)
+        self.received += 1
+        self.last_received = now
+        self.last.update(time_ns, joints, positions)
         known, unknown = usable_positions(joints, positions, self._tree.moving)
         self.unknown.update((name, None) for name in unknown if name not in self._tree.tracks)
-        self.named.update(known)
-        if not known or not self._throttle.lets_through(known, time_ns):
+        self.seen.update(known)
+        if not known or not self._throttle.accept(known, time_ns):
             return []
-        self.answered += 1
+        self.published += 1
         completed, self.open_loops, self.loop_residual = self._loops.complete(known)
         self.computed.update(completed.keys() - known.keys())
         return self._tree.moved(completed)
 
-    def again(self) -> dict[int, list[MovedFrame]]:
-        """Return the frames at the last positions, by stamps in [ns] that they did not have before.
+    def repeated(self) -> dict[int, list[MovedFrame]]:
+        """Return the frames at the last positions, by new stamps in [ns].
 
-        For what has another name or another place now though no joint has moved. This counts
-        as no message: neither the rate nor the health of the joints knows of it.
+        For frames that have got another name or pose although no joint has moved. The
+        statistics and the rate limit do not change.
         """
         return {
             time_ns: self._tree.moved(self._loops.complete(positions).positions)
-            for time_ns, positions in self.last.recall(self._tree.moving).items()
+            for time_ns, positions in self.last.restamped(self._tree.moving).items()
         }
 
 
 class StampThrottle:
-    """Lets joints through at a limited rate, judged by the stamps of their messages.
+    """Limits the rate of messages by their stamps.
 
-    The first message in each period of the stamps passes, so that what other nodes publish
-    at multiples of the period has the same stamps. Each joint has its own account, so that
-    two sources of joint states that know different joints do not starve one another.
+    The first message in each period of the stamps passes, so that the stamps of several nodes
+    agree. Joints are limited separately, so that several sources of joint states for different
+    joints do not starve one another.
 
     Args:
-        frequency: Most messages per second for any one joint, in [Hz]; 0 lets all through.
+        frequency: Maximum rate for each joint, in [Hz]; 0 means unlimited.
     """
 
     def __init__(self, frequency: float) -> None:
@@ -156,13 +156,13 @@ class StampThrottle:
         self._last: dict[str, int] = {}
 
     def is_due(self, stamp_ns: int) -> bool:
-        """Tell whether a message would pass of those joints that passed before."""
+        """Return whether a message of all joints that have passed before would pass."""
         return self._is_due(min(self._last.values(), default=-1), stamp_ns)
 
-    def lets_through(self, joints: Iterable[str], stamp_ns: int) -> bool:
-        """Tell whether a message of these joints is due, and if so, count it as published.
+    def accept(self, joints: Iterable[str], stamp_ns: int) -> bool:
+        """Return whether a message of these joints passes, and if so, record its stamp.
 
-        A stamp before the last one means that time began anew: that message is due.
+        A stamp before the last one means that time was reset: the message passes.
         """
         names = list(joints)
         last = min((self._last.get(name, -1) for name in names), default=-1)
@@ -180,10 +180,7 @@ class StampThrottle:
 def usable_positions(
     names: Iterable[str], positions: Iterable[float], known: Container[str]
 ) -> tuple[dict[str, float], list[str]]:
-    """Pair joint names with positions; return what can be used, and the names not known.
-
-    Positions that are not finite mean "no position" and are left out.
-    """
+    """Return the finite positions of known joints, and the unknown names."""
     usable: dict[str, float] = {}
     unknown: list[str] = []
     for name, position in zip(names, positions, strict=True):

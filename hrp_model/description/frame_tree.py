@@ -1,4 +1,4 @@
-"""The frames of a body, split into those that stay and those that joints move."""
+"""The frames of a body, divided into fixed and moving ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = tuple[float, ...]
 
 
 class MovedFrame(NamedTuple):
-    """A frame F that a joint has moved relative to another one, P.
+    """The pose of a frame F relative to its parent P.
 
     Attributes:
         name, parent: Names of F and P.
@@ -32,13 +32,13 @@ class MovedFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameTree:
-    """The frames of a body, split into those that stay and those that joints move.
+    """The frames of a body, divided into fixed and moving ones.
 
     Attributes:
         fixed: Frames that never move relative to their parents.
         moving: By joint name: the link it moves, the link's frame and the parent's.
-        floating: Names of links that float inside the body; no joint position tells where.
-        tracks: Names of joints whose positions tell how surfaces run, and move no frame.
+        floating: Names of links on free joints below the root, whose poses are unknown.
+        tracks: Names of continuous tracks, whose joints move no frame.
     """
 
     fixed: tuple[Frame, ...]
@@ -57,24 +57,24 @@ class FrameTree:
 
     @cached_property
     def _joints(self) -> Mapping[str, _Joint]:
-        return {name: _Joint(*where) for name, where in self.moving.items()}
+        return {name: _Joint(*values) for name, values in self.moving.items()}
 
 
 class _Joint:
-    """Moves a frame as ``joint_pose`` does; in plain numbers, which is ten times as fast."""
+    """Computes the same as ``joint_pose`` in plain numbers, which is ten times as fast."""
 
     def __init__(self, link: Link, frame: str, parent: str) -> None:
         self._names = frame, parent
-        self._turns = link.joint.type is JointType.REVOLUTE
+        self._is_revolute = link.joint.type is JointType.REVOLUTE
         self._axis: Numbers = tuple(link.joint.axis.tolist())
-        self._along: Numbers = tuple((link.X_PL.R @ link.joint.axis).tolist())
+        self._direction: Numbers = tuple((link.X_PL.R @ link.joint.axis).tolist())
         self._p: Numbers = tuple(link.X_PL.p.tolist())
         self._xyzw: Numbers = matrix_quaternion(link.X_PL.R)
 
     def moved(self, q: float) -> MovedFrame:
         """Return the frame at a position of the joint in [rad] or [m]."""
-        if not self._turns:
-            p = tuple(start + q * along for start, along in zip(self._p, self._along, strict=True))
+        if not self._is_revolute:
+            p = tuple(p + q * d for p, d in zip(self._p, self._direction, strict=True))
             return MovedFrame(*self._names, p, self._xyzw)
         (ax, ay, az), (x, y, z, w) = self._axis, self._xyzw
         s, c = sin(0.5 * q), cos(0.5 * q)
@@ -109,17 +109,17 @@ def frame_tree(body: Body, names: BodyFrames) -> FrameTree:
         (*names.base, *fixed, *names.fixed),
         moving,
         tuple(floating),
-        frozenset(names.joints.get(x.name, x.joint.name) for x in tracks),  # none of the root's
+        frozenset(names.joints.get(x.name, x.joint.name) for x in tracks),  # not the root's
     )
 
 
 def frame_in_world(body: Body, names: BodyFrames, world: str) -> Frame:
-    """Return the topmost frame of a body whose root is where the model puts it.
+    """Return the topmost frame of a body in the world, at the root pose of the model.
 
     Args:
         body: The robot.
         names: Its frames.
-        world: Name of the frame of the world.
+        world: Name of the world frame.
     """
     X_WF = body.root.X_PL
     for frame in reversed(names.base):  # from the root up

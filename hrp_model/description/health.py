@@ -1,4 +1,4 @@
-"""How a node that describes a robot is doing. Knows no ROS."""
+"""Health of ``model_node``, for /diagnostics."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..diagnostics import counted
 from .description import Description
 from .follower import JointFollower
 
-STALE_AFTER = 5.0  # [s]; the slowest publishers of joint states send once a second
-_MOST_SHOWN = 10
+STALE_AFTER = 5.0  # [s]; the slowest publishers of joint states have 1 Hz
+_MAX_LISTED = 10
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 
 
 @dataclass(frozen=True)
 class Health:
-    """The state of one part of a node.
+    """The health of one part of a node.
 
     Attributes:
-        part: What it is about.
-        level: "ok", "warn", "error", or "stale" for what was not heard of for too long.
-        message: One line for people.
+        part: Name of the part.
+        level: "ok", "warn", "error", or "stale" without recent messages.
+        message: Summary in one line.
         values: Details by name.
     """
 
@@ -33,14 +33,14 @@ class Health:
 
 
 def model_health(description: Description, changes: int, problem: str) -> Health:
-    """Return how the model is.
+    """Return the health of the model.
 
     Args:
-        description: What is published.
-        changes: How often that was replaced by another one.
-        problem: Why the last attempt to do so failed; empty if it did not.
+        description: The published description.
+        changes: How often it was replaced.
+        problem: Why the last replacement failed; empty if it did not.
     """
-    body, told = description.body, description.warnings
+    body, warnings = description.body, description.warnings
     values: dict[str, object] = {
         "model": body.name,
         "file": body.path or "",
@@ -50,98 +50,99 @@ def model_health(description: Description, changes: int, problem: str) -> Health
         "mass [kg]": body.total_mass,
         "changes": changes,
         "last change": problem or ("good" if changes else "none"),
-        "warnings": len(told),
-        **{f"warning {i}": text for i, text in enumerate(told[:_MOST_SHOWN], 1)},
+        "warnings": len(warnings),
+        **{f"warning {i}": text for i, text in enumerate(warnings[:_MAX_LISTED], 1)},
     }
     if problem:
-        message = f"the new model cannot be used and the old one stays: {problem}"
+        message = f"the new model is invalid, so the previous one is kept: {problem}"
         return Health("model", "error", message, values)
-    if told:
-        message = f"'{body.name}': {counted(len(told), 'warning')}, such as: {told[0]}"
+    if warnings:
+        message = f"'{body.name}': {counted(len(warnings), 'warning')}, such as: {warnings[0]}"
         return Health("model", "warn", message, values)
     return Health("model", "ok", f"'{body.name}'", values)
 
 
 class JointHealth:
-    """Tells how the joint states are, from one call to the next."""
+    """Reports the health of the joint states since the previous report."""
 
     def __init__(self) -> None:
         self._last: tuple[float, int, int] | None = None
 
     def report(self, follower: JointFollower, now: float) -> Health:
-        """Return how it has been since the last call.
+        """Return the health since the last call.
 
         Args:
-            follower: Who follows them.
-            now: In [s], by the clock that it knows too.
+            follower: Receives the joint states.
+            now: Time in [s], by the clock of the follower.
         """
-        heard_rate, answered_rate = self._rates(follower, now)
-        age = None if follower.last_heard is None else now - follower.last_heard
-        silent = follower.silent
+        received_rate, published_rate = self._rates(follower, now)
+        age = None if follower.last_received is None else now - follower.last_received
+        missing = follower.missing
         values: dict[str, object] = {
-            "joint_states [1/s]": heard_rate,
-            "age of the last [s]": "never heard" if age is None else age,
+            "joint_states [1/s]": received_rate,
+            "age of the last [s]": "none received" if age is None else age,
             "ignored": follower.ignored,
-            "/tf [1/s]": answered_rate,
+            "/tf [1/s]": published_rate,
             "joints": len(follower.joints),
-            "joints without position": _listed(silent),
+            "joints without position": _listed(missing),
             "unknown joints": _listed(list(follower.unknown)),
             "computed joints": _listed(sorted(follower.computed)),
             "open loops": "; ".join(follower.open_loops),
             "loop residual [m]": follower.loop_residual.length,
             "loop residual [rad]": follower.loop_residual.angle,
         }
-        level, message = _judgement(follower, age, silent, heard_rate)
+        level, message = _joint_status(follower, age, missing, received_rate)
         return Health("joint_states", level, message, values)
 
     def _rates(self, follower: JointFollower, now: float) -> tuple[float, float]:
-        before, self._last = self._last, (now, follower.heard, follower.answered)
+        before, self._last = self._last, (now, follower.received, follower.published)
         if before is None or now <= before[0]:
             return 0.0, 0.0
         period = now - before[0]
-        return (follower.heard - before[1]) / period, (follower.answered - before[2]) / period
+        return (follower.received - before[1]) / period, (follower.published - before[2]) / period
 
 
-class Reminder:
-    """Tells which problems are worth telling of: the new ones, and at times those that last.
+class WarningThrottle:
+    """Selects the problems to log: new ones, and lasting ones once per period.
 
-    Problems that differ in numbers only are the same one, as it changes.
+    Problems that differ only in numbers count as the same.
 
     Args:
-        period: How often the same problem is worth telling of, in [s].
+        period: Period of repeating a problem, in [s].
     """
 
     def __init__(self, period: float) -> None:
         self._period = period
-        self._told: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def due(self, problems: Iterable[str], now: float) -> list[str]:
-        """Return the problems to tell of, and remember that they were told at this time in [s]."""
-        self._told = {k: at for k, at in self._told.items() if now < at + self._period}
+        """Return the problems to log at a time in [s], and record them as logged."""
+        self._logged = {k: at for k, at in self._logged.items() if now < at + self._period}
         due = {_NUMBER.sub("#", problem): problem for problem in problems}
-        due = {key: problem for key, problem in due.items() if key not in self._told}
-        self._told.update(dict.fromkeys(due, now))
+        due = {key: problem for key, problem in due.items() if key not in self._logged}
+        self._logged.update(dict.fromkeys(due, now))
         return list(due.values())
 
 
-def _judgement(
-    follower: JointFollower, age: float | None, silent: list[str], rate: float
+def _joint_status(
+    follower: JointFollower, age: float | None, missing: list[str], rate: float
 ) -> tuple[str, str]:
+    """Return the level and the message of the joint states."""
     if not follower.joints:
-        return "ok", "no joint moves"
+        return "ok", "the robot has no moving joints"
     if age is None:
-        return "stale", "no joint_states yet"
+        return "stale", "no joint_states received yet"
     if age > STALE_AFTER:
         return "stale", f"no joint_states for {age:.0f} s"
     if follower.open_loops:
         return "warn", follower.open_loops[0]
-    if silent:
-        return "warn", f"no position yet of {_listed(silent)}"
+    if missing:
+        return "warn", f"no position received yet for {_listed(missing)}"
     if follower.unknown:
-        return "warn", f"not joints of this model: {_listed(list(follower.unknown))}"
+        return "warn", f"unknown joints in joint_states: {_listed(list(follower.unknown))}"
     return "ok", f"{rate:.0f} joint_states per second"
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:_MOST_SHOWN])
-    return shown + (f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else "")
+    shown = ", ".join(names[:_MAX_LISTED])
+    return shown + (f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else "")

@@ -1,4 +1,4 @@
-"""Limits of joints under the names that ROS packages know them by."""
+"""Joint limits as parameters, under the names of joint_limits and MoveIt."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PREFIX = "joint_limits"
 
 @dataclass(frozen=True)
 class JointLimit:
-    """A limit of a joint, or whether there is one.
+    """A parameter about a limit of a joint.
 
     Attributes:
-        value: A number, or whether there are limits of a kind.
-        doc: What it means; of a number with its unit.
-        minimum: The least that the number could be.
+        value: The limit, or whether there is one.
+        doc: Its description, with the unit of a limit.
+        minimum: Smallest allowed value of the limit.
     """
 
     value: bool | float
@@ -28,7 +28,7 @@ class JointLimit:
 
 
 def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, JointLimit]:
-    """Return the limits of all moving joints as joint_limits and MoveIt call them.
+    """Return the limits of all moving joints, under the names of joint_limits and MoveIt.
 
     By parameter name: ``joint_limits.<joint>.has_position_limits`` and, if so,
     ``min_position`` and ``max_position`` in [rad] or [m], of which one may be infinite;
@@ -36,33 +36,31 @@ def joint_limit_parameters(body: Body, names: BodyFrames) -> Mapping[str, JointL
     ``has_effort_limits`` and ``max_effort`` in [N m] or [N]: the limits of the URDF. A joint
     between the root and the world, which a URDF leaves out, is left out.
     """
-    found: dict[str, JointLimit] = {}
+    parameters: dict[str, JointLimit] = {}
     for link in body.moving_links:
         if link.name not in names.joints:
             continue
         joint = link.joint
-        start = f"{PREFIX}.{names.joints[link.name]}"
+        prefix = f"{PREFIX}.{names.joints[link.name]}"
         units = joint.type.units
         lower, upper = map(float, joint.position_limits)
         bounded = isfinite(lower) or isfinite(upper)
-        found[f"{start}.has_position_limits"] = _presence("position", bounded)
+        parameters[f"{prefix}.has_position_limits"] = _has_limits("position", bounded)
         if bounded:
-            found[f"{start}.min_position"] = JointLimit(
-                lower, f"Least position [{units.position}]."
-            )
-            found[f"{start}.max_position"] = JointLimit(
-                upper, f"Largest position [{units.position}]."
-            )
+            doc = f"Minimum position [{units.position}]."
+            parameters[f"{prefix}.min_position"] = JointLimit(lower, doc)
+            doc = f"Maximum position [{units.position}]."
+            parameters[f"{prefix}.max_position"] = JointLimit(upper, doc)
         for kind, largest, unit in (
             ("velocity", float(joint.max_velocity), units.velocity),
             ("effort", float(joint.max_effort), units.effort),
         ):
-            found[f"{start}.has_{kind}_limits"] = _presence(kind, isfinite(largest))
+            parameters[f"{prefix}.has_{kind}_limits"] = _has_limits(kind, isfinite(largest))
             if isfinite(largest):
-                doc = f"Largest {kind} in either direction [{unit}]."
-                found[f"{start}.max_{kind}"] = JointLimit(largest, doc, 0.0)
-    return found
+                doc = f"Maximum {kind} in either direction [{unit}]."
+                parameters[f"{prefix}.max_{kind}"] = JointLimit(largest, doc, 0.0)
+    return parameters
 
 
-def _presence(kind: str, there: bool) -> JointLimit:
-    return JointLimit(there, f"Whether the model limits the {kind}.")
+def _has_limits(kind: str, value: bool) -> JointLimit:
+    return JointLimit(value, f"Whether the model limits the {kind}.")

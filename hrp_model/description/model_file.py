@@ -1,4 +1,4 @@
-"""A model file that is described whenever it, or what is wanted of it, changes. Knows no ROS."""
+"""A model file that can be read again when its files or the options change."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError
 from ..files.file_watch import FileWatch
 from ..load import load_body
-from .description import Description, Wanted, describe
+from .description import Description, DescriptionOptions, describe
 
-# What keeps a model from being described.
-UNUSABLE = (ModelError, OSError, MissingLibraryError)
+# Errors of an invalid model.
+MODEL_ERRORS = (ModelError, OSError, MissingLibraryError)
 
 
 class ModelFile:
-    """Reads a robot from files, and watches those that it was made from.
+    """Reads a robot from files, and watches these files for changes.
 
     Args:
-        mesh_folder: Where meshes for the URDF go.
+        mesh_folder: Folder of the meshes for the URDF.
         listener: Called with each diagnostic.
     """
 
@@ -28,56 +28,56 @@ class ModelFile:
         self._listener = listener
         self._watch = FileWatch()
 
-    def describe(self, model: str, wanted: Wanted) -> Description:
-        """Read a model; if it can be used, its files are watched from now on.
+    def describe(self, model: str, options: DescriptionOptions) -> Description:
+        """Read a model; if it is valid, its files are watched from now on.
 
         Args:
-            model: Its path, or ``file://`` or ``package://`` URI; problems are told with the
+            model: Its path, or ``file://`` or ``package://`` URI; problems are reported with the
                 absolute path.
-            wanted: What the description is to be like.
+            options: Options of the description.
 
         Raises:
-            ModelError: The model cannot be used.
+            ModelError: The model is invalid.
             OSError: The meshes cannot be written.
-            MissingLibraryError: Its collision shapes cannot be made.
+            MissingLibraryError: A library for the selected collision shapes is not installed.
         """
         watch = FileWatch()
-        description = self._describe(model, wanted, watch)
+        description = self._describe(model, options, watch)
         self._watch = watch
         return description
 
-    def describe_again(self, model: str, wanted: Wanted) -> Description:
-        """Read the same model after a change; its files are watched whether it can be used or not.
+    def describe_again(self, model: str, options: DescriptionOptions) -> Description:
+        """Read the same model after a change; its files are watched even if it is invalid.
 
         Raises:
             ModelError, OSError, MissingLibraryError: As for ``describe``.
         """
         before, self._watch = self._watch, FileWatch()
         try:
-            return self._describe(model, wanted, self._watch)
+            return self._describe(model, options, self._watch)
         except Exception:
-            # What was not reached this time may still be part of the model.
+            # Files that were not read this time may still be part of the model.
             for path in before.files:
                 self._watch.add(path)
             raise
 
     def has_changed(self) -> bool:
-        """Tell whether a file was changed, and is not being written right now."""
+        """Return whether a file has changed and is not being written right now."""
         return self._watch.has_changed()
 
-    def _describe(self, model: str, wanted: Wanted, watch: FileWatch) -> Description:
+    def _describe(self, model: str, options: DescriptionOptions, watch: FileWatch) -> Description:
         diagnostics = Diagnostics(listener=self._listener)
         with watch.recording():
             if "://" not in model:
-                model = os.path.abspath(model)  # nobody who reads a message knows this folder
-                watch.add(Path(model))  # the link itself, if it is one
+                model = os.path.abspath(model)  # readers of the log do not know this folder
+                watch.add(Path(model))  # also if it is a symbolic link
             body = load_body(model, diagnostics)
-            return describe(body, wanted, self._mesh_folder, diagnostics)
+            return describe(body, options, self._mesh_folder, diagnostics)
 
 
-def what_went_wrong(error: Exception) -> str:
-    """Return why a model cannot be described, one of ``UNUSABLE``: a line for each problem."""
-    if isinstance(error, ModelError):  # its lines say "error" themselves
+def error_text(error: Exception) -> str:
+    """Return the text of one of ``MODEL_ERRORS``, a line for each problem."""
+    if isinstance(error, ModelError):  # its lines begin with place and severity
         return str(error)
     if isinstance(error, OSError):
         return f"error: the meshes cannot be written: {error}"
@@ -85,6 +85,6 @@ def what_went_wrong(error: Exception) -> str:
 
 
 def first_line(problems: str) -> str:
-    """Return the first of several problems, and how many more there are."""
+    """Return the first of several lines, and the number of the others."""
     first, *others = problems.splitlines()
     return f"{first} (and {len(others)} more)" if others else first

@@ -2,8 +2,8 @@
 
 from .inverse_kinematics import IkResult
 from .joint_path import JointPath
-from .link_state import LinkState
-from .sensor import Sensor, SensorType
+from .link_state import LinkState, Sensor
+from .lookup import SensorType
 from .state import BodyState
 
 __all__ = ["BodyState", "IkResult", "JointPath", "LinkState", "Sensor", "SensorType"]

@@ -1,4 +1,4 @@
-"""Which joints of a body controllers command, and by what."""
+"""Joints that controllers command, and the command interface of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .vehicle import rolling_wheels
 
 
 class CommandInterface(Enum):
-    """What a controller asks of a joint; the values are ros2_control's names."""
+    """Quantity that a controller commands of a joint; values are ros2_control's names."""
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -21,18 +21,18 @@ class CommandInterface(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ControlledJoint:
-    """A joint that moves, as controllers see it.
+    """A moving joint and its command interface.
 
     Attributes:
         link: The link that the joint moves.
-        command_interface: What controllers command; None for a joint that they only watch.
+        command_interface: None for a joint that has state interfaces only.
     """
 
     link: Link
     command_interface: CommandInterface | None
 
 
-_FOUND: WeakKeyDictionary[Body, dict[CommandInterface, tuple[ControlledJoint, ...]]] = (
+_CACHE: WeakKeyDictionary[Body, dict[CommandInterface, tuple[ControlledJoint, ...]]] = (
     WeakKeyDictionary()
 )
 
@@ -40,33 +40,33 @@ _FOUND: WeakKeyDictionary[Body, dict[CommandInterface, tuple[ControlledJoint, ..
 def controlled_joints(
     body: Body, command: CommandInterface = CommandInterface.POSITION
 ) -> tuple[ControlledJoint, ...]:
-    """Return the joints that move, those commanded first, else in the order of joint vectors.
+    """Return the moving joints: commanded ones first, each group in the order of joint vectors.
 
-    Commanded are the joints with an id: the formats number the joints that have motors. One
-    that follows another because a loop leaves it no freedom is only watched. The wheels that
-    a body rolls on are commanded by velocity where joints are commanded by position.
+    Joints with an id are commanded, since the formats number the joints that have motors.
+    Mimic joints are not. Where joints are commanded by position, the wheels that a body rolls
+    on are commanded by velocity.
 
     Args:
         body: The robot. A joint between its root and the world is left out.
-        command: How joints are commanded.
+        command: Command interface of the joints.
     """
-    found = _FOUND.setdefault(body, {})
-    if command not in found:
-        found[command] = _find(body, command)
-    return found[command]
+    cached = _CACHE.setdefault(body, {})
+    if command not in cached:
+        cached[command] = _controlled_joints(body, command)
+    return cached[command]
 
 
-def _find(body: Body, command: CommandInterface) -> tuple[ControlledJoint, ...]:
+def _controlled_joints(body: Body, command: CommandInterface) -> tuple[ControlledJoint, ...]:
     followers = mimic_joints(body)
     wheels = rolling_wheels(body) if command is CommandInterface.POSITION else frozenset()
     commanded: list[ControlledJoint] = []
-    watched: list[ControlledJoint] = []
+    passive: list[ControlledJoint] = []
     for link in body.moving_links:
         if link.parent is None:
             continue
         if link.joint.id is None or link.name in followers:
-            watched.append(ControlledJoint(link, None))
+            passive.append(ControlledJoint(link, None))
         else:
-            how = CommandInterface.VELOCITY if link.name in wheels else command
-            commanded.append(ControlledJoint(link, how))
-    return (*commanded, *watched)
+            interface = CommandInterface.VELOCITY if link.name in wheels else command
+            commanded.append(ControlledJoint(link, interface))
+    return (*commanded, *passive)

@@ -1,4 +1,4 @@
-"""The numbers of a BodyState: of one posture, or of many."""
+"""Arrays of a BodyState, for one posture or a batch."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Arrays:
     def zeros(joints: int, links: int, batch: int | None) -> Arrays:
         """Return arrays of zeros.
 
-        In a batch the postures are innermost in the memory of p and R: forward kinematics
-        walks along them.
+        In a batch, postures are the innermost axis in the memory of p and R, along which
+        forward kinematics is vectorised.
         """
         lead = () if batch is None else (batch,)
         q, dq, ddq, u = (np.zeros((*lead, joints)) for _ in range(4))
@@ -44,16 +44,16 @@ class Arrays:
             p[...], R[...] = 0.0, 0.0
         return Arrays(q, dq, ddq, u, p, R, v, w, dv, dw)
 
-    def part(self, chosen: slice) -> Arrays:
+    def part(self, postures: slice) -> Arrays:
         """Return views of some postures of a batch."""
-        return Arrays(*(array[chosen] for array in self))
+        return Arrays(*(array[postures] for array in self))
 
     def first(self) -> Arrays:
         """Return views of the first posture of a batch."""
         return Arrays(*(array[0] for array in self))
 
     def assign(self, other: Arrays) -> None:
-        """Copy all numbers; those of one posture are repeated."""
+        """Copy all values; one posture is broadcast over a batch."""
         for mine, theirs in zip(self, other, strict=True):
             mine[...] = theirs
 

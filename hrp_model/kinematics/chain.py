@@ -1,8 +1,8 @@
-"""A joint path as a chain of its own: the base stands still, every joint moves the target."""
+"""A joint path as a serial chain from a fixed base to a target."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,15 +11,12 @@ from ..rigid import Array, Pose
 from .homogeneous import skews
 from .tree import Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 def links_between(parents: Sequence[int], base: int, target: int) -> tuple[list[int], list[int]]:
     """Return the links whose joints lie between two links, from base to target.
 
     Returns:
-        Those above the base, crossed upwards, and those above the target, crossed downwards.
+        Links above the base, crossed upwards, and links above the target, crossed downwards.
     """
     up, down = _to_root(parents, base), _to_root(parents, target)
     while up and down and up[-1] == down[-1]:
@@ -37,14 +34,14 @@ def _to_root(parents: Sequence[int], link: int) -> list[int]:
 
 
 class Chain:
-    """The constants of a chain from a base to a target; n joints in its order.
+    """Constants of a serial chain of n joints from a base to a target.
 
-    A joint that is crossed from its link to the parent moves the target against its axis.
+    A joint that is crossed upwards, from its link to the parent, has its axis reversed.
 
     Args:
         body: The model.
         up: Links whose joints are crossed upwards.
-        down: Links whose joints are crossed downwards, after those.
+        down: Links whose joints are crossed downwards, following ``up``.
     """
 
     def __init__(self, body: Body, up: list[int], down: list[int]) -> None:
@@ -80,12 +77,12 @@ class Chain:
 
 
 def columns(turns: Array, slides: Array, arms: Array) -> Array:
-    """Return Jacobian columns of joints that turn about and slide along axes of the world.
+    """Return the Jacobian columns of joints from their axes in the world.
 
     Args:
         turns: Axes of revolute joints, zero for others, shape (..., n, 3).
         slides: Axes of prismatic joints, zero for others, shape (..., n, 3).
-        arms: From the joints to the point that moves, shape (..., n, 3).
+        arms: From the joints to the moving point, shape (..., n, 3).
 
     Returns:
         Linear rows, then angular rows, shape (..., 6, n).

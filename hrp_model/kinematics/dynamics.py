@@ -1,33 +1,30 @@
 """Velocities, momentum and forces of a Body whose poses are known.
 
-The matrices are those of ``homogeneous``, in world axes at the root's present origin, which
-counts as a point at rest. Postures may fill any number of leading axes.
+The matrices are those of ``homogeneous``, in world axes about a fixed point that coincides with
+the root's current origin. Arrays may have any number of leading axes of postures.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..rigid import Array
+from .arrays import Arrays
 from .homogeneous import UNIT_MOTIONS, angular, combined, frames, moments, motion, rows, skews
-
-if TYPE_CHECKING:
-    from .arrays import Arrays
-    from .tree import Tree
+from .tree import Tree
 
 _BLOCK = 256  # joints whose inertias are computed at once
 
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """How the links move.
+    """Velocity and acceleration matrices of the links.
 
     Attributes:
         velocity: Motion V of each link, shape (..., k, 4, 4).
-        acceleration: dV/dt + V V: what takes a point's coordinates to its acceleration.
+        acceleration: dV/dt + V V, which maps a point's coordinates to its acceleration.
     """
 
     velocity: Array
@@ -50,7 +47,7 @@ def joint_motions(tree: Tree, T: Array) -> Array:
 
 
 def velocities(tree: Tree, a: Arrays, G: Array) -> Array:
-    """Return the motions of all links: the root's and those of the joints above, summed."""
+    """Return the motion of each link: the sum of the root's and those of the joints above."""
     root = motion(a.v[..., 0, :], a.w[..., 0, :])
     return root[..., None, :, :] + combined(tree.supports, G * a.dq[..., None, None])
 
@@ -58,7 +55,7 @@ def velocities(tree: Tree, a: Arrays, G: Array) -> Array:
 def motions(tree: Tree, a: Arrays, G: Array) -> Motions:
     """Return velocities and accelerations of all links.
 
-    A joint's motion G is carried along by its link, so that dG/dt = V G - G V.
+    A joint's motion G moves with its link, so dG/dt = V G - G V.
     """
     V = velocities(tree, a, G)
     turning = V[..., 0, :3, :3] @ a.v[..., 0, :, None]
@@ -75,9 +72,9 @@ def write_velocities(a: Arrays, T: Array, V: Array) -> None:
     a.w[..., 1:, :] = angular(V[..., 1:, :, :])
 
 
-def write_accelerations(a: Arrays, T: Array, found: Motions) -> None:
+def write_accelerations(a: Arrays, T: Array, motions: Motions) -> None:
     """Fill in dv and dw of all links but the root."""
-    D = found.acceleration[..., 1:, :, :]
+    D = motions.acceleration[..., 1:, :, :]
     a.dv[..., 1:, :] = (D @ T[..., 1:, :, 3:])[..., :3, 0]
     a.dw[..., 1:, :] = angular(D)  # V V adds only a symmetric matrix, w w^T - w.w E
 
@@ -100,13 +97,13 @@ def first_moments(tree: Tree, a: Arrays) -> Array:
 
 
 def joint_efforts(tree: Tree, G: Array, forces: Array) -> Array:
-    """Return the joint torques that apply forces to the links, shape (..., n)."""
+    """Return the joint torques that produce forces on the links, shape (..., n)."""
     carried = combined(tree.supports.T, forces)
     return np.asarray(np.einsum("...i,...i", rows(G), rows(carried)))
 
 
 def gravity_efforts(tree: Tree, a: Arrays, gravity: float) -> Array:
-    """Return the joint torques that hold the links against gravity, shape (..., n)."""
+    """Return the joint torques that balance gravity, shape (..., n)."""
     lift = np.zeros((*a.p.shape[:-1], 4, 4))
     lift[..., 2, :3] = gravity * first_moments(tree, a)
     lift[..., 2, 3] = gravity * tree.mass
@@ -122,7 +119,7 @@ def wrench_at_origin(a: Arrays, forces: Array) -> Array:
 
 
 def carried_momenta(tree: Tree, P: Array, G: Array) -> Array:
-    """Return the momenta of what moves when the root or one joint does at unit velocity.
+    """Return the momentum of the links moved by the root or one joint at unit velocity.
 
     Returns:
         Shape (..., 6 + n, 4, 4): root linear, root angular, joints.
@@ -139,7 +136,7 @@ def mass_matrix(tree: Tree, P: Array, G: Array) -> Array:
     M[..., :6] = columns = moments(momenta)
     M[..., :6, :6] = _symmetric(columns[..., :6, :])
     M[..., :6, 6:] = columns[..., 6:, :].swapaxes(-1, -2)
-    # The later of two joints on one branch carries everything that both move.
+    # Of two joints on one branch, the lower one carries everything that both move.
     lower = tree.below * (rows(momenta[..., 6:, :, :]) @ rows(G).swapaxes(-1, -2))
     M[..., 6:, 6:] = lower + lower.swapaxes(-1, -2)
     joints = np.arange(6, 6 + n)
@@ -155,7 +152,7 @@ def root_inertia(P: Array) -> Array:
 def joint_inertias(tree: Tree, P: Array, G: Array) -> Array:
     """Return the diagonal of the inertia matrix for the joints alone, shape (..., n).
 
-    For thousands of joints the whole matrix would take gigabytes.
+    The whole matrix would take gigabytes for thousands of joints.
     """
     momenta = rows(G @ combined(tree.supports.T, P))
     diagonal = np.empty(momenta.shape[:-1])
@@ -167,6 +164,6 @@ def joint_inertias(tree: Tree, P: Array, G: Array) -> Array:
 
 
 def _symmetric(matrix: Array) -> Array:
-    """Return a matrix that is symmetric but for rounding, symmetric to the last digit."""
+    """Return the symmetric part of a matrix, to remove rounding errors."""
     half: Array = (matrix + matrix.swapaxes(-1, -2)) / 2.0
     return half

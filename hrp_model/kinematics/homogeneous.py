@@ -1,9 +1,9 @@
-"""Rigid-body mechanics in 4 x 4 matrices, which act on homogeneous coordinates x = (r, 1).
+"""Rigid-body mechanics in 4 x 4 matrices acting on homogeneous coordinates x = (r, 1).
 
 A motion is the matrix V with dx/dt = V x for the points of a body. A force is the matrix
-F = integral of (force density) x^T; its pairing with a motion, the sum of all V_ij F_ij, is
-power. With the pseudo-inertia P = integral of x x^T dm the momentum of a body is V P and the
-force that accelerates it (dV/dt + V V) P. See G. Legnani et al., "A homogeneous matrix approach
+F = integral of (force density) x^T; the sum of all V_ij F_ij is its power. With the
+pseudo-inertia P = integral of x x^T dm the momentum of a body is V P and the force that
+accelerates it (dV/dt + V V) P. See G. Legnani et al., "A homogeneous matrix approach
 to 3D kinematics and dynamics", Mechanism and Machine Theory 31 (1996), and P. Wensing et al.,
 "Linear matrix inequalities for physically consistent inertial parameter identification", RA-L 3
 (2018), for the pseudo-inertia.
@@ -49,9 +49,9 @@ def angular(V: Array) -> Array:
 
 
 def moments(F: Array) -> Array:
-    """Return the power of forces in the six unit motions, shape (..., 6).
+    """Return force and moment about the reference point of force matrices, shape (..., 6).
 
-    That is the force itself, then its moment about the reference point.
+    They are the power of the force in the six unit motions.
     """
     return rows(F) @ _ROWS.T
 
@@ -71,5 +71,5 @@ def rows(matrices: Array) -> Array:
 
 
 def combined(weights: Array, matrices: Array) -> Array:
-    """Return sums of matrices: weights (a, b) on (..., b, 4, 4) give shape (..., a, 4, 4)."""
+    """Return weighted sums: weights (a, b), matrices (..., b, 4, 4), result (..., a, 4, 4)."""
     return (weights @ rows(matrices)).reshape(*matrices.shape[:-3], len(weights), 4, 4)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..rigid import Array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-# Steps in a row that hardly help: an attempt is in a local minimum, or the goal out of reach.
-_PATIENCE = 5
+# An attempt ends after this many steps in a row that hardly reduce the error: it is in a local
+# minimum, or the goal is out of reach.
+_MAX_SLOW_STEPS = 5
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What the target is to reach.
+    """Pose or position that the target is to reach.
 
     Attributes:
         p: Position in the world in [m], shape (3,).
-        R: Rotation, shape (3, 3); None if any will do.
-        tolerance: Largest distance in [m] and largest angle in [rad] that count as reached.
+        R: Rotation in the world, shape (3, 3); None for any.
+        tolerance: Maximum error of the position in [m] and of the rotation in [rad].
     """
 
     p: Array
@@ -31,7 +29,7 @@ class Goal:
     tolerance: float
 
     def error(self, T: Array) -> Array:
-        """Return how to move and to turn to the goal, in world axes, shape (6,) or (3,)."""
+        """Return translation and rotation to the goal, in world axes, shape (6,) or (3,)."""
         move = self.p - T[:3, 3]
         if self.R is None:
             return np.asarray(move)
@@ -45,15 +43,15 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class IkResult:
-    """How inverse kinematics ended; true if it converged.
+    """Result of inverse kinematics; true if it converged.
 
     Attributes:
         converged: Whether the goal was reached.
-        position_error: Distance left in [m].
-        rotation_error: Angle left in [rad]; 0 if no rotation was asked for.
-        iterations: Steps taken, in all attempts together.
-        q: The joint positions found, in the order of the path, shape (n,): the nearest to
-            the goal if it was not reached.
+        position_error: Remaining distance in [m].
+        rotation_error: Remaining angle in [rad]; 0 if the goal has no rotation.
+        iterations: Number of steps over all attempts.
+        q: Joint positions in the order of the path, shape (n,): the best ones found if the
+            goal was not reached.
     """
 
     converged: bool
@@ -68,16 +66,16 @@ class IkResult:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A chain and its goal.
+    """An inverse kinematics problem.
 
     Attributes:
-        place: Gives the target's pose (4, 4) and Jacobian (6, n) at joint positions.
-        goal: What to reach.
-        lower, upper: Ranges of the joints, shape (n,).
-        max_iterations: Steps of one attempt.
+        forward: Returns the target's pose (4, 4) and Jacobian (6, n) at joint positions.
+        goal: Pose to reach.
+        lower, upper: Position limits of the joints, shape (n,).
+        max_iterations: Maximum number of steps of one attempt.
     """
 
-    place: Callable[[Array], tuple[Array, Array]]
+    forward: Callable[[Array], tuple[Array, Array]]
     goal: Goal
     lower: Array
     upper: Array
@@ -85,45 +83,45 @@ class Problem:
 
 
 def solve(problem: Problem, q: Array, restarts: int) -> IkResult:
-    """Return joint positions that reach the goal, near ``q`` if there are any.
+    """Return joint positions that reach the goal, near ``q`` where possible.
 
     An attempt that gets stuck, at a limit, stretched out or in a local minimum, is followed
-    by others that start from random positions within the joints' ranges, of an endless range
-    up to half a turn away. Always the same ones, so that equal questions have equal answers.
+    by others from random positions within the joint limits, or up to half a turn away for
+    joints without limits. The random numbers are seeded, so results are repeatable.
     """
     rng = np.random.default_rng(0)
     start = np.clip(q, problem.lower, problem.upper)
     spans = np.minimum(problem.upper - problem.lower, 2.0 * np.pi)
-    least = np.clip(start - spans / 2.0, problem.lower, problem.upper - spans)
+    lowest = np.clip(start - spans / 2.0, problem.lower, problem.upper - spans)
     best = _attempt(problem, start)
     steps = best.iterations
     for _ in range(restarts):
         if best.converged or not len(q):
             break
-        anywhere = least + spans * rng.random(len(q))
-        found = _attempt(problem, np.clip(anywhere, problem.lower, problem.upper))
-        steps += found.iterations
-        if found.converged or _total(found) < _total(best):
-            best = found
+        random_q = lowest + spans * rng.random(len(q))
+        result = _attempt(problem, np.clip(random_q, problem.lower, problem.upper))
+        steps += result.iterations
+        if result.converged or _squared_error(result) < _squared_error(best):
+            best = result
     return IkResult(best.converged, best.position_error, best.rotation_error, steps, best.q)
 
 
 def _attempt(problem: Problem, q: Array) -> IkResult:
-    """Descend by Levenberg-Marquardt steps, projected into the joints' ranges.
+    """Minimise the error by Levenberg-Marquardt steps, projected onto the joint limits.
 
-    The damping follows the squared error, as T. Sugihara, "Solvability-unconcerned inverse
-    kinematics by the Levenberg-Marquardt method", IEEE T-RO 27 (2011), proposes: it vanishes
-    at a solution, where convergence is quadratic. It grows while a step makes the error worse.
+    The damping is proportional to the squared error (T. Sugihara, "Solvability-unconcerned
+    inverse kinematics by the Levenberg-Marquardt method", IEEE T-RO 27, 2011): it vanishes at a
+    solution, where convergence is quadratic. It grows while steps increase the error.
     """
     goal, damping, smallest = problem.goal, 1.0, 1e-12
-    T, J = problem.place(q)
+    T, J = problem.forward(q)
     error = goal.error(T)
     taken = slow = 0
-    while taken < problem.max_iterations and slow < _PATIENCE and not goal.is_reached(error):
+    while taken < problem.max_iterations and slow < _MAX_SLOW_STEPS and not goal.is_reached(error):
         taken += 1
         step = _step(J[: len(error)], error, q, problem, damping * float(error @ error) + smallest)
         trial = np.clip(q + step, problem.lower, problem.upper)
-        T, trial_J = problem.place(trial)
+        T, trial_J = problem.forward(trial)
         trial_error = goal.error(T)
         before, after = error @ error, trial_error @ trial_error
         slow = slow + 1 if after > 0.95 * before else 0
@@ -132,32 +130,32 @@ def _attempt(problem: Problem, q: Array) -> IkResult:
         else:
             damping *= 8.0
     lengths = np.linalg.norm(error.reshape(-1, 3), axis=1)
-    turn = float(lengths[1]) if len(lengths) > 1 else 0.0
-    return IkResult(goal.is_reached(error), float(lengths[0]), turn, taken, q)
+    angle = float(lengths[1]) if len(lengths) > 1 else 0.0
+    return IkResult(goal.is_reached(error), float(lengths[0]), angle, taken, q)
 
 
 def _step(J: Array, error: Array, q: Array, problem: Problem, damping: float) -> Array:
-    """Return the damped step that stays within the joints' ranges, shape (n,).
+    """Return the damped step that stays within the joint limits, shape (n,).
 
-    A joint that would leave its range goes to its limit, and the others make up for it.
+    A joint that would exceed a limit goes to the limit, and the others compensate.
     """
-    least, most = problem.lower - q, problem.upper - q
+    lowest, highest = problem.lower - q, problem.upper - q
     slope = J.T @ error
-    free = ~(((least >= 0.0) & (slope < 0.0)) | ((most <= 0.0) & (slope > 0.0)))
+    free = ~(((lowest >= 0.0) & (slope < 0.0)) | ((highest <= 0.0) & (slope > 0.0)))
     step = np.zeros(len(q))
     while free.any():
         part = J[:, free]
         A = part.T @ part + damping * np.eye(part.shape[1])
         step[free] = np.linalg.solve(A, part.T @ (error - J[:, ~free] @ step[~free]))
-        beyond = free & ((step < least) | (step > most))
+        beyond = free & ((step < lowest) | (step > highest))
         if not beyond.any():
             break
-        step = np.clip(step, least, most)
+        step = np.clip(step, lowest, highest)
         free &= ~beyond
     return step
 
 
-def _total(result: IkResult) -> float:
+def _squared_error(result: IkResult) -> float:
     return result.position_error**2 + result.rotation_error**2
 
 

@@ -1,4 +1,4 @@
-"""The apparent inertia of each joint, and the gains of servos that fit it."""
+"""Apparent inertias of joints, and servo gains derived from them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..body import Body, JointType
 from ..rigid import Array
 from . import BodyState
 
-# Of the servos of simulations, in [rad/s]. Stiff enough that a limb sags by a few milliradians
-# under its own weight: g / (l w^2) = 3 mrad for a limb of 0.3 m.
+# Natural frequency of simulated servos, in [rad/s]. Stiff enough that a limb sags by a few
+# milliradians under its own weight: g / (l w^2) = 3 mrad for a limb of 0.3 m.
 NATURAL_FREQUENCY = 100.0
-# The least inertia that gains are derived from, in [kg m^2] or [kg]: a servo without gains
-# does nothing, and many readers refuse it.
-_LEAST_INERTIA = 1e-6
+# Minimum inertia for gains, in [kg m^2] or [kg]: a servo without gains does nothing, and many
+# readers refuse it.
+_MIN_INERTIA = 1e-6
 
 _T = TypeVar("_T", float, Array)
 
 
 def apparent_inertias(body: Body, q: Array, *, fixed: bool) -> Array:
-    """Return the inertia each joint has to move, with its rotor.
+    """Return the inertia that each joint accelerates, with its rotor.
 
-    That of the links beyond it or, for a robot whose root is free and which may stand on
-    them, that of all the others, whichever is more.
+    That of the links below the joint or, if the root is free and the robot may stand on those
+    links, that of all the others, whichever is larger.
 
     Args:
         body: The model.
@@ -41,16 +41,16 @@ def apparent_inertias(body: Body, q: Array, *, fixed: bool) -> Array:
     if fixed:
         return with_rotor
     rotor = np.array([link.joint.equivalent_rotor_inertia for link in body.moving_links])
-    # The robot as one rigid body, moved at unit speed as the joint moves what is beyond it.
+    # The whole robot as one rigid body that moves about the joint's axis at unit speed.
     twists = _twists(state)
     whole: Array = np.einsum("ni,ij,nj->n", twists, state.calc_root_inertia(), twists)
-    beyond = with_rotor - rotor
-    most: Array = rotor + np.maximum(beyond, whole - beyond)
-    return most
+    below = with_rotor - rotor
+    largest: Array = rotor + np.maximum(below, whole - below)
+    return largest
 
 
 def initial_inertias(body: Body) -> dict[str, float]:
-    """Return ``apparent_inertias`` in the model's own posture, by the name of the link moved."""
+    """Return ``apparent_inertias`` in the model's initial posture, by link name."""
     q = np.array([link.joint.initial for link in body.moving_links])
     inertias = apparent_inertias(body, q, fixed=body.is_root_fixed)
     names = (link.name for link in body.moving_links)
@@ -58,26 +58,26 @@ def initial_inertias(body: Body) -> dict[str, float]:
 
 
 def critically_damped(inertia: _T, frequency: float) -> tuple[_T, _T]:
-    """Return (kp, kd) of servos that settle as fast as they can without overshoot.
+    """Return (kp, kd) of critically damped servos: they settle fastest without overshoot.
 
     kp = w^2 I and kd = 2 w I: I q'' + kd (q' - v) + kp (q - r) = 0 has a double pole at -w.
 
     Args:
-        inertia: What a servo has to move, in [kg m^2] or [kg]. Where there is next to
-            nothing the gains are those of a little, never zero.
+        inertia: Inertia that the servo accelerates, in [kg m^2] or [kg]; a minimum applies, so
+            that gains are never zero.
         frequency: Natural frequency w, in [rad/s].
 
     Returns:
         Stiffness in [N m/rad] or [N/m] and damping in [N m s/rad] or [N s/m].
     """
-    moved = np.maximum(inertia, _LEAST_INERTIA)
-    return frequency**2 * moved, 2.0 * frequency * moved
+    inertia = np.maximum(inertia, _MIN_INERTIA)
+    return frequency**2 * inertia, 2.0 * frequency * inertia
 
 
 def _twists(state: BodyState) -> Array:
-    """Return velocities of the root's origin, linear then angular, of a body on each joint's axis.
+    """Return the root's velocities if the rigid robot moves about each joint at unit speed.
 
-    In world axes, at 1 rad/s or 1 m/s, shape (joints, 6).
+    Linear then angular, in world axes, at 1 rad/s or 1 m/s, shape (joints, 6).
     """
     twists = np.zeros((len(state.body.moving_links), 6))
     for twist, link in zip(twists, state.body.moving_links, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,28 +12,26 @@ from ..rigid import Array
 from .chain import Chain, columns, links_between
 from .checks import finite, rotations
 from .inverse_kinematics import Goal, IkResult, Problem, solve
+from .kinematic_state import KinematicState
+from .link_state import LinkState
 from .spatial import cross
-
-if TYPE_CHECKING:
-    from .link_state import LinkState
-    from .state import BodyState
 
 
 class JointPath:
     """The revolute and prismatic joints between two links, from base to target.
 
-    It may climb from the base towards the root before it descends to the target. Unlike
+    The path may go from the base towards the root before it goes down to the target. Unlike
     that of hrp::Body it also contains joints without an id.
 
     Attributes:
-        body: The BodyState whose numbers it reads and writes.
-        base_link, end_link: Its ends.
-        joints: Places of its joints in ``q``, shape (n,).
+        body: The state that it reads and writes.
+        base_link, end_link: Base and target.
+        joints: Indices of its joints in ``q``, shape (n,).
         signs: 1.0 for a joint crossed downwards, from the parent to the link that it moves, -1.0
             for one crossed upwards, shape (n,).
     """
 
-    def __init__(self, body: BodyState, base: LinkState, target: LinkState) -> None:
+    def __init__(self, body: KinematicState, base: LinkState, target: LinkState) -> None:
         self.body = body
         self.base_link = base
         self.end_link = target
@@ -57,7 +54,7 @@ class JointPath:
         """Return the link that the i-th joint moves.
 
         Raises:
-            IndexError: There is no such joint.
+            IndexError: ``i`` is out of range.
         """
         if not 0 <= i < self.num_joints:
             raise IndexError(f"no joint {i} in a path with {self.num_joints} joints")
@@ -68,18 +65,17 @@ class JointPath:
         return self.joint(i).joint is not None and bool(self.signs[i] > 0.0)
 
     def calc_jacobian(self, local_p: ArrayLike | None = None) -> Array:
-        """Return the Jacobian of the target's motion, seen from the base, at ``p`` and ``R``.
+        """Return the Jacobian of the target relative to the base, at ``p`` and ``R``.
 
         Args:
-            local_p: The point whose velocity is meant, in the target's frame, in [m], shape (3,);
-                None for the frame's origin.
+            local_p: Point of the target, in its frame, in [m], shape (3,); None for the origin.
 
         Returns:
             Shape (6, n), of a batch (m, 6, n): linear velocity, then angular velocity, in world
             axes; columns are the joints of the path.
 
         Raises:
-            ValueError: ``local_p`` is not three finite numbers.
+            ValueError: ``local_p`` does not have three finite elements.
         """
         state = self.body
         point = self.end_link.p
@@ -90,9 +86,9 @@ class JointPath:
         return columns(axes[..., 0], axes[..., 1], arms)
 
     def calc_forward_kinematics(self, velocity: bool = False, acceleration: bool = False) -> None:
-        """Compute where the links are if the base stays where it is, or moves as it does.
+        """Compute the poses of all links of the body while the base keeps its pose.
 
-        All links of the body follow. If the path climbs, the root moves against the base.
+        If the path crosses joints upwards, the root moves relative to the base.
 
         Args:
             velocity: Also compute velocities; the base keeps its ``v`` and ``w``.
@@ -108,20 +104,20 @@ class JointPath:
         self._check_root()
         state, base, root = self.body, self.base_link, self.body.root_link
         p, R, v, w, dv, dw = (x.copy() for x in (base.p, base.R, base.v, base.w, base.dv, base.dw))
-        root.p[...], root.R[...] = 0.0, np.eye(3)  # so that no rounding of the root's pose adds up
+        root.p[...], root.R[...] = 0.0, np.eye(3)  # rounding errors must not accumulate
         state.calc_forward_kinematics()
         root.R[...] = R @ base.R.swapaxes(-1, -2)
         root.p[...] = p - (root.R @ base.p[..., None])[..., 0]
         state.calc_forward_kinematics(velocity, acceleration)
         if velocity or acceleration:
-            turn = w - base.w
-            root.v[...] += v - base.v + cross(turn, root.p - p)
-            root.w[...] += turn
+            delta = w - base.w
+            root.v[...] += v - base.v + cross(delta, root.p - p)
+            root.w[...] += delta
             state.calc_forward_kinematics(velocity, acceleration)
         if acceleration:
-            turn = dw - base.dw
-            root.dv[...] += dv - base.dv + cross(turn, root.p - p)
-            root.dw[...] += turn
+            delta = dw - base.dw
+            root.dv[...] += dv - base.dv + cross(delta, root.p - p)
+            root.dw[...] += delta
             state.calc_forward_kinematics(velocity, acceleration)
 
     def calc_inverse_kinematics(
@@ -134,47 +130,47 @@ class JointPath:
         max_iterations: int = 60,
         restarts: int = 20,
     ) -> IkResult:
-        """Find positions of the path's joints that bring the target to a pose, numerically.
+        """Find joint positions that bring the target to a pose, numerically.
 
-        The base stays where it is, as in ``calc_forward_kinematics``, which is called at the
-        end. If no solution is found, nothing changes: that does not prove that there is none.
+        The base keeps its pose, as in ``calc_forward_kinematics``, which is called at the
+        end. If no solution is found, the state does not change; one may exist all the same.
 
         Args:
-            p: Where the target's origin is to be in the world, in [m], shape (3,).
-            R: Its rotation there, shape (3, 3); None if any will do.
-            limits: Whether to stay within the joints' ranges.
-            tolerance: Largest distance in [m] and largest angle in [rad] that count as reached.
-            max_iterations: Steps of one attempt.
-            restarts: Further attempts, from random positions within the ranges, if the first
-                one gets stuck; 0 to stay on the present branch. Where no solution is found
-                all of them are made, which takes their time.
+            p: Position of the target's origin in the world, in [m], shape (3,).
+            R: Its rotation in the world, shape (3, 3); None for any.
+            limits: Whether to stay within the joint limits.
+            tolerance: Maximum error of the position in [m] and of the rotation in [rad].
+            max_iterations: Maximum number of steps of one attempt.
+            restarts: Further attempts from random positions within the limits if the first
+                one gets stuck; 0 to stay on the current branch. Without a solution all of
+                them are made, which takes time.
 
         Returns:
-            True in conditions if the pose was reached; with the errors left.
+            The result with the remaining errors; true if the pose was reached.
 
         Raises:
-            ValueError: The goal is no pose, the state is a batch, or the root would have to
+            ValueError: The goal is not a pose, the state is a batch, or the root would have to
                 move, but is fixed to the world.
         """
         state = self.body
         if state.batch is not None:
-            raise ValueError("inverse kinematics needs a state of one posture, this is a batch")
+            raise ValueError("inverse kinematics needs a state of one posture, not a batch")
         if (self.signs < 0.0).any():
             self._check_root()
         goal = _goal(p, R, tolerance)
-        lower, upper = self._ranges() if limits else np.tile([[-inf], [inf]], self.num_joints)
+        lower, upper = self._limits() if limits else np.tile([[-inf], [inf]], self.num_joints)
         base_p, base_R = self.base_link.p.copy(), self.base_link.R.copy()
 
-        def place(q: Array) -> tuple[Array, Array]:
+        def forward(q: Array) -> tuple[Array, Array]:
             T = self._chain.poses(q, base_p, base_R)
             return T[-1], self._chain.jacobian(T)
 
-        problem = Problem(place, goal, lower, upper, max_iterations)
-        found = solve(problem, state.q[self.joints], restarts)
-        if found:
-            state.q[self.joints] = found.q
+        problem = Problem(forward, goal, lower, upper, max_iterations)
+        result = solve(problem, state.q[self.joints], restarts)
+        if result:
+            state.q[self.joints] = result.q
             self.calc_forward_kinematics()
-        return found
+        return result
 
     def __repr__(self) -> str:
         base, target = self.base_link.name, self.end_link.name
@@ -184,16 +180,16 @@ class JointPath:
     def _chain(self) -> Chain:
         return Chain(self.body.body, self._up, self._down)
 
-    def _ranges(self) -> tuple[Array, Array]:
-        """Return the ranges of the joints, shape (n,) each."""
+    def _limits(self) -> tuple[Array, Array]:
+        """Return the position limits of the joints, shape (n,) each."""
         links = [self.joint(i) for i in range(self.num_joints)]
         return np.array([x.llimit for x in links]), np.array([x.ulimit for x in links])
 
     def _check_root(self) -> None:
         if self.body.fix_root:
             raise ValueError(
-                f"the root is fixed to the world, so '{self.base_link.name}' cannot stand still "
-                "while the joints between the two move"
+                f"the root is fixed to the world: base link '{self.base_link.name}' cannot keep "
+                "its pose while the joints between the two move"
             )
 
 

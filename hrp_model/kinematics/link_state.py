@@ -1,43 +1,41 @@
-"""hrp::Link: one link of a BodyState, and the joint above it."""
+"""hrp::Link and hrp::Sensor: views of one link or sensor of a state."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from numpy.typing import ArrayLike
 
-from ..body import JointType
+from ..body import JointType, Link
+from ..devices import Device
 from ..rigid import ZERO_3, Array
 from .checks import finite, rotations
-from .sensor import Sensor, sensor_types
+from .lookup import SensorType, link_index, sensor_types
 from .spatial import cross
-
-if TYPE_CHECKING:
-    from ..body import Link
-    from .state import BodyState
+from .state_arrays import StateArrays
+from .tree import Tree
 
 Values = float | Array
 
 
 class LinkState:
-    """A view of one link: it holds no numbers, but reads and writes those of its BodyState.
+    """A view of one link that reads and writes the arrays of its BodyState.
 
-    With a batch of m postures what changes with the posture has a leading axis of length m.
-    Only the root's motion can be assigned; that of the others is computed.
+    In a batch of m postures, values that depend on the posture have a leading axis of length m.
+    Only the motion of the root can be assigned; that of the other links is computed.
 
     Attributes:
-        body: The BodyState, which has the functions of hrp::Body.
-        index: Row in the link arrays and place in ``Body.links``.
-        model: The link as the model describes it, with its shapes and the joint's motor.
-        joint: Place of the joint in ``q``; None for a link without one.
+        body: The state that it is a view of.
+        index: Row in the link arrays and index in ``Body.links``.
+        model: The link in the model, with its shapes and the joint's motor.
+        joint: Index of the joint in ``q``; None for a link without one.
     """
 
     __slots__ = ("body", "index", "joint", "model")
 
-    def __init__(self, body: BodyState, index: int, joint: int | None) -> None:
+    def __init__(self, body: StateArrays, index: int) -> None:
         self.body = body
         self.index = index
-        self.joint = joint
+        joint = int(Tree.of(body.body).link_joints[index])
+        self.joint = None if joint < 0 else joint
         self.model: Link = body.body.links[index]
 
     @property
@@ -48,7 +46,8 @@ class LinkState:
     @property
     def parent(self) -> LinkState | None:
         """The link above; None for the root."""
-        return None if self.model.parent is None else self.body.link(self.model.parent)
+        parent = self.body.body.parent_indices[self.index]
+        return None if parent < 0 else LinkState(self.body, parent)
 
     @property
     def child(self) -> LinkState | None:
@@ -75,11 +74,11 @@ class LinkState:
 
     @property
     def q(self) -> Values:
-        """Joint position in [rad] or [m]; 0 for a link without one.
+        """Joint position in [rad] or [m]; 0 for a link without a moving joint.
 
         Raises:
-            ValueError: One is assigned to a link without one, or it is not finite, or of
-                another shape: one number for all postures, or one each.
+            ValueError: The link has no moving joint, or the assigned value is not finite or
+                not one number for all postures or one for each.
         """
         return self._value(self.body.q)
 
@@ -121,7 +120,7 @@ class LinkState:
 
     @property
     def joint_id(self) -> int:
-        """Number of the joint in the model; -1 for none."""
+        """Id of the joint in the model; -1 without an id."""
         return -1 if self.model.joint.id is None else self.model.joint.id
 
     @property
@@ -136,22 +135,22 @@ class LinkState:
 
     @property
     def llimit(self) -> float:
-        """Least joint position in [rad] or [m]; -inf for none."""
+        """Lower limit of the joint position in [rad] or [m]; -inf for no limit."""
         return self.model.joint.position_limits.lower
 
     @property
     def ulimit(self) -> float:
-        """Greatest joint position in [rad] or [m]; inf for none."""
+        """Upper limit of the joint position in [rad] or [m]; inf for no limit."""
         return self.model.joint.position_limits.upper
 
     @property
     def lvlimit(self) -> float:
-        """Least joint velocity in [rad/s] or [m/s]; -inf for none."""
+        """Lower limit of the joint velocity in [rad/s] or [m/s]; -inf for no limit."""
         return self.model.joint.velocity_limits.lower
 
     @property
     def uvlimit(self) -> float:
-        """Greatest joint velocity in [rad/s] or [m/s]; inf for none."""
+        """Upper limit of the joint velocity in [rad/s] or [m/s]; inf for no limit."""
         return self.model.joint.velocity_limits.upper
 
     @property
@@ -198,9 +197,8 @@ class LinkState:
         """Position of the origin in [m], shape (3,) or (m, 3).
 
         Raises:
-            AttributeError: It is assigned to another link than the root.
-            ValueError: What is assigned is not finite or of another shape: one number, (3,)
-                or (m, 3).
+            AttributeError: The link is not the root, and so cannot be assigned.
+            ValueError: The assigned value is not finite, or not of shape (), (3,) or (m, 3).
         """
         return self.body.p[..., self.index, :]
 
@@ -213,15 +211,15 @@ class LinkState:
         """Rotation, shape (3, 3) or (m, 3, 3).
 
         Raises:
-            AttributeError: It is assigned to another link than the root.
-            ValueError: What is assigned is no rotation, to 1e-6, or of another shape.
+            AttributeError: The link is not the root, and so cannot be assigned.
+            ValueError: The assigned value is not a rotation to 1e-6, or of another shape.
         """
         return self.body.R[..., self.index, :, :]
 
     @R.setter
     def R(self, value: ArrayLike) -> None:  # noqa: N802
         R = self.body.R[..., 0, :, :]
-        R[...] = rotations(self._of_root("R"), value, (3, 3), R.shape)
+        R[...] = rotations(self._root_label("R"), value, (3, 3), R.shape)
 
     @property
     def v(self) -> Array:
@@ -263,7 +261,7 @@ class LinkState:
     def vo(self) -> Array:
         """Velocity of the link's point at the world's origin: v - w x p, in [m/s].
 
-        Assigned to the root it gives ``v``, with the present ``p`` and ``w``.
+        Assigning it to the root sets ``v``, from the current ``p`` and ``w``.
         """
         return self.v - cross(self.w, self.p)
 
@@ -277,7 +275,7 @@ class LinkState:
     def dvo(self) -> Array:
         """Time derivative of ``vo``: dv - dw x p - w x v, in [m/s^2].
 
-        Assigned to the root it gives ``dv``, with the present ``p``, ``v``, ``w`` and ``dw``.
+        Assigning it to the root sets ``dv``, from the current ``p``, ``v``, ``w`` and ``dw``.
         """
         return self.dv - cross(self.dw, self.p) - cross(self.w, self.v)
 
@@ -300,9 +298,8 @@ class LinkState:
 
     def _first_below(self, parent: int, start: int) -> LinkState | None:
         parents = self.body.body.parent_indices
-        found = (i for i in range(start, len(parents)) if parents[i] == parent)
-        index = next(found, None)
-        return None if index is None else self.body.link(index)
+        index = next((i for i in range(start, len(parents)) if parents[i] == parent), None)
+        return None if index is None else LinkState(self.body, index)
 
     def _value(self, vector: Array) -> Values:
         if self.joint is None:
@@ -313,17 +310,72 @@ class LinkState:
         if self.joint is None:
             kind = self.joint_type.value
             raise ValueError(f"link '{self.name}' has no {name}: its joint is {kind}")
-        what = f"{name} of '{self.name}'"
-        vector[..., self.joint] = finite(what, value, (), vector.shape[:-1])
+        label = f"{name} of '{self.name}'"
+        vector[..., self.joint] = finite(label, value, (), vector.shape[:-1])
 
     def _set_root(self, name: str, array: Array, value: ArrayLike) -> None:
-        array[...] = finite(self._of_root(name), value, (), (3,), array.shape)
+        array[...] = finite(self._root_label(name), value, (), (3,), array.shape)
 
-    def _of_root(self, name: str) -> str:
-        """Return what is to be assigned, for messages, if this is the root."""
+    def _root_label(self, name: str) -> str:
+        """Return the name of a quantity of the root for messages; raise for another link."""
         if self.index:
             root = self.body.body.root.name
             raise AttributeError(
                 f"{name} of link '{self.name}' is computed from the root's; assign that of '{root}'"
             )
         return f"{name} of '{self.name}'"
+
+
+class Sensor:
+    """A sensor of a Body in a state: hrp::Sensor.
+
+    Attributes:
+        device: The device in the model.
+        type: The type by which it was looked up, or the device's first type.
+    """
+
+    __slots__ = ("_state", "device", "type")
+
+    def __init__(self, state: StateArrays, device: Device, type: SensorType) -> None:  # noqa: A002
+        self._state = state
+        self.device = device
+        self.type = type
+
+    @property
+    def name(self) -> str:
+        """Name of the sensor."""
+        return self.device.name
+
+    @property
+    def id(self) -> int:
+        """Number among the sensors of its type; -1 without an id."""
+        return -1 if self.device.id is None else self.device.id
+
+    @property
+    def link(self) -> LinkState:
+        """The link that carries it."""
+        return LinkState(self._state, link_index(self._state.body, self.device.link))
+
+    @property
+    def local_pos(self) -> Array:
+        """Position in the link's frame in [m], shape (3,): localPos."""
+        return self.device.X_LS.p
+
+    @property
+    def local_R(self) -> Array:  # noqa: N802
+        """Rotation in the link's frame, shape (3, 3): localR."""
+        return self.device.X_LS.R
+
+    @property
+    def p(self) -> Array:
+        """Position in the world in [m], shape (3,) or (m, 3)."""
+        link = self.link
+        return link.R @ self.local_pos + link.p
+
+    @property
+    def R(self) -> Array:  # noqa: N802
+        """Rotation in the world, shape (3, 3) or (m, 3, 3)."""
+        return self.link.R @ self.local_R
+
+    def __repr__(self) -> str:
+        return f"<Sensor '{self.name}': {self.type.name} {self.id} on '{self.device.link}'>"

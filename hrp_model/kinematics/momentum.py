@@ -1,18 +1,14 @@
-"""Momentum of a Body, and its Jacobians: how it follows from the root's and the joints' rates."""
+"""Momentum of a Body, and its Jacobian with respect to the velocities of root and joints."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..rigid import Array
+from .arrays import Arrays
 from .dynamics import carried_momenta, joint_motions, link_frames, pseudo_inertias, velocities
 from .homogeneous import angular, moments, skews
-
-if TYPE_CHECKING:
-    from .arrays import Arrays
-    from .tree import Tree
+from .tree import Tree
 
 
 def total_momentum(tree: Tree, a: Arrays) -> Array:
@@ -23,15 +19,15 @@ def total_momentum(tree: Tree, a: Arrays) -> Array:
 
 
 def momentum_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
-    """Return the momentum of unit rates, the angular one about the centre of mass.
+    """Return the Jacobian of the momentum, the angular one about the centre of mass.
 
     Args:
         tree: Constants of the body.
         a: Its poses.
-        base: The link that stands still; None if the root moves freely.
+        base: The link that does not move; None if the root moves freely.
 
     Returns:
-        Linear rows, then angular rows; columns are the joints and, if no link stands still,
+        Linear rows, then angular rows; columns are the joints and, without a fixed link,
         the root's linear velocity and its angular velocity. Shape (..., 6, n) or (..., 6, n + 6).
     """
     T = link_frames(a)
@@ -42,7 +38,7 @@ def momentum_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
     if base is None:
         H = np.concatenate([joints, root], axis=-1)
     else:
-        # That the base does not move, the root moves against the joints between the two.
+        # The base does not move, so the root moves opposite to the joints between the two.
         back = np.concatenate([G[..., :3, 3], angular(G)], axis=-1) * tree.supports[base][:, None]
         H = joints - root @ back.swapaxes(-1, -2)
     arm = skews(P[..., :3, 3].sum(axis=-2) / _positive(tree.total_mass))
@@ -51,5 +47,5 @@ def momentum_jacobian(tree: Tree, a: Arrays, base: int | None) -> Array:
 
 
 def _positive(mass: float) -> float:
-    """Return a mass to divide a first moment by, which vanishes with it."""
+    """Return a divisor for the first moment of mass, which is zero if the mass is."""
     return mass if mass != 0.0 else 1.0

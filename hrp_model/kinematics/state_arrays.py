@@ -1,19 +1,15 @@
-"""The numbers that say where a Body is and how it moves, with checks on what is assigned."""
+"""Arrays of a Body's position and motion, checked on assignment."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..body import Body
 from ..rigid import Array
 from .arrays import Arrays
 from .checks import numbers
 from .spatial import cross
-
-if TYPE_CHECKING:
-    from ..body import Body
 
 
 class StateArrays:
@@ -42,10 +38,10 @@ class StateArrays:
     def q(self) -> Array:
         """Joint positions in [rad] or [m], shape (n,) or (m, n).
 
-        What is assigned is written in place as long as the number of postures stays the same.
+        Assignment writes in place as long as the number of postures stays the same.
 
         Raises:
-            ValueError: What is assigned has another shape, or an element is not finite.
+            ValueError: The assigned value has another shape, or an element is not finite.
         """
         return self._arrays.q
 
@@ -132,11 +128,11 @@ class StateArrays:
 
     def _allocate(self, batch: int | None) -> Arrays:
         if batch is not None and batch < 1:
-            raise ValueError(f"a batch has at least one posture, got {batch}")
+            raise ValueError(f"a batch must have at least one posture, got {batch}")
         return Arrays.zeros(len(self.body.moving_links), len(self.body.links), batch)
 
     def _fitting(self, name: str, value: ArrayLike) -> Array:
-        """Return finite numbers: one for all joints, one each, or one each per posture."""
+        """Return finite values of one of the shapes (), (n,) or (m, n); raises ValueError."""
         values, shape = numbers(name, value), self._arrays.q.shape
         if values.shape not in ((), shape[-1:], shape):
             raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
@@ -145,7 +141,7 @@ class StateArrays:
     def _finite(self, name: str, values: Array) -> Array:
         if np.isfinite(values).all():
             return values
-        where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-        link = f" of '{self.body.moving_links[where[-1]].name}'" if where else ""
-        posture = f" in posture {where[0]}" if len(where) == 2 else ""
-        raise ValueError(f"{name}{link}{posture} is {values[where]}, which is not finite")
+        index = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        link = f" of '{self.body.moving_links[index[-1]].name}'" if index else ""
+        posture = f" in posture {index[0]}" if len(index) == 2 else ""
+        raise ValueError(f"{name}{link}{posture} is {values[index]}, which is not finite")

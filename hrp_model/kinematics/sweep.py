@@ -1,8 +1,8 @@
-"""Poses of all links in many postures: one link after the other, all postures at once.
+"""Forward kinematics of a batch of postures: link by link, vectorised over the postures.
 
 A column of a child's rotation is a sum of few columns of its parent's: one if its frame is
-only permuted, two if a joint turns it about a principal axis. Those sums are formed here, for
-a stretch of postures at a time that fits the processor's cache.
+only permuted, two if a joint turns it about a principal axis. These sums are computed for
+a block of postures at a time that fits the processor's cache.
 """
 
 from __future__ import annotations
@@ -11,37 +11,33 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..body import JointType
+from ..body import Body, JointType, Link
 from ..rigid import Array
 
-if TYPE_CHECKING:
-    from ..body import Body, Link
-
-# Postures per stretch: many, so that numpy's calls cost little, but a link and its parent, and
-# what is computed between them, stay in the cache.
-STRETCH = 5120
+# Postures per block: many, so that numpy's calls cost little, but few enough that the arrays of
+# a link and its parent stay in the cache.
+BLOCK = 5120
 _LINE = 8  # numbers in a cache line
-# What adds up to a vector: columns of a rotation, each with its factor.
+# A vector as a sum of columns of a rotation, each with its factor.
 Terms = tuple[tuple[int, float], ...]
 Columns = tuple[Terms, Terms, Terms]
 
 
 @dataclass(frozen=True)
 class Step:
-    """How a link's pose follows from its parent's.
+    """How to compute a link's pose from its parent's.
 
     Attributes:
         parent: Row of the parent.
-        joint: Position of the joint in q; None if the link does not move in its parent.
+        joint: Index of the joint in q; None if the link is fixed to its parent.
         offset: Terms of the position at q = 0.
-        slide: Terms of the direction in which q moves the link; none for a revolute joint.
-        before: Terms of the columns of a rotation to form first; none for the identity.
-        axis: Column that a revolute joint turns about, and 1.0 or -1.0; None for no turn.
-        after: Terms of the columns of a rotation to form last; none for the identity.
+        slide: Terms of the axis of a prismatic joint; none for a revolute joint.
+        before: Terms of the columns of the first rotation; none for the identity.
+        axis: Column that a revolute joint turns about, and 1.0 or -1.0; None without one.
+        after: Terms of the columns of the last rotation; none for the identity.
     """
 
     parent: int
@@ -71,12 +67,12 @@ def fill_poses(steps: Sequence[Step], q: Array, p: Array, columns: Array) -> Non
         p: Positions of the links, shape (k, 3, m); row 0, the root's, is given.
         columns: Columns of the links' rotations, shape (k, 3, 3, m); row 0 is given.
     """
-    count = -(-len(q) // STRETCH)
-    most = -(-len(q) // (count * _LINE)) * _LINE  # so that each begins with a cache line
-    half_angles, scratch = aligned((q.shape[1], most)), aligned((8, 3, most))
+    count = -(-len(q) // BLOCK)
+    block = -(-len(q) // (count * _LINE)) * _LINE  # so that each begins with a cache line
+    half_angles, scratch = aligned((q.shape[1], block)), aligned((8, 3, block))
     with _unbuffered():
-        for start in range(0, len(q), most):
-            part = slice(start, start + most)
+        for start in range(0, len(q), block):
+            part = slice(start, start + block)
             size = slice(len(q[part]))
             np.multiply(q[part].T, 0.5, out=half_angles[:, size])
             _fill(steps, half_angles[:, size], p[..., part], columns[..., part], scratch[..., size])
@@ -84,7 +80,7 @@ def fill_poses(steps: Sequence[Step], q: Array, p: Array, columns: Array) -> Non
 
 @contextmanager
 def _unbuffered() -> Iterator[None]:
-    """Keep numpy from copying rows into a buffer first, as it does where many fit into it."""
+    """Keep numpy from copying short rows into its buffer first."""
     before = np.setbufsize(16)
     try:
         yield
@@ -93,10 +89,10 @@ def _unbuffered() -> Iterator[None]:
 
 
 def aligned(shape: tuple[int, ...]) -> Array:
-    """Return memory whose last axis is contiguous and always begins with a cache line.
+    """Return an uninitialised array whose rows are contiguous and start at a cache line.
 
-    Vector instructions are twice as fast there. The number of lines between two beginnings is
-    odd, so that they do not compete for the same places in the cache. Nothing is written yet.
+    Vector instructions are twice as fast there. The stride is an odd number of cache lines, so
+    that rows do not compete for the same cache sets.
     """
     row = (-(-shape[-1] // _LINE) | 1) * _LINE
     count = math.prod(shape[:-1]) * row
@@ -108,7 +104,7 @@ def aligned(shape: tuple[int, ...]) -> Array:
 def _fill(
     steps: Sequence[Step], half_angles: Array, p: Array, columns: Array, scratch: Array
 ) -> None:
-    """Compute the poses of one stretch; ``half_angles`` are half the joint positions, (n, m)."""
+    """Compute the poses of one block; ``half_angles`` are half the joint positions, (n, m)."""
     first, second, temporary, (cos, sin, _) = scratch[:3], scratch[3:6], scratch[6], scratch[7]
     for row, step in enumerate(steps, start=1):
         source, target = columns[step.parent], columns[row]
@@ -137,7 +133,7 @@ def _fill(
 
 
 def _cos_sin(half_angle: Array, cos: Array, sin: Array) -> None:
-    """Compute both by the tangent of the half angle: numpy has that one vectorised."""
+    """Compute both from the tangent of the half angle, the function that numpy vectorises."""
     np.tan(half_angle, out=sin)
     np.multiply(sin, sin, out=cos)
     np.add(cos, 1.0, out=cos)
@@ -167,7 +163,7 @@ def _turn(
 
 
 def _combine(terms: Columns, source: Array, target: Array, temporary: Array) -> None:
-    """Write the sums that ``terms`` tell to form of the columns of ``source``."""
+    """Write the sums of columns of ``source`` given by ``terms`` into ``target``."""
     for out, ((column, factor), *more) in zip(target, terms, strict=True):
         np.multiply(source[column], factor, out=out)
         for another, weight in more:
@@ -197,7 +193,7 @@ def _step(link: Link, parent: int, joint: int | None) -> Step:
 
 
 def _from_z(axis: Array) -> Array:
-    """Return a rotation that takes Z to a unit vector, shape (3, 3)."""
+    """Return a rotation that maps Z to a unit vector, shape (3, 3)."""
     other = np.zeros(3)
     other[np.abs(axis).argmin()] = 1.0
     y = np.cross(axis, other)

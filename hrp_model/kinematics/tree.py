@@ -1,33 +1,29 @@
-"""What never changes while a Body moves, as flat arrays over its links and joints."""
+"""Constants of a Body as arrays over its links and joints."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..body import JointType
+from ..body import Body, JointType, Link
 from ..rigid import Array, skew
 from .sweep import Step, fill_poses, steps_of
-
-if TYPE_CHECKING:
-    from ..body import Body, Link
 
 Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A Body's constants; k links in the body's order, n joints in the order of q.
+    """Constants of a Body; k links in the body's order, n joints in the order of q.
 
     Attributes:
         joint_links: Link that each joint moves, shape (n,).
         link_joints: Joint that moves each link in its parent, or -1, shape (k,).
-        axes: What turns and what slides with each joint, as two columns in its link's frame:
+        axes: Rotation axis and translation axis of each joint in its link's frame, as columns:
             (axis, 0) for a revolute joint, (0, axis) for a prismatic one, shape (n, 3, 2).
         revolute: Whether each joint is revolute, shape (n,).
         mass: In [kg], shape (k,).
@@ -36,12 +32,13 @@ class Tree:
             x = (position, 1) in the link's frame, shape (k, 4, 4).
         rotor_inertia: Equivalent rotor inertia of each joint, shape (n,).
         at_zero: Pose of each link in its parent at q = 0, links in ``order``, shape (k, 4, 4).
-        motion: What sin q, 1 - cos q and q each add to that, shape (n, 3, 16).
+        motion: Factors of sin q, 1 - cos q and q to be added to that, shape (n, 3, 16).
         order: Links by their depth in the tree, shape (k,).
-        place: Where each link is in ``order``, shape (k,).
-        rounds: See ``poses``: first row, and the rows above all from that one on.
-        steps: See ``sweep``.
-        parents: Of each link; -1 for the root.
+        place: Index of each link in ``order``, shape (k,).
+        rounds: For each round of ``poses``: the first row, and the rows that those from it on
+            are multiplied with.
+        steps: Steps of ``sweep.fill_poses``.
+        parents: Parent of each link; -1 for the root.
     """
 
     joint_links: Indices
@@ -64,7 +61,7 @@ class Tree:
     def supports(self) -> Array:
         """1.0 where the link (row) moves with the joint (column), shape (k, n).
 
-        Made when it is asked for: of thousands of links it takes hundreds of megabytes.
+        Computed on first use: for thousands of links it takes hundreds of megabytes.
         """
         return _supports(self.parents, self.joint_links)
 
@@ -80,14 +77,14 @@ class Tree:
 
     @staticmethod
     def of(body: Body) -> Tree:
-        """Return the constants of a body, gathered at the first call."""
-        found = _TREES.get(body)
-        if found is None:
-            found = _TREES[body] = _gather(body)
-        return found
+        """Return the constants of a body, computed at the first call."""
+        tree = _CACHE.get(body)
+        if tree is None:
+            tree = _CACHE[body] = _tree(body)
+        return tree
 
     def branch(self, link: int) -> slice | Indices:
-        """Return a link and all links beyond it."""
+        """Return a link and all links below it."""
         if link == 0:
             return slice(None)
         inside = [link]
@@ -118,17 +115,17 @@ class Tree:
 
         Args:
             q: Joint positions, shape (m, n).
-            p: Positions, shape (m, k, 3); the root's are given. Fastest if m is innermost
-                in memory.
+            p: Positions, shape (m, k, 3); those of the root are input. Fastest if m is
+                innermost in memory.
             R: Rotations, shape (m, k, 3, 3), likewise.
         """
         fill_poses(self.steps, q, p.transpose(1, 2, 0), R.transpose(1, 3, 2, 0))
 
 
-_TREES: WeakKeyDictionary[Body, Tree] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Body, Tree] = WeakKeyDictionary()
 
 
-def _gather(body: Body) -> Tree:
+def _tree(body: Body) -> Tree:
     moving, links = body.moving_links, body.links
     joint_links = np.array([body.link_index(x.name) for x in moving], dtype=np.intp)
     link_joints = np.full(len(links), -1, dtype=np.intp)
@@ -160,7 +157,7 @@ def _gather(body: Body) -> Tree:
 def _axes(link: Link) -> Array:
     column = 0 if link.joint.type is JointType.REVOLUTE else 1
     axes = np.zeros((3, 2))
-    if link.parent is not None:  # the root's motion is given, not caused by its joint
+    if link.parent is not None:  # the motion of the root is input, not caused by its joint
         axes[:, column] = link.joint.axis
     return axes
 
@@ -169,7 +166,7 @@ def _motion(link: Link) -> Array:
     """Return the terms of Rb (E + sin q [a]x + (1 - cos q) [a]x^2) or b + q Rb a."""
     terms = np.zeros((3, 4, 4))
     R, a = link.X_PL.R, link.joint.axis
-    if link.parent is None:  # the root's pose is given, not computed
+    if link.parent is None:  # the pose of the root is input, not computed
         return terms.reshape(3, 16)
     if link.joint.type is JointType.REVOLUTE:
         terms[0, :3, :3] = R @ skew(a)
@@ -180,7 +177,7 @@ def _motion(link: Link) -> Array:
 
 
 def _pseudo_inertia(link: Link) -> Array:
-    """Return the second moments of a link's mass: those about the centre are tr(I)/2 E - I."""
+    """Return the pseudo-inertia; its second moments about the centre are tr(I)/2 E - I."""
     x = np.append(link.center_of_mass, 1.0)
     moments = link.mass * np.outer(x, x)
     inertia = (link.inertia + link.inertia.T) / 2.0
@@ -191,7 +188,7 @@ def _pseudo_inertia(link: Link) -> Array:
 def _supports(parents: tuple[int, ...], joint_links: Indices) -> Array:
     supports = np.zeros((len(parents), len(joint_links)))
     supports[joint_links, np.arange(len(joint_links))] = 1.0
-    supports[0] = 0.0  # a joint above the root moves nothing: the root's motion is given
+    supports[0] = 0.0  # a joint above the root moves nothing: the root's motion is input
     for link, parent in enumerate(parents[1:], start=1):
         supports[link] += supports[parent]
     return supports
@@ -207,13 +204,13 @@ def _depths(parents: tuple[int, ...]) -> Indices:
 def _rounds(
     parents: tuple[int, ...], order: Indices, place: Indices
 ) -> tuple[tuple[int, Indices], ...]:
-    """Return, for each doubling, the links that have one above their span, and that one."""
+    """Return, for each doubling, the first link with one above its span, and the links above."""
     above = np.array([-1 if parents[x] < 0 else place[parents[x]] for x in order], dtype=np.intp)
     rounds: list[tuple[int, Indices]] = []
     while True:
         rows = np.flatnonzero(above >= 0)
         if not len(rows):
             return tuple(rounds)
-        # The deeper a link, the longer it has one above: those rows are the last ones.
+        # Links are sorted by depth, so the rows that still have a link above are the last ones.
         rounds.append((int(rows[0]), above[rows]))
         above = np.where(above >= 0, above[above], -1)

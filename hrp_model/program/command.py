@@ -1,4 +1,4 @@
-"""How both programs run a command: its streams, Ctrl-C, and the exit status it ends with."""
+"""Run a command of a program: standard streams, Ctrl-C and exit status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOOD, PROBLEMS, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 
 class UsageError(Exception):
-    """The command was used wrongly; the message has the reason."""
+    """Wrong use of a command; the message has the reason."""
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -52,17 +52,17 @@ def run_program(
     *,
     problems: tuple[type[Exception], ...] = (),
 ) -> int:
-    """Run a command to its end; print why it failed, if it did.
+    """Run a command and print its errors.
 
-    While it runs, the files that it reads are recorded, so that it never writes over them.
+    The files that it reads are recorded, so that it never overwrites them.
 
     Args:
-        program: Its name, in front of messages.
-        command: Returns its own exit status.
-        problems: Exceptions that stand for problems in the model.
+        program: Name of the program, as prefix of messages.
+        command: Runs the command and returns its exit status.
+        problems: Exceptions that mean problems in the model.
 
     Returns:
-        The exit status: 0 good, also when the reader of the output has seen enough; 1 problems
+        The exit status: 0 success, also if the reader of the output closed the pipe; 1 problems
         in the model; 2 wrong use, a file that cannot be read or written, or a library that is not
         installed; 130 after Ctrl-C.
     """
@@ -74,10 +74,10 @@ def run_program(
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception:
-        if interrupts.came:  # and was wrapped on its way, as inside an import
+        if interrupts.received:  # KeyboardInterrupt was wrapped, as imports do
             return INTERRUPTED
         raise
-    return INTERRUPTED if interrupts.came else status
+    return INTERRUPTED if interrupts.received else status
 
 
 def _status(program: str, command: Callable[[], int], problems: tuple[type[Exception], ...]) -> int:
@@ -96,7 +96,7 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
         message = f"cannot write the standard output: {error.strerror}"
     except OSError as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
-            discard_output()  # whose reader has seen enough
+            discard_output()  # the reader closed the pipe
             return GOOD
         place = "" if error.filename is None else f"'{error.filename}': "
         message = f"{place}{error.strerror or error}"
@@ -105,7 +105,7 @@ def _status(program: str, command: Callable[[], int], problems: tuple[type[Excep
 
 
 def _without_exit(command: Callable[[], int]) -> int:
-    """Return a command's status, also where argparse, after printing, would exit."""
+    """Return a command's exit status, also if argparse exits."""
     try:
         return command()
     except SystemExit as stop:
@@ -113,7 +113,7 @@ def _without_exit(command: Callable[[], int]) -> int:
 
 
 def print_problem(error: Exception) -> None:
-    """Print why a model or world cannot be used; diagnostics themselves say "error", and where."""
+    """Print why a model or world is invalid; diagnostics include place and severity."""
     if isinstance(error, ModelError):
         print_message("\n".join(printable(str(diagnostic)) for diagnostic in error.diagnostics))
     else:
@@ -121,21 +121,21 @@ def print_problem(error: Exception) -> None:
 
 
 def allow_interrupts() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, unless the process ignores it."""
+    """Make Ctrl-C raise KeyboardInterrupt again, unless the process ignores it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Interrupts:
-    """Has Ctrl-C raise KeyboardInterrupt in a block, and remembers that it came.
+    """Makes Ctrl-C raise KeyboardInterrupt in a block, and records it.
 
-    For an interrupt in a destructor Python would print a traceback and go on; it only goes on.
+    An interrupt in a destructor, for which Python would print a traceback, is only recorded.
     """
 
-    came = False
+    received = False
 
     def __enter__(self) -> None:
-        # Neither where SIGINT is ignored, nor in a thread of somebody who calls main().
+        # Not if SIGINT is ignored, nor in another thread that calls main().
         self._handler = signal.getsignal(signal.SIGINT)
         self._is_ours = (
             threading.current_thread() is threading.main_thread()
@@ -152,13 +152,13 @@ class _Interrupts:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # StopSignals may have left another handler; that one is to stay.
+        # StopSignals may have left another handler, which must stay.
         if self._is_ours and signal.getsignal(signal.SIGINT) == self._take:
             signal.signal(signal.SIGINT, self._handler)
         sys.unraisablehook = self._hook
 
     def _take(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self.came = True
+        self.received = True
         raise KeyboardInterrupt
 
     def _on_unraisable(self, unraisable: UnraisableHookArgs) -> None:

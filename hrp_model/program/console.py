@@ -1,7 +1,7 @@
-"""Everything that the programs print: the only module that writes to the standard streams.
+"""Output of the programs: the only module that writes to the standard streams.
 
-Names, paths and texts come from files that nobody has checked. Here they lose the characters
-that steer a terminal (see ``printable``), and are never taken for markup of rich.
+Names, paths and texts come from untrusted files. Control characters are replaced (see
+``printable``), and rich's markup is disabled.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from rich.text import Text
 
 from ..printable import printable, printable_lines
 
-# Columns of what is no terminal; rich makes nothing as wide as this by itself.
-_UNFOLDED = 1_000_000
+# Columns of files and pipes, wider than any content.
+_UNLIMITED_WIDTH = 1_000_000
 
 
 class OutputError(OSError):
-    """The standard output cannot be written, though its reader is there."""
+    """The standard output cannot be written, for another reason than a closed pipe."""
 
 
 class PlainConsole(Console):
     """A rich console for untrusted text.
 
-    Styles and tables are rich's. Strings are never parsed as markup, as emoji or by the
-    highlighter, and no character steers the terminal. Lines are folded only on a terminal; in
-    a file or a pipe they do not end with blanks either.
+    Styles and tables are supported. Strings are never parsed as markup or emoji nor highlighted,
+    and control characters are replaced. Lines are folded only on a terminal; in a file or a pipe
+    trailing blanks are removed.
 
     Args:
-        stderr: Whether it writes to the standard error instead of the standard output.
-        file: Where it writes instead of a standard stream.
+        stderr: Whether to write to the standard error instead of the standard output.
+        file: Stream to write to instead of a standard stream.
         width: Columns [characters]; by default those of the terminal.
     """
 
@@ -47,16 +47,16 @@ class PlainConsole(Console):
         super().__init__(stderr=stderr, file=file, markup=False, highlight=False, emoji=False)
         self._is_folded = self.file.isatty() or width is not None
         if width is not None or not self._is_folded:
-            self.width = width or _UNFOLDED
+            self.width = width or _UNLIMITED_WIDTH
 
     def render_str(self, text: str, **options: object) -> Text:
-        """Return rich's text of a string; rich itself would drop some unsafe characters."""
+        """Return a string as rich text, with unsafe characters replaced instead of dropped."""
         return super().render_str(printable_lines(text), **options)  # type: ignore[arg-type]
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield rich's segments of an object, without characters that steer the terminal."""
+        """Yield the segments of an object, with control characters replaced."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():
                 yield segment
@@ -64,11 +64,11 @@ class PlainConsole(Console):
                 yield Segment(printable_lines(segment.text), segment.style)
 
     def print(self, *objects: object, **options: object) -> None:
-        """Print as rich does; without blanks at the ends of lines if nothing is folded.
+        """Print objects; without trailing blanks if lines are not folded.
 
         Raises:
             OutputError, BrokenPipeError: The standard output cannot be written. Errors of
-                the standard error are ignored, as they could not be reported.
+                the standard error are ignored, as they cannot be reported.
         """
         with _errors_of(self.file):
             if self._is_folded:
@@ -80,7 +80,7 @@ class PlainConsole(Console):
             self.file.flush()
 
     def on_broken_pipe(self) -> NoReturn:
-        """Let the program end in its own way; rich would do it with status 1."""
+        """Raise the error to the program; rich would exit with status 1."""
         raise  # the BrokenPipeError that rich is handling
 
 
@@ -95,19 +95,19 @@ def message_console() -> PlainConsole:
 
 
 def print_message(text: str, style: str | Style = "") -> None:
-    """Print lines on the standard error; a terminal folds them itself."""
+    """Print lines on the standard error, folded by the terminal only."""
     message_console().print(text, style=style, soft_wrap=True)
 
 
 def print_text(text: str, style: str | Style = "") -> None:
-    """Print lines on the standard output; a terminal folds them itself."""
+    """Print lines on the standard output, folded by the terminal only."""
     output_console().print(text, style=style, soft_wrap=True)
 
 
 def print_data(text: str) -> None:
-    """Print data, such as a URDF, on the standard output: all of it, as it is.
+    """Print data, such as a URDF, unchanged on the standard output.
 
-    Only on a terminal, where it is for eyes, unsafe characters are replaced as in a message.
+    Only on a terminal, unsafe characters are replaced as in a message.
 
     Raises:
         OutputError, BrokenPipeError: The standard output cannot be written.
@@ -152,12 +152,12 @@ def _discard(stream: IO[str]) -> None:
 
 
 def configure_streams() -> None:
-    r"""Make the standard streams exist and take every text.
+    r"""Make sure that the standard streams exist and can encode every text.
 
-    A terminal keeps its encoding, files and pipes get UTF-8; what an encoding lacks, and bytes
-    of file names that are no text, become escapes as ``\udcff``. A stream that was closed is
-    opened again, for otherwise the next file that is opened takes its place: the standard
-    output so that writing fails, the standard error so that messages are dropped.
+    A terminal keeps its encoding, files and pipes use UTF-8; characters that cannot be encoded,
+    and undecodable bytes of file names, become escapes as ``\udcff``. A closed stream is opened
+    again, since otherwise the next opened file would take its number: writing to such a standard
+    output fails, and messages to such a standard error are dropped.
     """
     if sys.stdin is None:
         sys.stdin = _null_stream(os.O_RDONLY, "r")
@@ -172,12 +172,12 @@ def configure_streams() -> None:
 
 
 def _null_stream(flags: int, mode: str) -> TextIO:
-    # The lowest number that is free, so that of the stream; child processes need it, too.
+    # The lowest free number, which is that of the stream; child processes inherit it.
     number = os.open(os.devnull, flags)
     os.set_inheritable(number, True)
     return cast(TextIO, open(number, mode, encoding="utf-8"))
 
 
 def print_note(text: str) -> None:
-    """Print on the standard error what is no problem but good to know."""
+    """Print an informational message on the standard error."""
     print_message(printable(text), "dim")

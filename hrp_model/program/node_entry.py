@@ -1,4 +1,4 @@
-"""Where programs with ROS begin, so that they have words for a machine without ROS."""
+"""Entry point of the ROS nodes: --help, and messages for missing ROS and wrong arguments."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .command import GOOD, WRONG_USE, allow_interrupts, run_program
 from .console import configure_streams, print_message, print_text
 
 _NO_ROS = (
-    "source a ROS 2 installation (its setup.bash), or let scripts/bootstrap.sh of hrp_ros install "
-    "what is needed without one"
+    "source a ROS 2 installation (its setup.bash), or run scripts/bootstrap.sh of hrp_ros, which "
+    "installs the required packages without one"
 )
-# Options that stand after --ros-args.
+# Options that belong after --ros-args.
 _ROS_OPTIONS = ("-p", "--param", "-r", "--remap", "--params-file", "--log-level", "-e", "--enclave")
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][\w.]*:=")
 
 
 def run_node(module: str, program: str) -> int:
-    """Run ``main`` of a module that imports ROS, or print its help if asked for it.
+    """Run ``main`` of a module that imports ROS, or print its help.
 
     Args:
-        module: Name of the module.
-        program: What users know it as; the module's ``PARAMETERS`` are told as its own.
+        module: Name of the module, with ``PARAMETERS`` and ``main``.
+        program: Name of the program.
 
     Returns:
-        Its exit status; 2 where ROS cannot be imported, or an argument is outside of
-        ``--ros-args``, after printing a message.
+        Its exit status; 2 if ROS cannot be imported, or an argument is outside of
+        ``--ros-args``.
     """
     configure_streams()
     try:
@@ -38,13 +38,13 @@ def run_node(module: str, program: str) -> int:
         params = importlib.import_module("hrp_msgs.node.parameters")
     except ImportError as error:
         if (error.name or "").partition(".")[0] == module.partition(".")[0]:
-            raise  # a defect of this package says nothing about ROS
+            raise  # a defect of this package, not a missing ROS
         print_message(f"error: ROS 2 cannot be imported ({error}): {_NO_ROS}")
         return WRONG_USE
     if {"-h", "--help"}.intersection(sys.argv[1:]):
         return run_program(program, lambda: _print_help(params.usage(program, node.PARAMETERS)))
-    if words := _arguments_not_for_ros(sys.argv[1:]):
-        print_message(_advice(program, node.PARAMETERS[0].name, words))
+    if words := _non_ros_arguments(sys.argv[1:]):
+        print_message(_correction(program, node.PARAMETERS[0].name, words))
         return WRONG_USE
     allow_interrupts()
     status: int = node.main()
@@ -56,10 +56,10 @@ def _print_help(text: str) -> int:
     return GOOD
 
 
-def _arguments_not_for_ros(arguments: Sequence[str]) -> list[str]:
-    """Return what stands before ``--ros-args`` or after the ``--`` that ends these.
+def _non_ros_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments before ``--ros-args`` and after the ``--`` that ends them.
 
-    Also each ``NAME:=VALUE`` between them that no option stands before.
+    Also each ``NAME:=VALUE`` between them that does not follow an option.
     """
     words: list[str] = []
     for_ros = False
@@ -74,20 +74,20 @@ def _arguments_not_for_ros(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_complete(word: str) -> bool:
-    """Whether a word among the arguments for ROS is no option that waits for its value."""
+    """Return whether a word among the ROS arguments is not an option that needs a value."""
     return word == "--ros-args" or not word.startswith("-")
 
 
-def _advice(program: str, parameter: str, words: Sequence[str]) -> str:
+def _correction(program: str, parameter: str, words: Sequence[str]) -> str:
     """Return the message for arguments outside of ``--ros-args``, with a correction."""
     command = " ".join(printable(word) for word in words)
-    meant = command
+    fixed = command
     if not words[0].startswith("-"):
         is_parameter = any(":=" in word for word in words)
-        meant = f"-p {command}" if is_parameter else f"-p {parameter}:={printable(words[0])}"
+        fixed = f"-p {command}" if is_parameter else f"-p {parameter}:={printable(words[0])}"
     elif words[0] not in _ROS_OPTIONS:
         name = next((word for word in words if not word.startswith("-")), "FILE")
-        meant = f"-p {printable(name)}" if ":=" in name else f"-p {parameter}:={printable(name)}"
+        fixed = f"-p {printable(name)}" if ":=" in name else f"-p {parameter}:={printable(name)}"
     return (
-        f"error: '{command}' is outside of --ros-args. Did you mean '{program} --ros-args {meant}'?"
+        f"error: '{command}' is outside of --ros-args. Did you mean '{program} --ros-args {fixed}'?"
     )

@@ -1,4 +1,4 @@
-"""Outputs of a command, checked before the work begins."""
+"""Checks of a command's output files, done before the work begins."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ..files.writer import IS_READ, check_writable, is_special, write_whole
 from .command import UsageError
 from .console import print_data, print_note
 
-# Models, worlds, meshes and what belongs to them: hard to replace, and easily named by mistake.
-_PRECIOUS = frozenset(
+# Suffixes of models, worlds, meshes and related files, which must not be overwritten by mistake.
+_PROTECTED = frozenset(
     (
         *(".body", ".cnoid", ".sdf", ".srdf", ".urdf", ".vrml", ".world", ".wrl", ".xacro", ".xml"),
         *(".dae", ".glb", ".gltf", ".mtl", ".obj", ".ply", ".scen", ".stl"),
         *(".npz", ".rviz", ".yaml", ".yml"),
     )
 )
-_SEARCHED = 1 << 20  # bytes in which the mark of a kind is looked for
+_MAX_SEARCHED = 1 << 20  # bytes in which the marker of a kind is searched
 
 
 class Kind(Enum):
-    """Kinds of outputs, and how to recognise those with a precious suffix.
+    """Kinds of outputs, and how to recognise those with a protected suffix.
 
     Attributes:
         noun: Its name in messages.
-        suffixes: Those of ``_PRECIOUS`` that files of the kind have.
-        mark: Bytes that a file of the kind contains.
+        suffixes: Suffixes in ``_PROTECTED`` of files of the kind.
+        mark: Bytes that every file of the kind contains.
     """
 
     URDF = "URDF", (".urdf", ".xml"), b"<robot"
@@ -49,18 +49,18 @@ class Kind(Enum):
         self.mark = mark
 
     def may_replace(self, path: Path) -> bool:
-        """Return whether a file is of this kind, or of no value.
+        """Return whether a file is of this kind, or not protected.
 
         Raises:
             OSError: It cannot be read.
         """
         suffix = path.suffix.lower()
-        if suffix not in _PRECIOUS or not path.is_file() or path.stat().st_size == 0:
+        if suffix not in _PROTECTED or not path.is_file() or path.stat().st_size == 0:
             return True
         if suffix not in self.suffixes:
             return False
         with path.open("rb") as file:
-            return self.mark in file.read(_SEARCHED)
+            return self.mark in file.read(_MAX_SEARCHED)
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Output:
 
     Attributes:
         option: Its option on the command line, such as "--save".
-        path: Its path; None if it is not asked for.
-        kind: Its kind; None if its writer itself keeps a file that is there.
+        path: Its path; None if it is not written.
+        kind: Its kind; None if its writer itself protects an existing file.
     """
 
     option: str
@@ -79,11 +79,11 @@ class Output:
 
 
 def add_force(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add the option with which files of other kinds are replaced."""
+    """Add the option ``--force``, which allows overwriting files of other kinds."""
     parser.add_argument(
         "--force",
         action="store_true",
-        help="let outputs replace models, worlds and meshes; never those that are read",
+        help="overwrite models, worlds and meshes, except the input files",
     )
 
 
@@ -94,46 +94,46 @@ def check_outputs(
     inputs: Iterable[str | Path] = (),
     force: bool = False,
 ) -> None:
-    """Refuse outputs that would destroy something, or cannot be written.
+    """Check that outputs can be written and overwrite nothing valuable.
 
-    Refused are files that the command reads, two outputs in one file and, without ``force``, a
-    model, world or mesh of another kind than the output. A device or pipe, such as /dev/null, is
-    always accepted.
+    An output must not be an input of the command, nor the same file as another output, nor,
+    without ``force``, an existing model, world or mesh of another kind. Devices and pipes, such
+    as /dev/null, are always accepted.
 
     Args:
-        outputs: Of one command.
-        folders: Those in which it makes files of its own; None for one not asked for.
+        outputs: Outputs of one command.
+        folders: Folders in which it writes further files; None for one that is not used.
         inputs: Files that it reads: paths or URIs.
-        force: Whether to replace what is there.
+        force: Whether to overwrite protected files.
 
     Raises:
-        UsageError: The message names the output, the reason and a way out.
+        UsageError: The message names the output, the reason and an alternative.
     """
     with writing():
         for folder in filter(None, folders):
             with suppress(FileNotFoundError):
-                os.stat(folder)  # fails for a loop of links
-        wanted = []
+                os.stat(folder)  # fails for a cycle of links
+        selected = []
         for output in outputs:
             if output.path is not None:
                 check_writable(output.path)
                 if not is_special(output.path):
-                    wanted.append((output, output.path))
-    _refuse_equal_places(wanted)
+                    selected.append((output, output.path))
+    _check_distinct(selected)
     read = [path for name in inputs if (path := _path(name)) is not None]
-    for output, path in wanted:
+    for output, path in selected:
         if any(_is_same(path, other) for other in read):
             raise UsageError(f"cannot write {path}: {IS_READ}")
         if not force and output.kind is not None:
-            _refuse_other_kind(output.option, path, output.kind)
+            _check_existing(output.option, path, output.kind)
 
 
-def _refuse_other_kind(option: str, path: Path, kind: Kind) -> None:
+def _check_existing(option: str, path: Path, kind: Kind) -> None:
     with writing():
         is_replaceable = kind.may_replace(path)
     if not is_replaceable:
-        reason = f"there is a file already, and it is no {kind.noun}, as {option} writes"
-        raise UsageError(f"cannot write {path}: {reason}; name another file, or add --force")
+        reason = f"the existing file is not of the kind that {option} writes ({kind.noun})"
+        raise UsageError(f"cannot write {path}: {reason}; choose another file, or add --force")
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def writing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None:  # it is not about a file
+        if error.filename is None:  # not about a file
             raise UsageError(error.strerror or str(error)) from None
         raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
 
@@ -164,14 +164,14 @@ def print_or_write(text: str, path: Path | None) -> None:
             write_whole(path, text.encode())
 
 
-def _refuse_equal_places(wanted: Iterable[tuple[Output, Path]]) -> None:
-    places: list[tuple[Output, Path]] = []
-    for output, path in wanted:
-        for other, place in places:
-            if _is_same(path, place):
+def _check_distinct(outputs: Iterable[tuple[Output, Path]]) -> None:
+    checked: list[tuple[Output, Path]] = []
+    for output, path in outputs:
+        for other, other_path in checked:
+            if _is_same(path, other_path):
                 options = f"{other.option} and {output.option}"
                 raise UsageError(f"{options} are the same file, {path}")
-        places.append((output, path))
+        checked.append((output, path))
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -189,11 +189,11 @@ def _path(name: str | Path) -> Path | None:
 
 
 def report_written(paths: Iterable[Path], more: Sequence[str] = ()) -> None:
-    """Report the files that were written; nothing of pipes and terminals.
+    """Report written files, without pipes and terminals.
 
     Args:
         paths: The files.
-        more: Descriptions of what else was written.
+        more: Descriptions of further outputs.
     """
     parts = [*(str(path) for path in paths if not is_special(path)), *more]
     if parts:

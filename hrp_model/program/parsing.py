@@ -1,4 +1,4 @@
-"""Argument parser with commands that suggests corrections of unknown arguments."""
+"""Argument parser with subcommands and suggestions for unknown arguments."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _OUTPUT = "-o"
 
 
 def is_model_file(word: str) -> bool:
-    """Whether an argument is a file, or has the suffix of models and worlds."""
+    """Return whether an argument is a file, or has the suffix of a model or world."""
     return Path(word).suffix.lower() in _FILE_SUFFIXES or Path(word).is_file()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestions:
-    """Corrections for commands and options that other programs have.
+    """Suggestions for commands and options known from other programs.
 
     Attributes:
-        commands: Beginnings of the command line, with the program, by unknown command.
-        options: Options of this program by unknown option.
-        removed: Where to find what an option did that a command no longer has, by program,
-            command and option, such as "hrp-sim bench --scene".
+        commands: Suggested start of the command line, by unknown command.
+        options: Options of this program, by unknown option.
+        removed: Hint where to find a removed option, by program, command and option, such as
+            "hrp-sim bench --scene".
         for_file: The command to suggest if the first argument is a file.
-        is_file: Whether an argument is such a file.
+        is_file: Returns whether an argument is such a file.
     """
 
     commands: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class PrintText(argparse.Action):
 
     Args:
         option_strings, dest, help: As for ``argparse.Action``.
-        text: Makes the text; called only if the option is given.
+        text: Returns the text; called only if the option is given.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class CommandParser(ArgumentParser):
     """An argument parser whose first argument is a command; see ``parse``.
 
     Args:
-        suggestions: For arguments that it does not know.
-        options: Those of ``argparse.ArgumentParser``.
+        suggestions: Suggestions for unknown arguments.
+        options: Options of ``argparse.ArgumentParser``.
     """
 
     def __init__(self, *, suggestions: Suggestions, **options: Any) -> None:
@@ -87,7 +87,7 @@ class CommandParser(ArgumentParser):
         self._commands: Mapping[str, ArgumentParser] = {}
 
     def add_commands(self, **options: Any) -> Commands:
-        """Add commands as ``add_subparsers`` does; to be called once."""
+        """Add commands as ``add_subparsers`` does; call it once."""
         commands = self.add_subparsers(
             parser_class=ArgumentParser, metavar="COMMAND", required=True, **options
         )
@@ -95,11 +95,11 @@ class CommandParser(ArgumentParser):
         return commands
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
-        """Parse a command line; None means that of the process.
+        """Parse a command line; None for that of the process.
 
         Raises:
-            SystemExit: With 2 for a wrong command line, whose message may suggest a correction;
-                with 0 if it asks for help.
+            SystemExit: Status 2 for a wrong command line, with a message that may suggest a
+                correction; status 0 after printing help.
         """
         words = list(sys.argv[1:] if argv is None else argv)
         name = next((word for word in words if not word.startswith("-")), None)
@@ -112,7 +112,7 @@ class CommandParser(ArgumentParser):
         return options
 
     def _command_for(self, word: str) -> str:
-        """Return the command line to suggest for an unknown command, or nothing."""
+        """Return the suggestion for an unknown command, or an empty string."""
         if word in self._suggestions.commands:
             return self._suggestions.commands[word]
         if self._suggestions.is_file(word):

@@ -1,4 +1,4 @@
-"""Diagnostics for people and for programs: text with the line in question, JSON, SARIF."""
+"""Reports of diagnostics: text with source excerpts, JSON and SARIF."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..version import __version__
 from .codes import CODES, Rule
 from .console import message_console
 
-# A model, as the user named it, and what was found in it.
+# A model, by the name that the user gave, and its diagnostics.
 Checked = tuple[str, Iterable[Diagnostic]]
 
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "red"}
-_SHOWN_COLUMNS = 100
-_SHOWN_OF_A_KIND = 5
+_MAX_EXCERPT = 100  # columns
+_MAX_PER_CODE = 5  # diagnostics shown
 
 
 def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics file by file, in the order of first mention, each from top to bottom."""
+    """Return diagnostics sorted by file, in order of first occurrence, and by place."""
     files: dict[Source | None, list[Diagnostic]] = {}
     for diagnostic in found:
         source = None if diagnostic.at is None else diagnostic.at.source
@@ -38,12 +38,12 @@ def by_place(found: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def fold(found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], Counter[str]]:
-    """Return the first few diagnostics of each code, and by code how many are more."""
+    """Return the first few diagnostics of each code, and the number of others by code."""
     shown, kinds, rest = [], Counter[tuple[str, Severity]](), Counter[str]()
     for diagnostic in found:
         kind = diagnostic.code, diagnostic.severity
         kinds[kind] += 1
-        if kinds[kind] <= _SHOWN_OF_A_KIND:
+        if kinds[kind] <= _MAX_PER_CODE:
             shown.append(diagnostic)
         else:
             rest[diagnostic.code] += 1
@@ -58,16 +58,16 @@ def text_reports(
     advice: str = "",
     codes: Mapping[str, Rule] = CODES,
 ) -> list[tuple[Severity | None, str]]:
-    """Return what to print of a model: paragraphs from top to bottom, each with its severity.
+    """Return the report of a model as paragraphs, each with its severity.
 
-    What is found twice at the same place is told once, a hint once for each code. The last
-    paragraph may count what is not shown; it has no severity.
+    Equal diagnostics are shown once with their number, and a hint once for each code. The last
+    paragraph may count those that are not shown; it has no severity.
 
     Args:
         found: Diagnostics in the order of printing.
-        every: Whether to show all of them, and not only the first few of each code.
+        every: Whether to show all of them, instead of the first few of each code.
         folder: As in ``text_report``.
-        advice: How to see those that are only counted.
+        advice: How to show all of them.
         codes: Hints by code.
     """
     times = Counter(found)
@@ -99,15 +99,15 @@ def text_report(
     folder: Path | None = None,
     codes: Mapping[str, Rule] = CODES,
 ) -> str:
-    """Return a diagnostic with the line that it is about and what to do.
+    """Return a diagnostic with its source line and a hint.
 
-    Notes ask for nothing, and some messages say themselves what to write.
+    Notes, and messages with a suggestion, have no hint.
 
     Args:
-        diagnostic: What was found.
-        with_hint: Whether to say what to do.
+        diagnostic: The diagnostic.
+        with_hint: Whether to add the hint.
         times: How often it was found.
-        folder: Files below this one are called by their path from it.
+        folder: Paths of files in this folder are shown relative to it.
         codes: Hints by code.
     """
     first = str(diagnostic)
@@ -125,7 +125,7 @@ def text_report(
 
 
 def json_report(checked: Iterable[Checked]) -> list[dict[str, Any]]:
-    """Return the diagnostics of models as JSON objects; a place not known is null."""
+    """Return the diagnostics of models as JSON objects; an unknown place is null."""
     return [
         {
             "model": name,
@@ -141,9 +141,9 @@ def json_report(checked: Iterable[Checked]) -> list[dict[str, Any]]:
 
 
 def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
-    """Return the diagnostics of models as a SARIF 2.1.0 log (OASIS).
+    """Return the diagnostics of models as a SARIF 2.1.0 log (OASIS) for code hosts and editors.
 
-    Code hosts and editors show it. What has no place is told of the model's file.
+    Diagnostics without a place refer to the model's file.
     """
     results: list[dict[str, Any]] = [
         {
@@ -175,12 +175,12 @@ def sarif_report(checked: Iterable[Checked]) -> dict[str, Any]:
 
 
 def code_list(codes: Mapping[str, Rule] = CODES) -> str:
-    """Return codes with what they mean and what to do, a paragraph for each."""
+    """Return codes with meanings and hints, a paragraph for each."""
     return "\n".join(f"{code}\n    {rule.meaning}\n    {rule.hint}" for code, rule in codes.items())
 
 
 def summary(name: str, found: Iterable[Diagnostic]) -> str:
-    """Return one line on a checked file: what was found in it, or that all is well."""
+    """Return one line about a checked file: the number of its problems by severity."""
     counts = dict.fromkeys((Severity.ERROR, Severity.WARNING, Severity.NOTE), 0)
     for diagnostic in found:
         counts[diagnostic.severity] += 1
@@ -189,18 +189,18 @@ def summary(name: str, found: Iterable[Diagnostic]) -> str:
 
 
 def _excerpt(at: Span) -> list[str]:
-    """Return the source line and carets below it, or nothing where there is no text.
+    """Return the source line with carets below it, or nothing if the line is empty.
 
-    Of a long line the part around the place is shown.
+    A long line is shortened to the part around the place.
     """
     line, column = at.source.line_column(at.start)
     source = at.source.text
     begin, end = at.start - (column - 1), source.find("\n", at.start)
     end = len(source) if end < 0 else end
     left, right = begin, end
-    if end - begin > _SHOWN_COLUMNS:
-        left = max(begin, min(at.start - _SHOWN_COLUMNS // 4, end - _SHOWN_COLUMNS))
-        right = left + _SHOWN_COLUMNS
+    if end - begin > _MAX_EXCERPT:
+        left = max(begin, min(at.start - _MAX_EXCERPT // 4, end - _MAX_EXCERPT))
+        right = left + _MAX_EXCERPT
     text = printable(source[left:right].rstrip("\r"))
     before = text[: at.start - left]
     pointed = text[at.start - left : max(at.end, at.start + 1) - left]
@@ -264,11 +264,11 @@ def print_diagnostics(
     advice: str = "",
     codes: Mapping[str, Rule] = CODES,
 ) -> None:
-    """Print what was found in the model that the user called by a name.
+    """Print the diagnostics of a model on the standard error.
 
     Args:
-        name: What the user called the model.
-        found: In the order of finding.
+        name: Name of the model, as given by the user.
+        found: Its diagnostics, in any order.
         with_notes: Whether to print notes too.
         every: As in ``text_reports``.
         advice: As in ``text_reports``.

@@ -8,25 +8,25 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 
-# No wait is longer: it may have begun just after a signal came, whose handler is run by Python
-# only when it ends. In [s].
-_LONGEST = 0.2
+# Timeout of each wait, in [s]: if a signal arrives just before a wait begins, Python runs its
+# handler only when the wait ends.
+_MAX_WAIT = 0.2
 
 
 class StopSignals:
     """Handles Ctrl-C and SIGTERM while a program loads, runs and cleans up.
 
-    The first one raises KeyboardInterrupt or, after ``stop``, calls its action; those that
-    follow raise nothing, so that they do not interrupt the clean-up. After a block
-    that was ended by a signal they stay without effect: the end of the process is near.
+    The first signal raises KeyboardInterrupt or, after ``stop``, calls its action; further
+    signals raise nothing, so that they do not interrupt the clean-up. If a signal ended the
+    block, further signals stay ignored until the process ends.
     """
 
     _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
     def __init__(self) -> None:
-        self._came = False
+        self._received = False
         self._action: Callable[[], object] | None = None
-        # May be put into by a signal handler at any moment; an event's lock may not be taken there.
+        # A signal handler may put into it at any time, but must not take the lock of an Event.
         self._arrivals: SimpleQueue[None] = SimpleQueue()
 
     def __enter__(self) -> StopSignals:
@@ -40,26 +40,28 @@ class StopSignals:
         traceback: TracebackType | None,
     ) -> None:
         for number, handler in zip(self._NUMBERS, self._before, strict=True):
-            signal.signal(number, signal.SIG_IGN if self._came else handler)
+            signal.signal(number, signal.SIG_IGN if self._received else handler)
 
     def stop(self, action: Callable[[], object] = lambda: None) -> None:
-        """Let signals raise nothing from now on, but call this; one that came already does so now.
+        """Make signals call an action from now on instead of raising KeyboardInterrupt.
+
+        The action is called at once if a signal was received before.
 
         Args:
-            action: May be called at any moment by the main thread, so it takes no locks.
+            action: Called by the main thread at any time, so it must not take locks.
         """
         self._action = action
-        if self._came:  # the exception it raised got lost, as it does in a destructor
+        if self._received:  # its exception got lost, for instance in a destructor
             action()
 
     def wait(self) -> None:
-        """Return when a signal has come; to be called by the main thread, after ``stop``."""
-        while not self._came:
+        """Wait for a signal; to be called by the main thread, after ``stop``."""
+        while not self._received:
             with suppress(Empty):
-                self._arrivals.get(timeout=_LONGEST)
+                self._arrivals.get(timeout=_MAX_WAIT)
 
     def _take(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        is_first, self._came = not self._came, True
+        is_first, self._received = not self._received, True
         self._arrivals.put(None)
         if self._action is not None:
             self._action()

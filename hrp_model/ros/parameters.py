@@ -8,27 +8,28 @@ MODEL_NODE = (
     Param(
         "model",
         "",
-        "Robot model (.wrl, .body, .urdf): its path, from the folder that the node was started in "
-        "if it is relative, or its file:// or package:// URI.",
+        "Robot model (.wrl, .body, .urdf): path, relative to the folder in which the node was "
+        "started, or file:// or package:// URI.",
         read_only=False,
     ),
     Param("watch", False, "Read the model again when one of its files changes.", read_only=False),
     Param(
         "publish_tf",
         True,
-        "Whether to publish /tf and /tf_static; false leaves them to robot_state_publisher.",
+        "Whether to publish /tf and /tf_static; set it to false to use robot_state_publisher.",
     ),
-    Param("frame_prefix", "", "Put before every TF frame name.", read_only=False),
+    Param("frame_prefix", "", "Prefix of all TF frame names.", read_only=False),
     Param(
         "world_frame",
         "",
-        "Frame in which the root stands where its model puts it; empty: a simulator knows.",
+        "Parent frame of the root, which has the pose of the model in it; empty: no such "
+        "transform, for instance because a simulator publishes it.",
         read_only=False,
     ),
     Param(
         "publish_frequency",
         100.0,
-        "Most /tf messages per second of message time [Hz]; 0 = one for every joint_states.",
+        "Maximum rate of /tf by message stamps [Hz]; 0 = one message for every joint_states.",
         0.0,
         10000.0,
         read_only=False,
@@ -36,48 +37,48 @@ MODEL_NODE = (
     Param(
         "ignore_timestamp",
         False,
-        "Follow every joint_states, whatever its stamp; publish_frequency then limits nothing.",
+        "Publish /tf for every joint_states regardless of stamps; disables publish_frequency.",
         read_only=False,
     ),
     Param(
         "description_format",
         "urdf",
-        "What describes the robot: robot_description, with 'urdf+srdf' also "
-        "robot_description_semantic, from which MoveIt knows what may touch.",
+        "Published descriptions: robot_description (URDF), and with 'urdf+srdf' also "
+        "robot_description_semantic (SRDF) for MoveIt.",
         choices=("urdf", "urdf+srdf"),
     ),
     Param(
         "link_naming",
         "joint",
-        "Where links have their names from: from the joints, as in the model, or from the "
-        "OpenHRP Segment nodes.",
+        "Names of links: those of the joints, as in the model, or those of OpenHRP Segment nodes.",
         read_only=False,
         choices=("joint", "segment"),
     ),
     Param(
         "base",
         "auto",
-        "Massless links above the root: base_link, or also base_footprint on the floor below; "
-        "'auto' is base_link where the root has a mass, which KDL does not take.",
+        "Massless links above the root: base_link, or also base_footprint on the floor; "
+        "'auto' adds base_link if the root has a mass, which KDL does not support.",
         read_only=False,
         choices=("auto", "none", "base_link", "base_footprint"),
     ),
     Param(
         "collision",
         "as_modelled",
-        "Collision shapes in the URDF: the model's, or what is made of them.",
+        "Collision shapes in the URDF: those of the model, or convex hulls, boxes or convex "
+        "parts of them.",
         read_only=False,
         choices=("as_modelled", "convex", "box", "decomposed"),
     ),
     Param(
         "glb_up",
         "z",
-        "Which axis of the GLB meshes is the URDF's z: 'z' for RViz up to ROS 2 Kilted, 'y', as "
-        "glTF has it, for RViz from rviz_rendering 15.1.4 on.",
+        "Which axis of the GLB meshes is the URDF's z: 'z' for RViz up to ROS 2 Kilted, 'y' as "
+        "in glTF for RViz from rviz_rendering 15.1.4 on.",
         read_only=False,
         choices=("z", "y"),
     ),
-    Param("gazebo", False, "Whether the URDF has <gazebo> blocks of the sensors.", read_only=False),
+    Param("gazebo", False, "Whether the URDF has <gazebo> blocks for sensors.", read_only=False),
     Param(
         "ros2_control",
         "none",
@@ -88,8 +89,8 @@ MODEL_NODE = (
     Param(
         "controllers",
         "",
-        "File of the controllers' parameters, which a URDF for 'gz' names; 'hrp-model urdf' "
-        "writes one with --controllers.",
+        "Parameter file of the controllers for ros2_control 'gz'; 'hrp-model urdf' writes one "
+        "with --controllers.",
         read_only=False,
     ),
 )

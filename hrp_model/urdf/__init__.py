@@ -1,18 +1,30 @@
-"""Body to URDF, and everything that belongs to one: the door to this package."""
+"""Convert a Body to URDF, with its meshes, SRDF, controllers and ROS 2 description package.
+
+* ``body_to_urdf``: a Body to the text of a URDF.
+* ``convert``: the same with collision shapes and mesh files, for writing to a folder.
+* ``write_package``: a whole description package.
+* ``UrdfOptions``: names of frames, and blocks for Gazebo, ros2_control and MuJoCo.
+"""
 
 from ..collision.shapes import CollisionShapes
-from .convert import Conversion, convert
+from .convert import LOOPS_FILE, Conversion, convert
 from .meshes.glb import UpAxis
+from .meshes.meshes import write_meshes
 from .options import Base, CommandInterface, Hardware, LinkNaming, UrdfOptions
-from .package.controllers import controllers_yaml
+from .package.controllers import Controller, controllers, controllers_yaml
 from .package.package import Package, write_package
+from .package.package_files import joint_state_publisher_yaml
+from .package.rviz_config import rviz_config
+from .repair import repaired
 from .srdf.srdf import body_to_srdf
 from .to_urdf import MeshUris, body_to_urdf
 
 __all__ = [
+    "LOOPS_FILE",
     "Base",
     "CollisionShapes",
     "CommandInterface",
+    "Controller",
     "Conversion",
     "Hardware",
     "LinkNaming",
@@ -22,7 +34,12 @@ __all__ = [
     "UrdfOptions",
     "body_to_srdf",
     "body_to_urdf",
+    "controllers",
     "controllers_yaml",
     "convert",
+    "joint_state_publisher_yaml",
+    "repaired",
+    "rviz_config",
+    "write_meshes",
     "write_package",
 ]

@@ -1,4 +1,4 @@
-"""The whole way from a body to its URDF: collision shapes, meshes, names, text, loops."""
+"""Convert a body to URDF: repair, collision shapes, mesh files, frame names, text and loops."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ..diagnostics import Diagnostics
 from ..files.cache import cache_folder
 from ..frames import BodyFrames, body_frames
 from .loops import loops_yaml
-from .mend import mended
 from .meshes.glb import UpAxis
 from .meshes.meshes import write_meshes
 from .options import UrdfOptions
+from .repair import repaired
 from .to_urdf import urdf_text
 
-# Beside a URDF: the constraints that it has no words for.
+# The file beside a URDF that describes closed loops, which URDF cannot represent.
 LOOPS_FILE = "loops.yaml"
 
 
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """A body in the words of URDF.
+    """A body converted to URDF.
 
     Attributes:
-        body: As it was written: mended, and with the collision shapes that were asked for.
-        frames: What its links, joints and devices are called.
+        body: The body as written: repaired, and with the requested collision shapes.
+        frames: Names of its links, joints and devices.
         urdf: Text of the URDF.
-        loops: Text of what belongs in ``LOOPS_FILE``; None for a body without loops.
+        loops: Text of ``LOOPS_FILE``; None for a body without loops.
     """
 
     body: Body
@@ -51,23 +51,23 @@ def convert(
     diagnostics: Diagnostics | None = None,
     progress: Progress | None = None,
 ) -> Conversion:
-    """Convert a body, and write its meshes. All texts are left to the caller to write.
+    """Convert a body and write its mesh files. The caller writes the texts.
 
-    It does not warn of loops: their text is there to be written beside the URDF.
+    There is no warning about closed loops, as their text can be written beside the URDF.
 
     Args:
         body: The robot.
-        mesh_folder: Where the meshes go; None writes none, and shapes that need one are
+        mesh_folder: Folder of the mesh files; None writes none, and shapes that need one are
             left out with a warning.
-        mesh_uri: What stands before their names in the URDF, such as
-            "package://my_robot/meshes"; by default the ``file://`` URI of the folder.
-        final_folder: Where the meshes will be moved to, if that is another folder; what is
-            there already is not written again.
+        mesh_uri: Prefix of the file names in the URDF, such as "package://my_robot/meshes";
+            by default the ``file://`` URI of the folder.
+        final_folder: The folder that the mesh files will be moved to, if it is another one;
+            files that exist there are not written again.
         glb_up: Which axis of the GLB files is the URDF's z; see ``glb.UpAxis``.
-        collision: What stands for each link where it touches. Convex parts are kept in the
-            user's cache folder, for they take long to find.
-        options: How frames are called, and what goes in besides the plain robot.
-        diagnostics: Where warnings go; by default they are logged.
+        collision: Collision shapes of the links. Convex parts are cached in the user's cache
+            folder, as they take long to compute.
+        options: Names of frames, and optional blocks of the URDF.
+        diagnostics: Receives warnings; by default they are logged.
         progress: As for ``collision.shapes.with_collision``.
 
     Raises:
@@ -77,7 +77,7 @@ def convert(
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     options = UrdfOptions() if options is None else options
     body = with_collision(
-        mended(body, diagnostics),
+        repaired(body, diagnostics),
         collision,
         diagnostics,
         cache=cache_folder("convex_parts") if collision is CollisionShapes.DECOMPOSED else None,

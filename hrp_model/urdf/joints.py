@@ -1,4 +1,4 @@
-"""Joints of a URDF: those of the model, and the fixed ones that carry frames."""
+"""<joint> elements: the joints of the model, and fixed joints for frames of base and devices."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from ..rigid import Pose, matrix_rpy
 def joint_elements(
     body: Body, frames: BodyFrames, mimics: Mapping[str, Mimic], diagnostics: Diagnostics
 ) -> list[urdf.Joint]:
-    """Return the joints above all links but the root.
+    """Return the joints of all links but the root.
 
     Args:
         body: The robot.
-        frames: What links and joints are called.
-        mimics: Joints that follow others, by the name of the link each of them moves.
-        diagnostics: Where warnings go.
+        frames: Names of links and joints.
+        mimics: Mimic joints, by the name of the link that each of them moves.
+        diagnostics: Receives warnings.
     """
     elements = []
     for link in body.links[1:]:
-        element = _joint(link, frames, diagnostics)
+        element = _joint(link, frames)
+        _warn_of_asymmetric_limits(link, diagnostics)
         if link.name in mimics:
             mimic = mimics[link.name]
             element.mimic = urdf.JointMimic(
                 frames.joints[mimic.link], float(mimic.multiplier), float(mimic.offset)
             )
         elements.append(element)
-    _tell_tracks(body, diagnostics)
+    _warn_of_tracks(body, diagnostics)
     return elements
 
 
 def frame_joints(frames: BodyFrames) -> list[urdf.Joint]:
-    """Return the fixed joints below the base, then those that carry the frames of devices."""
+    """Return the fixed joints of the base, then those of the frames of devices."""
     return [
         urdf.Joint(
             frames.fixed_joints[frame.name],
@@ -54,22 +55,36 @@ def frame_joints(frames: BodyFrames) -> list[urdf.Joint]:
 
 
 def origin(pose: Pose) -> urdf.Pose:
-    """Return a pose in URDF's words. It keeps all digits of the rotation."""
+    """Return a pose as an <origin>, exact to the last digit."""
     # Adding zero turns -0.0 into 0.0.
     xyz = [x + 0.0 for x in pose.p.tolist()]
     return urdf.Pose(xyz=xyz, rpy=[float(a) + 0.0 for a in matrix_rpy(pose.R)])
 
 
-def _tell_tracks(body: Body, diagnostics: Diagnostics) -> None:
+def _warn_of_tracks(body: Body, diagnostics: Diagnostics) -> None:
     tracks = [link for link in body.links[1:] if link.joint.type is JointType.TRACK]
     if tracks:
         shown = ", ".join(f"'{link.joint.name}'" for link in tracks[:4])
         more = f" and {len(tracks) - 4} more" if len(tracks) > 4 else ""
-        message = f"URDF knows no continuous tracks: {shown}{more} become fixed joints"
+        message = f"URDF has no continuous tracks: {shown}{more} become fixed joints"
         diagnostics.warn("still-track", message, tracks[0].at)
 
 
-def _joint(link: Link, frames: BodyFrames, diagnostics: Diagnostics) -> urdf.Joint:
+def _warn_of_asymmetric_limits(link: Link, diagnostics: Diagnostics) -> None:
+    joint, units = link.joint, link.joint.type.units
+    for kind, (lower, upper), limit, unit in (
+        ("velocity", joint.velocity_limits, joint.max_velocity, units.velocity),
+        ("effort", joint.effort_limits, joint.max_effort, units.effort),
+    ):
+        if joint.moves and lower != -upper:
+            message = (
+                f"the {kind} of joint '{joint.name}' is limited to {lower:g} .. {upper:g} {unit}, "
+                f"but URDF has one limit for both directions: {_finite(limit):g} {unit} is used"
+            )
+            diagnostics.warn("lopsided-limits", message, link.at)
+
+
+def _joint(link: Link, frames: BodyFrames) -> urdf.Joint:
     assert link.parent is not None
     joint = link.joint
     element = urdf.Joint(
@@ -81,7 +96,13 @@ def _joint(link: Link, frames: BodyFrames, diagnostics: Diagnostics) -> urdf.Joi
     )
     if joint.moves:
         element.axis = [x + 0.0 for x in joint.axis.tolist()]
-        element.limit = _limit(link, diagnostics)
+        lower, upper = joint.position_limits
+        element.limit = urdf.JointLimit(
+            effort=_finite(joint.max_effort),
+            velocity=_finite(joint.max_velocity),
+            lower=_finite(lower),
+            upper=_finite(upper),
+        )
         if joint.damping or joint.friction:
             element.dynamics = urdf.JointDynamics(float(joint.damping), float(joint.friction))
     return element
@@ -97,27 +118,6 @@ def _joint_type(joint: Joint) -> str:
     return "continuous" if joint.is_continuous else "revolute"
 
 
-def _limit(link: Link, diagnostics: Diagnostics) -> urdf.JointLimit:
-    joint = link.joint
-    units = joint.type.units
-    for kind, (lower, upper), limit, unit in (
-        ("velocity", joint.velocity_limits, joint.max_velocity, units.velocity),
-        ("effort", joint.effort_limits, joint.max_effort, units.effort),
-    ):
-        if lower != -upper:
-            message = (
-                f"the {kind} of joint '{joint.name}' is limited to {lower:g} .. {upper:g} {unit}; "
-                f"URDF has one number for both directions, {_finite(limit):g}"
-            )
-            diagnostics.warn("lopsided-limits", message, link.at)
-    lower, upper = joint.position_limits
-    return urdf.JointLimit(
-        effort=_finite(joint.max_effort),
-        velocity=_finite(joint.max_velocity),
-        lower=_finite(lower),
-        upper=_finite(upper),
-    )
-
-
-def _finite(end: float) -> float:
-    return copysign(UNLIMITED, end) if isinf(end) else float(end)
+def _finite(limit: float) -> float:
+    """Return a limit, as URDF's finite number for an infinite one."""
+    return copysign(UNLIMITED, limit) if isinf(limit) else float(limit)

@@ -1,31 +1,27 @@
-"""The closed loops of a robot as YAML, for what lies beside a URDF that has them cut."""
+"""The closed loops of a robot as YAML, to be written beside a URDF, which is always a tree."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import yaml
 
 from ..body import Body, ExtraJoint, ExtraJointType
+from ..diagnostics import Diagnostics
 from ..frames import BodyFrames
-from ..kinematics.loops import loop_closures, mimic_joints
+from ..kinematics.loops import Mimic, loop_closures, mimic_joints
 from ..kinematics.loops.constraints import loop_joints, loop_name
 from ..rigid import Array, Pose, matrix_quaternion, matrix_rpy
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..diagnostics import Diagnostics
-    from ..kinematics.loops import Mimic
-
 _ROUNDING = 1e-15
 _HEADER = """\
-# The closed loops of a robot. URDF can only tell a tree, so each loop is cut there: the
-# constraints below are what is missing. Units are metres and radians; names are those of
-# the URDF's links and joints.
+# The closed loops of a robot. A URDF is a tree, so each loop is cut there; these are the
+# missing constraints. Units are metres and radians; names are those of the URDF's links and
+# joints.
 #
-# A loop is closed when its two frames, one in link_a and one in link_b, fit together as
-# its type says. "axis" is a unit vector, the same in both frames.
+# A loop is closed when its two frames, one in link_a and one in link_b, meet the condition
+# of its type. "axis" is a unit vector, the same in both frames.
 #   ball    the origins coincide
 #   xy      the origins coincide in the directions orthogonal to the axis
 #   z       the origins coincide along the axis
@@ -34,25 +30,25 @@ _HEADER = """\
 #   fixed   the frames coincide
 # A pose is xyz and the same rotation twice: rpy as in URDF, and quaternion as [x, y, z, w].
 #
-# "joints" are those round the loop. "dependent" are the joints whose positions follow from
-# the others' once all loops are closed; drive or publish only the others. Where one follows
-# in proportion, it is under "mimic" as well, and the URDF has it as a <mimic>:
+# "joints" are those of the loop. "dependent" are the joints whose positions follow from the
+# others' when all loops are closed; command or publish only the others. Those that follow
+# linearly are also listed under "mimic", and are <mimic> joints of the URDF:
 #   position = multiplier * (position of joint) + offset
-# "closed_at" is a posture with all loops closed, to begin a search for another one at.
+# "closed_at" is a posture with all loops closed, a start for finding others.
 """
 
 
 def loops_yaml(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None = None) -> str:
-    """Return what a URDF leaves out of a body's closed loops, as a YAML document.
+    """Return the closed loops of a body, which a URDF lacks, as a YAML document.
 
     Args:
         body: The robot.
-        frames: What its links and joints are called.
-        diagnostics: Where warnings go about loops that stay open, or have impossible numbers
-            and are left out; by default nowhere.
+        frames: Names of its links and joints.
+        diagnostics: Receives warnings about loops that stay open, or have impossible numbers
+            and are left out; None for no warnings.
 
     Raises:
-        KeyError: An extra joint names a link that is none.
+        KeyError: An extra joint names a link that does not exist.
     """
     names = [frames.joints.get(link.name, link.joint.name) for link in body.moving_links]
     closures, problems = loop_closures(body)
@@ -65,10 +61,10 @@ def loops_yaml(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None =
             entry["joints"] = [names[i] for i in loop_joints(body, joint)]
             loops[id(joint)] = entry
         closed_at |= {names[i]: float(closure.assembled[i]) for i in closure.joints}
-        problems += closure.gaps()
-    for problem in problems if diagnostics is not None else ():
-        assert diagnostics is not None
-        diagnostics.warn("loop-gap", problem, body.root.at)
+        problems += closure.gap_messages()
+    if diagnostics is not None:
+        for problem in problems:
+            diagnostics.warn("loop-gap", problem, body.root.at)
     dependent = sorted(int(i) for closure in closures for i in closure.dependent)
     document = {
         "loops": [loops[id(joint)] for joint in body.extra_joints if id(joint) in loops],
@@ -108,7 +104,7 @@ def _pose(X: Pose) -> dict[str, list[float]]:
 
 
 def _numbers(values: Iterable[float]) -> list[float]:
-    """Return plain numbers, where what is left of a sum of ones is zero."""
+    """Return plain numbers, with rounding errors of sums of ones set to zero."""
     return [float(x) if abs(x) > _ROUNDING else 0.0 for x in values]
 
 
@@ -121,7 +117,7 @@ def _mimic(mimic: Mimic, frames: BodyFrames) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes lists of numbers on one line, and nothing as a reference to something else."""
+    """Writes lists of numbers on one line, and no aliases."""
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> Any:
         if all(isinstance(x, float) for x in sequence):

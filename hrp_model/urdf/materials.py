@@ -1,4 +1,4 @@
-"""The materials of a URDF: every colour once, under a name of its own."""
+"""<material> elements: each colour once, under a unique name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Materials:
         self._colors: dict[str, Rgba] = {}
 
     def reference(self, shape: Shape, *, as_mesh: bool) -> urdf.LinkMaterial | None:
-        """Return what a visual says about its colour.
+        """Return the reference of a visual to its material.
 
-        None where the file of a mesh says more than one colour could, by a texture or
-        colours of vertices: a URDF material may be laid over the whole mesh.
+        None for a mesh file with a texture or vertex colours, as a URDF material would
+        replace these.
         """
         geometry, material = shape.geometry, shape.material
         colored = isinstance(geometry, Mesh) and geometry.colors is not None
@@ -47,7 +47,7 @@ class Materials:
 
 
 def rgba_of(material: Material) -> Rgba:
-    """Return the one colour that URDF can tell, 0..1: what is reflected and what glows."""
+    """Return the colour of a material for URDF, 0..1: the sum of diffuse and emissive."""
     r, g, b = (
         min(1.0, max(0.0, float(d) + float(e)))
         for d, e in zip(material.diffuse, material.emissive, strict=True)

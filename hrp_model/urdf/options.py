@@ -1,4 +1,4 @@
-"""What of a body a URDF tells, and under which names."""
+"""Options of a URDF: names of frames, and optional blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Base", "CommandInterface", "Hardware", "LinkNaming", "UrdfOptions"]
 
 
 class Hardware(Enum):
-    """What stands behind the joints in a <ros2_control> block."""
+    """Hardware interface of a <ros2_control> block."""
 
     TOPIC = "topic"
     MOCK = "mock"
@@ -22,16 +22,16 @@ class Hardware(Enum):
 
 @dataclass(frozen=True)
 class UrdfOptions(FrameOptions):
-    """What goes into a URDF besides the plain robot, and how its frames are called.
+    """Options of a URDF.
 
     Attributes:
         gazebo: Whether <gazebo> blocks describe the sensors.
         ros2_control: Hardware of the <ros2_control> block; None leaves the block out.
-        command_interface: What controllers ask of the joints.
-        controllers: Where Gazebo finds the parameters of the controllers; a path, or what
-            xacro makes one of, such as "$(find my_robot)/config/controllers.yaml".
-        mujoco_meshes: The folder of the meshes for MuJoCo's own reader of URDF, absolute or
-            relative to the URDF; it is told by a <mujoco> block. None leaves the block out.
+        command_interface: Command interface of the joints.
+        controllers: Parameter file of the controllers for Gazebo; a path, or a substitution of
+            xacro, such as "$(find my_robot)/config/controllers.yaml".
+        mujoco_meshes: Mesh folder for MuJoCo's own URDF reader, absolute or relative to the
+            URDF, given in a <mujoco> block. None leaves the block out.
     """
 
     gazebo: bool = False

@@ -1,4 +1,4 @@
-"""Where a shape goes in a URDF: as a primitive, or as a mesh with an origin."""
+"""Shapes as URDF primitives, and which of them need a mesh file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from ..geometry import Box, Cylinder, Mesh, Shape, Sphere
 from ..readers.urdf.conventions import Y_TO_Z
 from ..rigid import Pose
 from ..shapes.measure import area
-from ..shapes.tessellate import mesh_origin
-
-__all__ = ["UrdfGeometry", "is_empty", "mesh_origin", "needs_mesh", "primitive"]
 
 UrdfGeometry: TypeAlias = "urdf.Box | urdf.Sphere | urdf.Cylinder | urdf.Mesh"
 
@@ -24,15 +21,15 @@ _SAME_SCALE = 1e-6
 
 
 def primitive(shape: Shape) -> tuple[Pose, UrdfGeometry] | None:
-    """Return a shape as a URDF primitive with its origin in F, or None if it is none of them.
+    """Return a shape as a URDF primitive with its origin in F, or None if it needs a mesh.
 
-    URDF knows box, sphere and cylinder. Scales that keep the form are taken up by the
-    sizes; sheared and oval ones need a mesh.
+    URDF has boxes, spheres and cylinders. Scales that keep the form are multiplied into the
+    sizes; sheared and oval shapes need a mesh.
     """
     geometry = shape.geometry
     if not isinstance(geometry, Box | Sphere | Cylinder):
         return None
-    if np.linalg.det(shape.T_FG) < 0.0:  # all three are their own mirror images
+    if np.linalg.det(shape.T_FG) < 0.0:  # all three are symmetric
         shape = replace(shape, T_FG=shape.T_FG @ _MIRROR)
     parts = shape.rigid_parts()
     if parts is None:
@@ -51,15 +48,15 @@ def primitive(shape: Shape) -> tuple[Pose, UrdfGeometry] | None:
 
 
 def needs_mesh(shape: Shape, *, solid: bool) -> bool:
-    """Tell whether only a mesh shows the shape as it is; a ``solid`` one has all its faces."""
+    """Return whether a shape needs a mesh file; a ``solid`` one has all its faces."""
     geometry = shape.geometry
     if shape.material.texture is not None and not solid:
-        return True  # how an image lies on a primitive is each viewer's own choice
+        return True  # viewers differ in how they map an image onto a primitive
     if isinstance(geometry, Cylinder) and not solid:
         return not (geometry.top and geometry.bottom and geometry.side) or primitive(shape) is None
     return primitive(shape) is None
 
 
 def is_empty(shape: Shape) -> bool:
-    """Tell whether there is nothing to see or touch: a mesh without an area."""
+    """Return whether a shape is a mesh without area."""
     return isinstance(shape.geometry, Mesh) and area(shape.geometry) == 0.0

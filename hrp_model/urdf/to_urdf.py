@@ -1,4 +1,4 @@
-"""Body to URDF text, through urdf_parser_py's objects. Writes no mesh file."""
+"""Body to URDF text, through urdf_parser_py's objects. Writes no mesh files."""
 
 from __future__ import annotations
 
@@ -13,27 +13,24 @@ from ..diagnostics import Diagnostics, counted
 from ..frames import BodyFrames, body_frames, legal_name
 from ..geometry import Shape
 from ..kinematics.loops import mimic_joints
-from ..readers.urdf.conventions import UNLIMITED
 from ..rigid import Pose
-from .blocks import gazebo, mujoco, mujoco_compiler, ros2_control
-from .blocks.gazebo_checks import tell_what_gazebo_refuses
-from .blocks.reserved_names import tell_reserved_names
+from ..shapes.tessellate import mesh_origin
+from .blocks import gazebo, mujoco_compiler, mujoco_inputs, ros2_control
+from .blocks.simulator_checks import warn_of_simulator_limits
 from .joints import frame_joints, joint_elements, origin
 from .materials import Materials
-from .mend import mended
 from .options import UrdfOptions
-from .shapes import UrdfGeometry, is_empty, mesh_origin, primitive
-
-__all__ = ["UNLIMITED", "MeshUris", "body_to_urdf"]
+from .repair import repaired
+from .shapes import UrdfGeometry, is_empty, primitive
 
 
 @dataclass(frozen=True, eq=False)
 class MeshUris:
-    """Where the meshes of a body's shapes are, as ``meshes.write_meshes`` put them.
+    """URIs of the mesh files of a body's shapes, as returned by ``meshes.write_meshes``.
 
     Attributes:
-        visual: URI of the mesh that draws a shape; a shape not listed is a primitive.
-        collision: URI of the mesh that touches, likewise.
+        visual: URI of the mesh of a visual shape; a shape not listed is a primitive.
+        collision: URI of the mesh of a collision shape, likewise.
     """
 
     visual: Mapping[Shape, str] = field(default_factory=dict)
@@ -49,23 +46,23 @@ def body_to_urdf(
     """Return a body as URDF: links, joints, and a frame for each device.
 
     Numbers are written with all their digits, in the order of the model: equal bodies give
-    equal text. Not in a URDF, because it has no words for them: the root's pose in the world,
-    initial positions, and constraints that close loops, but where they make one joint follow
-    another. What a URDF cannot hold, such as inverted limits, is mended with a warning.
+    equal text. A URDF cannot represent the root's pose in the world, initial positions, and
+    constraints that close loops, except for the mimic joints that they imply. Values that a
+    URDF cannot represent, such as inverted limits, are repaired with a warning.
 
     Args:
         body: The robot.
-        mesh_uris: Where its meshes were written. Without them a shape that is no
-            primitive is left out, with a warning.
-        diagnostics: Where warnings go; by default they are logged.
-        options: How frames are called, and what goes in besides the plain robot.
+        mesh_uris: Its mesh files. Without them a shape that is not a primitive is left out,
+            with a warning.
+        diagnostics: Receives warnings; by default they are logged.
+        options: Names of frames, and optional blocks of the URDF.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     options = UrdfOptions() if options is None else options
-    body = mended(body, diagnostics)
+    body = repaired(body, diagnostics)
     frames = body_frames(body, diagnostics, options)
     if body.extra_joints:
-        message = f"{len(body.extra_joints)} constraints close loops; URDF cannot say that"
+        message = f"{len(body.extra_joints)} constraints close loops, which URDF cannot represent"
         diagnostics.warn("open-loops", message, body.root.at)
     return urdf_text(body, frames, mesh_uris, diagnostics, options)
 
@@ -77,7 +74,7 @@ def urdf_text(
     diagnostics: Diagnostics,
     options: UrdfOptions,
 ) -> str:
-    """Return the URDF of a mended body whose frames have names; says nothing of loops."""
+    """Return the URDF of a repaired body with given frame names, without its closed loops."""
     uris = MeshUris() if mesh_uris is None else mesh_uris
     materials = Materials()
     links = [_link(link, frames, uris, materials) for link in body.links]
@@ -92,12 +89,11 @@ def urdf_text(
         robot.add_joint(joint)
     for joint in frame_joints(frames):
         robot.add_joint(joint)
-    _tell_what_has_no_mesh(body, uris, diagnostics)
-    tell_what_gazebo_refuses(body, frames, options, diagnostics)
-    ros2_control.tell_what_is_not_controlled(body, options, diagnostics)
-    tell_reserved_names(body, frames, options, diagnostics)
+    _warn_of_missing_meshes(body, uris, diagnostics)
+    ros2_control.warn_of_missing_joints(body, options, diagnostics)
+    warn_of_simulator_limits(body, frames, options, diagnostics)
     root = robot.to_xml()
-    for block in (mujoco_compiler, ros2_control, mujoco, gazebo):
+    for block in (mujoco_compiler, ros2_control, mujoco_inputs, gazebo):
         root.extend(block.elements(body, frames, options))
     return _text(root)
 
@@ -133,7 +129,7 @@ def _inertial(link: Link) -> urdf.Inertial:
     return urdf.Inertial(float(link.mass), inertia, origin(Pose(p=link.center_of_mass)))
 
 
-def _tell_what_has_no_mesh(body: Body, uris: MeshUris, diagnostics: Diagnostics) -> None:
+def _warn_of_missing_meshes(body: Body, uris: MeshUris, diagnostics: Diagnostics) -> None:
     for link in body.links:
         shapes = {
             *(s for s in link.visual if _placed(s, uris.visual) is None),
@@ -143,12 +139,12 @@ def _tell_what_has_no_mesh(body: Body, uris: MeshUris, diagnostics: Diagnostics)
         if count:
             has = "has" if count == 1 else "have"
             shapes_text = f"{counted(count, 'shape')} of link '{link.name}'"
-            message = f"{shapes_text} {has} no mesh file: left out"
+            message = f"{shapes_text} {has} no mesh file; left out"
             diagnostics.warn("shape-without-mesh", message, link.at)
 
 
 def _text(root: ElementTree.Element) -> str:
-    """Serialise; numbers come out as ``repr`` writes them, exactly."""
+    """Serialise the XML; numbers are written exactly, as by ``repr``."""
     for joint in root.iterfind("joint"):
         if joint.get("type") == "continuous":  # urdf_parser_py would write limits of 0
             for limit in joint.iter("limit"):

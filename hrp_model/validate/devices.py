@@ -1,4 +1,4 @@
-"""Rules for devices: numbers, names, and settings that a sensor can have."""
+"""Rules for devices: ids, names and valid settings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from ..devices import (
 from ..diagnostics import Diagnostics
 from .common import kind_of_device, missing_numbers, place_of_device
 
-# No camera and no scanner is faster, in [Hz]; no image is wider, in pixels.
-_GREATEST_RATE = 10_000.0
-_GREATEST_SIDE = 32_768
-# Angles as people round them: 3.1416 for pi.
+_MAX_RATE = 10_000.0  # of cameras and scanners, in [Hz]
+_MAX_IMAGE_SIDE = 32_768  # in pixels
+# Tolerance of angles that people round: 3.1416 for pi.
 _ROUNDING = 1e-3
 
 # Code and message of a problem.
@@ -37,7 +36,7 @@ Problem = tuple[str, str]
 
 
 def device_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
-    """The ids of the devices of one kind are 0, 1, 2, ... without gaps and repetition."""
+    """The ids of the devices of one type are 0, 1, 2, ... without gaps and duplicates."""
     kinds: dict[str, dict[int, Device]] = {}
     for device in body.devices:
         if device.id is None:
@@ -45,7 +44,7 @@ def device_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
         kind = kind_of_device(device)
         first = kinds.setdefault(kind, {}).setdefault(device.id, device)
         if first is not device:
-            message = f"id {device.id} of {kind} '{device.name}' is that of '{first.name}' already"
+            message = f"id {device.id} of {kind} '{device.name}' is also that of '{first.name}'"
             diagnostics.warn("duplicate-device-id", message, place_of_device(body, device))
     for kind, owner in kinds.items():
         missing = missing_numbers(owner)
@@ -56,7 +55,7 @@ def device_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
 
 
 def device_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
-    """Each device has a name of its own, for its topic and its frame."""
+    """Devices have unique names, as topics and frames are named after them."""
     last = {device.name: device for device in body.devices}
     for name, count in Counter(device.name for device in body.devices).items():
         if count > 1:
@@ -66,15 +65,15 @@ def device_names_are_unique(body: Body, diagnostics: Diagnostics) -> None:
             diagnostics.warn("duplicate-device-name", message, at)
 
 
-def sensors_make_sense(body: Body, diagnostics: Diagnostics) -> None:
-    """Rates, angles, sizes and distances of a sensor are such as a sensor can have."""
+def sensor_settings_are_valid(body: Body, diagnostics: Diagnostics) -> None:
+    """Rates, angles, sizes and distances of a sensor are possible."""
     for device in body.devices:
         for code, problem in _problems(device):
             message = f"{kind_of_device(device)} '{device.name}' has {problem}"
             diagnostics.warn(code, message, place_of_device(body, device))
 
 
-RULES = (device_ids_are_consecutive, device_names_are_unique, sensors_make_sense)
+RULES = (device_ids_are_consecutive, device_names_are_unique, sensor_settings_are_valid)
 
 
 def _problems(device: Device) -> Iterator[Problem]:
@@ -86,43 +85,43 @@ def _problems(device: Device) -> Iterator[Problem]:
         yield from _light(device)
     for name, unit in _LIMITS.get(type(device), {}).items():
         if np.any(getattr(device, name) <= 0.0):
-            shown, what = _listed(getattr(device, name)), name.replace("_", " ")
-            yield "sensor-limit", f"a {what} of {shown} {unit}, beyond which it measures nothing"
+            values, quantity = _listed(getattr(device, name)), name.replace("_", " ")
+            yield "sensor-limit", f"a {quantity} of {values} {unit}; it must be above 0"
 
 
 def _camera(camera: Camera) -> Iterator[Problem]:
     yield from _rate("frame rate", camera.frame_rate)
-    if not (1 <= camera.width <= _GREATEST_SIDE and 1 <= camera.height <= _GREATEST_SIDE):
+    if not (1 <= camera.width <= _MAX_IMAGE_SIDE and 1 <= camera.height <= _MAX_IMAGE_SIDE):
         yield "image-size", f"images of {camera.width} x {camera.height} pixels"
-    greatest = pi - _ROUNDING if camera.lens_type is LensType.NORMAL else 2.0 * pi + _ROUNDING
+    max_fov = pi - _ROUNDING if camera.lens_type is LensType.NORMAL else 2.0 * pi + _ROUNDING
     fov = camera.field_of_view
-    if fov <= 0.0 or fov >= greatest:
+    if fov <= 0.0 or fov >= max_fov:
         yield "field-of-view", f"a field of view of {_angle(fov)}"
     if not 0.0 < camera.near_clip < camera.far_clip:
-        nearest = f"{camera.near_clip:g} to {camera.far_clip:g} m"
-        yield "sensor-distance", f"clip distances of {nearest}; it would see nothing"
+        distances = f"{camera.near_clip:g} to {camera.far_clip:g} m"
+        yield "sensor-distance", f"clip distances of {distances}, and so sees nothing"
     if camera.image_type.has_depth:
         yield from _distances(camera.min_distance, camera.max_distance)
-        yield from _flaws(camera.detection_rate, camera.error_deviation)
+        yield from _errors(camera.detection_rate, camera.error_deviation)
 
 
 def _range_sensor(sensor: RangeSensor) -> Iterator[Problem]:
     yield from _rate("scan rate", sensor.scan_rate)
     yield from _distances(sensor.min_distance, sensor.max_distance)
-    for what, extent, step in (
+    for name, extent, step in (
         ("yaw", sensor.yaw_range, sensor.yaw_step),
         ("pitch", sensor.pitch_range, sensor.pitch_step),
     ):
-        if what == "pitch" and extent == 0.0:
+        if name == "pitch" and extent == 0.0:
             continue  # a planar scan
         if extent < 0.0 or extent > 2.0 * pi + _ROUNDING:
-            yield "scan-range", f"a {what} range of {_angle(extent)}"
+            yield "scan-range", f"a {name} range of {_angle(extent)}"
         elif extent > 0.0 and not 0.0 < step <= extent * (1.0 + _ROUNDING):
-            yield "scan-step", f"a {what} step of {_angle(step)} in a range of {_angle(extent)}"
-    yield from _flaws(sensor.detection_rate, sensor.error_deviation)
+            yield "scan-step", f"a {name} step of {_angle(step)} in a range of {_angle(extent)}"
+    yield from _errors(sensor.detection_rate, sensor.error_deviation)
 
 
-def _flaws(detection_rate: float, error_deviation: float) -> Iterator[Problem]:
+def _errors(detection_rate: float, error_deviation: float) -> Iterator[Problem]:
     if not 0.0 <= detection_rate <= 1.0:
         yield "detection-rate", f"a detection rate of {detection_rate:g}, not in 0..1"
     if error_deviation < 0.0:
@@ -132,40 +131,43 @@ def _flaws(detection_rate: float, error_deviation: float) -> Iterator[Problem]:
 def _light(light: Light) -> Iterator[Problem]:
     if not all(0.0 <= c <= 1.0 for c in light.color):
         yield "light-strength", f"a colour of {_listed(light.color)}"
-    for what, strength in (
+    for name, intensity in (
         ("an intensity", light.intensity),
         ("an ambient intensity", light.ambient_intensity),
     ):
-        if strength < 0.0:
-            yield "light-strength", f"{what} of {strength:g}"
+        if intensity < 0.0:
+            yield "light-strength", f"{name} of {intensity:g}"
     if isinstance(light, PointLight) and min(light.attenuation) < 0.0:
         yield "light-strength", f"an attenuation of {_listed(light.attenuation)}"
     if isinstance(light, SpotLight):
-        yield from _cones(light)
+        yield from _beam(light)
 
 
-def _cones(light: SpotLight) -> Iterator[Problem]:
-    for what, angle in (("beam width", light.beam_width), ("cut-off angle", light.cut_off_angle)):
+def _beam(light: SpotLight) -> Iterator[Problem]:
+    for name, angle in (("beam width", light.beam_width), ("cut-off angle", light.cut_off_angle)):
         if angle < 0.0 or angle > pi + _ROUNDING:
-            yield "light-angle", f"a {what} of {_angle(angle)}"
+            yield "light-angle", f"a {name} of {_angle(angle)}"
 
 
 def _listed(numbers: Iterable[float]) -> str:
     return " ".join(f"{number:g}" for number in numbers)
 
 
-def _rate(what: str, rate: float) -> Iterator[Problem]:
-    if rate <= 0.0 or rate > _GREATEST_RATE:
-        yield "sensor-rate", f"a {what} of {rate:g} Hz"
+def _rate(name: str, rate: float) -> Iterator[Problem]:
+    if rate <= 0.0 or rate > _MAX_RATE:
+        yield "sensor-rate", f"a {name} of {rate:g} Hz"
 
 
 def _distances(nearest: float, farthest: float) -> Iterator[Problem]:
     if nearest < 0.0 or not nearest < farthest:
-        yield "sensor-distance", f"a range of {nearest:g} to {farthest:g} m; it measures nothing"
+        yield (
+            "sensor-distance",
+            f"a range of {nearest:g} to {farthest:g} m, and so measures nothing",
+        )
 
 
 def _angle(angle: float) -> str:
-    """Return an angle in both units, for what is wrong is often the unit."""
+    """Return an angle in both units, as the unit is often wrong."""
     in_degrees = f" ({degrees(angle):.4g} degrees)" if isfinite(angle) else ""
     return f"{angle:.4g} rad{in_degrees}"
 

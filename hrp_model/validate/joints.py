@@ -1,4 +1,4 @@
-"""Rules for joints: their numbers, limits and units."""
+"""Rules for joints: ids, limits and units."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from ..body import Body, JointType, Link, Range
 from ..diagnostics import Diagnostics
 from .common import first_few, missing_numbers
 
-# A limit in degrees that was read as radians lies beyond a turn, and seldom beyond this.
-_MOST_DEGREES = 360.0
-# Joint ids are rows of tables, up to the largest: a number beyond this is a slip of the pen.
-_LAST_ID = 99_999
-# A pulse of an encoder that moves its joint by more tells nothing a controller could use.
-_COARSE_PULSE = {JointType.REVOLUTE: 0.1, JointType.PRISMATIC: 0.01}  # [rad], [m]
-# What people write for "far enough" when they think of no angle.
+# A limit in degrees that was read as radians is above 2 pi, and seldom above this.
+_MAX_DEGREES = 360.0
+# Joint ids index tables of joints, so a larger id is certainly a mistake.
+_MAX_ID = 99_999
+# Encoder steps above this are useless for control.
+_MAX_ENCODER_STEP = {JointType.REVOLUTE: 0.1, JointType.PRISMATIC: 0.01}  # [rad], [m]
+# Limits that people write as "practically unlimited", without an angle in mind.
 _PLACEHOLDERS = ({10.0}, {20.0}, {50.0}, {100.0}, {200.0})
 
 
 def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
-    """Joint ids number the joints 0, 1, 2, ... without repetition; a gap is worth a note."""
+    """Joint ids are 0, 1, 2, ... without duplicates; a gap is a note."""
     owner: dict[int, Link] = {}
     for link in body.links:
         if link.joint.id is None:
             continue
-        if link.joint.id > _LAST_ID:
-            message = f"joint id {link.joint.id} of '{link.name}' is above {_LAST_ID}"
+        if link.joint.id > _MAX_ID:
+            message = f"joint id {link.joint.id} of '{link.name}' is above {_MAX_ID}"
             diagnostics.error("joint-id-too-large", message, link.at)
         first = owner.setdefault(link.joint.id, link)
         if first is not link:
-            message = f"joint id {link.joint.id} of '{link.name}' is that of '{first.name}' already"
+            message = f"joint id {link.joint.id} of '{link.name}' is also that of '{first.name}'"
             diagnostics.warn("duplicate-joint-id", message, link.at)
     missing = missing_numbers(owner)
     if missing:
@@ -37,8 +37,8 @@ def joint_ids_are_consecutive(body: Body, diagnostics: Diagnostics) -> None:
         diagnostics.note("joint-id-gap", message, body.root.at)
 
 
-def limits_leave_room(body: Body, diagnostics: Diagnostics) -> None:
-    """A lower limit is below the upper one; those of velocity and effort are around zero."""
+def limits_are_valid(body: Body, diagnostics: Diagnostics) -> None:
+    """A lower limit is below the upper one; ranges of velocity and effort include zero."""
     for link in body.moving_links:
         joint, units = link.joint, link.joint.type.units
         for kind, stated, used, unit in (
@@ -54,7 +54,7 @@ def limits_leave_room(body: Body, diagnostics: Diagnostics) -> None:
             if lower > upper:
                 code, problem = "inverted-range", "is inverted"
             elif lower == upper:
-                code, problem = "empty-range", "leaves no room"
+                code, problem = "empty-range", "is empty"
             elif kind != "position" and not lower < 0.0 < upper:
                 code, problem = "one-sided-range", "allows one direction only"
             else:
@@ -68,74 +68,75 @@ def limits_leave_room(body: Body, diagnostics: Diagnostics) -> None:
 
 
 def initial_positions_are_in_range(body: Body, diagnostics: Diagnostics) -> None:
-    """A joint starts within its limits: a note, for many leave their start at zero."""
+    """The initial position is within the limits; else a note, as many models leave it at zero."""
     for link in body.moving_links:
         lower, upper = link.joint.position_limits
         initial = link.joint.initial
         if initial < lower - 1e-9 or initial > upper + 1e-9:
+            unit = link.joint.type.units.position
             message = (
-                f"joint '{link.joint.name}' starts at {initial:g}, "
-                f"outside its range {lower:g} to {upper:g}"
+                f"the initial position of joint '{link.joint.name}', {initial:g} {unit}, is "
+                f"outside its limits {lower:g} to {upper:g} {unit}"
             )
             diagnostics.note("initial-out-of-range", message, link.at)
 
 
 def angles_are_in_radians(body: Body, diagnostics: Diagnostics) -> None:
-    """The limits of revolute joints are not degrees that were taken for radians.
+    """The limits of revolute joints are radians, not degrees.
 
-    One joint may well turn several times, and wheels have limits of 1000 or 1e6. But
-    degrees show in most of a robot's joints at once: numbers between one turn and 360
-    that are whole fives, or that differ from joint to joint as those of limbs do.
+    A single joint may turn several times, and wheels have limits of 1000 or 1e6. But limits in
+    degrees show in most joints of a robot: numbers between 2 pi and 360 that are multiples of
+    five, or that differ between joints as those of limbs do.
     """
     hinges = [link for link in body.moving_links if link.joint.type is JointType.REVOLUTE]
     limited = [(link, extent) for link in hinges if (extent := _extent(link)) > 0.0]
-    beyond = [(link, x) for link, x in limited if 2.0 * pi + 1e-3 < x <= _MOST_DEGREES]
-    if not beyond or 2 * len(beyond) <= len(limited):
+    large = [(link, x) for link, x in limited if 2.0 * pi + 1e-3 < x <= _MAX_DEGREES]
+    if not large or 2 * len(large) <= len(limited):
         return
-    doubtful = [link for link, _ in beyond]
-    extents = {round(extent, 6) for _, extent in beyond}
-    whole_fives = all(_in_whole_fives(link) for link in doubtful)
-    if (whole_fives and extents not in _PLACEHOLDERS) or len(extents) >= 3:
-        ranges = [f"'{x.joint.name}' {_range_text(x.joint.position)}" for x in doubtful]
-        message = f"angles look like degrees where radians are meant: {first_few(ranges, 4)}"
-        diagnostics.warn("degrees-as-radians", message, doubtful[0].at)
+    suspects = [link for link, _ in large]
+    extents = {round(extent, 6) for _, extent in large}
+    multiples = all(_in_multiples_of_five(link) for link in suspects)
+    if (multiples and extents not in _PLACEHOLDERS) or len(extents) >= 3:
+        ranges = [f"'{x.joint.name}' {_range_text(x.joint.position)}" for x in suspects]
+        message = f"limits in rad look like degrees: {first_few(ranges, 4)}"
+        diagnostics.warn("degrees-as-radians", message, suspects[0].at)
 
 
-def encoders_tell_positions(body: Body, diagnostics: Diagnostics) -> None:
-    """A pulse of an encoder moves its joint a little; else a gear ratio or pulses are missing."""
+def encoders_are_fine(body: Body, diagnostics: Diagnostics) -> None:
+    """An encoder step is small; else the gear ratio or the number of pulses is missing."""
     for link in body.moving_links:
         joint = link.joint
         if joint.encoder_pulse is None or not isfinite(joint.encoder_pulse):
             continue
         resolution = joint.encoder_resolution
-        if resolution is not None and resolution <= _COARSE_PULSE[joint.type]:
+        if resolution is not None and resolution <= _MAX_ENCODER_STEP[joint.type]:
             continue
-        told = (
-            "no position"
+        steps = (
+            "cannot measure a position"
             if resolution is None
-            else f"steps of {resolution:.3g} {joint.type.units.position}"
+            else f"has steps of {resolution:.3g} {joint.type.units.position}"
         )
         message = (
             f"the encoder of joint '{joint.name}', with {joint.encoder_pulse:g} pulses per turn "
-            f"and a gear ratio of {joint.gear_ratio:g}, tells {told}"
+            f"and a gear ratio of {joint.gear_ratio:g}, {steps}"
         )
         diagnostics.warn("coarse-encoder", message, link.at)
 
 
 def root_is_free_or_fixed(body: Body, diagnostics: Diagnostics) -> None:
-    """The root hangs on nothing, so a joint with a coordinate has no meaning for it."""
+    """The joint of the root is free or fixed."""
     if body.root.joint.moves:
         kind = body.root.joint.type.value
-        message = f"root '{body.root.name}' has a {kind} joint; a root is free or fixed"
+        message = f"root '{body.root.name}' has a {kind} joint; it must be free or fixed"
         diagnostics.warn("moving-root", message, body.root.at)
 
 
 RULES = (
     joint_ids_are_consecutive,
-    limits_leave_room,
+    limits_are_valid,
     initial_positions_are_in_range,
     angles_are_in_radians,
-    encoders_tell_positions,
+    encoders_are_fine,
     root_is_free_or_fixed,
 )
 
@@ -148,7 +149,7 @@ def _extent(link: Link) -> float:
     return max(map(abs, _angles(link)), default=0.0)
 
 
-def _in_whole_fives(link: Link) -> bool:
+def _in_multiples_of_five(link: Link) -> bool:
     return all(x % 5.0 == 0.0 for x in _angles(link))
 
 

@@ -1,4 +1,4 @@
-"""Rules for masses and inertias, by themselves and against the shapes."""
+"""Rules for masses and inertias, alone and compared with the shapes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..inertia import is_symmetric
 from ..shapes.measure import geometry_box
 from .common import first_few
 
-# The radius of gyration over that of a solid box around the shape. No mass inside the box
-# exceeds sqrt(3), where it sits in the corners; most links lie between 0.6 and 1.2, rough
-# guesses and links drawn in part between 0.05 and 10. Millimetres for metres, grams for
-# kilograms or centimetres squared shift it by 30 at least.
-_LEAST_GYRATION, _GREATEST_GYRATION = 0.05, 10.0
-_GREATEST_OF_IDENTITY = 3.0  # nobody guesses just that
-_NO_GYRATION = 1e-6  # below, the inertia is as good as none, which another rule tells
-# How far outside the box, in diagonals of it, a centre of mass still passes: motors and
-# covers are often not drawn.
-_GREATEST_OFFSET = 1.0
+# Radius of gyration relative to that of a solid box around the shape. For masses inside the
+# box it is at most sqrt(3), with all mass in the corners. Most links are between 0.6 and 1.2,
+# rough estimates and incompletely modelled links between 0.05 and 10. Wrong units (mm for m,
+# g for kg, cm^2) change it by a factor of 30 at least.
+_MIN_GYRATION, _MAX_GYRATION = 0.05, 10.0
+_MAX_GYRATION_OF_IDENTITY = 3.0  # an identity matrix is never an estimate
+_NO_GYRATION = 1e-6  # below this the inertia is practically zero, which another rule reports
+# Largest accepted distance of a centre of mass from the box, relative to its diagonal: motors
+# and covers are often not modelled.
+_MAX_OFFSET = 1.0
 _IDENTITY = np.eye(3).tolist()
 _MOVING = (JointType.REVOLUTE, JointType.PRISMATIC, JointType.FREE)
 
 
 def masses_are_positive(body: Body, diagnostics: Diagnostics) -> None:
-    """A mass is never negative, and not zero where something has to be accelerated."""
+    """A mass is not negative, and a moving link is not massless."""
     heavy = _links_that_carry_mass(body)
     massless: list[Link] = []
     for link in body.links:
@@ -41,16 +41,16 @@ def masses_are_positive(body: Body, diagnostics: Diagnostics) -> None:
     if len(massless) == 1:
         message = f"link '{massless[0].name}' moves but has no mass"
         diagnostics.warn("massless-link", message, massless[0].at)
-    elif massless:  # frames of sensors and tools, often many
-        message = f"{len(massless)} links move but have no mass: {_named(massless)}"
+    elif massless:  # often many, such as frames of sensors and tools
+        message = f"{len(massless)} links move but have no mass: {_names(massless)}"
         diagnostics.warn("massless-link", message, massless[0].at)
 
 
 def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
-    """A link with mass has a symmetric, positive inertia that some rigid body can have.
+    """A link with mass has a symmetric, positive definite inertia of a rigid body.
 
     The principal moments obey the triangle inequality: none exceeds the sum of the
-    other two. Links that move on nothing need no inertia.
+    other two. Static bodies need no inertia.
     """
     heavy = [] if body.is_static else [link for link in body.links if link.mass > 0.0]
     inertias = np.array([link.inertia for link in heavy]).reshape(-1, 3, 3)
@@ -59,7 +59,7 @@ def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
     if not heavy:
         return
     scales = np.abs(inertias).max(axis=(1, 2))
-    # Of their own size, or the largest numbers would be too large for the algorithm.
+    # Normalised, as very large numbers would overflow.
     sized = inertias / np.where(scales > 0.0, scales, 1.0)[:, None, None] / 2.0
     moments = np.linalg.eigvalsh(sized + sized.transpose(0, 2, 1)) * scales[:, None]
     rows = zip(heavy, scales.tolist(), moments.tolist(), strict=True)
@@ -73,48 +73,47 @@ def inertias_are_physical(body: Body, diagnostics: Diagnostics) -> None:
             diagnostics.warn("asymmetric-inertia", message, link.at)
         shown = f"{small:.4g}, {middle:.4g}, {large:.4g} kg m^2"
         if small <= 1e-12 * scale:
-            message = f"the inertia of link '{link.name}' is not positive: {shown}"
+            message = f"the inertia of link '{link.name}' is not positive definite: {shown}"
             diagnostics.warn("inertia-not-positive", message, link.at)
         elif small + middle < large * (1.0 - 1e-6):
-            message = f"no rigid body has the principal inertias of link '{link.name}': {shown}"
+            message = f"no rigid body has the principal moments of link '{link.name}': {shown}"
             diagnostics.warn("inertia-triangle", message, link.at)
 
 
 def masses_fit_the_shapes(body: Body, diagnostics: Diagnostics) -> None:
-    """What moves has the inertia of something about as large as its shape, and lies near it.
+    """Inertia and centre of mass of a moving link fit the size of its shape.
 
     With k the radius of gyration about the centre of mass, k^2 = trace(I) / 2m; a solid
-    box of diagonal d has k^2 = d^2 / 12. Nothing is said of links whose shapes are not all known.
+    box of diagonal d has k^2 = d^2 / 12. Links with unreadable shapes are skipped.
     """
     unsuited: list[Link] = []
-    for link, diagonal, outside in _sizes_and_offsets(_drawn_and_moved(body)):
+    for link, diagonal, outside in _sizes_and_offsets(_moving_links_with_shapes(body)):
         trace = sum(link.inertia.diagonal().tolist())
         if not 0.0 < diagonal < inf or link.mass <= 0.0 or not isfinite(trace):
             continue
-        suited = sqrt(max(6.0 * trace / link.mass, 0.0))
-        ratio = suited / diagonal
+        fitting = sqrt(max(6.0 * trace / link.mass, 0.0))
+        ratio = fitting / diagonal
         is_identity = link.inertia.tolist() == _IDENTITY
-        greatest = _GREATEST_OF_IDENTITY if is_identity else _GREATEST_GYRATION
-        if ratio > _NO_GYRATION and not _LEAST_GYRATION <= ratio <= greatest:
+        max_gyration = _MAX_GYRATION_OF_IDENTITY if is_identity else _MAX_GYRATION
+        if ratio > _NO_GYRATION and not _MIN_GYRATION <= ratio <= max_gyration:
             if is_identity:
                 unsuited.append(link)
             else:
                 message = (
-                    f"the inertia of link '{link.name}' is {ratio * ratio:.3g} times that of its "
-                    f"shape filled evenly: it would suit a body {suited:.3g} m across, "
-                    f"not {diagonal:.3g} m"
+                    f"the inertia of link '{link.name}' is {ratio * ratio:.3g} times that of a "
+                    f"solid of its shape: it fits a body of {fitting:.3g} m, not {diagonal:.3g} m"
                 )
                 diagnostics.warn("inertia-out-of-proportion", message, link.at)
-        if outside > _GREATEST_OFFSET * diagonal:
+        if outside > _MAX_OFFSET * diagonal:
             message = (
-                f"the centre of mass of link '{link.name}' lies {outside:.3g} m outside "
-                f"its shape, which is {diagonal:.3g} m across"
+                f"the centre of mass of link '{link.name}' is {outside:.3g} m outside "
+                f"its shape of {diagonal:.3g} m"
             )
             diagnostics.warn("mass-outside-shape", message, link.at)
     if unsuited:  # a placeholder, often in all links
-        links = _named(unsuited)
-        message = f"the inertia is the identity matrix, which does not suit the size of {links}"
-        # Nobody controls a thing of one link, which falls and stands well enough like that.
+        links = _names(unsuited)
+        message = f"the inertia is the identity matrix, which does not fit the size of {links}"
+        # For a passive object of a single link it does little harm.
         report = diagnostics.note if len(body.links) == 1 else diagnostics.warn
         report("inertia-out-of-proportion", message, unsuited[0].at)
 
@@ -131,16 +130,13 @@ def _links_that_carry_mass(body: Body) -> set[str]:
     return heavy
 
 
-def _named(links: list[Link]) -> str:
+def _names(links: list[Link]) -> str:
     """Return the names of the first few links."""
     return first_few([f"'{link.name}'" for link in links], 4)
 
 
-def _drawn_and_moved(body: Body) -> list[Link]:
-    """Return the links that a joint of theirs or above them can move, and whose shapes are known.
-
-    That is all of their shapes: a part says nothing about the size of a link.
-    """
+def _moving_links_with_shapes(body: Body) -> list[Link]:
+    """Return the links that some joint can move, and all of whose shapes were readable."""
     moved: set[str] = set()
     for link in body.links:
         if link.joint.type in _MOVING or link.parent in moved:
@@ -149,10 +145,10 @@ def _drawn_and_moved(body: Body) -> list[Link]:
 
 
 def _sizes_and_offsets(links: list[Link]) -> Iterator[tuple[Link, float, float]]:
-    """Yield links that have shapes, with two lengths.
+    """Yield links with shapes, with two lengths in [m].
 
-    They are the diagonal of the box along the axes of L around the shapes, and how far
-    outside of this box the centre of mass lies.
+    They are the diagonal of the bounding box of the shapes along the axes of L, and the distance
+    of the centre of mass outside of this box.
     """
     parts = [
         (i, shape.T_FG, box.center, box.half)

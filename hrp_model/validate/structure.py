@@ -1,4 +1,4 @@
-"""Rules for the whole: finite numbers, sizes above zero, and names that lead somewhere."""
+"""Rules for the whole body: finite numbers, positive sizes and valid references."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from .common import place_of_device
 
 
 def numbers_are_finite(body: Body, diagnostics: Diagnostics) -> None:
-    """No number of the model is NaN or infinite; ``limits_leave_room`` checks limits."""
+    """No number of the model is NaN or infinite; ``limits_are_valid`` checks limits."""
     for link in [] if _links_are_finite(body) else body.links:
-        for what in _not_finite(link):
-            message = f"{what} of link '{link.name}' is not a finite number"
+        for quantity in _not_finite(link):
+            message = f"{quantity} of link '{link.name}' is not a finite number"
             diagnostics.error("not-finite", message, link.at)
         if not all(_is_finite_shape(shape) for shape in _shapes(link)):
             message = f"a shape of link '{link.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, link.at)
     for device in body.devices:
-        if not all(map(_is_sound, vars(device).values())):
+        if not all(map(_is_valid, vars(device).values())):
             message = f"device '{device.name}' has a number that is not finite"
             diagnostics.error("not-finite", message, place_of_device(body, device))
 
 
 def sizes_are_positive(body: Body, diagnostics: Diagnostics) -> None:
-    """A primitive shape has sizes above zero; others can neither be seen nor touched."""
+    """A primitive shape has sizes above zero."""
     for link in body.links:
         for shape in _shapes(link):
             sizes = _sizes(shape.geometry)
             if any(size <= 0.0 for size in sizes):
                 kind = type(shape.geometry).__name__.lower()
                 shown = " x ".join(f"{size:g}" for size in sizes)
-                message = f"a {kind} of link '{link.name}' has size {shown}"
+                message = f"a {kind} of link '{link.name}' has size {shown} m; it must be above 0"
                 diagnostics.warn("empty-shape", message, link.at)
 
 
@@ -49,18 +49,18 @@ def references_exist(body: Body, diagnostics: Diagnostics) -> None:
     names = {link.name for link in body.links}
     for device in body.devices:
         if device.link not in names:
-            message = f"device '{device.name}' is on '{device.link}', which is no link"
+            message = f"device '{device.name}' is on link '{device.link}', which does not exist"
             diagnostics.error("unknown-link", message, place_of_device(body, device))
     for joint in body.extra_joints:
         for name in joint.links:
             if name not in names:
-                message = f"extra joint '{joint.name}' ends at '{name}', which is no link"
+                message = f"extra joint '{joint.name}' connects link '{name}', which does not exist"
                 diagnostics.error("unknown-link", message, body.root.at)
     for name in sorted(set(chain.from_iterable(body.self_collision_disabled)) - names):
-        message = f"self collision is disabled for '{name}', which is no link"
+        message = f"self collision is disabled for link '{name}', which does not exist"
         diagnostics.warn("unknown-link", message, body.root.at)
     for name in sorted(body.collision_disabled - names):
-        message = f"collision is disabled for '{name}', which is no link"
+        message = f"collision is disabled for link '{name}', which does not exist"
         diagnostics.warn("unknown-link", message, body.root.at)
 
 
@@ -73,7 +73,7 @@ def _shapes(link: Link) -> dict[Shape, None]:
 
 
 def _links_are_finite(body: Body) -> bool:
-    """Whether no link has anything to report: all numbers of a body in one array, for speed."""
+    """Return whether all numbers of all links are finite; in one array for speed."""
     arrays: list[Array] = []
     numbers: list[float] = []
     for link in body.links:
@@ -93,7 +93,7 @@ def _links_are_finite(body: Body) -> bool:
 
 
 def _not_finite(link: Link) -> Iterator[str]:
-    """Yield what is not finite about a link's masses, frame and joint."""
+    """Yield the quantities of a link's mass, frame and joint that are not finite."""
     joint = link.joint
     finite: dict[str, ArrayLike] = {
         "the frame": (*link.X_PL.R.ravel(), *link.X_PL.p),
@@ -107,7 +107,7 @@ def _not_finite(link: Link) -> Iterator[str]:
         "the number of encoder pulses": (joint.encoder_pulse or 0.0,),
         "the friction": (joint.damping, joint.friction),
     }
-    yield from (what for what, value in finite.items() if not np.isfinite(value).all())
+    yield from (name for name, value in finite.items() if not np.isfinite(value).all())
 
 
 def _is_finite_shape(shape: Shape) -> bool:
@@ -126,8 +126,8 @@ def _sizes(geometry: Geometry) -> tuple[float, ...]:
     return ()
 
 
-def _is_sound(value: Any) -> bool:
-    """Whether no number in a value, a pose or an array is NaN; infinity means unlimited."""
+def _is_valid(value: Any) -> bool:
+    """Return whether no number in a value, a pose or an array is NaN; infinity is allowed."""
     if isinstance(value, float):
         return not isnan(value)
     if isinstance(value, np.ndarray):

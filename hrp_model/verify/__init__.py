@@ -1,4 +1,4 @@
-"""A proof that a URDF says what its model says, by libraries that know only the URDF."""
+"""Verify that a URDF matches its model, by independent libraries that read only the URDF."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from ..body import Body
 from ..diagnostics import Diagnostics
 from ..frames import body_frames
 from ..kinematics.loops import mimic_joints
-from ..urdf.mend import mended
-from ..urdf.meshes.glb import UpAxis
-from ..urdf.options import UrdfOptions
+from ..urdf import UpAxis, UrdfOptions
+from ..urdf.repair import repaired
 from .compare import compared
 from .compare_shapes import compared_shapes
 from .expected import Expected, Posture
 from .files import MeshFiles
-from .reading import ReadingError
-from .refusals import in_words
+from .library import LibraryError
+from .mujoco_errors import short_reason
 from .report import LOADS, MODEL, URDF, Differences, Outcome, Report, Row, failure, not_applicable
 from .with_urdfdom import LIBRARY as CHECK_URDF
 from .with_urdfdom import check_urdf_program, urdfdom_rows
 
 if TYPE_CHECKING:
-    from .reading import Robot
+    from .library import LibraryRobot
 
 __all__ = ["LIBRARIES", "Outcome", "Report", "Row", "verify"]
 
@@ -48,40 +47,39 @@ def verify(
     postures: int = 3,
     seed: int = 0,
 ) -> Report:
-    """Compare a URDF file with the model that it was made of.
+    """Compare a URDF file with the model that it was written from.
 
-    Each library that is installed and can be imported reads the file, with its meshes, and
-    everything that it tells is compared with what the Body says. On the URDF's side all
-    numbers are the library's; on the Body's side none is taken from the exporter, only the
-    names.
+    Each library that is installed and can be imported reads the file with its meshes, and all
+    its values are compared with those of the Body. Only the names are taken from the exporter;
+    all numbers are those of the library and of the Body.
 
     Args:
         body: The model, with the collision shapes that the URDF was written with.
         urdf: The file.
-        options: Those that it was written with.
-        libraries: Which of ``LIBRARIES`` to ask.
+        options: The options that it was written with.
+        libraries: Some of ``LIBRARIES``.
         srdf: A file whose ``rotor_params`` give pinocchio the inertias of rotors, which a
-            URDF cannot tell; None compares without them.
-        packages: Folders that hold packages of ``package://`` URIs; the one that the URDF
-            lies in and those of a sourced ROS are found without.
-        shapes: Whether to compare visuals and collision shapes too.
+            URDF lacks; None compares without them.
+        packages: Folders with packages of ``package://`` URIs, besides the package that the
+            URDF is in and those of a sourced ROS.
+        shapes: Whether to compare visual and collision shapes too.
         glb_up: Which axis of its GLB files is the URDF's z.
-        postures: How many random postures to compare in, besides zero and the initial one.
-        seed: Of the random postures.
+        postures: Number of random postures besides zero and the initial one.
+        seed: Seed of the random postures.
 
     Raises:
         OSError: The file cannot be read.
     """
     urdf = Path(urdf)
     options = UrdfOptions() if options is None else options
-    quiet = Diagnostics(listener=lambda _: None)
-    body = mended(body, quiet)
-    changed = [not_applicable(MODEL, d.code, d.message) for d in quiet.found]
+    repairs = _silent()
+    body = repaired(body, repairs)
+    changed = [not_applicable(MODEL, d.code, d.message) for d in repairs.found]
     expected = Expected(body, body_frames(body, _silent(), options), mimic_joints(body))
     try:
         meshes = MeshFiles(urdf, packages)
     except ElementTree.ParseError as error:
-        return Report((failure(URDF, LOADS, f"it is no XML: {error}"),))
+        return Report((failure(URDF, LOADS, f"it is not valid XML: {error}"),))
     job = _Job(
         urdf, expected, meshes, tuple(expected.postures(postures, seed)), srdf, shapes, glb_up
     )
@@ -93,7 +91,7 @@ def verify(
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """Everything that the comparison with one library needs."""
+    """Inputs of the comparison with one library."""
 
     urdf: Path
     expected: Expected
@@ -118,13 +116,13 @@ class _Job:
             return
         try:
             read = _READERS[library]()
-        except Exception as error:  # its own, or of whatever it needs in turn
+        except Exception as error:  # of the library or any of its dependencies
             reason = f"cannot be imported: {type(error).__name__}: {error}"
             yield Row(library, "", Outcome.UNUSABLE, reason=reason)
             return
         try:
             robot = read(self)
-        except ReadingError as error:
+        except LibraryError as error:
             yield failure(library, LOADS, str(error))
             return
         yield _loaded(robot)
@@ -134,20 +132,20 @@ class _Job:
             yield from compared_shapes(self.expected, robot, self.glb_up)
 
 
-def _loaded(robot: Robot) -> Row:
+def _loaded(robot: LibraryRobot) -> Row:
     if robot.refusal:
-        reason = f"refused as it is: {robot.refusal}; compared without what is refused"
-        short = in_words(robot.refusal)
+        reason = f"refused as it is: {robot.refusal}; compared without the refused parts"
+        short = short_reason(robot.refusal)
         return Row(robot.library, LOADS, Outcome.REFUSED, reason=reason, short=short)
-    found = Differences(robot.library, LOADS, 0.0)
-    found.add(0.0, "")
-    return found.row(robot.hint)
+    differences = Differences(robot.library, LOADS, 0.0)
+    differences.add(0.0, "")
+    return differences.row(robot.hint)
 
 
 def _pinocchio() -> Reader:
     from .with_pinocchio import PinocchioRobot
 
-    def read(job: _Job) -> Robot:
+    def read(job: _Job) -> LibraryRobot:
         free = job.expected.has_free_root
         packages = job.meshes.packages
         return PinocchioRobot(job.urdf, free_root=free, packages=packages, srdf=job.srdf)
@@ -162,14 +160,14 @@ def _yourdfpy() -> Reader:
 
 
 def _mujoco() -> Reader:
-    from .with_mujoco import LEAST_MASS, MujocoRobot
+    from .with_mujoco import MIN_MASS, MujocoRobot
 
     return lambda job: MujocoRobot(
         job.urdf,
         root=job.expected.frames.root,
         free_root=job.expected.has_free_root,
         files=job.meshes.by_uri,
-        massless=any(x.mass < LEAST_MASS or not x.inertia.any() for x in job.expected.moving),
+        massless=any(x.mass < MIN_MASS or not x.inertia.any() for x in job.expected.moving),
     )
 
 
@@ -177,8 +175,8 @@ def _silent() -> Diagnostics:
     return Diagnostics(listener=lambda _: None)
 
 
-Reader = Callable[[_Job], "Robot"]
-# Each imports its library and returns what reads a file with it.
+Reader = Callable[[_Job], "LibraryRobot"]
+# Each imports its library and returns a function that reads a file with it.
 _READERS: dict[str, Callable[[], Reader]] = {
     "pinocchio": _pinocchio,
     "yourdfpy": _yourdfpy,

@@ -1,4 +1,4 @@
-"""The shapes that a library reads in a URDF against those of the Body."""
+"""Compare the shapes of a URDF as a library reads them with those of the Body."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from math import inf
 import numpy as np
 
 from ..geometry import Mesh, Shape
+from ..urdf import UpAxis
 from ..urdf.materials import rgba_of
-from ..urdf.meshes.glb import UpAxis
 from ..urdf.shapes import is_empty
 from .expected import Expected
 from .extents import expected_extent, extent_of, is_flat, skewness
-from .reading import SHAPES, Quantity, ReadingError, Robot, SeenShape
-from .refusals import in_words
+from .library import SHAPES, LibraryError, LibraryRobot, LibraryShape, Quantity
+from .mujoco_errors import short_reason
 from .report import Differences, Row, failure, not_applicable
 
 EXACT = 1e-9
-# Meshes are written in single precision, and colours are kept so.
+# Tolerance of single precision, in which meshes are written and libraries keep colours.
 SINGLE = 1e-6
-_NAMED = 3  # shapes that a sentence names
-# From the axes of a GLB file whose y is up to those of the URDF: 90 degrees about X.
+_MAX_LISTED = 3  # shapes in a message
+# From the axes of a GLB file with y up to those of the URDF: 90 degrees about X.
 _Y_TO_Z = np.eye(4)
 _Y_TO_Z[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
-_TURNED = "compared with y up, as glTF has it; this library itself takes GLB files as they are"
+_Y_UP_NOTE = "compared with y up, as in glTF; this library does not rotate GLB files itself"
 
 
-def compared_shapes(expected: Expected, robot: Robot, glb_up: UpAxis = UpAxis.Z) -> Iterator[Row]:
+def compared_shapes(
+    expected: Expected, robot: LibraryRobot, glb_up: UpAxis = UpAxis.Z
+) -> Iterator[Row]:
     """Yield a row for each quantity of shapes."""
     try:
         shapes = robot.shapes()
-    except ReadingError as error:
+    except LibraryError as error:
         yield failure(robot.library, "shapes", str(error))
         return
     rows = {
@@ -41,7 +43,7 @@ def compared_shapes(expected: Expected, robot: Robot, glb_up: UpAxis = UpAxis.Z)
     }
     _compare(expected, shapes.collision, shapes.left_out, rows, solid=True)
     if shapes.visual is not None:
-        visual = shapes.visual if glb_up is UpAxis.Z else _turned_up(shapes.visual)
+        visual = shapes.visual if glb_up is UpAxis.Z else _y_to_z_up(shapes.visual)
         _compare(expected, visual, {}, rows, solid=False)
     left_out = "; ".join(_left_out(shapes.left_out))
     for quantity in SHAPES:
@@ -50,27 +52,27 @@ def compared_shapes(expected: Expected, robot: Robot, glb_up: UpAxis = UpAxis.Z)
         else:
             note = left_out if quantity is Quantity.COLLISION_MESHES else ""
             if quantity is Quantity.VISUAL_MESHES and glb_up is UpAxis.Y:
-                note = _TURNED if shapes.visual and _has_mesh(shapes.visual) else ""
+                note = _Y_UP_NOTE if shapes.visual and _has_mesh(shapes.visual) else ""
             yield rows[quantity].row(note, _NOTHING[quantity])
 
 
 def _left_out(reasons: Mapping[tuple[str, int], str]) -> Iterator[str]:
-    """Yield a sentence for each kind of reason why a library has not got some shapes."""
+    """Yield a sentence for each kind of reason why a library lacks some shapes."""
     kinds: dict[str, list[str]] = {}
     for (link, number), reason in reasons.items():
-        kinds.setdefault(in_words(reason), []).append(f"shape {number + 1} of link '{link}'")
-    for kind, found in kinds.items():
-        more = len(found) - _NAMED
-        told = [*found[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
-        yield f"without what it refuses ({kind}): {', '.join(told)}"
+        kinds.setdefault(short_reason(reason), []).append(f"shape {number + 1} of link '{link}'")
+    for kind, shapes in kinds.items():
+        more = len(shapes) - _MAX_LISTED
+        listed = [*shapes[:_MAX_LISTED], *([f"and {more} more"] if more > 0 else [])]
+        yield f"without refused shapes ({kind}): {', '.join(listed)}"
 
 
-def _has_mesh(visual: Mapping[str, Sequence[SeenShape]]) -> bool:
+def _has_mesh(visual: Mapping[str, Sequence[LibraryShape]]) -> bool:
     return any(shape.kind == "mesh" for shapes in visual.values() for shape in shapes)
 
 
-def _turned_up(visual: Mapping[str, Sequence[SeenShape]]) -> dict[str, list[SeenShape]]:
-    """Return visuals whose meshes, all of them GLB, are turned as readers of glTF's y would."""
+def _y_to_z_up(visual: Mapping[str, Sequence[LibraryShape]]) -> dict[str, list[LibraryShape]]:
+    """Return visuals with their meshes, all of them GLB, rotated from y up to z up."""
     return {
         link: [replace(s, X_LS=s.X_LS @ _Y_TO_Z) if s.kind == "mesh" else s for s in shapes]
         for link, shapes in visual.items()
@@ -79,32 +81,32 @@ def _turned_up(visual: Mapping[str, Sequence[SeenShape]]) -> dict[str, list[Seen
 
 def _compare(
     expected: Expected,
-    seen: Mapping[str, Sequence[SeenShape]],
+    seen: Mapping[str, Sequence[LibraryShape]],
     left_out: Mapping[tuple[str, int], str],
     rows: Mapping[Quantity, Differences],
     *,
     solid: bool,
 ) -> None:
-    word = "collision" if solid else "visual"
+    kind = "collision" if solid else "visual"
     primitives = rows[Quantity.COLLISION_PRIMITIVES if solid else Quantity.VISUAL_PRIMITIVES]
     meshes = rows[Quantity.COLLISION_MESHES if solid else Quantity.VISUAL_MESHES]
     names = set(expected.frames.links.values())
     for name in seen.keys() - names:
-        primitives.add(inf, f"{word} shapes of '{name}', which has none in the model")
+        primitives.add(inf, f"{kind} shapes of '{name}', which has none in the model")
     for link in expected.body.links:
         frame = expected.frames.links[link.name]
         wanted = [s for s in (link.collision if solid else link.visual) if not is_empty(s)]
         if solid:
             wanted = _without_flat(wanted, frame, left_out, meshes)
-        found = seen.get(frame, ())
-        if len(found) != len(wanted):
-            problem = f"link '{frame}' has {len(found)} {word} shapes, not {len(wanted)}"
+        shapes = seen.get(frame, ())
+        if len(shapes) != len(wanted):
+            problem = f"link '{frame}' has {len(shapes)} {kind} shapes, not {len(wanted)}"
             (meshes if any(isinstance(s.geometry, Mesh) for s in wanted) else primitives).add(
                 inf, problem
             )
             continue
-        for number, (shape, model) in enumerate(zip(found, wanted, strict=True), start=1):
-            where = f"{word} {shape.kind} {number} of link '{frame}'"
+        for number, (shape, model) in enumerate(zip(shapes, wanted, strict=True), start=1):
+            where = f"{kind} {shape.kind} {number} of link '{frame}'"
             _compare_extent(meshes if shape.kind == "mesh" else primitives, shape, model, where)
             if not solid:
                 _compare_color(rows[Quantity.COLORS], shape, model, where)
@@ -114,38 +116,38 @@ def _without_flat(
     shapes: Sequence[Shape],
     frame: str,
     left_out: Mapping[tuple[str, int], str],
-    found: Differences,
+    differences: Differences,
 ) -> list[Shape]:
-    """Return the shapes but those that a library has left out; it may only if they are flat."""
+    """Return the shapes without those that a library left out, which must be flat."""
     for i, shape in enumerate(shapes):
         if (frame, i) in left_out and not is_flat(shape):
-            found.add(inf, f"collision shape {i + 1} of link '{frame}' is left out")
+            differences.add(inf, f"collision shape {i + 1} of link '{frame}' is left out")
     return [shape for i, shape in enumerate(shapes) if (frame, i) not in left_out]
 
 
-def _compare_extent(found: Differences, seen: SeenShape, shape: Shape, where: str) -> None:
+def _compare_extent(differences: Differences, seen: LibraryShape, shape: Shape, where: str) -> None:
     solid = where.startswith("collision")
     wanted = expected_extent(shape, seen.kind, solid=solid)
     if wanted is None:
-        found.add(inf, f"{where} is a {type(shape.geometry).__name__.lower()} in the model")
+        differences.add(inf, f"{where} is a {type(shape.geometry).__name__.lower()} in the model")
         return
-    # Where the model's own matrix is no rotation to the last digit, no URDF can say it so.
+    # If the model's own matrix is not exactly a rotation, a URDF cannot represent it.
     skewed = 0.0 if seen.kind == "mesh" else skewness(shape.T_FG)
-    found.add(max(0.0, wanted.difference(extent_of(seen)) - skewed), where)
+    differences.add(max(0.0, wanted.difference(extent_of(seen)) - skewed), where)
 
 
-def _compare_color(found: Differences, seen: SeenShape, shape: Shape, where: str) -> None:
+def _compare_color(differences: Differences, seen: LibraryShape, shape: Shape, where: str) -> None:
     geometry, material = shape.geometry, shape.material
-    many = isinstance(geometry, Mesh) and geometry.colors is not None
-    if seen.kind == "mesh" and (material.texture is not None or many):
+    has_colors = isinstance(geometry, Mesh) and geometry.colors is not None
+    if seen.kind == "mesh" and (material.texture is not None or has_colors):
         if seen.color is not None:
-            found.add(inf, f"one colour over the texture of {where}")
+            differences.add(inf, f"one colour replaces the texture of {where}")
         return
     if seen.color is None:
-        found.add(inf, f"{where} has no colour")
+        differences.add(inf, f"{where} has no colour")
         return
     wanted = rgba_of(material)
-    found.add(max(abs(a - b) for a, b in zip(seen.color, wanted, strict=True)), where)
+    differences.add(max(abs(a - b) for a, b in zip(seen.color, wanted, strict=True)), where)
 
 
 _TOLERANCES = {
@@ -156,9 +158,9 @@ _TOLERANCES = {
     Quantity.COLORS: SINGLE,
 }
 _NOTHING = {
-    Quantity.COLLISION_PRIMITIVES: "no link touches as a primitive",
-    Quantity.COLLISION_MESHES: "no link touches as a mesh",
-    Quantity.VISUAL_PRIMITIVES: "nothing is drawn as a primitive",
-    Quantity.VISUAL_MESHES: "nothing is drawn as a mesh",
-    Quantity.COLORS: "no visual has one colour",
+    Quantity.COLLISION_PRIMITIVES: "no collision shape is a primitive",
+    Quantity.COLLISION_MESHES: "no collision shape is a mesh",
+    Quantity.VISUAL_PRIMITIVES: "no visual shape is a primitive",
+    Quantity.VISUAL_MESHES: "no visual shape is a mesh",
+    Quantity.COLORS: "no visual shape has a single colour",
 }

@@ -1,7 +1,7 @@
-"""What a Body says of everything that its URDF has to say, under the URDF's names.
+"""Expected values of a URDF from its Body, under the URDF's names.
 
-Only the names are taken from the exporter's side (``BodyFrames``); every number is the
-Body's own, or computed by ``BodyState``.
+Only the names are shared with the exporter (``BodyFrames``); all numbers are those of the Body,
+or computed by ``BodyState``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, pi
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,18 +18,16 @@ from ..devices import Camera, RangeSensor
 from ..frames import BodyFrames
 from ..inertia import MassProperties, merge
 from ..kinematics import BodyState
+from ..kinematics.loops import Mimic
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, Pose, axis_angle_matrix, rpy_matrix, skew
-from .reading import Dynamics
-
-if TYPE_CHECKING:
-    from ..kinematics.loops import Mimic
+from .library import Dynamics
 
 # REP 103: images with z forward and x right, scans with x forward and z up, of devices that
 # look along -Z of their own frame with +Y up.
 _OPTICAL = rpy_matrix(pi, 0.0, 0.0)
 _SCAN = rpy_matrix(-pi / 2.0, pi / 2.0, 0.0)
-_REACH = {JointType.REVOLUTE: pi, JointType.PRISMATIC: 1.0}
+_DEFAULT_RANGE = {JointType.REVOLUTE: pi, JointType.PRISMATIC: 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +35,7 @@ class Posture:
     """A posture to compare in.
 
     Attributes:
-        name: For messages.
+        name: Its name in messages.
         q: Positions by the URDF's joint names, in [rad] or [m].
         X_WU: Pose of the URDF's root link in the world, shape (4, 4).
     """
@@ -53,8 +50,8 @@ class Expected:
 
     Args:
         body: The model, with the collision shapes that the URDF was written with.
-        frames: What its URDF calls links, joints and devices.
-        mimics: Joints that follow others, by the name of the link each of them moves.
+        frames: Names of links, joints and devices in the URDF.
+        mimics: Mimic joints, by the name of the link that each of them moves.
     """
 
     def __init__(self, body: Body, frames: BodyFrames, mimics: Mapping[str, Mimic]) -> None:
@@ -63,7 +60,7 @@ class Expected:
         self.mimics = mimics
         self._state = BodyState(body)
         self._joints = [link.name for link in body.moving_links]
-        # A joint above the root has no place in a URDF: the root's motion is given.
+        # A URDF has no joint above the root, whose pose is given.
         self.moving = [link for link in body.moving_links if link.parent is not None]
         self.has_free_root = not body.is_root_fixed
 
@@ -71,8 +68,8 @@ class Expected:
     def parents(self) -> dict[str, str]:
         """The parent of every frame but the root's, by the frame's name."""
         links = self.frames.links
-        above = {frame.name: frame.parent for frame in (*self.frames.base, *self.frames.fixed)}
-        return above | {links[x.name]: links[x.parent] for x in self.body.links if x.parent}
+        fixed = {frame.name: frame.parent for frame in (*self.frames.base, *self.frames.fixed)}
+        return fixed | {links[x.name]: links[x.parent] for x in self.body.links if x.parent}
 
     @property
     def names(self) -> set[str]:
@@ -88,25 +85,25 @@ class Expected:
 
     @cached_property
     def size(self) -> float:
-        """The distance in [m] to the farthest frame at zero posture, or 1 if that is more."""
+        """The distance in [m] to the farthest frame at zero posture, at least 1."""
         return max([1.0, *(float(np.linalg.norm(X.p)) for X in self._at_zero.values())])
 
     def postures(self, count: int, seed: int) -> Iterator[Posture]:
         """Yield zero, the model's initial posture and some random ones within the limits."""
-        yield Posture("zero", self._following({}), np.eye(4))
+        yield Posture("zero", self._positions({}), np.eye(4))
         initial = {link.name: link.joint.initial for link in self.moving}
-        yield Posture("initial", self._following(initial), self._root(self.body.root.X_PL))
+        yield Posture("initial", self._positions(initial), self._root(self.body.root.X_PL))
         rng = np.random.default_rng(seed)
         for i in range(count):
-            q = {link.name: float(rng.uniform(*_reach(link.joint))) for link in self.moving}
+            q = {link.name: float(rng.uniform(*_sample_range(link.joint))) for link in self.moving}
             axis = rng.normal(size=3)
             R = axis_angle_matrix(axis / np.linalg.norm(axis), rng.uniform(-pi, pi))
             X_WR = Pose(R, rng.uniform(-1.0, 1.0, 3))
-            yield Posture(f"random {i + 1}", self._following(q), self._root(X_WR))
+            yield Posture(f"random {i + 1}", self._positions(q), self._root(X_WR))
 
     def link_poses(self, posture: Posture) -> dict[str, Array]:
         """Return the poses of the model's links in the world, (4, 4), by frame."""
-        state = self._moved(posture)
+        state = self._state_at(posture)
         poses = {}
         for i, link in enumerate(self.body.links):
             poses[self.frames.links[link.name]] = Pose(state.R[i], state.p[i]).matrix()
@@ -119,12 +116,12 @@ class Expected:
         for i, device in enumerate(self.body.devices):
             X_WS = links[self.frames.links[device.link]] @ device.X_LS.matrix()
             poses[self.frames.devices[i]] = X_WS
-            turn = np.eye(4)
+            rotation = np.eye(4)
             if isinstance(device, Camera):
-                turn[:3, :3] = _OPTICAL
+                rotation[:3, :3] = _OPTICAL
             elif isinstance(device, RangeSensor):
-                turn[:3, :3] = _SCAN
-            poses[self.frames.data[i]] = X_WS @ turn
+                rotation[:3, :3] = _SCAN
+            poses[self.frames.data[i]] = X_WS @ rotation
         return poses
 
     def base_poses(self, posture: Posture) -> dict[str, Array]:
@@ -139,8 +136,7 @@ class Expected:
     def inertial(self, links: list[str]) -> MassProperties:
         """Return the mass properties of links lumped together, in the frame of the first.
 
-        A link without mass adds its inertia, if it has one: it resists rotation all the same,
-        here as in the mass matrix.
+        The inertia of a link without mass is added as well, as in the mass matrix.
 
         Args:
             links: Frames that no joint moves relative to each other.
@@ -152,17 +148,17 @@ class Expected:
             link = by_frame.get(name)
             if link is not None and (link.mass > 0.0 or link.inertia.any()):
                 part = MassProperties(link.mass, link.center_of_mass, link.inertia)
-                apart = name != links[0]
-                parts.append(part.expressed_in(X_0W @ self._at_zero[name]) if apart else part)
+                is_first = name == links[0]
+                parts.append(part if is_first else part.expressed_in(X_0W @ self._at_zero[name]))
         return parts[0] if len(parts) == 1 else merge(parts)
 
     def center_of_mass(self, posture: Posture) -> Array:
         """Return the centre of mass in the world in [m], shape (3,)."""
-        return self._moved(posture).calc_cm()
+        return self._state_at(posture).calc_cm()
 
     def dynamics(self, posture: Posture, *, rotors: bool = False) -> Dynamics:
         """Return mass matrix and gravity torques, in the order of ``moving``."""
-        state = self._moved(posture)
+        state = self._state_at(posture)
         state.dv[0, 2] = STANDARD_GRAVITY
         state.calc_inverse_dynamics()
         M = state.calc_mass_matrix()
@@ -170,30 +166,30 @@ class Expected:
         if not rotors:
             for i, link in enumerate(self.body.moving_links):
                 M[first + i, first + i] -= link.joint.equivalent_rotor_inertia
-        kept = [self._joints.index(link.name) for link in self.moving]
-        rows = [*range(first), *(first + i for i in kept)]
+        joints = [self._joints.index(link.name) for link in self.moving]
+        rows = [*range(first), *(first + i for i in joints)]
         names = tuple(self.frames.joints[link.name] for link in self.moving)
         M = M[np.ix_(rows, rows)]
         if first:
-            M = _at_root_of_urdf(M, posture.X_WU[:3, 3] - state.p[0])
-        return Dynamics(M, state.u[kept], names)
+            M = _shift_root(M, posture.X_WU[:3, 3] - state.p[0])
+        return Dynamics(M, state.u[joints], names)
 
-    def _following(self, q: Mapping[str, float]) -> dict[str, float]:
-        """Return positions by joint name, from some by link name; mimic joints follow."""
+    def _positions(self, q: Mapping[str, float]) -> dict[str, float]:
+        """Return positions by joint name, mimic joints included, from some by link name."""
         free = {link.name: q.get(link.name, 0.0) for link in self.moving}
         for name, mimic in self.mimics.items():
             free[name] = mimic.multiplier * free[mimic.link] + mimic.offset
         return {self.frames.joints[name]: value for name, value in free.items()}
 
     def _root(self, X_WR: Pose) -> Array:
-        """Return X_WU for a pose of the model's root; a fixed root stays where it is."""
+        """Return X_WU for a pose of the model's root; a fixed root keeps its pose."""
         if not self.has_free_root:
             return np.eye(4)
         for frame in reversed(self.frames.base):
             X_WR = X_WR @ frame.pose.inverse()
         return X_WR.matrix()
 
-    def _moved(self, posture: Posture) -> BodyState:
+    def _state_at(self, posture: Posture) -> BodyState:
         state = self._state
         X_WR = Pose(posture.X_WU[:3, :3], posture.X_WU[:3, 3])
         for frame in self.frames.base:
@@ -208,7 +204,7 @@ class Expected:
 
 
 def joint_type(joint: Joint) -> str:
-    """Return URDF's word for a joint."""
+    """Return the type of a joint in URDF."""
     if joint.type is JointType.FREE:
         return "floating"
     if joint.type is JointType.PRISMATIC:
@@ -218,22 +214,22 @@ def joint_type(joint: Joint) -> str:
     return "fixed"
 
 
-def _reach(joint: Joint) -> tuple[float, float]:
-    """Return a finite range to draw positions from, within the limits."""
-    reach = _REACH[joint.type]
+def _sample_range(joint: Joint) -> tuple[float, float]:
+    """Return a finite range within the limits to draw positions from."""
+    half = _DEFAULT_RANGE[joint.type]
     lower, upper = joint.position_limits
     if lower == -inf and upper == inf:
-        return -reach, reach
-    lower = upper - reach if lower == -inf else lower
-    upper = lower + reach if upper == inf else upper
+        return -half, half
+    lower = upper - half if lower == -inf else lower
+    upper = lower + half if upper == inf else upper
     return max(lower, -1e3), min(upper, 1e3)
 
 
-def _at_root_of_urdf(M: Array, r: Array) -> Array:
+def _shift_root(M: Array, r: Array) -> Array:
     """Return a mass matrix for the motion of a point of the root at ``r`` from its origin.
 
-    The origin's velocity is v - w x r of the point's, so v and w of the origin are S times
-    those of the point, and the matrix becomes S^T M S.
+    The velocity of the origin is v - w x r, with v and w of the point. So v and w of the origin
+    are S times those of the point, and the matrix becomes S^T M S.
     """
     S = np.eye(len(M))
     S[:3, 3:6] = skew(r)

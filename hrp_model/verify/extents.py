@@ -1,4 +1,4 @@
-"""Where a shape reaches in its link, as the Body says and as a library says."""
+"""Extents of shapes in their links, of the Body and as libraries read them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..geometry import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from ..rigid import Array
 from ..shapes.measure import area, bounding_box, signed_volume
 from ..shapes.tessellate import shape_mesh
-from .reading import SeenShape
+from .library import LibraryShape
 
 # A cylinder lies along Z in URDF and along Y in a Body: -90 degrees about X.
 _Z_TO_Y = np.eye(4)
@@ -21,16 +21,15 @@ _KINDS = {Box: "box", Sphere: "sphere", Cylinder: "cylinder"}
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """What does not depend on how the triangles of a shape are listed.
+    """Properties of a shape that do not depend on the order of its triangles.
 
     Attributes:
-        lower, upper: Corners of the box around it in its link, in [m], each of shape (3,).
-        volume: Enclosed, in [m^3]; of an open mesh it only serves to compare.
-        area: Of its triangles, in [m^2]; 0 for a primitive.
-        largest_term: The largest of the numbers that its coordinates are sums of, in [m]; 0 if
-            these are no larger than the coordinates. They are where vertices far from their own
-            origin are moved back by a translation: a mesh file in single precision rounds the
-            vertices relative to what they are before that.
+        lower, upper: Corners of its bounding box in the link, in [m], each of shape (3,).
+        volume: Enclosed volume, in [m^3]; of an open mesh only for comparison.
+        area: Area of the triangles, in [m^2]; 0 for a primitive.
+        largest_term: Largest number that a coordinate is a sum of, in [m]; 0 if not larger than
+            the coordinates. It is larger if a translation moves vertices back that are far from
+            their own origin: a mesh file in single precision rounds them before that.
     """
 
     lower: Array
@@ -47,23 +46,23 @@ class Extent:
     def difference(self, other: Extent) -> float:
         """Return the largest difference, relative to the numbers that rounding errors scale with.
 
-        An error d of all coordinates moves corners by d, and changes volumes and areas by no
-        more than about d times the square of the size and d times the size.
+        An error d of all coordinates moves corners by d, and changes volumes by at most about
+        d times the square of the size, and areas by d times the size.
         """
         size = self.size
         scale = max(size, self.largest_term)
         corners = np.concatenate([self.lower - other.lower, self.upper - other.upper])
         differences = [
             float(abs(corners).max()) / scale,
-            # Of thin and of flat shapes these are small, and rounded no less.
+            # Thin and flat shapes have small values with the same rounding errors.
             (self.volume - other.volume) / max(abs(self.volume), size**2 * scale),
             (self.area - other.area) / max(self.area, size * scale),
         ]
         return float(np.abs(differences).max())
 
 
-def extent_of(shape: SeenShape) -> Extent:
-    """Return how far a shape reaches that a library has read."""
+def extent_of(shape: LibraryShape) -> Extent:
+    """Return the extent of a shape as a library reads it."""
     if shape.vertices is not None and shape.triangles is not None:
         vertices = shape.vertices @ shape.X_LS[:3, :3].T + shape.X_LS[:3, 3]
         return _mesh(Mesh(vertices, shape.triangles))
@@ -76,12 +75,12 @@ def extent_of(shape: SeenShape) -> Extent:
 
 
 def expected_extent(shape: Shape, kind: str, *, solid: bool) -> Extent | None:
-    """Return how far a shape of the model reaches, or None if it cannot be of this kind.
+    """Return the extent of a shape of the model, or None if it cannot be of this kind.
 
     Args:
-        shape: Placed in its link.
-        kind: What the URDF has for it: "mesh", or a primitive.
-        solid: Whether it touches, and so has all its faces.
+        shape: The shape in its link.
+        kind: Its kind in the URDF: "mesh", or a primitive.
+        solid: Whether it is a collision shape, which has all its faces.
     """
     geometry, T = shape.geometry, shape.T_FG
     if kind == "mesh":
@@ -98,15 +97,15 @@ def expected_extent(shape: Shape, kind: str, *, solid: bool) -> Extent | None:
 
 
 def _largest_term(geometry: Geometry, T: Array) -> float:
-    """Return the largest number that is rounded before a geometry is where it is, in [m]."""
+    """Return the largest number that is rounded before a geometry is placed, in [m]."""
     if not isinstance(geometry, Mesh) or not len(geometry.vertices):
-        return 0.0  # around its own origin, so that nothing is cancelled
+        return 0.0  # primitives are centred at their own origin, so nothing cancels
     vertices = abs(geometry.vertices).max(axis=0)
     return float((abs(T[:3, :3]) @ vertices + abs(T[:3, 3])).max())
 
 
 def is_flat(shape: Shape) -> bool:
-    """Tell whether a shape has practically no third dimension."""
+    """Return whether a shape is practically two-dimensional."""
     mesh = shape_mesh(shape, solid=True)
     corners = mesh.vertices[mesh.triangles].reshape(-1, 3)
     spread = np.linalg.svd(corners - corners.mean(axis=0), compute_uv=False)
@@ -114,7 +113,7 @@ def is_flat(shape: Shape) -> bool:
 
 
 def skewness(T: Array) -> float:
-    """Return how far an affine map is from one that scales and turns: cosines, doubled."""
+    """Return twice the largest cosine between columns of an affine map: 0 without shear."""
     columns = T[:3, :3]
     R = columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
     excess = float(abs(R.T @ R - np.eye(3)).max())
@@ -123,22 +122,23 @@ def skewness(T: Array) -> float:
 
 def _box(size: Array, T: Array) -> Extent:
     half = abs(T[:3, :3]) @ size / 2.0
-    return _about(half, float(np.prod(size)), T)
+    return _centered(half, float(np.prod(size)), T)
 
 
 def _sphere(radius: float, T: Array) -> Extent:
     half = radius * np.linalg.norm(T[:3, :3], axis=1)
-    return _about(half, 4.0 / 3.0 * np.pi * radius**3, T)
+    return _centered(half, 4.0 / 3.0 * np.pi * radius**3, T)
 
 
 def _cylinder(radius: float, height: float, T: Array) -> Extent:
     """Return the extent of a cylinder along Y."""
     x, y, z = T[:3, :3].T
     half = radius * np.hypot(x, z) + abs(y) * height / 2.0
-    return _about(half, np.pi * radius**2 * height, T)
+    return _centered(half, np.pi * radius**2 * height, T)
 
 
-def _about(half: Array, volume: float, T: Array) -> Extent:
+def _centered(half: Array, volume: float, T: Array) -> Extent:
+    """Return the extent of a primitive centred at the origin of a map."""
     p = T[:3, 3]
     return Extent(p - half, p + half, volume * abs(float(np.linalg.det(T[:3, :3]))))
 
@@ -146,12 +146,12 @@ def _about(half: Array, volume: float, T: Array) -> Extent:
 def _mesh(mesh: Mesh) -> Extent:
     """Return the extent of a mesh in its link.
 
-    The volume of an open mesh depends on the origin: both sides take the middle of the box.
+    The volume of an open mesh depends on the origin; that of the bounding box is used.
     """
     corners = bounding_box(mesh)
     if corners is None:
-        nowhere = np.full(3, np.nan)
-        return Extent(nowhere, nowhere, 0.0)
-    middle = (corners[0] + corners[1]) / 2.0
-    volume = signed_volume(Mesh(mesh.vertices - middle, mesh.triangles))
+        undefined = np.full(3, np.nan)
+        return Extent(undefined, undefined, 0.0)
+    center = (corners[0] + corners[1]) / 2.0
+    volume = signed_volume(Mesh(mesh.vertices - center, mesh.triangles))
     return Extent(*corners, volume, area(mesh))

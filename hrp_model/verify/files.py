@@ -1,4 +1,4 @@
-"""The mesh files that a URDF names."""
+"""The mesh files that a URDF references."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .report import URDF, Differences, Row
 
 
 class MeshFiles:
-    """Where the meshes of a URDF are.
+    """Mesh files of a URDF.
 
     Args:
-        urdf: The file; it may lie inside a package that its own URIs name.
-        packages: Further folders that hold packages.
+        urdf: The file; it may be inside a package that its own URIs reference.
+        packages: Further folders with packages.
     """
 
     def __init__(self, urdf: Path, packages: Sequence[Path] = ()) -> None:
@@ -32,7 +32,7 @@ class MeshFiles:
         self.packages = (*packages, *self._own_package(), *installed)
 
     def _own_package(self) -> list[Path]:
-        """Return a folder that holds the URDF's own package under its name, if it is in one."""
+        """Return a folder that has the URDF's own package under its name, if it is in one."""
         if (folder := enclosing_package(self._folder)) is None:
             return []
         try:
@@ -41,36 +41,36 @@ class MeshFiles:
             return []
         if name == folder.name:
             return [folder.parent]
-        # In a source tree a package may lie in a folder of another name.
+        # In a source tree the folder of a package may have another name.
         self._aliases = tempfile.TemporaryDirectory(prefix="hrp-model-")
         (Path(self._aliases.name) / name).symlink_to(folder)
         return [Path(self._aliases.name)]
 
     def path(self, uri: str) -> Path:
-        """Return the file that a URI names, whether it is there or not."""
+        """Return the path of a URI, whether the file exists or not."""
         parts = urlparse(uri)
         if parts.scheme == "package":
-            inside = Path(parts.netloc) / unquote(parts.path).lstrip("/")
-            places = [folder / inside for folder in self.packages] or [inside]
-            return next((place for place in places if place.is_file()), places[0])
+            relative = Path(parts.netloc) / unquote(parts.path).lstrip("/")
+            paths = [folder / relative for folder in self.packages] or [relative]
+            return next((path for path in paths if path.is_file()), paths[0])
         if parts.scheme == "file":
             return Path(unquote(parts.path))
         return self._folder / uri
 
     @property
     def by_uri(self) -> dict[str, Path]:
-        """The files that are there, by URI."""
+        """The files that exist, by URI."""
         paths = {uri: self.path(uri) for uri in self.uris}
         return {uri: path for uri, path in paths.items() if path.is_file()}
 
     def rows(self) -> Iterator[Row]:
-        """Yield whether all files can be read."""
-        found = Differences(URDF, "mesh files", 0.0)
+        """Yield a row about whether all files can be read."""
+        differences = Differences(URDF, "mesh files", 0.0)
         for uri in self.uris:
             try:
                 with self.path(uri).open("rb") as file:
                     missing = not file.read(1)
             except OSError:
                 missing = True
-            found.add(inf if missing else 0.0, f"'{uri}' cannot be read" if missing else uri)
-        yield found.row(nothing="it names no mesh")
+            differences.add(inf if missing else 0.0, f"'{uri}' cannot be read" if missing else uri)
+        yield differences.row(nothing="it references no mesh")

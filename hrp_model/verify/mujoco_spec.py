@@ -1,9 +1,8 @@
-"""A URDF made into a MuJoCo model, with as few changes as MuJoCo asks for.
+"""A MuJoCo model of a URDF, with the changes that MuJoCo requires.
 
 MuJoCo is stricter than URDF: it refuses inertias that no rigid body has, moving links
-without mass, shapes without a volume, and links that float below other links. What of that
-is in the model is in its URDF too, as it should be; it is changed here, told, and kept out of
-the comparison.
+without mass, shapes without volume, and links that float below other links. A URDF has these if
+the model does; they are changed here, reported, and left out of the comparison.
 """
 
 from __future__ import annotations
@@ -18,40 +17,39 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from .reading import DYNAMICS, Quantity, ReadingError
+from .library import DYNAMICS, LibraryError, Quantity
 
-# Shapes that it makes nothing of: flat meshes, and primitives without a size.
-_NO_SHAPE = re.compile(
+# MuJoCo's messages about flat meshes and primitives without a size.
+_INVALID_SHAPE = re.compile(
     r"coplanar vertices|at least 4 vertices|mesh volume is too small|size \d+ must be positive"
     r"|faces have inconsistent orientation|number of faces must be between"
 )
 _NO_FILE = re.compile(r"Error opening file '(file|package):")
 _NO_MASS = re.compile(r"mass and inertia of moving bodies")
-_NAMED = re.compile(r"Element name '([^']*)'")
-_LEAST_MASS = 1e-6
-# Of the largest principal moment. MuJoCo computes the moments by an algorithm of its own, so
-# that a flat body, whose moments fulfil a + b = c, or a thin one, with a = 0, is refused or not
-# by their last digits. This is more than rounding ever makes of them.
+_ELEMENT_NAME = re.compile(r"Element name '([^']*)'")
+_MIN_MASS = 1e-6
+# Relative to the largest principal moment. Whether MuJoCo refuses a flat body, with a + b = c,
+# or a thin one, with a = 0, depends on rounding errors, which are smaller than this.
 _INERTIA_MARGIN = 1e-9
-# In [kg m^2]: MuJoCo takes moments for negative that are smaller than 1e-14.
-_LEAST_MOMENT = 1e-12
-_HANDED_OVER = (
-    "its meshes were handed over, as MuJoCo knows no file:// or package://; "
-    "a <mujoco> block (option --mujoco) tells it where they are"
+# In [kg m^2]: MuJoCo treats moments below 1e-14 as negative.
+_MIN_MOMENT = 1e-12
+_MESHES_PASSED = (
+    "its meshes were passed in memory, as MuJoCo does not resolve file:// or package://; "
+    "a <mujoco> block (option --mujoco) sets the mesh folder"
 )
 
 
 @dataclass(eq=False)
 class Adapted:
-    """A MuJoCo model, and what had to be changed for it.
+    """A MuJoCo model, and the changes that were necessary.
 
     Attributes:
         model: The MjModel; every link is a body of its own.
-        refusal: What MuJoCo says of the file as it is; empty if it takes it.
-        hint: How it would find the meshes, if they had to be handed over.
-        unknown: Quantities that cannot be compared then.
-        left_out: Collision shapes that are missing, by link and number in the link.
-        changed_inertias: How the inertias of links were changed that it would refuse.
+        refusal: MuJoCo's error for the file as it is; empty without one.
+        hint: How MuJoCo would find the meshes, if they were passed in memory.
+        unknown: Quantities that cannot be compared, and why.
+        left_out: Removed collision shapes, by link and index, and why.
+        changed_inertias: Changes of inertias, by link.
         welded: Links that float in the URDF.
     """
 
@@ -65,12 +63,12 @@ class Adapted:
 
 
 class InertiaChange(NamedTuple):
-    """What became of the principal moments of a link: each ``scale`` times itself + ``shift``.
+    """Change of the principal moments of a link: each becomes ``scale * moment + shift``.
 
-    The principal axes stay, so that only the moments are to be put back.
+    The principal axes do not change, so only the moments must be restored.
 
     Attributes:
-        scale: A power of two, so that scaling costs no digit.
+        scale: A power of two, so that scaling is exact.
         shift: In [kg m^2].
     """
 
@@ -86,38 +84,38 @@ def adapted_spec(
     Args:
         urdf: The file.
         free_root: Whether to give the root a free joint.
-        files: The files of its meshes by their URIs.
+        files: Mesh files by URI.
         massless: Whether links of the model move without mass or inertia.
 
     Raises:
-        ReadingError: MuJoCo refuses the file for a reason that is not in the model.
+        LibraryError: MuJoCo refuses the file for a reason that is not in the model.
     """
     assets = {path.name: path.read_bytes() for path in files.values() if path.suffix == ".stl"}
-    made = Adapted(refusal=_refusal(urdf))
-    if _NO_FILE.search(made.refusal) and assets:
-        made.refusal, made.hint = _refusal(urdf, assets), _HANDED_OVER
+    adapted = Adapted(refusal=_refusal(urdf))
+    if _NO_FILE.search(adapted.refusal) and assets:
+        adapted.refusal, adapted.hint = _refusal(urdf, assets), _MESHES_PASSED
     bound_mass = False
     for _ in range(2 + len(assets) + urdf.read_text(encoding="utf-8").count("<collision")):
         spec = _spec(urdf, assets)
-        places = _named_shapes(spec)
-        _drop_shapes(spec, places, made)
-        _weld(spec, made)
-        _change_inertias(spec, made)
+        shapes = _name_shapes(spec)
+        _drop_shapes(spec, shapes, adapted)
+        _weld_floating_links(spec, adapted)
+        _change_inertias(spec, adapted)
         if free_root and len(spec.bodies) > 1:
             spec.bodies[1].add_freejoint()
         if bound_mass:
-            spec.compiler.boundmass = spec.compiler.boundinertia = _LEAST_MASS
+            spec.compiler.boundmass = spec.compiler.boundinertia = _MIN_MASS
         try:
-            made.model = spec.compile()
+            adapted.model = spec.compile()
         except ValueError as error:
             if _NO_MASS.search(str(error)) and massless:
                 bound_mass = True
-                _note_no_mass(str(error), made)
+                _add_missing_mass(str(error), adapted)
             else:
-                _note_no_shape(str(error), spec, places, made)
+                _add_invalid_shapes(str(error), spec, shapes, adapted)
             continue
-        return made
-    raise ReadingError(made.refusal or "MuJoCo finds more and more to refuse")
+        return adapted
+    raise LibraryError(adapted.refusal or "MuJoCo refuses the file after every change")
 
 
 def _refusal(urdf: Path, assets: Mapping[str, bytes] | None = None) -> str:
@@ -132,26 +130,26 @@ def _spec(urdf: Path, assets: Mapping[str, bytes]) -> Any:
     try:
         spec = mujoco.MjSpec.from_file(str(urdf), assets=dict(assets))
     except ValueError as error:
-        raise ReadingError(_sentence(error)) from None
-    spec.compiler.fusestatic = False  # every link is to be found again
-    # It would give a link without <inertial> the mass of its collision shapes.
+        raise LibraryError(_sentence(error)) from None
+    spec.compiler.fusestatic = False  # keep every link
+    # The default derives the mass of a link without <inertial> from its collision shapes.
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
     return spec
 
 
-def _named_shapes(spec: Any) -> dict[str, tuple[str, int]]:
-    """Give each shape a name, and return by it the link and the number in the link."""
-    places: dict[str, tuple[str, int]] = {}
+def _name_shapes(spec: Any) -> dict[str, tuple[str, int]]:
+    """Give each shape a name, and return link and index by name."""
+    shapes: dict[str, tuple[str, int]] = {}
     for body in spec.bodies:
         for number, geom in enumerate(body.geoms):
             geom.name = f"{body.name} #{number}"
-            places[geom.name] = body.name, number
-    return places
+            shapes[geom.name] = body.name, number
+    return shapes
 
 
-def _drop_shapes(spec: Any, places: Mapping[str, tuple[str, int]], made: Adapted) -> None:
+def _drop_shapes(spec: Any, shapes: Mapping[str, tuple[str, int]], adapted: Adapted) -> None:
     for geom in list(spec.geoms):
-        if places[geom.name] in made.left_out:
+        if shapes[geom.name] in adapted.left_out:
             spec.delete(geom)
     used = {geom.meshname for geom in spec.geoms}
     for mesh in list(spec.meshes):
@@ -159,16 +157,16 @@ def _drop_shapes(spec: Any, places: Mapping[str, tuple[str, int]], made: Adapted
             spec.delete(mesh)
 
 
-def _weld(spec: Any, made: Adapted) -> None:
-    """Hold links still that float below others: it lets them float on top only."""
+def _weld_floating_links(spec: Any, adapted: Adapted) -> None:
+    """Weld links that float below others: MuJoCo allows free joints at the top level only."""
     for joint in list(spec.joints):
         if joint.type == mujoco.mjtJoint.mjJNT_FREE and joint.parent.parent.name != "world":
-            made.welded.add(joint.parent.name)
+            adapted.welded.add(joint.parent.name)
             spec.delete(joint)
 
 
-def _change_inertias(spec: Any, made: Adapted) -> None:
-    """Make the inertias such that MuJoCo takes them."""
+def _change_inertias(spec: Any, adapted: Adapted) -> None:
+    """Change inertias that MuJoCo would refuse."""
     for body in spec.bodies:
         full = np.array(body.fullinertia)
         if np.isnan(full).any() or not full.any():
@@ -177,40 +175,39 @@ def _change_inertias(spec: Any, made: Adapted) -> None:
         moments = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
         largest = float(abs(moments).max())
         a, b, c = moments.tolist()
-        if min(a, a + b - c) > _INERTIA_MARGIN * largest and a > _LEAST_MOMENT:
+        if min(a, a + b - c) > _INERTIA_MARGIN * largest and a > _MIN_MOMENT:
             continue
         scale = ldexp(1.0, -frexp(largest)[1])
         shift = max(c - a - b, -a, 0.0) * scale * 1.01 + 1e-6
-        made.changed_inertias[body.name] = InertiaChange(scale, shift)
+        adapted.changed_inertias[body.name] = InertiaChange(scale, shift)
         body.fullinertia = full * scale + shift * np.array([1, 1, 1, 0, 0, 0])
 
 
-def _note_no_mass(message: str, made: Adapted) -> None:
-    reason = f"MuJoCo refuses link '{_name_in(message)}': it moves and has no mass or no inertia"
+def _add_missing_mass(message: str, adapted: Adapted) -> None:
+    reason = f"MuJoCo refuses link '{_name_in(message)}': it moves without mass or inertia"
     for quantity in (Quantity.INERTIALS, Quantity.TOTAL_MASS, Quantity.CENTER_OF_MASS):
-        made.unknown[quantity] = reason
-    made.unknown |= dict.fromkeys(DYNAMICS, reason)
+        adapted.unknown[quantity] = reason
+    adapted.unknown |= dict.fromkeys(DYNAMICS, reason)
 
 
-def _note_no_shape(
-    message: str, spec: Any, places: Mapping[str, tuple[str, int]], made: Adapted
+def _add_invalid_shapes(
+    message: str, spec: Any, shapes: Mapping[str, tuple[str, int]], adapted: Adapted
 ) -> None:
-    """Note which shapes MuJoCo makes nothing of.
+    """Add the shapes that MuJoCo refuses to those to be left out.
 
     Raises:
-        ReadingError: It refuses something that is no shape.
+        LibraryError: The message is not about a shape.
     """
     name = _name_in(message)
     geoms = [geom for geom in spec.geoms if name and name in (geom.name, geom.meshname)]
-    if not _NO_SHAPE.search(message) or not geoms:
-        raise ReadingError(_sentence(message))
-    shapes = [places[geom.name] for geom in geoms]
-    made.left_out |= dict.fromkeys(shapes, _sentence(message))
+    if not _INVALID_SHAPE.search(message) or not geoms:
+        raise LibraryError(_sentence(message))
+    adapted.left_out |= dict.fromkeys((shapes[geom.name] for geom in geoms), _sentence(message))
 
 
 def _name_in(message: str) -> str:
-    found = _NAMED.search(message)
-    return found.group(1) if found else ""
+    match = _ELEMENT_NAME.search(message)
+    return match.group(1) if match else ""
 
 
 def _sentence(message: object) -> str:

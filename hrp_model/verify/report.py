@@ -1,4 +1,4 @@
-"""What a verification found: a row for each library and quantity."""
+"""The report of a verification: a row for each library and quantity."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf, isnan
 
-from rich.console import Group
-
 from ..rigid import Array
-from .reading import SUBJECTS
+from .library import SUBJECTS
 
-# What is not told by a library.
+# In place of a library, for rows about the file or the model itself.
 URDF, MODEL = "URDF", "model"
 NOTHING = "there is nothing to compare"
-LOADS = "loads"  # the quantity of whether a library reads the file at all
+LOADS = "loads"  # the quantity "the library reads the file"
 
 
 class Outcome(Enum):
-    """How a row ended."""
+    """Result of one comparison."""
 
     PASSED = "passed"
     FAILED = "FAILED"
@@ -37,16 +35,16 @@ class Row:
     """One quantity as one library reads it, compared with the Body.
 
     Attributes:
-        library: Who read the URDF.
-        quantity: What was compared.
-        outcome: How that ended.
-        difference: The largest one; infinite where something is missing or of another kind.
-        tolerance: What it may be; both in the unit that ``quantity`` names, or relative.
-        of: Which link or joint has the largest difference, and in which posture; then the
-            first one beyond the tolerance, parents before children: the likely culprit.
-        count: How many things were compared.
-        reason: Why a row is not applicable, or what else there is to know.
-        short: The same in a word or two, for a headline.
+        library: The library that read the URDF.
+        quantity: The compared quantity.
+        outcome: The result.
+        difference: Largest difference; infinite if something is missing or of another kind.
+        tolerance: Its limit; both in the unit that ``quantity`` names, or relative.
+        where: Link or joint with the largest difference, and the posture; then the first one
+            beyond the tolerance, parents before children: the likely cause.
+        count: Number of compared items.
+        reason: Why the row is not applicable, or a note.
+        short: The reason in a word or two, for a headline.
     """
 
     library: str
@@ -54,7 +52,7 @@ class Row:
     outcome: Outcome
     difference: float | None = None
     tolerance: float | None = None
-    of: str = ""
+    where: str = ""
     count: int = 0
     reason: str = ""
     short: str = ""
@@ -63,7 +61,8 @@ class Row:
         text = f"{self.library}: {self.quantity}: {self.outcome.value}"
         if self.difference is not None:
             text += f", {self.difference:.3g} (tolerance {self.tolerance:g})"
-        return ", ".join(part for part in (text, self.of and f"at {self.of}", self.reason) if part)
+        where = self.where and f"at {self.where}"
+        return ", ".join(part for part in (text, where, self.reason) if part)
 
 
 @dataclass(frozen=True)
@@ -79,22 +78,22 @@ class Report:
     @property
     def passed(self) -> bool:
         """Whether no row failed and more than the tree of links was compared."""
-        return not self.failures and self.proves
+        return not self.failures and self.is_meaningful
 
     @property
-    def proves(self) -> bool:
+    def is_meaningful(self) -> bool:
         """Whether more than the tree of links was compared."""
         return any(set(self.subjects(library)) - {"tree"} for library in self.libraries)
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """Those that were asked, whether they are there or not."""
-        found = dict.fromkeys(row.library for row in self.rows)
-        return tuple(library for library in found if library not in (URDF, MODEL))
+        """The requested libraries, installed or not."""
+        libraries = dict.fromkeys(row.library for row in self.rows)
+        return tuple(library for library in libraries if library not in (URDF, MODEL))
 
     def subjects(self, library: str) -> tuple[str, ...]:
-        """Return what a library compared, in a word each: "tree", "kinematics", ..."""
-        compared = {row.quantity for row in self.of(library) if row.difference is not None}
+        """Return the subjects that were compared with a library: "tree", "kinematics", ..."""
+        compared = {row.quantity for row in self.rows_of(library) if row.difference is not None}
         return tuple(
             subject
             for subject, quantities in SUBJECTS.items()
@@ -103,7 +102,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """The outcome in one line: whether it passed, and what that leaves to be desired."""
+        """The result in one line: whether it passed, with which libraries, and refusals."""
         refused = [row for row in self.rows if row.outcome is Outcome.REFUSED]
         notes = (f"{row.library} refuses the file as it is: {row.short}" for row in refused)
         return "; ".join([self._outcome(), *notes])
@@ -111,58 +110,52 @@ class Report:
     def _outcome(self) -> str:
         if self.failures:
             return Outcome.FAILED.value
-        if self.proves:
+        if self.is_meaningful:
             return self._passed()
         tree = any(self.subjects(library) for library in self.libraries)
-        words = "only the tree of links was compared" if tree else "nothing was compared"
+        text = "only the tree of links was compared" if tree else "nothing was compared"
         missing = [row.reason for row in self.rows if row.outcome is Outcome.NOT_INSTALLED]
         unusable = [
             f"{row.library} {row.reason}" for row in self.rows if row.outcome is Outcome.UNUSABLE
         ]
-        return ": ".join([words, *(missing + unusable)[:1]])
+        return ": ".join([text, *(missing + unusable)[:1]])
 
     def _passed(self) -> str:
-        """Return with which libraries it passed, and which were not there."""
-        by = [x for x in self.libraries if set(self.subjects(x)) - {"tree"}]
+        """Return the libraries that it passed with, and those that are missing."""
+        passed = [x for x in self.libraries if set(self.subjects(x)) - {"tree"}]
         without = [row.library for row in self.rows if row.outcome in ABSENT]
-        words = f"{Outcome.PASSED.value} with {', '.join(by)}"
+        text = f"{Outcome.PASSED.value} with {', '.join(passed)}"
         trees = [x for x in self.libraries if set(self.subjects(x)) == {"tree"}]
         if trees:
-            words += f" ({', '.join(trees)}: tree only)"
-        return f"{words}; without {', '.join(without)}" if without else words
+            text += f" ({', '.join(trees)}: tree only)"
+        return f"{text}; without {', '.join(without)}" if without else text
 
     @property
     def failures(self) -> tuple[Row, ...]:
         """The rows that failed."""
         return tuple(row for row in self.rows if row.outcome is Outcome.FAILED)
 
-    def of(self, library: str) -> tuple[Row, ...]:
+    def rows_of(self, library: str) -> tuple[Row, ...]:
         """Return the rows of one library."""
         return tuple(row for row in self.rows if row.library == library)
 
     def largest(self, library: str) -> Row | None:
-        """Return the compared row of a library that comes closest to its tolerance or exceeds it.
+        """Return the row of a library with the largest difference relative to its tolerance.
 
-        None where the library compared nothing.
+        None if the library compared nothing.
         """
-        compared = [row for row in self.of(library) if row.difference is not None]
-        return max(compared, key=_share, default=None)
-
-    def table(self) -> Group:
-        """Return the report for a terminal of any width from 80 columns."""
-        from .table import report_table  # which needs this module
-
-        return report_table(self)
+        compared = [row for row in self.rows_of(library) if row.difference is not None]
+        return max(compared, key=_relative_difference, default=None)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rows))
 
 
 class Differences:
-    """Keeps the largest of the differences of one quantity.
+    """Collects the differences of one quantity.
 
     Args:
-        library, quantity, tolerance: Of the row that ``row`` returns.
+        library, quantity, tolerance: Those of the row that ``row`` returns.
     """
 
     def __init__(self, library: str, quantity: str, tolerance: float) -> None:
@@ -170,35 +163,35 @@ class Differences:
         self._quantity = quantity
         self._tolerance = tolerance
         self._largest = -1.0
-        self._of = ""
+        self._where = ""
         self._first = ""
         self._count = 0
 
-    def add(self, difference: float, of: str) -> None:
-        """Note the difference of one thing; what is no number counts as infinite."""
+    def add(self, difference: float, where: str) -> None:
+        """Add a difference; NaN counts as infinite."""
         difference = inf if isnan(difference) else abs(float(difference))
         self._count += 1
         if difference > self._tolerance and not self._first:
-            self._first = of
+            self._first = where
         if difference > self._largest:
-            self._largest, self._of = difference, of
+            self._largest, self._where = difference, where
 
-    def compare(self, seen: float, expected: float, of: str) -> None:
-        """Note how far a number is off, relative to the expected one where that exceeds 1."""
-        self.add((seen - expected) / max(1.0, abs(expected)), of)
+    def compare(self, seen: float, expected: float, where: str) -> None:
+        """Add the difference of two numbers, relative to the expected one if that exceeds 1."""
+        self.add((seen - expected) / max(1.0, abs(expected)), where)
 
-    def arrays(self, seen: Array, expected: Array, scale: float, of: str) -> None:
-        """Note the largest difference of two arrays, divided by a scale."""
+    def arrays(self, seen: Array, expected: Array, scale: float, where: str) -> None:
+        """Add the largest difference of two arrays, divided by a scale."""
         error = 0.0 if not expected.size else float(abs(seen - expected).max()) / scale
-        self.add(error, of)
+        self.add(error, where)
 
-    def names(self, seen: Iterable[str], expected: Iterable[str], what: str) -> None:
-        """Note what is missing and what is too much."""
+    def names(self, seen: Iterable[str], expected: Iterable[str], kind: str) -> None:
+        """Add an infinite difference for each missing and each unexpected name."""
         seen, expected = set(seen), set(expected)
         for name in sorted(expected - seen):
-            self.add(inf, f"{what} '{name}' is missing")
+            self.add(inf, f"{kind} '{name}' is missing")
         for name in sorted(seen - expected):
-            self.add(inf, f"{what} '{name}' is not in the model")
+            self.add(inf, f"{kind} '{name}' is not in the model")
         self._count += len(expected & seen)
         self._largest = max(self._largest, 0.0)
 
@@ -207,33 +200,33 @@ class Differences:
         if not self._count:
             outcome = Outcome.NOT_APPLICABLE
             return Row(self._library, self._quantity, outcome, reason=reason or nothing)
-        good = self._largest <= self._tolerance
-        of = self._of if self._largest > 0.0 else ""
-        if self._first not in ("", of):
-            of = f"{of}; first beyond the tolerance: {self._first}"
+        passed = self._largest <= self._tolerance
+        where = self._where if self._largest > 0.0 else ""
+        if self._first not in ("", where):
+            where = f"{where}; first beyond the tolerance: {self._first}"
         return Row(
             self._library,
             self._quantity,
-            Outcome.PASSED if good else Outcome.FAILED,
+            Outcome.PASSED if passed else Outcome.FAILED,
             self._largest,
             self._tolerance,
-            of,
+            where,
             self._count,
             reason,
         )
 
 
 def not_applicable(library: str, quantity: str, reason: str) -> Row:
-    """Return a row for what cannot be compared, and why."""
+    """Return a row for a quantity that cannot be compared."""
     return Row(library, quantity, Outcome.NOT_APPLICABLE, reason=reason)
 
 
 def failure(library: str, quantity: str, reason: str) -> Row:
-    """Return a row for what could not even be read."""
+    """Return a row for a quantity that could not be read."""
     return Row(library, quantity, Outcome.FAILED, inf, 0.0, reason=reason)
 
 
-def _share(row: Row) -> float:
+def _relative_difference(row: Row) -> float:
     assert row.difference is not None
     if row.tolerance:
         return row.difference / row.tolerance

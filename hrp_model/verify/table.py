@@ -1,4 +1,4 @@
-"""A verification's report for a terminal, of 80 columns or more, or for a file."""
+"""The report of a verification as a table for a terminal of 80 columns or more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..printable import printable
-from .reading import Quantity
+from .library import Quantity
 from .report import ABSENT, LOADS, MODEL, URDF, Outcome, Report, Row
 
 _FAILED = "bold white on red"
@@ -20,10 +20,10 @@ _ORDER = [LOADS, *(quantity.value for quantity in Quantity)]
 
 
 def report_table(report: Report) -> Group:
-    """Return the verdict, the failures, a row for each quantity, and what else there is to know.
+    """Return the verdict, the failures, a row for each quantity, and notes.
 
-    The columns hold the largest difference that each library found; numbers in brackets refer
-    to the notes below.
+    The columns have the largest difference for each library; numbers in brackets refer to the
+    notes below.
     """
     notes = _Notes()
     matrix = _matrix(report, notes)
@@ -39,13 +39,13 @@ def report_table(report: Report) -> Group:
 
 
 class _Notes:
-    """Numbers what there is to know; the same sentence has the same number everywhere."""
+    """Numbered notes; the same text has the same number everywhere."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def mark(self, text: str) -> str:
-        """Return what refers to a note; nothing for none."""
+        """Return the reference to a note; empty for an empty note."""
         if not text:
             return ""
         if text not in self.texts:
@@ -63,15 +63,15 @@ def _title(report: Report) -> Text:
 
 
 def _failures(failures: Iterable[Row]) -> Table:
-    """Return what failed, with the libraries that found the same in one place."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
+    """Return the failures; libraries with the same one are listed together."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in failures:
-        found.setdefault((row.quantity, row.of, row.reason), []).append(row)
+        groups.setdefault((row.quantity, row.where, row.reason), []).append(row)
     grid = _list(())
-    for (quantity, of, reason), rows in found.items():
-        where = "; ".join(part for part in (of, reason) if part)
-        finders = ", ".join(_with_number(row) for row in rows)
-        text = Text(printable(f"{quantity} ({finders}): {where}"), overflow="fold")
+    for (quantity, where, reason), rows in groups.items():
+        details = "; ".join(part for part in (where, reason) if part)
+        libraries = ", ".join(_with_number(row) for row in rows)
+        text = Text(printable(f"{quantity} ({libraries}): {details}"), overflow="fold")
         grid.add_row(Text("FAILED", _FAILED), text)
     return grid
 
@@ -81,7 +81,7 @@ def _with_number(row: Row) -> str:
 
 
 def _number(row: Row) -> str:
-    """Return how far something is off; nothing if it is missing or of another kind."""
+    """Return the difference as text; empty if something is missing or of another kind."""
     if row.difference is None or isinf(row.difference):
         return ""
     return _short(row.difference)
@@ -90,12 +90,14 @@ def _number(row: Row) -> str:
 def _matrix(report: Report, notes: _Notes) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False, show_edge=False)
     table.add_column("largest difference in", overflow="fold")
-    present = [x for x in report.libraries if not any(r.outcome in ABSENT for r in report.of(x))]
+    present = [
+        x for x in report.libraries if not any(r.outcome in ABSENT for r in report.rows_of(x))
+    ]
     for library in present:
         table.add_column(library, justify="right", no_wrap=True)
     table.add_column("tolerance", justify="right", no_wrap=True)
     cells = {(row.library, row.quantity): row for row in report.rows}
-    quantities = {row.quantity for library in present for row in report.of(library)}
+    quantities = {row.quantity for library in present for row in report.rows_of(library)}
     for quantity in sorted(quantities, key=_place):
         rows = [cells.get((library, quantity)) for library in present]
         limits = {row.tolerance for row in rows if row is not None and row.tolerance}
@@ -109,12 +111,12 @@ def _place(quantity: str) -> int:
 
 
 def _cell(row: Row | None, notes: _Notes) -> Text:
-    words, style = (_NO_ROW, "dim") if row is None else _words(row, notes)
-    return Text().append(words, style)  # its padding has no style
+    text, style = (_NO_ROW, "dim") if row is None else _cell_text(row, notes)
+    return Text().append(text, style)  # its padding has no style
 
 
-def _words(row: Row, notes: _Notes) -> tuple[str, str]:
-    """Return what a cell says of a row, and in which style."""
+def _cell_text(row: Row, notes: _Notes) -> tuple[str, str]:
+    """Return the text and the style of a row's cell."""
     if row.outcome is Outcome.FAILED:
         return f"FAILED {_number(row)}".rstrip(), _FAILED
     mark = notes.mark(row.reason)
@@ -126,27 +128,27 @@ def _words(row: Row, notes: _Notes) -> tuple[str, str]:
 
 
 def _libraries(report: Report) -> Table:
-    """Return what each library compared, and what is told of file and model themselves."""
-    return _list(_about(report))
+    """Return what each library compared, and rows about the file and the model."""
+    return _list(_library_lines(report))
 
 
-def _about(report: Report) -> Iterator[tuple[str, str]]:
+def _library_lines(report: Report) -> Iterator[tuple[str, str]]:
     for library in report.libraries:
-        absent = [row for row in report.of(library) if row.outcome in ABSENT]
+        absent = [row for row in report.rows_of(library) if row.outcome in ABSENT]
         if absent:
             yield library, f"{absent[0].outcome.value}: {absent[0].reason}"
             continue
         nearest = report.largest(library)
-        words = f"compared {_subjects(report.subjects(library))}"
+        text = f"compared {_subjects(report.subjects(library))}"
         if nearest is not None and nearest.difference and nearest.outcome is Outcome.PASSED:
             number = _short(nearest.difference)
-            words += f"; nearest to its tolerance: {nearest.quantity}, {number} at {nearest.of}"
-        yield library, words
+            text += f"; nearest to its tolerance: {nearest.quantity}, {number} at {nearest.where}"
+        yield library, text
     for row in report.rows:
         if row.library == MODEL:
             yield "model", f"{row.quantity}: {row.reason}"
         elif row.library == URDF and row.outcome is Outcome.PASSED:
-            yield "URDF", f"{row.quantity}: {row.count}, all there"
+            yield "URDF", f"{row.quantity}: {row.count}, all readable"
         elif row.library == URDF and row.outcome is Outcome.NOT_APPLICABLE:
             yield "URDF", f"{row.quantity}: {row.reason}"
 
@@ -167,7 +169,7 @@ def _list(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def _short(number: float) -> str:
-    """Return a number with two digits that count at most, as short as it can be."""
+    """Return a number with at most two significant digits, as short as possible."""
     if number == 0.0:
         return "0"
     if 0.01 <= number < 1e4:

@@ -1,4 +1,4 @@
-"""A URDF in the hands of MuJoCo."""
+"""A URDF as read by MuJoCo."""
 
 from __future__ import annotations
 
@@ -12,28 +12,36 @@ import numpy as np
 from ..inertia import MassProperties
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array, Pose, matrix_quaternion
+from .library import (
+    DynamicRobot,
+    Dynamics,
+    LibraryError,
+    LibraryJoint,
+    LibraryShape,
+    Quantity,
+    Shapes,
+)
 from .mujoco_spec import Adapted, adapted_spec
-from .reading import DynamicRobot, Dynamics, Quantity, ReadingError, SeenJoint, SeenShape, Shapes
 
-# Of a moving body that MuJoCo takes, in [kg].
-LEAST_MASS = float(mujoco.mjMINVAL)
+# Minimum mass of a moving body that MuJoCo accepts, in [kg].
+MIN_MASS = float(mujoco.mjMINVAL)
 _NO_VELOCITY = "MuJoCo has no limits of velocity"
 _NO_MIMIC = "MuJoCo reads no mimic joints"
 _NO_VISUALS = "MuJoCo discards visuals of a URDF"
 
 
 class MujocoRobot(DynamicRobot):
-    """See ``reading.DynamicRobot``.
+    """See ``library.DynamicRobot``.
 
     Args:
         urdf: The file.
         root: Name of its root link.
-        free_root: Whether that may move; MuJoCo itself welds it to the world.
-        files: The files of its meshes by their URIs, for URIs that MuJoCo cannot follow.
+        free_root: Whether the root may move; MuJoCo itself welds it to the world.
+        files: Mesh files by URI, for URIs that MuJoCo cannot resolve.
         massless: Whether links of the model move without mass or inertia.
 
     Raises:
-        ReadingError: MuJoCo refuses the file for a reason that is not in the model.
+        LibraryError: MuJoCo refuses the file for a reason that is not in the model.
     """
 
     library = "MuJoCo"
@@ -48,20 +56,20 @@ class MujocoRobot(DynamicRobot):
         massless: bool,
     ) -> None:
         if root == "world" and free_root:
-            raise ReadingError("MuJoCo takes a link called 'world' for the world, which is fixed")
+            raise LibraryError("MuJoCo takes a link called 'world' for the world, which is fixed")
         super().__init__()
-        made: Adapted = adapted_spec(urdf, free_root=free_root, files=files, massless=massless)
-        self._made = made
-        self.refusal, self.hint = made.refusal, made.hint
-        self._model = made.model
+        adapted: Adapted = adapted_spec(urdf, free_root=free_root, files=files, massless=massless)
+        self._adapted = adapted
+        self.refusal, self.hint = adapted.refusal, adapted.hint
+        self._model = adapted.model
         self._model.opt.gravity[:] = 0.0, 0.0, -STANDARD_GRAVITY
-        for link, change in made.changed_inertias.items():
+        for link, change in adapted.changed_inertias.items():
             moments = self._model.body(link).inertia
             moments[:] = (moments - change.shift) / change.scale
         self._data = mujoco.MjData(self._model)
         self._free_root = free_root
         if self._model.nbody == 1 and root != "world":
-            raise ReadingError("MuJoCo finds no link in it")
+            raise LibraryError("MuJoCo finds no link in it")
         # A root of this name is body 0, else body 1 is the root.
         self._root = 0 if root == "world" else 1
         self.unknown = {
@@ -70,43 +78,40 @@ class MujocoRobot(DynamicRobot):
             Quantity.VISUAL_PRIMITIVES: _NO_VISUALS,
             Quantity.VISUAL_MESHES: _NO_VISUALS,
             Quantity.COLORS: _NO_VISUALS,
-            **made.unknown,
+            **adapted.unknown,
         }
         bodies = map(self._model.body, range(self._root, self._model.nbody))
         self.parts = {body.name: [body.name] for body in bodies}
 
-    def joints(self) -> Sequence[SeenJoint]:
+    def joints(self) -> Sequence[LibraryJoint]:
         """Return all joints."""
-        found = []
+        joints = []
         for i in range(self._root + 1, self._model.nbody):
             body = self._model.body(i)
             parent = self._model.body(int(body.parentid[0])).name
             if body.jntnum[0]:
                 joint = self._model.joint(int(body.jntadr[0]))
-                found.append(self._joint(joint, parent, body.name))
+                joints.append(self._joint(joint, parent, body.name))
             else:
-                kind = "floating" if body.name in self._made.welded else "fixed"
-                found.append(SeenJoint(None, frozenset({kind}), parent, body.name))
-        return found
+                kind = "floating" if body.name in self._adapted.welded else "fixed"
+                joints.append(LibraryJoint(None, frozenset({kind}), parent, body.name))
+        return joints
 
     def poses(self, q: Mapping[str, float], X_WU: Array) -> Mapping[str, Array]:
         """Return the poses of all links in the world."""
         self._move(q, X_WU)
-        found = {}
-        for name in self.parts:
-            body = self._data.body(name)
-            found[name] = Pose(body.xmat.reshape(3, 3), body.xpos).matrix()
-        return found
+        bodies = ((name, self._data.body(name)) for name in self.parts)
+        return {name: Pose(b.xmat.reshape(3, 3), b.xpos).matrix() for name, b in bodies}
 
     def inertials(self) -> Mapping[str, MassProperties]:
         """Return the mass properties of links that have any."""
-        found = {}
+        inertials = {}
         for name in self.parts:
             body = self._model.body(name)
             R = _rotation(body.iquat)
             inertia = R @ np.diag(body.inertia) @ R.T
-            found[name] = MassProperties(float(body.mass[0]), body.ipos.copy(), inertia)
-        return found
+            inertials[name] = MassProperties(float(body.mass[0]), body.ipos.copy(), inertia)
+        return inertials
 
     def center_of_mass(self, q: Mapping[str, float], X_WU: Array) -> tuple[float, Array]:
         """Return the total mass and its centre in the world."""
@@ -121,30 +126,30 @@ class MujocoRobot(DynamicRobot):
         mujoco.mj_fullM(model, data, M)
         first = 6 if self._free_root else 0
         if first:
-            # It has the root's angular velocity in the root's own axes.
-            turn = np.eye(len(M))
-            turn[3:6, 3:6] = X_WU[:3, :3]
-            M = turn @ M @ turn.T
+            # MuJoCo expresses the root's angular velocity in the root's own axes.
+            rotation = np.eye(len(M))
+            rotation[3:6, 3:6] = X_WU[:3, :3]
+            M = rotation @ M @ rotation.T
         joints = [model.joint(i) for i in range(model.njnt)]
         joints = [joint for joint in joints if joint.type[0] != mujoco.mjtJoint.mjJNT_FREE]
-        kept = [int(joint.dofadr[0]) for joint in joints]
-        rows = [*range(first), *kept]
+        dofs = [int(joint.dofadr[0]) for joint in joints]
+        rows = [*range(first), *dofs]
         names = tuple(joint.name for joint in joints)
-        return Dynamics(M[np.ix_(rows, rows)], data.qfrc_bias[kept], names)
+        return Dynamics(M[np.ix_(rows, rows)], data.qfrc_bias[dofs], names)
 
     def shapes(self) -> Shapes:
         """Return the collision shapes of all links."""
-        found: dict[str, list[SeenShape]] = {}
+        collision: dict[str, list[LibraryShape]] = {}
         for i in range(self._model.ngeom):
             geom = self._model.geom(i)
             link = self._model.body(int(geom.bodyid[0])).name
-            found.setdefault(link, []).append(self._shape(geom))
-        return Shapes(None, found, self._made.left_out)
+            collision.setdefault(link, []).append(self._shape(geom))
+        return Shapes(None, collision, self._adapted.left_out)
 
-    def _joint(self, joint: Any, parent: str, child: str) -> SeenJoint:
+    def _joint(self, joint: Any, parent: str, child: str) -> LibraryJoint:
         hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
         v = int(joint.dofadr[0])
-        return SeenJoint(
+        return LibraryJoint(
             joint.name,
             frozenset({"revolute", "continuous"} if hinge else {"prismatic"}),
             parent,
@@ -165,28 +170,28 @@ class MujocoRobot(DynamicRobot):
             joint = self._model.joint(i)
             if joint.name in q:
                 data.qpos[int(joint.qposadr[0])] = q[joint.name]
-        # Not mj_forward: it inverts the mass matrix too, and writes a file MUJOCO_LOG.TXT into
-        # the current folder where that is hardly possible. Nothing moves: velocities stay zero.
+        # Not mj_forward: it also inverts the mass matrix, and writes a file MUJOCO_LOG.TXT into
+        # the current folder if that is ill-conditioned. Velocities stay zero.
         mujoco.mj_kinematics(self._model, data)
         mujoco.mj_comPos(self._model, data)
         mujoco.mj_crb(self._model, data)
         mujoco.mj_rne(self._model, data, 0, data.qfrc_bias)
 
-    def _shape(self, geom: Any) -> SeenShape:
+    def _shape(self, geom: Any) -> LibraryShape:
         X_LS = Pose(_rotation(geom.quat), geom.pos).matrix()
         kinds = mujoco.mjtGeom
         if geom.type[0] == kinds.mjGEOM_BOX:
-            return SeenShape("box", X_LS, tuple(2.0 * geom.size))
+            return LibraryShape("box", X_LS, tuple(2.0 * geom.size))
         if geom.type[0] == kinds.mjGEOM_SPHERE:
-            return SeenShape("sphere", X_LS, (float(geom.size[0]),))
+            return LibraryShape("sphere", X_LS, (float(geom.size[0]),))
         if geom.type[0] == kinds.mjGEOM_CYLINDER:
-            return SeenShape("cylinder", X_LS, (float(geom.size[0]), 2.0 * float(geom.size[1])))
+            return LibraryShape("cylinder", X_LS, (float(geom.size[0]), 2.0 * float(geom.size[1])))
         mesh = self._model.mesh(int(geom.dataid[0]))
         first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
         vertices = self._model.mesh_vert[first : first + count].astype(np.float64)
         first, count = int(mesh.faceadr[0]), int(mesh.facenum[0])
         triangles = self._model.mesh_face[first : first + count].astype(np.int32)
-        return SeenShape("mesh", X_LS, vertices=vertices, triangles=triangles)
+        return LibraryShape("mesh", X_LS, vertices=vertices, triangles=triangles)
 
 
 def _rotation(quaternion: Array) -> Array:

@@ -1,4 +1,4 @@
-"""A URDF in the hands of pinocchio."""
+"""A URDF as read by pinocchio."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import pinocchio
 from ..inertia import MassProperties
 from ..kinematics.state import STANDARD_GRAVITY
 from ..rigid import Array
-from .reading import (
+from .library import (
     DynamicRobot,
     Dynamics,
+    LibraryError,
+    LibraryJoint,
+    LibraryMimic,
+    LibraryShape,
     Quantity,
-    ReadingError,
-    SeenJoint,
-    SeenMimic,
-    SeenShape,
     Shapes,
 )
 
 _JOINT, _FIXED = pinocchio.FrameType.JOINT, pinocchio.FrameType.FIXED_JOINT
 _BODY = pinocchio.FrameType.BODY
-# Before the names of joints, to change their order.
 _SHAPES_AT_ONCE = 100  # of one link and kind
+# Prefixes of joint names that change their order.
 _EARLY, _LATE = "early/", "late/"
-# What the short names of its joints begin with, longest first.
+# Prefixes of the short names of its joints, longest first.
 _TYPES = {
     "JointModelFreeFlyer": "floating",
     "JointModelRUB": "continuous",
@@ -40,16 +40,16 @@ _TYPES = {
 
 
 class PinocchioRobot(DynamicRobot):
-    """See ``reading.DynamicRobot``.
+    """See ``library.DynamicRobot``.
 
     Args:
         urdf: The file.
         free_root: Whether its root may move.
-        packages: Folders that hold the packages of ``package://`` URIs.
+        packages: Folders with the packages of ``package://`` URIs.
         srdf: A file whose ``rotor_params`` give the inertias of rotors; None without.
 
     Raises:
-        ReadingError: pinocchio refuses the file.
+        LibraryError: pinocchio refuses the file.
     """
 
     library = "pinocchio"
@@ -72,34 +72,34 @@ class PinocchioRobot(DynamicRobot):
             if srdf is not None:
                 pinocchio.loadRotorParameters(self._with_rotors, str(srdf), False)
         except (ValueError, RuntimeError) as error:
-            raise ReadingError(str(error)) from None
+            raise LibraryError(str(error)) from None
         self._with_mimics = self._load_with_mimics()
         self._model.gravity.linear = np.array([0.0, 0.0, -STANDARD_GRAVITY])
         self._data = self._model.createData()
         self.parts = {name: [name] for name in self._fixed_links()} | self._lumps()
 
-    def joints(self) -> Sequence[SeenJoint]:
+    def joints(self) -> Sequence[LibraryJoint]:
         """Return all joints."""
         frames = self._model.frames
         bodies = [frame for frame in frames if frame.type == _BODY]
-        found = []
+        joints = []
         for body in bodies:
             joint = frames[body.parentFrame]
             parent = frames[joint.parentFrame]
             if parent.type == _BODY:
-                found.append(self._joint(joint, parent.name, body.name))
-        return found
+                joints.append(self._joint(joint, parent.name, body.name))
+        return joints
 
-    def mimics(self) -> Mapping[str, SeenMimic]:
-        """Return which joint follows which."""
+    def mimics(self) -> Mapping[str, LibraryMimic]:
+        """Return the mimic joints by name."""
         model = self._with_mimics
-        found = {}
+        mimics = {}
         for leader, follower in zip(model.mimicked_joints, model.mimicking_joints, strict=True):
             joint = model.joints[follower].extract()
             name = model.names[follower].removeprefix(_EARLY).removeprefix(_LATE)
-            leading = model.names[leader].removeprefix(_EARLY)
-            found[name] = SeenMimic(leading, joint.scaling, joint.offset)
-        return found
+            leader_name = model.names[leader].removeprefix(_EARLY)
+            mimics[name] = LibraryMimic(leader_name, joint.scaling, joint.offset)
+        return mimics
 
     def poses(self, q: Mapping[str, float], X_WU: Array) -> Mapping[str, Array]:
         """Return the poses of all links in the world."""
@@ -108,21 +108,21 @@ class PinocchioRobot(DynamicRobot):
         return {frame.name: X.homogeneous for frame, X in poses if frame.type == _BODY}
 
     def inertials(self) -> Mapping[str, MassProperties]:
-        """Return the mass properties of links: of fixed ones, and of all that a joint moves."""
+        """Return the mass properties of fixed links, and of the links lumped on each joint."""
         model = self._model
-        found = {name: _properties(Y) for name, Y in self._fixed_links().items()}
+        inertials = {name: _properties(Y) for name, Y in self._fixed_links().items()}
         for top in self._lumps():
             frame = model.frames[model.getFrameId(top, _BODY)]
-            found[top] = _properties(model.inertias[frame.parentJoint])
-        return found
+            inertials[top] = _properties(model.inertias[frame.parentJoint])
+        return inertials
 
     def center_of_mass(self, q: Mapping[str, float], X_WU: Array) -> tuple[float, Array]:
         """Return the total mass and its centre in the world."""
         model, data = self._model, self._data
-        # It leaves out what is fixed to the world.
-        still = model.inertias[0]
-        moment = still.mass * still.lever
-        mass = still.mass
+        # pinocchio leaves out links that are fixed to the world.
+        fixed = model.inertias[0]
+        moment = fixed.mass * fixed.lever
+        mass = fixed.mass
         if moving := pinocchio.computeTotalMass(model):  # else its centre is 0 / 0
             center = pinocchio.centerOfMass(model, data, self._vector(q, X_WU))
             moment = moment + moving * center
@@ -144,26 +144,26 @@ class PinocchioRobot(DynamicRobot):
         torques = pinocchio.computeGeneralizedGravity(self._model, self._data, vector)
         first = 6 if self._free_root else 0
         if first:
-            # It has the root's velocity in the root's own axes.
-            turn = np.eye(len(M))
-            turn[:3, :3] = turn[3:6, 3:6] = X_WU[:3, :3]
-            M = turn @ M @ turn.T
-        names = [name for name in model.names[1:] if _coordinates(model, name) == 1]
-        kept = [model.joints[model.getJointId(name)].idx_v for name in names]
-        rows = [*range(first), *kept]
-        return Dynamics(M[np.ix_(rows, rows)], torques[kept], tuple(names))
+            # pinocchio expresses the root's velocity in the root's own axes.
+            rotation = np.eye(len(M))
+            rotation[:3, :3] = rotation[3:6, 3:6] = X_WU[:3, :3]
+            M = rotation @ M @ rotation.T
+        names = [name for name in model.names[1:] if _num_velocities(model, name) == 1]
+        dofs = [model.joints[model.getJointId(name)].idx_v for name in names]
+        rows = [*range(first), *dofs]
+        return Dynamics(M[np.ix_(rows, rows)], torques[dofs], tuple(names))
 
     def shapes(self) -> Shapes:
         """Return the shapes of all links.
 
         Raises:
-            ReadingError: A mesh cannot be read.
+            LibraryError: A mesh cannot be read.
         """
         kinds = pinocchio.GeometryType.VISUAL, pinocchio.GeometryType.COLLISION
         try:
             visual, collision = (self._geometry(kind) for kind in kinds)
         except (ValueError, RuntimeError) as error:
-            raise ReadingError(str(error)) from None
+            raise LibraryError(str(error)) from None
         return Shapes(visual, collision)
 
     def _load(self, *, mimic: bool) -> Any:
@@ -173,16 +173,13 @@ class PinocchioRobot(DynamicRobot):
         return pinocchio.buildModelFromUrdf(self._urdf, mimic)
 
     def _load_with_mimics(self) -> Any:
-        """Return the model with mimic joints; None if it cannot be had.
+        """Return the model with mimic joints; None if pinocchio cannot read them.
 
-        pinocchio builds a tree in alphabetical order and wants leaders before followers.
+        pinocchio builds a tree in alphabetical order and requires leaders before followers.
         """
         try:
             return self._load(mimic=True)
-        except (
-            ValueError,
-            RuntimeError,
-        ) as error:  # its default, which makes nothing of them, is not concerned
+        except (ValueError, RuntimeError) as error:
             reason = str(error)
         try:
             model = pinocchio.buildModelFromXML(_leaders_first(self._urdf), True)
@@ -206,22 +203,22 @@ class PinocchioRobot(DynamicRobot):
         }
 
     def _lumps(self) -> dict[str, list[str]]:
-        """Return what moves with each joint, or stands still, by its topmost link."""
+        """Return the links that are rigidly connected, by the topmost of them."""
         lumps: dict[int, list[str]] = {}
         for frame in self._model.frames:
             if frame.type == _BODY:
                 lumps.setdefault(frame.parentJoint, []).append(frame.name)
         return {names[0]: names for names in lumps.values()}
 
-    def _joint(self, frame: Any, parent: str, child: str) -> SeenJoint:
+    def _joint(self, frame: Any, parent: str, child: str) -> LibraryJoint:
         if frame.type != _JOINT:
-            return SeenJoint(frame.name, frozenset({"fixed"}), parent, child)
+            return LibraryJoint(frame.name, frozenset({"fixed"}), parent, child)
         model = self._model
         joint = model.joints[frame.parentJoint]
         kind = _joint_type(joint.shortname())
         v, q = joint.idx_v, joint.idx_q
         bounded = kind in ("revolute", "prismatic")
-        return SeenJoint(
+        return LibraryJoint(
             frame.name,
             frozenset({kind}),
             parent,
@@ -241,7 +238,7 @@ class PinocchioRobot(DynamicRobot):
             vector[:7] = pinocchio.SE3ToXYZQUAT(pinocchio.SE3(X_WU))
         for name, value in q.items():
             if not model.existJointName(name):
-                continue  # its absence is told with the joints
+                continue  # reported as a missing joint
             joint = model.joints[model.getJointId(name)]
             if joint.nq == 2:  # without limits: a point on the unit circle
                 vector[joint.idx_q : joint.idx_q + 2] = np.cos(value), np.sin(value)
@@ -249,23 +246,23 @@ class PinocchioRobot(DynamicRobot):
                 vector[joint.idx_q] = value
         return vector
 
-    def _geometry(self, kind: Any) -> dict[str, list[SeenShape]]:
-        found: dict[str, list[SeenShape]] = {}
+    def _geometry(self, kind: Any) -> dict[str, list[LibraryShape]]:
+        shapes: dict[str, list[LibraryShape]] = {}
         for text in _parts(self._urdf):
             arguments = self._model, text, kind, None, self._packages
-            for thing in pinocchio.buildGeomFromUrdfString(*arguments).geometryObjects:
-                frame = self._model.frames[thing.parentFrame]
-                X_LS = (frame.placement.inverse() * thing.placement).homogeneous
-                # Where the URDF says no colour, its own default would look like one.
-                color = tuple(map(float, thing.meshColor)) if thing.overrideMaterial else None
-                found.setdefault(frame.name, []).append(_shape(thing.geometry, X_LS, color))
-        return found
+            for item in pinocchio.buildGeomFromUrdfString(*arguments).geometryObjects:
+                frame = self._model.frames[item.parentFrame]
+                X_LS = (frame.placement.inverse() * item.placement).homogeneous
+                # Without a colour in the URDF, meshColor is pinocchio's default.
+                color = tuple(map(float, item.meshColor)) if item.overrideMaterial else None
+                shapes.setdefault(frame.name, []).append(_shape(item.geometry, X_LS, color))
+        return shapes
 
 
 def _parts(urdf: str) -> Iterator[str]:
-    """Yield the text of a URDF; of one whose links have many shapes, a text for some at a time.
+    """Yield the text of a URDF, split into texts with some shapes each if links have many.
 
-    For each shape pinocchio copies all that its link has: of thousands that takes minutes.
+    For each shape pinocchio copies all shapes of its link, which takes minutes for thousands.
     """
     root = ElementTree.parse(urdf).getroot()
     links = root.findall("link")
@@ -284,21 +281,21 @@ def _in_parts(link: ElementTree.Element) -> Iterator[list[ElementTree.Element]]:
     """Yield some visuals and collisions of a link at a time, in their order."""
     shapes = link.findall("visual"), link.findall("collision")
     for start in range(0, max(map(len, shapes)), _SHAPES_AT_ONCE):
-        yield [shape for found in shapes for shape in found[start : start + _SHAPES_AT_ONCE]]
+        yield [shape for kind in shapes for shape in kind[start : start + _SHAPES_AT_ONCE]]
 
 
 def _leaders_first(urdf: str) -> str:
-    """Return a URDF whose joints are renamed, those first in the alphabet that lead to leaders."""
+    """Return a URDF with joints renamed so that leaders and their ancestors sort first."""
     root = ElementTree.parse(urdf).getroot()
     joints = root.findall("joint")
-    above = {_link(joint, "child"): joint for joint in joints}
+    by_child = {_link(joint, "child"): joint for joint in joints}
     leaders = {mimic.get("joint") for mimic in root.findall("joint/mimic")}
     early: set[str | None] = set()
     for joint in joints:
-        way = joint if joint.get("name") in leaders else None
-        while way is not None and way.get("name") not in early:
-            early.add(way.get("name"))
-            way = above.get(_link(way, "parent"))
+        ancestor = joint if joint.get("name") in leaders else None
+        while ancestor is not None and ancestor.get("name") not in early:
+            early.add(ancestor.get("name"))
+            ancestor = by_child.get(_link(ancestor, "parent"))
     for joint in joints:
         name = joint.get("name")
         joint.set("name", f"{_EARLY if name in early else _LATE}{name}")
@@ -316,7 +313,7 @@ def _joint_type(shortname: str) -> str:
     return next((kind for prefix, kind in _TYPES.items() if shortname.startswith(prefix)), "")
 
 
-def _coordinates(model: Any, name: str) -> int:
+def _num_velocities(model: Any, name: str) -> int:
     count: int = model.joints[model.getJointId(name)].nv
     return count
 
@@ -325,18 +322,18 @@ def _properties(inertia: Any) -> MassProperties:
     return MassProperties(inertia.mass, np.array(inertia.lever), np.array(inertia.inertia))
 
 
-def _shape(geometry: Any, X_LS: Array, color: tuple[float, ...] | None) -> SeenShape:
+def _shape(geometry: Any, X_LS: Array, color: tuple[float, ...] | None) -> LibraryShape:
     """Return a shape of its collision library coal."""
     name = type(geometry).__name__
     if name == "Box":
-        return SeenShape("box", X_LS, tuple(2.0 * geometry.halfSide), color=color)
+        return LibraryShape("box", X_LS, tuple(2.0 * geometry.halfSide), color=color)
     if name == "Sphere":
-        return SeenShape("sphere", X_LS, (geometry.radius,), color=color)
+        return LibraryShape("sphere", X_LS, (geometry.radius,), color=color)
     if name == "Cylinder":
         size = geometry.radius, 2.0 * geometry.halfLength
-        return SeenShape("cylinder", X_LS, size, color=color)
+        return LibraryShape("cylinder", X_LS, size, color=color)
     triangles = [_corners(geometry.tri_indices(i)) for i in range(geometry.num_tris)]
-    return SeenShape(
+    return LibraryShape(
         "mesh",
         X_LS,
         vertices=np.array(geometry.vertices(), dtype=np.float64),

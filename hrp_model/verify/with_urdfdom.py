@@ -1,4 +1,4 @@
-"""A URDF in the hands of urdfdom, ROS's own parser, through its program check_urdf."""
+"""A URDF as read by urdfdom, ROS's own parser, through its program check_urdf."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from .report import LOADS, Differences, Outcome, Row, failure
 
 LIBRARY = "check_urdf"
 _TIMEOUT = 60.0  # [s]
-_NEVER_RAN = (126, 127)  # what loaders and shells exit with in a program's stead
+_NOT_STARTED = (126, 127)  # exit statuses of loaders and shells
 _ROOT = re.compile(r"^root Link: (.*) has (\d+) child\(ren\)$")
 _CHILD = re.compile(r"^(\s*)child\(\d+\):  (.*)$")
 _INDENT = 4
 
 
 def check_urdf_program() -> str | None:
-    """Return where check_urdf is: installed, or a wheel's beside the interpreter; or None."""
+    """Return the path of check_urdf, from PATH or beside the Python interpreter; or None."""
     beside = str(Path(sys.executable).parent)
     return shutil.which("check_urdf") or shutil.which("check_urdf", path=beside)
 
 
 def urdfdom_rows(program: str, urdf: Path, expected: Expected) -> Iterator[Row]:
-    """Yield what check_urdf says of a URDF.
+    """Yield the rows of check_urdf.
 
     Args:
-        program: check_urdf itself.
+        program: Path of check_urdf.
         urdf: The file.
-        expected: The Body's side.
+        expected: Values of the Body.
     """
     try:
         done = subprocess.run(
@@ -50,15 +50,15 @@ def urdfdom_rows(program: str, urdf: Path, expected: Expected) -> Iterator[Row]:
     except subprocess.TimeoutExpired as error:
         yield failure(LIBRARY, LOADS, str(error))
         return
-    complaints = [line for line in done.stderr.splitlines() if line.strip()]
-    if done.returncode in _NEVER_RAN:
-        yield _cannot_start("; ".join(complaints[:5]) or f"exit status {done.returncode}")
+    errors = [line for line in done.stderr.splitlines() if line.strip()]
+    if done.returncode in _NOT_STARTED:
+        yield _cannot_start("; ".join(errors[:5]) or f"exit status {done.returncode}")
         return
     loads = Differences(LIBRARY, LOADS, 0.0)
     if done.returncode:
-        loads.add(inf, f"exit status {done.returncode}: {'; '.join(complaints[:5])}")
+        loads.add(inf, f"exit status {done.returncode}: {'; '.join(errors[:5])}")
     else:
-        loads.add(inf if complaints else 0.0, "; ".join(complaints[:5]))
+        loads.add(inf if errors else 0.0, "; ".join(errors[:5]))
     yield loads.row()
     if done.returncode == 0:
         tree = Differences(LIBRARY, "links and their parents", 0.0)
@@ -70,14 +70,14 @@ def _cannot_start(reason: str) -> Row:
     return Row(LIBRARY, "", Outcome.UNUSABLE, reason=f"cannot be started: {reason}")
 
 
-def _compare_trees(found: Differences, output: str, expected: Expected) -> None:
+def _compare_trees(differences: Differences, output: str, expected: Expected) -> None:
     seen, root = _printed_tree(output)
     if root != expected.frames.root:
-        found.add(inf, f"the root is '{root}', not '{expected.frames.root}'")
-    found.names(seen, expected.parents, "link")
+        differences.add(inf, f"the root is '{root}', not '{expected.frames.root}'")
+    differences.names(seen, expected.parents, "link")
     for child in seen.keys() & expected.parents.keys():
         if seen[child] != expected.parents[child]:
-            found.add(inf, f"link '{child}' hangs below '{seen[child]}'")
+            differences.add(inf, f"the parent of link '{child}' is '{seen[child]}'")
 
 
 def _printed_tree(output: str) -> tuple[dict[str, str], str]:

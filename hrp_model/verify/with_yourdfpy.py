@@ -1,4 +1,4 @@
-"""A URDF in the hands of yourdfpy and trimesh."""
+"""A URDF as read by yourdfpy and trimesh."""
 
 from __future__ import annotations
 
@@ -15,22 +15,29 @@ import yourdfpy
 
 from ..inertia import MassProperties
 from ..rigid import Array, Pose
-from .reading import DYNAMICS, ReadingError, Robot, SeenJoint, SeenMimic, SeenShape, Shapes
+from .library import (
+    DYNAMICS,
+    LibraryError,
+    LibraryJoint,
+    LibraryMimic,
+    LibraryRobot,
+    LibraryShape,
+    Shapes,
+)
 
 _NO_DYNAMICS = "yourdfpy has no dynamics"
 
 
-class YourdfpyRobot(Robot):
-    """See ``reading.Robot``.
+class YourdfpyRobot(LibraryRobot):
+    """See ``library.LibraryRobot``.
 
     Args:
         urdf: The file.
-        resolve: Gives the path that the URI of a mesh names; yourdfpy itself does not decode
-            the ``%20`` of a URI.
-        meshes: Whether to load them.
+        resolve: Returns the path of a mesh's URI; yourdfpy itself does not decode ``%20``.
+        meshes: Whether to load meshes.
 
     Raises:
-        ReadingError: yourdfpy refuses the file.
+        LibraryError: yourdfpy refuses the file.
     """
 
     library = "yourdfpy"
@@ -38,7 +45,7 @@ class YourdfpyRobot(Robot):
     def __init__(self, urdf: Path, *, resolve: Callable[[str], Path], meshes: bool) -> None:
         super().__init__()
         self._resolve = resolve
-        problems = _Collected()
+        problems = _CollectingHandler()
         logger = logging.getLogger("yourdfpy")
         logger.addHandler(problems)
         try:
@@ -50,30 +57,29 @@ class YourdfpyRobot(Robot):
                 force_collision_mesh=False,
                 filename_handler=lambda fname: str(resolve(fname)),
             )
-        except Exception as error:  # of whatever kind: it checks little itself
-            raise ReadingError(f"{type(error).__name__}: {error}") from None
+        except Exception as error:  # of any kind, as yourdfpy checks little itself
+            raise LibraryError(f"{type(error).__name__}: {error}") from None
         finally:
             logger.removeHandler(problems)
         if problems.messages or not self._urdf.validate():
-            found = [*problems.messages, *map(str, self._urdf.errors)]
-            raise ReadingError("; ".join(found))
+            raise LibraryError("; ".join([*problems.messages, *map(str, self._urdf.errors)]))
         self.unknown = dict.fromkeys(DYNAMICS, _NO_DYNAMICS)
         self.parts = {link.name: [link.name] for link in self._urdf.robot.links}
 
-    def joints(self) -> Sequence[SeenJoint]:
+    def joints(self) -> Sequence[LibraryJoint]:
         """Return all joints."""
         return [_joint(joint) for joint in self._urdf.robot.joints]
 
-    def mimics(self) -> Mapping[str, SeenMimic]:
-        """Return which joint follows which."""
+    def mimics(self) -> Mapping[str, LibraryMimic]:
+        """Return the mimic joints by name."""
         followers = [joint for joint in self._urdf.robot.joints if joint.mimic is not None]
         return {
-            joint.name: SeenMimic(joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset)
+            joint.name: LibraryMimic(joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset)
             for joint in followers
         }
 
     def poses(self, q: Mapping[str, float], X_WU: Array) -> Mapping[str, Array]:
-        """Return the poses of all links in the world; mimic joints take theirs from others."""
+        """Return the poses of all links in the world; yourdfpy sets mimic joints itself."""
         free = {joint.name for joint in self._urdf.robot.joints if joint.mimic is None}
         self._urdf.update_cfg({name: value for name, value in q.items() if name in free})
         names = [link.name for link in self._urdf.robot.links]
@@ -81,15 +87,15 @@ class YourdfpyRobot(Robot):
 
     def inertials(self) -> Mapping[str, MassProperties]:
         """Return the mass properties of links that have any."""
-        found = {}
+        inertials = {}
         for link in self._urdf.robot.links:
             if link.inertial is not None:
                 origin = link.inertial.origin
                 X = np.eye(4) if origin is None else origin
                 inertia = np.array(link.inertial.inertia)
                 part = MassProperties(link.inertial.mass, np.zeros(3), inertia)
-                found[link.name] = part.expressed_in(Pose(X[:3, :3], X[:3, 3]))
-        return found
+                inertials[link.name] = part.expressed_in(Pose(X[:3, :3], X[:3, 3]))
+        return inertials
 
     def center_of_mass(self, q: Mapping[str, float], X_WU: Array) -> tuple[float, Array]:
         """Return the total mass and its centre in the world."""
@@ -115,22 +121,24 @@ class YourdfpyRobot(Robot):
                 visual[link.name] = [replace(shape, color=color) for shape, color in pairs]
         return Shapes(visual, _scene_shapes(self._urdf.collision_scene))
 
-    def _whole_files(self, parts: Sequence[SeenShape], visuals: Sequence[Any]) -> list[SeenShape]:
-        """Return one shape for each visual, some of whose files hold several meshes."""
-        left = list(parts)
+    def _whole_files(
+        self, parts: Sequence[LibraryShape], visuals: Sequence[Any]
+    ) -> list[LibraryShape]:
+        """Return one shape for each visual, whose file may have several meshes."""
+        rest = list(parts)
         shapes = []
         for visual in visuals:
             count = 1
             if visual.geometry.mesh is not None:
                 path = self._resolve(visual.geometry.mesh.filename)
                 count = len(trimesh.load_scene(path).graph.nodes_geometry)
-            shapes += [reduce(_joined, left[:count])] if left[:count] else []
-            left = left[count:]
-        return shapes + left
+            shapes += [reduce(_merged, rest[:count])] if rest[:count] else []
+            rest = rest[count:]
+        return shapes + rest
 
 
-class _Collected(logging.Handler):
-    """Keeps what a library warns of."""
+class _CollectingHandler(logging.Handler):
+    """Collects the warnings of a library."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -140,15 +148,15 @@ class _Collected(logging.Handler):
         self.messages.append(record.getMessage())
 
 
-def _joint(joint: Any) -> SeenJoint:
+def _joint(joint: Any) -> LibraryJoint:
     kind = frozenset({str(joint.type)})
     limit, dynamics = joint.limit, joint.dynamics
     friction = damping = 0.0
     if dynamics is not None:
         damping, friction = float(dynamics.damping or 0.0), float(dynamics.friction or 0.0)
     if limit is None:
-        return SeenJoint(joint.name, kind, joint.parent, joint.child)
-    return SeenJoint(
+        return LibraryJoint(joint.name, kind, joint.parent, joint.child)
+    return LibraryJoint(
         joint.name,
         kind,
         joint.parent,
@@ -162,18 +170,18 @@ def _joint(joint: Any) -> SeenJoint:
     )
 
 
-def _scene_shapes(scene: Any) -> dict[str, list[SeenShape]]:
-    """Return the shapes of a scene by the link they hang on, in the order of the file."""
-    found: dict[str, list[SeenShape]] = {}
+def _scene_shapes(scene: Any) -> dict[str, list[LibraryShape]]:
+    """Return the shapes of a scene by link, in the order of the file."""
+    shapes: dict[str, list[LibraryShape]] = {}
     for node in scene.graph.nodes_geometry:
         link = scene.graph.transforms.parents[node]
         X_LS, name = scene.graph.get(node, link)
-        found.setdefault(link, []).append(_shape(scene.geometry[name], np.array(X_LS)))
-    return found
+        shapes.setdefault(link, []).append(_shape(scene.geometry[name], np.array(X_LS)))
+    return shapes
 
 
-def _joined(first: SeenShape, second: SeenShape) -> SeenShape:
-    """Return two meshes of one file as one, in the place of the first."""
+def _merged(first: LibraryShape, second: LibraryShape) -> LibraryShape:
+    """Return two meshes of one file as one mesh, at the pose of the first."""
     assert first.vertices is not None
     assert first.triangles is not None
     assert second.vertices is not None
@@ -184,17 +192,17 @@ def _joined(first: SeenShape, second: SeenShape) -> SeenShape:
     return replace(first, vertices=np.vstack(vertices), triangles=np.vstack(triangles))
 
 
-def _shape(geometry: Any, X_LS: Array) -> SeenShape:
+def _shape(geometry: Any, X_LS: Array) -> LibraryShape:
     if isinstance(geometry, trimesh.primitives.Primitive):
         X_LS = X_LS @ geometry.primitive.transform
         if isinstance(geometry, trimesh.primitives.Box):
-            return SeenShape("box", X_LS, tuple(geometry.primitive.extents))
+            return LibraryShape("box", X_LS, tuple(geometry.primitive.extents))
         if isinstance(geometry, trimesh.primitives.Sphere):
-            return SeenShape("sphere", X_LS, (geometry.primitive.radius,))
+            return LibraryShape("sphere", X_LS, (geometry.primitive.radius,))
         size = geometry.primitive.radius, geometry.primitive.height
-        return SeenShape("cylinder", X_LS, size)
+        return LibraryShape("cylinder", X_LS, size)
     vertices, triangles = np.array(geometry.vertices), np.array(geometry.faces)
-    return SeenShape("mesh", X_LS, vertices=vertices, triangles=triangles)
+    return LibraryShape("mesh", X_LS, vertices=vertices, triangles=triangles)
 
 
 def _color(visual: Any, materials: Mapping[str, Any]) -> tuple[float, ...] | None:

@@ -111,7 +111,7 @@ def _gaps(placement: Placement, ties: list[_Tie]) -> list[Array]:
     for closure in loop_closures(body)[0]:
         if not all(id(joint) in by_joint for joint in closure.extra_joints):
             continue
-        for sentence in closure.gaps():
+        for sentence in closure.gap_messages():
             _log.warning("body '%s': %s", placement.name, sentence)
         if closure.closes:
             state.q[:] = closure.assembled

@@ -24,9 +24,8 @@ from hrp_model.collision.shapes import CollisionShapes, with_collision
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Material, Mesh
 from hrp_model.shapes.normals import corner_normals
-from hrp_model.urdf import body_to_urdf
+from hrp_model.urdf import body_to_urdf, write_meshes
 from hrp_model.urdf.meshes.glb import glb
-from hrp_model.urdf.meshes.meshes import write_meshes
 from hrp_model.urdf.meshes.stl import stl
 
 MODELS = {

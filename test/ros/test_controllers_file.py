@@ -13,8 +13,7 @@ from ros_peer import ENVIRONMENT
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
-from hrp_model.urdf.options import CommandInterface, Hardware, UrdfOptions
-from hrp_model.urdf.package.controllers import controllers, controllers_yaml
+from hrp_model.urdf import CommandInterface, Hardware, UrdfOptions, controllers, controllers_yaml
 
 ROBOTS = sorted(
     path

@@ -364,5 +364,5 @@ def test_own_controllers_need_no_others(launch, tmp_path):
 
 
 def test_controllers_without_their_topics_are_refused_with_the_way_out(launch):
-    with pytest.raises(ValueError, match=r"take simulation\.launch\.py"):
+    with pytest.raises(ValueError, match=r"use simulation\.launch\.py"):
         launch("ros2_control.launch.py", CONTROL, hardware_topics="false")

@@ -95,7 +95,7 @@ def test_a_described_root_of_the_world_s_name_has_none_either(tmp_path, monkeypa
             peer.wait_until("fixed frames", lambda: peer.messages["/tf_static"])
             [message] = peer.messages["/tf_static"]
             assert all(t.header.frame_id != t.child_frame_id for t in message.transforms)
-            assert "no transform tells where the model is" in "".join(capfd.readouterr())
+            assert "no transform from world_frame" in "".join(capfd.readouterr())
         finally:
             node.destroy_node()
     finally:

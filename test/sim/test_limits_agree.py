@@ -13,10 +13,15 @@ from hrp_model.description.joint_limits import joint_limit_parameters
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.vehicle import rolling_wheels
 from hrp_model.readers.urdf.conventions import UNLIMITED as LARGE
-from hrp_model.urdf import CommandInterface, Hardware, UrdfOptions, body_to_srdf
-from hrp_model.urdf.convert import convert
-from hrp_model.urdf.package.controllers import controllers_yaml
-from hrp_model.urdf.package.package_files import sliders_config
+from hrp_model.urdf import (
+    CommandInterface,
+    Hardware,
+    UrdfOptions,
+    body_to_srdf,
+    controllers_yaml,
+    convert,
+    joint_state_publisher_yaml,
+)
 from hrp_sim import (
     BodyEntry,
     JointCommand,
@@ -124,7 +129,7 @@ def described(body, command="position"):
         },
         actuator=actuator,
         states={s.get("name") for s in srdf.findall("group_state")},
-        sliders=yaml.safe_load(sliders_config(made.body, made.frames)),
+        sliders=yaml.safe_load(joint_state_publisher_yaml(made.body, made.frames)),
         parameters={
             name.removeprefix("joint_limits.J."): limit.value for name, limit in parameters.items()
         },

@@ -11,10 +11,8 @@ from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.kinematics.loops import mimic_joints
-from hrp_model.urdf import body_to_urdf
+from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf, controllers_yaml
 from hrp_model.urdf.blocks import ros2_control
-from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_model.urdf.package.controllers import controllers_yaml
 
 STATES = ["position", "velocity", "effort"]
 IN_BLOCK = {"hardware", "joint", "sensor", "gpio", "properties"}

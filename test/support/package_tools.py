@@ -16,7 +16,7 @@ from hrp_model import load_body
 from hrp_model.body import Body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Mesh, Shape
-from hrp_model.urdf.package.package import write_package
+from hrp_model.urdf import write_package
 
 LAUNCH = (
     "launch", "launch.actions", "launch.conditions", "launch.event_handlers",

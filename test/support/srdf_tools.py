@@ -12,8 +12,7 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
-from hrp_model.urdf.convert import convert
-from hrp_model.urdf.srdf.srdf import body_to_srdf
+from hrp_model.urdf import body_to_srdf, convert
 
 CHOREONOID = SHARED / "models" / "choreonoid__choreonoid" / "share" / "model"
 OPENHRP = SHARED / "models" / "fkanehiro__openhrp3" / "sample" / "model"

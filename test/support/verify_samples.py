@@ -10,7 +10,7 @@ from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.devices import Camera, RangeSensor
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.geometry import Box, Cylinder, Material, Mesh, Shape, Sphere
-from hrp_model.urdf.convert import convert
+from hrp_model.urdf import convert
 from hrp_model.verify import verify
 
 WEDGE = Mesh(
@@ -93,5 +93,5 @@ def sabotaged(folder, sabotage, body=None):
 
 def row(report, library, quantity):
     """Return the one row of a library and a quantity."""
-    (found,) = (x for x in report.of(library) if x.quantity == quantity)
+    (found,) = (x for x in report.rows_of(library) if x.quantity == quantity)
     return found

@@ -1,1 +1,1 @@
-"""Checks of many models: which files, which of their problems count, and the sums."""
+"""Checks of many models: file selection, settings, baselines and summary."""

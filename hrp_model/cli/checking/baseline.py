@@ -1,4 +1,4 @@
-"""Baselines: problems that were there before, so that only new ones count."""
+"""Baselines: files of known problems, so that only new ones are reported."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ...files.resources import read_file
 
 _VERSION = 1
 _DIGITS = 16
-_LARGEST = 64 << 20  # [bytes]
-# Places in messages, such as "line 12" or "arm.body:12:3", which move when lines are added.
+_MAX_SIZE = 64 << 20  # [bytes]
+# Places in messages, such as "line 12" or "arm.body:12:3", which change when lines are added.
 _PLACE = re.compile(r"\bline \d+|:\d+(?::\d+)?\b")
 
 
@@ -27,12 +27,12 @@ class BaselineError(ValueError):
 
 
 class Entry(NamedTuple):
-    """Equal problems of a file.
+    """Key of equal problems of a file.
 
     Attributes:
-        file: Relative to the folder of the baseline.
-        code: That of the diagnostics.
-        message: A digest of their message without places.
+        file: Path relative to the folder of the baseline.
+        code: Code of the diagnostics.
+        message: Digest of their message without places.
     """
 
     file: str
@@ -41,13 +41,13 @@ class Entry(NamedTuple):
 
 
 class Baseline:
-    """How many problems of each kind are known.
+    """Counts of known problems.
 
-    Errors are never in a baseline: the model cannot be used.
+    Errors are never in a baseline, as the model is invalid.
 
     Args:
-        path: The file of the baseline; its folder is what files are relative to.
-        known: By kind of problem, how many there are.
+        path: The file of the baseline; paths are relative to its folder.
+        known: Counts by problem.
     """
 
     def __init__(self, path: Path, known: Counter[Entry] | None = None) -> None:
@@ -60,11 +60,11 @@ class Baseline:
         return self._known.total()
 
     def add(self, model: Path, found: Iterable[Diagnostic]) -> None:
-        """Add the problems of a model that are no errors."""
+        """Add the problems of a model, except errors."""
         self._known.update(self._entry(model, d) for d in found if d.severity is not Severity.ERROR)
 
     def take(self, model: Path, diagnostic: Diagnostic) -> bool:
-        """Return whether a problem is known; each is taken from the baseline once."""
+        """Return whether a problem is known, and decrement its count."""
         if diagnostic.severity is Severity.ERROR:
             return False
         entry = self._entry(model, diagnostic)
@@ -74,7 +74,7 @@ class Baseline:
         return True
 
     def text(self) -> str:
-        """Return the baseline as JSON, a line for each kind of problem."""
+        """Return the baseline as JSON, one line for each problem."""
         problems = [{**entry._asdict(), "count": n} for entry, n in sorted(self._known.items())]
         lines = ",\n".join(f"  {json.dumps(p)}" for p in problems)
         listed = f"[\n{lines}\n ]" if lines else "[]"
@@ -97,7 +97,7 @@ def read_baseline(path: Path) -> Baseline:
         BaselineError: It is not a baseline.
     """
     with unrecorded():  # --write-baseline may replace it
-        data = read_file(path, _LARGEST)
+        data = read_file(path, _MAX_SIZE)
     known: Counter[Entry] = Counter()
     try:
         content = json.loads(data)

@@ -1,4 +1,4 @@
-"""Files below a folder that have the suffix of a model."""
+"""Search of a folder for files with the suffix of a model."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from ...readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 _SUFFIXES = (*MODEL_SUFFIXES, *YAML_SUFFIXES)
-_MOST_ENTRIES = 200_000
+_MAX_ENTRIES = 200_000
 
 
 class TooManyFilesError(Exception):
-    """A folder holds more than can be looked through."""
+    """A folder has too many entries."""
 
 
 def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[Path]:
@@ -24,32 +24,32 @@ def candidate_files(folder: Path, is_excluded: Callable[[Path], bool]) -> list[P
 
     Args:
         folder: Where to search.
-        is_excluded: Whether a file or folder is left out.
+        is_excluded: Returns whether a file or folder is left out.
 
     Raises:
         OSError: A folder cannot be read.
         TooManyFilesError: There are more than 200,000 files and folders.
     """
-    found = []
+    files = []
     pending = [folder]
     seen = 0
     while pending:
-        here = pending.pop()
-        with os.scandir(here) as scan:
-            first = islice(scan, _MOST_ENTRIES + 1)
+        current = pending.pop()
+        with os.scandir(current) as scan:
+            first = islice(scan, _MAX_ENTRIES + 1)
             entries = sorted(first, key=lambda entry: entry.name)
         seen += len(entries)
-        if seen > _MOST_ENTRIES:
-            many = f"more than {_MOST_ENTRIES} files and folders"
-            raise TooManyFilesError(f"there are {many} in {folder}: name a smaller folder")
+        if seen > _MAX_ENTRIES:
+            limit = f"more than {_MAX_ENTRIES} files and folders"
+            raise TooManyFilesError(f"{folder} has {limit}: choose a smaller folder")
         folders = []
         for entry in entries:
-            path = here / entry.name
+            path = current / entry.name
             if entry.name.startswith(".") or is_excluded(path):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
             elif path.suffix.lower() in _SUFFIXES and path.is_file():
-                found.append(path)
+                files.append(path)
         pending += reversed(folders)
-    return found
+    return files

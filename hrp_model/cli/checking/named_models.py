@@ -1,4 +1,4 @@
-"""The models that a user names, by files and by folders."""
+"""The models given on the command line, as files and folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NamedModel(NamedTuple):
     """A model to read.
 
     Attributes:
-        name: The file as the user named it, or its path with that of the folder.
+        name: The file as given by the user, or its path below a given folder.
         path: The file.
     """
 
@@ -29,30 +29,30 @@ class NamedModel(NamedTuple):
 class NamedModels:
     """The models of files and folders: all below a folder, sorted by folder and name.
 
-    A file that is named itself is always a model, even if it is excluded or none.
+    A file that is given itself counts as a model, even if it is excluded or not a model.
 
     Args:
         names: Paths, or ``file://`` or ``package://`` URIs of files.
-        settings: Which files in folders are excluded.
+        settings: Settings with excluded files.
 
     Attributes:
-        has_folders: Whether a folder was named.
-        worlds: The number of world files in the folders, which are no models.
-        others: The number of other files there that have the suffix of a model and are none.
-            Both are complete after an iteration.
+        has_folders: Whether a folder was given.
+        worlds: Number of world files in the folders.
+        others: Number of other files there with the suffix of a model. Both are complete after
+            an iteration.
 
     Raises:
         OSError: A folder cannot be read.
-        TooManyFilesError: A folder holds too many files.
+        TooManyFilesError: A folder has too many files.
     """
 
     def __init__(self, names: Sequence[str], settings: SettingsFinder) -> None:
         self.has_folders = False
         self.worlds = self.others = 0
-        self._named: dict[NamedModel, bool] = {}  # and whether the file itself was named
+        self._named: dict[NamedModel, bool] = {}  # and whether the file itself was given
         for name in names:
             path = _path(name)
-            # No folder has an empty name, as an unset variable of a shell; a name too long is none.
+            # An empty name, as of an unset shell variable, is not the current folder.
             if not name or not os.path.isdir(path):
                 self._named[NamedModel(name, path)] = True
                 continue
@@ -61,17 +61,17 @@ class NamedModels:
                 self._named.setdefault(NamedModel(os.fspath(file), file), False)
 
     def skipped(self) -> str:
-        """Return how many files of folders were skipped, or nothing."""
+        """Return how many files of folders were skipped, or an empty string."""
         counts = ((self.worlds, "world"), (self.others, "other file"))
         parts = [counted(number, noun) for number, noun in counts if number]
         return f"skipped {' and '.join(parts)}" if parts else ""
 
     def __len__(self) -> int:
-        """Return the number of files that are looked at."""
+        """Return the number of files to examine."""
         return len(self._named)
 
     def __iter__(self) -> Iterator[tuple[int, NamedModel]]:
-        """Yield the models, each with the number of files that were looked at before."""
+        """Yield the models, each with the number of files examined before."""
         for done, (model, is_named) in enumerate(self._named.items()):
             kind = FileKind.MODEL if is_named else file_kind(model.path)
             if kind is FileKind.MODEL:

@@ -1,7 +1,7 @@
 """Checks of files that are not models, registered by other packages.
 
-A package registers in the entry point group ``hrp_model.checkers``: under the name of a key at
-the top of a YAML file, a function that takes the path or URI of the file and ``Diagnostics``.
+A package registers a function in the entry point group ``hrp_model.checkers``, under the name
+of a top-level key of a YAML file. It takes the path or URI of the file and ``Diagnostics``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Checker = Callable[[str, Diagnostics], None]
 
 
 def checker_of(name: str, *, sandbox: bool) -> Checker | None:
-    """Return the check of a YAML file that is not a model, or None if there is none.
+    """Return the check for a YAML file that is not a model, or None without one.
 
     Args:
-        name: Path or URI of the file, as the user wrote it.
-        sandbox: Whether nothing outside its folder may be read; the check of a world then only
-            reports the command that checks it.
+        name: Path or URI of the file, as given by the user.
+        sandbox: Whether nothing outside its folder may be read; then a world is not checked,
+            and the command that checks it is reported.
     """
     quiet = Diagnostics(listener=lambda _: None)
     try:
@@ -47,11 +47,11 @@ def checker_of(name: str, *, sandbox: bool) -> Checker | None:
 
 
 def _check_with(entry_point: EntryPoint, name: str, diagnostics: Diagnostics) -> None:
-    """Load a check and run it; whatever fails in that is a failure of this check alone."""
+    """Load and run a check; errors of the import are errors of this check only."""
     check: Checker = entry_point.load()
     check(name, diagnostics)
 
 
 def _refuse_world(name: str, diagnostics: Diagnostics) -> None:
-    message = f"this is a world and no model; it is checked by 'hrp-sim check {name}'"
+    message = f"this is a world, not a model; check it with 'hrp-sim check {name}'"
     diagnostics.error("not-a-model", message)

@@ -1,4 +1,4 @@
-"""Settings of a project: which files are checked, and which of their problems count."""
+"""Settings of a project for ``hrp-model check``: excluded files and ignored problems."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _TABLE = ("tool", "hrp-model")
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*[\"']?hrp-model\b", re.MULTILINE)
 _BASELINE, _EXCLUDE, _IGNORE, _PER_FILE = "baseline", "exclude", "ignore", "per-file-ignores"
 _KEYS = (_BASELINE, _EXCLUDE, _IGNORE, _PER_FILE)
-_LARGEST = 1 << 20  # [bytes]
+_MAX_SIZE = 1 << 20  # [bytes]
 _PLACE = re.compile(r" \(at line (\d+), column (\d+)\)")
 
 
 class SettingsError(ValueError):
-    """Settings cannot be used.
+    """Settings are invalid.
 
     Attributes:
-        diagnostics: What is wrong with them, and where.
+        diagnostics: Their problems.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -50,11 +50,11 @@ class Settings:
     """Settings of one file; without a file, all problems of all files count.
 
     Attributes:
-        folder: That of the file, absolute; globs are relative to it.
-        ignore: Codes of problems that do not count.
+        folder: Absolute folder of the file; globs are relative to it.
+        ignore: Codes of problems that are ignored.
         per_file_ignores: Such codes for the files that a glob matches.
         exclude: Globs of files and folders that are not checked.
-        baseline: The file of problems that are known; None if there is none.
+        baseline: The baseline file; None without one.
         baseline_at: Where the settings name it.
     """
 
@@ -66,14 +66,14 @@ class Settings:
     baseline_at: Span | None = None
 
     def is_excluded(self, path: Path) -> bool:
-        """Whether a glob excludes a file or folder, or a folder that it lies in."""
+        """Return whether a glob excludes a file or folder, or a folder above it."""
         if not self.exclude:
             return False
         place = _relative(os.path.abspath(path), self.folder)
         return any(_matches(place, glob) for glob in self.exclude)
 
     def is_ignored(self, model: Path, diagnostic: Diagnostic) -> bool:
-        """Whether a problem of a model does not count; an error always does."""
+        """Return whether a problem of a model is ignored; errors never are."""
         if diagnostic.severity is Severity.ERROR:
             return False
         if diagnostic.code in self.ignore:
@@ -92,12 +92,12 @@ def _relative(path: str, folder: str | Path) -> Path:
 
 
 def _matches(place: Path, glob: str) -> bool:
-    """Whether a glob matches a file, or a folder that it lies in.
+    """Return whether a glob matches a file, or a folder above it.
 
     Args:
-        place: From the folder of the settings.
-        glob: Without a slash that of a name, and otherwise that of a path from there; "**/"
-            at its beginning stands for any folders, or none.
+        place: Path relative to the folder of the settings.
+        glob: Without a slash it matches names, otherwise paths relative to that folder; a
+            leading "**/" matches any number of folders.
     """
     glob = glob.rstrip("/").removeprefix("./")
     if "/" not in glob:
@@ -111,11 +111,11 @@ class SettingsFinder:
     """The settings of folders: those of the nearest file in the folder or above it.
 
     Args:
-        fixed: The file whose settings hold everywhere; None searches.
+        fixed: The file with the settings of all folders; None to search.
         is_searching: Whether to search; if not, and without ``fixed``, there are no settings.
 
     Raises:
-        OSError, SettingsError, MissingLibraryError: ``fixed`` cannot be read or used.
+        OSError, SettingsError, MissingLibraryError: ``fixed`` cannot be read or is invalid.
     """
 
     def __init__(self, fixed: Path | None = None, *, is_searching: bool = True) -> None:
@@ -130,8 +130,8 @@ class SettingsFinder:
         """Return the settings for the files in a folder.
 
         Raises:
-            OSError, SettingsError, MissingLibraryError: A file of settings cannot be read or
-                used.
+            OSError, SettingsError, MissingLibraryError: A settings file cannot be read or is
+                invalid.
         """
         if self._common is not None:
             return self._common
@@ -141,7 +141,7 @@ class SettingsFinder:
         return self._known[folder]
 
     def is_excluded(self, path: Path) -> bool:
-        """Whether the settings for a file or folder exclude it."""
+        """Return whether the settings for a file or folder exclude it."""
         return self.of_folder(path.parent).is_excluded(path)
 
     def _find(self, folder: Path) -> Settings:
@@ -161,9 +161,9 @@ def read_settings(path: Path) -> Settings | None:
     Raises:
         OSError: The file cannot be read.
         SettingsError: It is not TOML, or has unknown keys or wrong values.
-        MissingLibraryError: Python 3.10 needs tomli for it.
+        MissingLibraryError: tomli is not installed on Python 3.10.
     """
-    source = read_source(path, limit=_LARGEST)
+    source = read_source(path, limit=_MAX_SIZE)
     is_shared = path.name == SHARED_FILE
     if is_shared and _TABLE[-1] not in source.text:
         return None
@@ -189,7 +189,7 @@ def _parsed(source: Source, diagnostics: Diagnostics) -> object:
         return parse(source.text)
     except RecursionError:
         diagnostics.error("too-deep", "arrays or tables are nested too deeply", at)
-    except ValueError as error:  # tomllib's own is one
+    except ValueError as error:  # such as tomllib.TOMLDecodeError
         message = str(error)
         found = _PLACE.search(message)
         if found is not None:
@@ -208,13 +208,13 @@ def _toml_parser() -> Callable[[str], object]:
         try:
             import tomli as tomllib
         except ImportError:
-            message = "settings in TOML need tomli on Python 3.10 (pip install tomli)"
+            message = "reading TOML settings on Python 3.10 needs tomli (pip install tomli)"
             raise MissingLibraryError(message) from None
     return tomllib.loads
 
 
 class _Reader:
-    """Settings from the values of one file, whose problems are reported with their places."""
+    """Converts the values of one file to settings, and reports problems with their places."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics, is_shared: bool) -> None:
         self._source = source
@@ -271,9 +271,9 @@ class _Reader:
         self._diagnostics.error("wrong-type", f"'{key}' takes {expected}", self._at(key))
 
     def _at(self, key: str, value: str | None = None) -> Span:
-        """Return where a key stands, or a text among its values; else the beginning.
+        """Return the place of a key, or of a text among its values; else the beginning.
 
-        The parser does not report places, so the text is searched.
+        The TOML parser does not report places, so the text is searched.
         """
         start, end = self._begin, self._begin
         name = re.escape(key)

@@ -1,4 +1,4 @@
-"""Which problems of a model count, and the sums over many models."""
+"""Selection of the problems that count, and their summary over many models."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .settings import Settings, SettingsError, SettingsFinder
 
 @dataclass
 class Summary:
-    """Sums over the models of a check.
+    """Counts over the models of a check.
 
     Attributes:
-        models: How many were checked.
-        without_problems: How many of them have no problem that counts.
-        problems: How many count, by severity.
-        ignored: How many do not, by the settings.
-        known: How many do not, as they are in a baseline.
+        models: Number of checked models.
+        without_problems: Number of models without problems that count.
+        problems: Number of problems that count, by severity.
+        ignored: Number of problems that the settings ignore.
+        known: Number of problems in a baseline.
     """
 
     models: int = 0
@@ -38,7 +38,7 @@ class Summary:
         self.problems += counts
 
     def numbers(self) -> dict[str, int]:
-        """Return the sums by their names, for programs."""
+        """Return the counts by name, for programs."""
         return {
             "models": self.models,
             "models_without_problems": self.without_problems,
@@ -62,13 +62,13 @@ class Summary:
 
 
 class Judge:
-    """Decides which problems count, by the settings and the baselines of their files.
+    """Selects the problems that count, by settings and baselines.
 
     Args:
-        settings: Of all folders.
-        strict: Whether a warning that counts is an error.
-        written: Where all problems that are not ignored are added instead of being compared
-            with the baselines of the settings; None compares.
+        settings: Settings of all folders.
+        strict: Whether warnings that count become errors.
+        written: A new baseline that receives all problems that are not ignored; None to compare
+            with the baselines in the settings.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Judge:
         """Return the problems of a model that count, and add them to the summary.
 
         Raises:
-            OSError, SettingsError, MissingLibraryError: The settings or the baseline cannot
-                be used.
+            OSError, SettingsError, MissingLibraryError: The settings or the baseline are
+                invalid.
         """
         settings = self._settings.of_folder(model.parent)
         remaining = []
@@ -116,7 +116,7 @@ class Judge:
             except (OSError, BaselineError) as error:
                 reason = getattr(error, "strerror", None) or error
                 diagnostics = Diagnostics(listener=lambda _: None)
-                message = f"cannot use the baseline '{path}': {reason}"
+                message = f"the baseline '{path}' is invalid: {reason}"
                 diagnostics.error("bad-baseline", message, settings.baseline_at)
                 raise SettingsError(diagnostics.found) from None
         return self._baselines[path]

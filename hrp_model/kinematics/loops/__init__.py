@@ -1,14 +1,14 @@
-"""Closed loops: closing them, and the joints that follow others because of them."""
+"""Closed kinematic loops: postures that close them, and the mimic joints they imply."""
 
 from ...body import Mimic
-from .closure import LoopClosure, LoopError, Miss
+from .closure import Gap, LoopClosure, LoopError
 from .mimic import loop_closures, loop_groups, mimic_joints
 
 __all__ = [
+    "Gap",
     "LoopClosure",
     "LoopError",
     "Mimic",
-    "Miss",
     "loop_closures",
     "loop_groups",
     "mimic_joints",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from math import degrees, pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,13 @@ from .constraints import LoopConstraints, loop_name
 from .equations import LoopEquations, independent_columns
 from .relative_poses import Indices
 
-if TYPE_CHECKING:
-    from ...body import Link
-
-_NAMED = 6  # joints that a message tells the positions of
-_ELSEWHERE = 4  # starts of searches for other postures
-_FAR = 0.1  # relative to the mechanism: how far to look for a posture that is not singular
+_MAX_LISTED_JOINTS = 6  # in a message
+_DISTANT_STARTS = 4  # of searches for closed postures far from the initial one
+_REGULAR_STEP = 0.1  # to postures that are not singular, relative to the mechanism
 
 
-class Miss(NamedTuple):
-    """How far a loop is open.
+class Gap(NamedTuple):
+    """Error of a loop constraint.
 
     Attributes:
         length: In [m].
@@ -43,10 +40,10 @@ class Miss(NamedTuple):
 
 
 class LoopError(ValueError):
-    """Loops cannot be closed; the message says which one, where, and by how much.
+    """Loops cannot be closed; the message names the loop, the posture and the gap.
 
     Attributes:
-        q: The posture that comes closest, shape (n,).
+        q: The posture with the smallest error, shape (n,).
     """
 
     def __init__(self, message: str, q: Array) -> None:
@@ -57,27 +54,27 @@ class LoopError(ValueError):
 class LoopClosure:
     """Closes the loops that extra joints make in a body.
 
-    Of the joints round the loops as many depend on the others as the loops take away freedom.
-    Which ones is a choice: joints without an id come before those with one, and later ones
-    before earlier ones, so that the joints that are driven stay independent.
+    As many joints of the loops are dependent as the loops remove degrees of freedom. Joints
+    without an id are chosen first, later ones before earlier ones, so that the actuated joints
+    stay independent.
 
-    What no joint can change is no matter of closing: the distance along the common axis of a
-    planar four-bar is as the model has it, and ``gaps`` tells where it is not zero.
+    Errors that no joint can change are ignored when closing: the offset along the common axis
+    of a planar four-bar stays as modelled, and ``gap_messages`` reports it if it is not zero.
 
     Attributes:
         body: The model.
         extra_joints: The constraints that make the loops.
-        ends: Pose of each extra joint's frame J in link A, and in link B when it holds.
+        ends: Pose of each extra joint's frame J in link A, and in link B when it is closed.
         axes: The axis of each extra joint, expressed in its frame J.
-        joints: Joints round the loops, as elements of the joint vector, shape (m,).
+        joints: Joints in the loops, as elements of the joint vector, shape (m,).
         dependent: Those of them that follow from the others.
         independent: The others; as many as the loops have degrees of freedom.
-        size: Longest arm that a joint moves an end of a loop by, in [m].
+        size: Longest lever arm of a joint on an end of a loop, in [m].
         assembled: Joint vector nearest to the model's initial posture with all loops closed, by
-            the dependent joints if possible, shape (n,).
-        closes: Whether they are closed there; no other posture closes them if not.
-        regular: Postures in which the dependent joints follow surely: ``assembled``, or some
-            about it if two ways of moving meet there.
+            moving only the dependent joints if possible, shape (n,).
+        closes: Whether the loops are closed there; if not, no posture closes them.
+        regular: Postures in which the dependent joints are determined by the others:
+            ``assembled``, or some near it if that one is singular.
 
     Args:
         body: The model.
@@ -85,8 +82,8 @@ class LoopClosure:
         prefer: Names of links whose joints shall be independent before any others.
 
     Raises:
-        KeyError: An extra joint names a link that is none.
-        ValueError: A number is not finite, or larger than any mechanism, or an axis is zero.
+        KeyError: An extra joint names a link that does not exist.
+        ValueError: A number is not finite or too large, or an axis is zero.
     """
 
     def __init__(
@@ -106,28 +103,28 @@ class LoopClosure:
         self._equations = LoopEquations(self._constraints, sliding)
         self._sums = self._constraints.sums()
         self.size = self._equations.size
-        everything = np.ones(len(self.joints), dtype=bool)
+        all_joints = np.ones(len(self.joints), dtype=bool)
         initial = self._equations.scaled(self._constraints.initial)
-        x = self._equations.settled(initial, everything)
+        x = self._equations.minimized(initial, all_joints)
         regular = self._regular_postures(x)
         preferred = np.isin([link.name for link in self._links], list(prefer))
         self._moved = self._dependent(regular, preferred)
         if (preferred & self._moved).any() and (~preferred & ~self._moved).any():
-            regular += self._postures_elsewhere(x)
+            regular += self._distant_postures(x)
             self._moved = self._dependent(regular, preferred)
         self.dependent: Indices = self.joints[self._moved]
         self.independent: Indices = self.joints[~self._moved]
         if self._equations.is_closed(x):
-            held = self._equations.followed(x, initial, self._moved)
-            x = x if held is None else held
+            nearest = self._equations.continued(x, initial, self._moved)
+            x = x if nearest is None else nearest
         self.closes = self._equations.is_closed(x)
         rest = np.array([link.joint.initial for link in body.moving_links])
-        self.assembled = self._whole(x, rest, everything)
+        self.assembled = self._joint_vector(x, rest, all_joints)
         starts = [x] if self._is_regular(x) else [y for y in regular if self._is_regular(y)]
-        self.regular = tuple(self._whole(y, rest, everything) for y in starts)
+        self.regular = tuple(self._joint_vector(y, rest, all_joints) for y in starts)
 
     def residual(self, q: Array) -> Array:
-        """Return what the extra joints miss, in [m] and [rad], shape (r,).
+        """Return the errors of the extra joints, in [m] and [rad], shape (r,).
 
         Args:
             q: Joint positions, shape (n,).
@@ -144,36 +141,39 @@ class LoopClosure:
         return J
 
     def slopes(self, q: Array) -> Array:
-        """Return how the dependent joints follow the independent ones at a closed posture.
+        """Return the derivatives of the dependent joints by the independent ones.
+
+        Args:
+            q: A posture with closed loops, shape (n,).
 
         Returns:
-            Derivatives, one row per element of ``dependent`` and one column per element of
-            ``independent``; also the velocities of the ones, multiplied by those of the others.
+            One row per element of ``dependent`` and one column per element of ``independent``;
+            multiplied by the velocities of the independent joints it gives the others'.
         """
         return self._equations.slopes(self._equations.scaled(q[self.joints]), self._moved)
 
-    @np.errstate(over="ignore", invalid="ignore")  # such positions are out of reach
+    @np.errstate(over="ignore", invalid="ignore")  # an overflow means out of reach
     def close(
         self, q: Array, given: Iterable[int] | None = None, near: Array | None = None
     ) -> Array:
         """Return a joint vector that closes the loops.
 
-        The loops stay assembled the way they are: given joints move to where they shall be in
-        steps so small that no other solution is mistaken for theirs. Only where that way is
-        blocked is another sought.
+        The loops keep their assembly mode: the given joints move to their positions in steps so
+        small that the solution cannot jump to another branch. Only if that path is blocked,
+        another solution is searched.
 
         Args:
-            q: Joint positions, shape (n,); those that are not given are a first guess.
+            q: Joint positions, shape (n,); those of joints not in ``given`` are a first guess.
             given: Joints that keep their positions, as elements of ``q``; by default all but
                 the dependent ones. If they leave some freedom, the others move little.
-            near: A posture with closed loops to begin at. By default ``q`` itself if the
+            near: A posture with closed loops to start from. By default ``q`` itself if the
                 loops are nearly closed there, else ``assembled``.
 
         Returns:
             As ``q``, but for the joints that are not given.
 
         Raises:
-            LoopError: No posture was found; it holds the one that misses least.
+            LoopError: No posture was found; ``q`` of the error has the smallest gap.
         """
         moved = self._moved
         if given is not None:
@@ -183,98 +183,100 @@ class LoopClosure:
         target = equations.scaled(q[self.joints])
         x = equations.corrected(target, moved) if near is None else None
         if x is not None:
-            return self._whole(x, q, moved)
-        starts = [self.assembled if near is None else near, *self.regular[:1]]
-        begins = [equations.scaled(start[self.joints]) for start in starts]
+            return self._joint_vector(x, q, moved)
+        postures = [self.assembled if near is None else near, *self.regular[:1]]
+        starts = [equations.scaled(posture[self.joints]) for posture in postures]
         usual = moved is self._moved or np.array_equal(moved, self._moved)
         rank = len(self.dependent) if usual else 0
-        ways = (equations.followed(begin, target, moved, rank) for begin in begins)
-        x = next((way for way in ways if way is not None), None)
+        ends = (equations.continued(start, target, moved, rank) for start in starts)
+        x = next((end for end in ends if end is not None), None)
         if x is not None:
-            return self._whole(x, q, moved)
-        x = equations.settled(np.where(moved, begins[0], target), moved, pushes=1)
-        closed = self._whole(x, q, moved)
+            return self._joint_vector(x, q, moved)
+        x = equations.minimized(np.where(moved, starts[0], target), moved, pushes=1)
+        closed = self._joint_vector(x, q, moved)
         if not equations.is_closed(x):
-            raise LoopError(self._complaint(x, closed, moved), closed)
+            raise LoopError(self._open_message(x, closed, moved), closed)
         return closed
 
-    def misses(self, q: Array) -> list[Miss]:
-        """Return how far each extra joint is open, but for what no joint can change.
+    def gaps(self, q: Array) -> list[Gap]:
+        """Return the gap of each extra joint, without the part that no joint can change.
 
         Args:
             q: Joint positions, shape (n,).
         """
         residual, upright = self._constraints.check(q[self.joints])
-        misses = self._misses(self._equations.changing(residual))
+        gaps = self._gaps(self._equations.changing(residual))
         return [
-            miss if way else Miss(miss.length, pi)
-            for miss, way in zip(misses, upright, strict=True)
+            gap if is_upright else Gap(gap.length, pi)
+            for gap, is_upright in zip(gaps, upright, strict=True)
         ]
 
-    def where(self, q: Array, joints: Collection[int]) -> str:
-        """Return the positions of joints in words.
+    def positions_text(self, q: Array, joints: Collection[int]) -> str:
+        """Return the positions of joints as text, such as "J1 = 0.5 rad, J2 = 0.1 m".
 
         Args:
             q: Joint positions, shape (n,).
-            joints: Elements of it; of those that are round the loops the first few are told.
+            joints: Elements of ``q``; only the first few in the loops are listed.
         """
-        told = [
-            f"{link.joint.name} = {_position(link, q[i])}"
+        positions = [
+            f"{link.joint.name} = {q[i]:.4g} {link.joint.type.units.position}"
             for i, link in zip(self._elements, self._links, strict=True)
             if i in joints
         ]
-        return ", ".join(told[:_NAMED] + ["..."] * (len(told) > _NAMED))
+        more = ["..."] * (len(positions) > _MAX_LISTED_JOINTS)
+        return ", ".join(positions[:_MAX_LISTED_JOINTS] + more)
 
-    def gaps(self, tolerance: float = 1e-6) -> list[str]:
-        """Return a sentence for each loop that is open by more than this in ``assembled``.
+    def gap_messages(self, tolerance: float = 1e-6) -> list[str]:
+        """Return a sentence for each loop that is open in ``assembled``.
 
         Args:
-            tolerance: In [m] and [rad].
+            tolerance: Largest gap of a closed loop, in [m] and [rad].
         """
         residual = self.residual(self.assembled)
-        sentences = []
-        for joint, miss in zip(self.extra_joints, self._misses(residual), strict=True):
-            if max(miss) > tolerance:
-                what = "in every posture" if self.closes else "and no posture closes it"
-                sentences.append(f"the loop '{loop_name(joint)}' is open by {miss} {what}")
-        return sentences
+        messages = []
+        for joint, gap in zip(self.extra_joints, self._gaps(residual), strict=True):
+            if max(gap) > tolerance:
+                suffix = "in every posture" if self.closes else "and no posture closes it"
+                messages.append(f"the loop '{loop_name(joint)}' is open by {gap} {suffix}")
+        return messages
 
-    def _whole(self, x: Array, q: Array, moved: NDArray[np.bool_]) -> Array:
-        whole = np.array(q, dtype=np.float64)
-        whole[self.joints[moved]] = self._equations.unscaled(x)[moved]
-        return whole
+    def _joint_vector(self, x: Array, q: Array, moved: NDArray[np.bool_]) -> Array:
+        """Return ``q`` with the positions of the moved joints taken from ``x``."""
+        q = np.array(q, dtype=np.float64)
+        q[self.joints[moved]] = self._equations.unscaled(x)[moved]
+        return q
 
     def _regular_postures(self, x: Array) -> list[Array]:
-        """Return a posture, and closed ones about it if there are.
+        """Return a posture, and closed ones near it if there are any.
 
-        A model is often drawn in a special posture, say folded flat, where the equations
-        depend on one another as they do nowhere else.
+        Models are often drawn in a singular posture, such as folded flat, where the equations
+        have a lower rank than elsewhere.
         """
         equations = self._equations
         if not equations.is_closed(x):
             return [x]
         random = np.random.default_rng(0)
-        found = [x]
+        postures = [x]
         for _ in range(4):
             step = equations.free_direction(x, random)
-            y = equations.corrected(x + _FAR * step, np.ones(len(x), dtype=bool))
+            y = equations.corrected(x + _REGULAR_STEP * step, np.ones(len(x), dtype=bool))
             if y is not None and equations.is_closed(y):
-                found.append(y)
-        return found
+                postures.append(y)
+        return postures
 
-    def _postures_elsewhere(self, x: Array) -> list[Array]:
+    def _distant_postures(self, x: Array) -> list[Array]:
         """Return closed postures far from one.
 
-        Two ways of moving may meet in the posture that a model is drawn in, and what the joints
-        do on the one way says nothing about the other.
+        Two branches of motion may meet in the posture in which a model is drawn, and the
+        dependencies of the joints differ between them.
         """
-        random, everything = np.random.default_rng(0), np.ones(len(x), dtype=bool)
-        starts = (x + random.normal(size=len(x)) for _ in range(_ELSEWHERE))
-        found = (self._equations.settled(start, everything, pushes=0) for start in starts)
-        return [y for y in found if self._equations.is_closed(y)]
+        random, all_joints = np.random.default_rng(0), np.ones(len(x), dtype=bool)
+        starts = (x + random.normal(size=len(x)) for _ in range(_DISTANT_STARTS))
+        ends = (self._equations.minimized(start, all_joints, pushes=0) for start in starts)
+        return [y for y in ends if self._equations.is_closed(y)]
 
     def _is_regular(self, x: Array) -> bool:
-        """Whether the dependent joints follow the others surely."""
+        """Return whether the dependent joints are determined by the others."""
         J = self._equations.jacobian(x)[:, self._moved]
         count = int(J.shape[1])
         return len(independent_columns(J, range(count))) == count
@@ -282,7 +284,7 @@ class LoopClosure:
     def _dependent(self, postures: list[Array], preferred: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Choose the dependent joints: the first columns that span the equations.
 
-        In special postures a column may fail that does well elsewhere.
+        Several postures are tried, as the rank may be lower in a singular one.
         """
         # Joints with ids come first in every joint vector.
         order = sorted(range(len(self.joints)), key=lambda i: (preferred[i], -i))
@@ -293,22 +295,18 @@ class LoopClosure:
         moved[chosen] = True
         return moved
 
-    def _misses(self, residual: Array) -> list[Miss]:
-        """Return how far each extra joint is off."""
+    def _gaps(self, residual: Array) -> list[Gap]:
+        """Return the gap of each extra joint."""
         squares = self._sums @ (residual * residual)
-        return list(map(Miss, *np.sqrt(squares).tolist()))
+        return list(map(Gap, *np.sqrt(squares).tolist()))
 
-    def _complaint(self, x: Array, whole: Array, moved: NDArray[np.bool_]) -> str:
+    def _open_message(self, x: Array, q: Array, moved: NDArray[np.bool_]) -> str:
         residual, upright = self._constraints.check(self._equations.unscaled(x))
-        misses = self._misses(residual)
-        worst = max(range(len(misses)), key=lambda i: (not upright[i], max(misses[i])))
+        gaps = self._gaps(residual)
+        worst = max(range(len(gaps)), key=lambda i: (not upright[i], max(gaps[i])))
         name = loop_name(self.extra_joints[worst])
-        where = self.where(whole, self.joints[~moved].tolist())
-        at = f" at {where}" if where else ""
+        positions = self.positions_text(q, self.joints[~moved].tolist())
+        at = f" at {positions}" if positions else ""
         if not upright.all():
             return f"the loop '{name}' cannot close{at}: its axis would point backwards"
-        return f"the loop '{name}' cannot close{at}: off by {misses[worst]}"
-
-
-def _position(link: Link, q: float) -> str:
-    return f"{q:.4g} {link.joint.type.units.position}"
+        return f"the loop '{name}' cannot close{at}: off by {gaps[worst]}"

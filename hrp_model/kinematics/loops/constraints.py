@@ -1,4 +1,4 @@
-"""What extra joints demand of a posture: a residual that is zero where they hold, and its slope."""
+"""Extra joints as equations: a residual that is zero in closed postures, and its Jacobian."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...rigid import Array, Pose, unit_vector
 from ..state import BodyState
 from .relative_poses import NUM_ROWS, Indices, RelativeRows
 
-HUGE = 1e9  # what no mechanism has, in [m], [rad] or without unit
+HUGE = 1e9  # larger than any number of a mechanism, in [m], [rad] or without unit
 
-# Rows of a relative pose that each type holds at zero: the position of B's point along t1, t2
-# and the axis, then three entries of the relative rotation; see ``LoopConstraints``.
+# Rows of a relative pose that each type constrains to zero: the position of B's point along t1,
+# t2 and the axis, then three entries of the relative rotation; see ``LoopConstraints``.
 _ROWS = {
     ExtraJointType.BALL: (0, 1, 2),
     ExtraJointType.XY: (0, 1),
@@ -30,18 +30,18 @@ class LoopConstraints:
     """Extra joints of a body as equations in the joints that move them.
 
     In frame C of an extra joint, whose axes are t1, t2 and the joint's axis, the rows are the
-    position p of B's point seen from A's, in [m], and the entries (t1, axis), (t2, axis) and
-    (t1, t2) of the rotation between the two ends, which are sines of small angles in [rad];
-    of these six each type has those that it holds.
+    position p of B's point relative to A's, in [m], and the entries (t1, axis), (t2, axis) and
+    (t1, t2) of the rotation between the two ends, which are sines of small angles in [rad].
+    Each type uses those of these six rows that it constrains.
 
-    Where the model turns neither of the two joint frames, it gives two points and an axis, and
-    the links stand in its initial posture as the joint wants them turned: that is also how a
-    simulation makes such a joint. Else the joint frames say it.
+    If both joint frames have identity rotations, the model gives only two points and an axis.
+    Then the relative rotation of the links in the initial posture is the one that closes the
+    joint, as in the simulation. Otherwise the joint frames define it.
 
     Attributes:
         extra_joints: The constraints.
-        joints: Which elements of the body's joint vector change any of them, shape (m,).
-        ends: Pose of each extra joint's frame J in link A, and in link B when it holds.
+        joints: Elements of the body's joint vector that affect any of them, shape (m,).
+        ends: Pose of each extra joint's frame J in link A, and in link B when it is closed.
         axes: The axis of each, expressed in J.
         initial: Positions of ``joints`` in the model's initial posture, shape (m,).
         rows: Number of equations of each extra joint.
@@ -52,8 +52,8 @@ class LoopConstraints:
         extra_joints: Some of its extra joints; by default all.
 
     Raises:
-        KeyError: An extra joint names a link that is none.
-        ValueError: A number is not finite, or larger than any mechanism, or an axis is zero.
+        KeyError: An extra joint names a link that does not exist.
+        ValueError: A number is not finite or too large, or an axis is zero.
     """
 
     def __init__(self, body: Body, extra_joints: Sequence[ExtraJoint] | None = None) -> None:
@@ -92,19 +92,19 @@ class LoopConstraints:
         return self._relative.residual(self._relative.matrices(q))
 
     def evaluate(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the residual, its Jacobian, and what ``upright`` judges.
+        """Return the residual, its Jacobian, and the matrices for ``upright``.
 
         Args:
             q: Positions of ``joints`` in [rad] or [m], shape (m,).
 
         Returns:
-            Of the first two the shapes are (r,) and (r, m), with the rows of one extra joint
-            after the other.
+            Residual of shape (r,) and Jacobian of shape (r, m), with the rows of one extra
+            joint after the other, and the matrices.
         """
         return self._relative.evaluate(q)
 
     def sums(self) -> Array:
-        """Return what adds up rows of lengths, then of angles, by extra joint, (2, joints, r)."""
+        """Return 0/1 weights that sum rows in [m], then in [rad], per joint, (2, joints, r)."""
         owner = np.repeat(np.arange(len(self.rows)), self.rows)
         own = owner == np.arange(len(self.rows))[:, None]
         return np.array([own & self.lengths, own & ~self.lengths], dtype=np.float64)
@@ -115,9 +115,9 @@ class LoopConstraints:
         return self._relative.residual(matrices), self.upright(matrices)
 
     def upright(self, matrices: Array) -> NDArray[np.bool_]:
-        """Return whether each extra joint is the right way round.
+        """Return whether the axis of each extra joint points the right way.
 
-        Where an axis points backwards the residual is zero as well.
+        The residual is also zero where an axis is reversed.
 
         Args:
             matrices: From ``evaluate``.
@@ -135,36 +135,36 @@ class LoopConstraints:
 
     def _ends(self) -> list[tuple[Pose, Pose]]:
         R = self._state.R
-        made = []
+        ends = []
         for x, a, b in zip(self.extra_joints, self._a, self._b, strict=True):
-            turned = not all(np.array_equal(X.R, np.eye(3)) for X in (x.X_AJ, x.X_BJ))
-            made.append((x.X_AJ, x.X_BJ if turned else Pose(R[b].T @ R[a], x.X_BJ.p)))
-        return made
+            rotated = not all(np.array_equal(X.R, np.eye(3)) for X in (x.X_AJ, x.X_BJ))
+            ends.append((x.X_AJ, x.X_BJ if rotated else Pose(R[b].T @ R[a], x.X_BJ.p)))
+        return ends
 
 
 def loop_joints(body: Body, extra: ExtraJoint) -> list[int]:
-    """Return the joints round the loop that an extra joint closes, as elements of q."""
+    """Return the joints of the loop that an extra joint closes, as elements of q."""
     return [i for i, sign in enumerate(_signs(body, extra)) if sign]
 
 
 def _signs(body: Body, extra: ExtraJoint) -> list[float]:
     """Return 1, -1 or 0 for each joint: it moves end B away from A, A from B, or neither."""
-    carrying_a, carrying_b = (_ancestors(body, name) for name in extra.links)
-    return [float(x.name in carrying_b) - float(x.name in carrying_a) for x in body.moving_links]
+    above_a, above_b = (_ancestors(body, name) for name in extra.links)
+    return [float(x.name in above_b) - float(x.name in above_a) for x in body.moving_links]
 
 
 def _ancestors(body: Body, name: str) -> set[str]:
-    """Return a link and those above it, but not the root, whose joint moves all alike."""
-    found: set[str] = set()
+    """Return a link and those above it, without the root."""
+    names: set[str] = set()
     link = body.link(name)
     while link.parent is not None:
-        found.add(link.name)
+        names.add(link.name)
         link = body.link(link.parent)
-    return found
+    return names
 
 
 def loop_name(joint: ExtraJoint) -> str:
-    """Return what a loop is called in messages: its name, or its two links."""
+    """Return the name of a loop for messages: that of its extra joint, or of its two links."""
     return joint.name or " - ".join(joint.links)
 
 
@@ -179,11 +179,17 @@ def _check(chains: Body, extra_joints: Sequence[ExtraJoint]) -> None:
     for joint in extra_joints:
         ends = (joint.X_AJ.R, joint.X_BJ.R, joint.X_AJ.p, joint.X_BJ.p, joint.axis)
         if not all((np.abs(x) < HUGE).all() for x in ends):
-            raise ValueError(f"extra joint '{loop_name(joint)}' has numbers beyond all sense")
+            raise ValueError(
+                f"extra joint '{loop_name(joint)}' has a number that is not finite or above "
+                f"{HUGE:g}"
+            )
     for link in chains.links[1:]:
         numbers = (link.X_PL.R, link.X_PL.p, link.joint.axis, np.array(link.joint.initial))
         if not all((np.abs(x) < HUGE).all() for x in numbers):
-            raise ValueError(f"link '{link.name}' in a closed loop has numbers beyond all sense")
+            raise ValueError(
+                f"link '{link.name}' in a closed loop has a number that is not finite or above "
+                f"{HUGE:g}"
+            )
 
 
 def _basis(axis: Array) -> Array:
@@ -196,7 +202,7 @@ def _basis(axis: Array) -> Array:
 def _chains(body: Body, extra_joints: Sequence[ExtraJoint]) -> Body:
     """Return the part of a body between its root and the ends of extra joints.
 
-    The fewer links, the faster; where the root is does not matter, as both ends move with it.
+    Fewer links are faster. The root's pose does not matter, as both ends move with it.
     """
     kept = {body.root.name}.union(
         *(_ancestors(body, name) for joint in extra_joints for name in joint.links)

@@ -1,4 +1,4 @@
-"""The equations of closed loops without dimension, and the ways to solve them."""
+"""Dimensionless equations of closed loops, and their solvers."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from .constraints import HUGE, LoopConstraints
 
 Mask = NDArray[np.bool_]
 
-CLOSED = 1e-11  # largest residual of a closed loop, relative to its size
-_DEPENDENT = 1e-6  # a smaller share of anything is a matter of rounded numbers in a model
-_TINY = 1e-9  # singular values, relative to the largest, that are no more than rounding
-_STILL = 1e-13  # a step that need not be taken any more
-_TRUSTED = 0.25  # largest first correction, relative to the mechanism or in [rad]
-_STRIDE = 0.5  # largest first step towards a target
-_STEPS = 2000  # at most, towards a target
-_TURNS = 4  # more of them are no way to go
-_SHORTEST = 1e-5  # when to give up
-_LEVEL = 1e-14  # a smaller share of a decrease is the end of the way down
-_PUSH = 0.3  # out of a posture where the loops pull at nothing
+# Lengths are relative to the mechanism, angles in [rad].
+CLOSED = 1e-11  # largest residual of a closed loop
+_MODEL_ROUNDING = 1e-6  # relative: smaller values may be rounding of the numbers in a model
+_RCOND = 1e-9  # smaller singular values, relative to the largest, are rounding errors
+_CONVERGED_STEP = 1e-13  # Newton's method ends at such a step
+_MAX_CORRECTION = 0.25  # largest first step of Newton's method
+_MAX_STEP = 0.5  # largest first step of continuation
+_MIN_STEP = 1e-5  # continuation gives up below this step
+_MAX_STEPS = 2000  # of continuation
+_MAX_TURNS = 4  # of a joint that continuation follows all the way
+_MIN_DECREASE = 1e-14  # relative: least squares end at such a decrease
+_PUSH = 0.3  # standard deviation of random moves out of a stationary posture
 
 
 class LoopEquations:
     """Residuals of loops, scaled by the size of the mechanism.
 
-    x is the positions of the loops' joints, those of sliding ones divided by the size. Of the
+    x are the positions of the loops' joints, those of prismatic ones divided by the size. Of the
     rows of each loop only those combinations are kept that some joint can change.
 
     Attributes:
-        size: Longest arm that a joint moves an end of a loop by, in [m].
+        size: Longest lever arm of a joint on an end of a loop, in [m].
 
     Args:
-        constraints: What to solve.
+        constraints: The equations to solve.
         sliding: Which of their joints are prismatic, shape (m,).
     """
 
@@ -83,14 +84,14 @@ class LoopEquations:
         return np.asarray(self._back @ (self._kept @ residual))
 
     def is_closed(self, x: Array) -> bool:
-        """Whether the equations hold, no axis the wrong way round."""
+        """Return whether the equations hold with no axis reversed."""
         residual, upright = self._constraints.check(x * self._unit)
         return bool(upright.all()) and _largest(self._kept @ residual) <= CLOSED
 
     def free_direction(self, x: Array, random: np.random.Generator) -> Array:
-        """Return a random unit step that keeps loops closed, to the first order."""
+        """Return a random unit step that keeps loops closed to first order."""
         _, s, Vt = np.linalg.svd(self.jacobian(x))
-        free = Vt[int((s > _DEPENDENT).sum()) :]
+        free = Vt[int((s > _MODEL_ROUNDING).sum()) :]
         step = free.T @ random.normal(size=len(free))
         return np.asarray(step / (np.linalg.norm(step) or 1.0))
 
@@ -101,73 +102,73 @@ class LoopEquations:
         return self._unit[moved][:, None] * slopes / self._unit[~moved]
 
     def corrected(self, x: Array, moved: Mask) -> Array | None:
-        """Return the solution next to x by Gauss and Newton, or None if x is too far from one.
+        """Return the nearest solution by Gauss-Newton, or None if x is too far from one.
 
-        No axis is the wrong way round in it.
+        No axis is reversed in it.
 
         The steps must shrink as they do near a solution (P. Deuflhard, "Newton Methods for
-        Nonlinear Problems", Springer 2011, section 2.1): another one is never jumped to.
+        Nonlinear Problems", Springer 2011, section 2.1), so it never jumps to another one.
         """
         x = x.copy()
         columns = np.flatnonzero(moved)
-        last = 2.0 * _TRUSTED
+        last = 2.0 * _MAX_CORRECTION
         for _ in range(12):
             residual, J, matrices = self._evaluate(x)
             error = _largest(residual)
             if not error < HUGE:
                 return None
             J = J.take(columns, axis=1)
-            step, _, rank, s = np.linalg.lstsq(J, -residual, rcond=_TINY)
+            step, _, rank, s = np.linalg.lstsq(J, -residual, rcond=_RCOND)
             length = sqrt(step @ step)
             if length > 0.5 * last:
                 break
             x[columns] += step
             # The next step would be about the square of this one over the smallest singular
-            # value, as no equation without dimension bends more than about one.
-            if length * length <= _STILL * (s[rank - 1] if rank else 1.0):
+            # value, as second derivatives of dimensionless equations are about one at most.
+            if length * length <= _CONVERGED_STEP * (s[rank - 1] if rank else 1.0):
                 error = _largest(residual + J @ step)
                 break
             last = length
         closed = error <= CLOSED and self._constraints.upright(matrices).all()
         return x if closed else None
 
-    def followed(self, start: Array, target: Array, moved: Mask, rank: int = 0) -> Array | None:
-        """Return the solution at the target that is joined to one at the start.
+    def continued(self, start: Array, target: Array, moved: Mask, rank: int = 0) -> Array | None:
+        """Return the solution at the target that is connected to one at the start.
 
-        Predictor and corrector along the straight way of the joints that are not moved. Each
-        prediction follows the tangent, so that a way goes straight on where two cross, as
-        those of a parallelogram and of its crossed twin do when it is flat. Right on the
-        crossing, where there is no one tangent, the last one tells where straight on is.
+        Predictor-corrector continuation along the straight line of the joints that are not
+        moved. Each prediction follows the tangent, so the branch is kept where two cross, such
+        as those of a parallelogram and a crossed one when it is flat. Exactly at a crossing,
+        where the tangent is not unique, the previous one is used.
 
-        Of many turns of a joint all but the last part is left out.
+        If a joint makes many turns, whole turns are skipped.
 
         Args:
             start: A solution.
-            target: Where those joints shall be that are not moved.
+            target: Positions of the joints that are not moved.
             moved: The joints to solve for.
-            rank: What the rank of their equations is at least where no ways cross.
+            rank: Minimum rank of their equations where no branches cross.
 
         Returns:
-            None if the way ends before the target, or ways cross at the start.
+            None if the branch ends before the target, or branches cross at the start.
         """
         columns, whole = np.flatnonzero(moved), target - start
         whole[columns] = 0.0
         straight = whole
-        if sqrt(whole @ whole) > _TURNS * pi:
+        if sqrt(whole @ whole) > _MAX_TURNS * pi:
             turns = np.round(whole / (2.0 * pi))
-            left_out = self._turning & (np.abs(turns) > _TURNS)
-            whole = whole - np.where(left_out, 2.0 * pi * turns, 0.0)
+            skipped = self._turning & (np.abs(turns) > _MAX_TURNS)
+            whole = whole - np.where(skipped, 2.0 * pi * turns, 0.0)
         distance = sqrt(whole @ whole)
         if not distance < HUGE:
             return None
         x, done, direction = start, 0.0, whole
-        share = 1.0 if distance <= _STRIDE else _STRIDE / distance
-        for _ in range(_STEPS):
+        share = 1.0 if distance <= _MAX_STEP else _MAX_STEP / distance
+        for _ in range(_MAX_STEPS):
             J = self.jacobian(x)
-            tangent, _, _, s = np.linalg.lstsq(J.take(columns, axis=1), J @ whole, rcond=_TINY)
-            found = int((s > _DEPENDENT).sum())
-            if found >= rank:
-                rank, direction = found, whole.copy()
+            tangent, _, _, s = np.linalg.lstsq(J.take(columns, axis=1), J @ whole, rcond=_RCOND)
+            current_rank = int((s > _MODEL_ROUNDING).sum())
+            if current_rank >= rank:
+                rank, direction = current_rank, whole.copy()
                 direction[columns] = -tangent
             elif done == 0.0:
                 return None
@@ -175,8 +176,8 @@ class LoopEquations:
             y, growth = self.corrected(x + share * direction, moved), 2.0
             while y is None:
                 share *= 0.5
-                growth = 0.5  # what was too far is too far from there as well
-                if share * distance < _SHORTEST:
+                growth = 0.5  # a step that was too long here is too long for the next one as well
+                if share * distance < _MIN_STEP:
                     return None
                 y = self.corrected(x + share * direction, moved)
             x, done, share = y, done + share, growth * share
@@ -186,27 +187,26 @@ class LoopEquations:
                 return end if whole is straight else self.corrected(end, moved)
         return None
 
-    def settled(self, x: Array, moved: Mask, pushes: int = 4) -> Array:
-        """Return the x that misses least, by damped least squares.
+    def minimized(self, x: Array, moved: Mask, pushes: int = 4) -> Array:
+        """Return the x with the smallest residual, by damped least squares.
 
         K. Levenberg, "A method for the solution of certain non-linear problems in least
-        squares", 1944. A start where the loops pull at nothing, say stretched out, is left by
-        small pushes.
+        squares", 1944. Small random pushes leave stationary starts, such as stretched out.
         """
-        if not moved.any() or not self._miss(x) < HUGE:
+        if not moved.any() or not self._residual(x) < HUGE:
             return x
-        best, random = self._descended(x, moved), np.random.default_rng(0)
+        best, random = self._local_minimum(x, moved), np.random.default_rng(0)
         for _ in range(pushes):
             if self.is_closed(best):
                 break
             pushed = np.where(moved, best + _PUSH * random.normal(size=len(x)), best)
-            other = self._descended(pushed, moved)
-            if self.is_closed(other) or self._miss(other) < 0.5 * self._miss(best):
+            other = self._local_minimum(pushed, moved)
+            if self.is_closed(other) or self._residual(other) < 0.5 * self._residual(best):
                 best = other
         return best
 
-    def _descended(self, x: Array, moved: Mask) -> Array:
-        """Return where the way down from x ends.
+    def _local_minimum(self, x: Array, moved: Mask) -> Array:
+        """Return the local minimum of the residual that is reached from x.
 
         The damping follows K. Madsen, H. B. Nielsen, O. Tingleff, "Methods for Non-Linear Least
         Squares Problems", 2004, algorithm 3.16.
@@ -221,7 +221,7 @@ class LoopEquations:
             pull = damping * max(1.0, float(A.diagonal().max()))  # never lost in rounding
             step = np.linalg.solve(A + pull * eye, -gradient)
             length = sqrt(step @ step)
-            step *= min(1.0, 1.0 / max(length, _STILL))
+            step *= min(1.0, 1.0 / max(length, _CONVERGED_STEP))
             y = x.copy()
             y[columns] += step
             new_residual, new_J = self.evaluate(y)
@@ -232,7 +232,7 @@ class LoopEquations:
                 damping *= max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3)
                 damping, growth = max(damping, 1e-12), 2.0
                 x, residual, J, error = y, new_residual, new_J, new_error
-                if decrease < _LEVEL * error:
+                if decrease < _MIN_DECREASE * error:
                     break
             else:
                 damping, growth = damping * growth, 2.0 * growth
@@ -241,7 +241,8 @@ class LoopEquations:
         polished = self.corrected(x, moved)
         return x if polished is None else polished
 
-    def _miss(self, x: Array) -> float:
+    def _residual(self, x: Array) -> float:
+        """Return the largest residual."""
         return _largest(self._kept @ self._constraints.residual(x * self._unit))
 
 
@@ -254,7 +255,7 @@ def independent_columns(matrix: Array, order: Sequence[int]) -> list[int]:
         for _ in range(2):  # twice is enough to be orthogonal
             vector = vector - basis.T @ (basis @ vector)
         length = np.linalg.norm(vector)
-        if length > _DEPENDENT:
+        if length > _MODEL_ROUNDING:
             chosen.append(column)
             basis = np.vstack([basis, vector / length])
     return chosen
@@ -265,8 +266,8 @@ def _largest(values: Array) -> float:
 
 
 def _solved(A: Array, b: Array) -> Array:
-    """Return the smallest x that makes A x - b smallest."""
-    return np.asarray(np.linalg.lstsq(A, b, rcond=_TINY)[0])
+    """Return the least-squares solution of A x = b with the smallest norm."""
+    return np.asarray(np.linalg.lstsq(A, b, rcond=_RCOND)[0])
 
 
 def _changing(jacobians: Array, counts: Sequence[int]) -> Array:
@@ -280,7 +281,8 @@ def _changing(jacobians: Array, counts: Sequence[int]) -> Array:
     for count in counts:
         rows = slice(start, start + count)
         U, s, _ = np.linalg.svd(jacobians[rows], full_matrices=False)
-        combinations = U[:, s > _DEPENDENT * max(float(s.max(initial=0.0)), _DEPENDENT)].T
+        threshold = _MODEL_ROUNDING * max(float(s.max(initial=0.0)), _MODEL_ROUNDING)
+        combinations = U[:, s > threshold].T
         padded = np.zeros((len(combinations), len(jacobians)))
         padded[:, rows] = combinations
         kept.append(padded)

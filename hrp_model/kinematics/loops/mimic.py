@@ -1,34 +1,29 @@
-"""Joints that follow another one in proportion, because closed loops make them."""
+"""Mimic joints: those that the model declares, and those that closed loops imply."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import pi
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...body import Body, ExtraJoint, JointType, Mimic
+from ...body import Body, ExtraJoint, JointType, Link, Mimic
 from ...rigid import Array
 from .closure import LoopClosure, LoopError
 from .constraints import loop_joints
 
-if TYPE_CHECKING:
-    from ...body import Link
-
-_EXACT = 1e-9  # largest error of a relation, in [rad] or [m]
+_MAX_ERROR = 1e-9  # of a relation, in [rad] or [m]
 _SAMPLES = 12  # to either side of the initial posture
-_CHECKS = 6  # of what the samples gave, anywhere
-_AROUND = 0.3  # how far the joints that do not lead are moved in checks, in [rad] or [m]
+_CHECKS = 6  # random postures in which a relation is checked
+_CHECK_RANGE = 0.3  # of the other independent joints in checks, in [rad] or [m]
 
-
-_FOUND: WeakKeyDictionary[Body, dict[str, Mimic]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Body, dict[str, Mimic]] = WeakKeyDictionary()
 
 
 def loop_groups(body: Body) -> list[tuple[ExtraJoint, ...]]:
-    """Return the extra joints of a body, those together that share joints round their loops."""
+    """Return the extra joints of a body in groups whose loops share joints."""
     groups: list[tuple[set[int], list[ExtraJoint]]] = []
     for joint in body.extra_joints:
         moved = set(loop_joints(body, joint))
@@ -40,7 +35,7 @@ def loop_groups(body: Body) -> list[tuple[ExtraJoint, ...]]:
 
 
 def loop_closures(body: Body) -> tuple[list[LoopClosure], list[str]]:
-    """Return what closes each group of loops, and a sentence for each that is impossible."""
+    """Return a closure for each group of loops, and a message for each invalid group."""
     closures, problems = [], []
     for group in loop_groups(body):
         try:
@@ -50,8 +45,8 @@ def loop_closures(body: Body) -> tuple[list[LoopClosure], list[str]]:
     return closures, problems
 
 
-def _closures_that_move(body: Body) -> Iterator[LoopClosure]:
-    """Yield what closes loops that have joints: a model may hold a thousand that have none."""
+def _moving_closures(body: Body) -> Iterator[LoopClosure]:
+    """Yield closures of loops with joints: a model may have a thousand without any."""
     for group in loop_groups(body):
         if any(loop_joints(body, joint) for joint in group):
             with suppress(ValueError):
@@ -59,51 +54,51 @@ def _closures_that_move(body: Body) -> Iterator[LoopClosure]:
 
 
 def mimic_joints(body: Body, closures: Iterable[LoopClosure] | None = None) -> dict[str, Mimic]:
-    """Return the joints that follow another one in proportion.
+    """Return the joints whose positions are linear functions of another joint's.
 
-    Those of which the model says so, and those that closed loops make follow: parallelograms,
-    pantographs and the like; found by moving the loops through the range of the leading joint,
-    and true to 1e-9 wherever they can go. A joint that follows along a curve, or follows more
-    than one joint, is not among them.
+    They are declared by the model or implied by closed loops, such as parallelograms and
+    pantographs. The latter are found by moving the loops through the range of the leading joint,
+    and hold to 1e-9 everywhere. A joint that follows nonlinearly, or follows several joints, is
+    not a mimic joint.
 
     Args:
         body: The model.
-        closures: What ``loop_closures`` gives for it, where it is at hand.
+        closures: Those of ``loop_closures(body)``, if already computed.
 
     Returns:
-        By the name of the link whose joint follows, in the order of ``body.moving_links``.
-        No leading joint follows another.
+        By the name of the follower's link, in the order of ``body.moving_links``. No leading
+        joint follows another.
     """
     declared = {x.name: x.joint.mimic for x in body.moving_links if x.joint.mimic is not None}
     if not body.extra_joints:
         return declared
-    known = _FOUND.get(body)
-    if known is None:
-        found: dict[str, Mimic] = {}
-        for closure in _closures_that_move(body) if closures is None else closures:
-            found |= _mimics(closure)
-        found |= declared
-        known = {x.name: found[x.name] for x in body.moving_links if x.name in found}
-        _FOUND[body] = known
-    return dict(known)
+    cached = _CACHE.get(body)
+    if cached is None:
+        mimics: dict[str, Mimic] = {}
+        for closure in _moving_closures(body) if closures is None else closures:
+            mimics |= _mimics(closure)
+        mimics |= declared
+        cached = {x.name: mimics[x.name] for x in body.moving_links if x.name in mimics}
+        _CACHE[body] = cached
+    return dict(cached)
 
 
 def _mimics(closure: LoopClosure) -> Mapping[str, Mimic]:
     if not closure.closes:
         return {}
-    found: dict[str, Mimic] = {}
+    mimics: dict[str, Mimic] = {}
     for start in closure.regular:
-        found = dict(_relations(closure, start))
-        if found:  # drawn folded flat, the same bars make a parallelogram and a crossed one
+        mimics = dict(_relations(closure, start))
+        if mimics:  # folded flat, the same bars form a parallelogram and a crossed one
             break
-    return found
+    return mimics
 
 
 def _relations(closure: LoopClosure, start: Array) -> Iterator[tuple[str, Mimic]]:
-    """Yield the relations that hold on the way a posture can move."""
+    """Yield the linear relations that hold on the branch of a posture."""
     links = closure.body.moving_links
     slopes = np.array([closure.slopes(q) for q in (start, *_nearby(closure, start))])
-    leads = np.abs(slopes).max(axis=0) > _EXACT
+    leads = np.abs(slopes).max(axis=0) > _MAX_ERROR
     for column, leader in enumerate(closure.independent):
         candidates = [
             row
@@ -123,7 +118,7 @@ def _relations(closure: LoopClosure, start: Array) -> Iterator[tuple[str, Mimic]
 
 
 def _fit(leader: str, x: Array, y: Array) -> Mimic | None:
-    """Return the line through samples, its numbers rounded where they are round."""
+    """Return a line fitted to samples, with round numbers where these are within rounding."""
     if np.ptp(x) < 1e-3:
         return None
     multiplier, offset = np.polyfit(x, y, 1)
@@ -137,17 +132,17 @@ def _round(value: float) -> float:
 
 def _holds(mimic: Mimic, postures: Array, leader: int, follower: int) -> bool:
     expected = mimic.multiplier * postures[:, leader] + mimic.offset
-    return bool(np.abs(expected - postures[:, follower]).max() < _EXACT)
+    return bool(np.abs(expected - postures[:, follower]).max() < _MAX_ERROR)
 
 
 def _samples(closure: LoopClosure, start: Array, leader: int) -> Array:
-    """Return closed postures over the range of one joint, as far as the loops let it go.
+    """Return closed postures over the range of one joint, as far as the loops permit.
 
-    Where a parallelogram lies flat its equations are weak; irregular steps pass such places.
+    Irregular steps avoid the singular posture in which a parallelogram is flat.
     """
     low, high = _range(closure.body.moving_links[leader], start[leader])
     random = np.random.default_rng(1)
-    found = [start]
+    postures = [start]
     for end in (low, high):
         steps = np.cumsum(random.uniform(0.5, 1.5, _SAMPLES))
         near = start
@@ -158,24 +153,25 @@ def _samples(closure: LoopClosure, start: Array, leader: int) -> Array:
                 near = closure.close(q, given=closure.independent, near=near)
             except LoopError:
                 break
-            found.append(near)
-    return np.array(found)
+            postures.append(near)
+    return np.array(postures)
 
 
 def _checks(closure: LoopClosure, start: Array, leader: int) -> Array:
-    """Return closed postures anywhere, with all independent joints moved."""
+    """Return random closed postures, with all independent joints moved."""
     random = np.random.default_rng(2)
     low, high = _range(closure.body.moving_links[leader], start[leader])
-    found = [start]
+    postures = [start]
     for _ in range(_CHECKS):
         q = start.copy()
-        q[closure.independent] += random.uniform(-_AROUND, _AROUND, len(closure.independent))
+        size = len(closure.independent)
+        q[closure.independent] += random.uniform(-_CHECK_RANGE, _CHECK_RANGE, size)
         q[leader] = random.uniform(low, high)
         try:
-            found.append(closure.close(q, given=closure.independent, near=start))
+            postures.append(closure.close(q, given=closure.independent, near=start))
         except LoopError:
             continue
-    return np.array(found)
+    return np.array(postures)
 
 
 def _nearby(closure: LoopClosure, start: Array) -> Iterator[Array]:
@@ -190,7 +186,7 @@ def _nearby(closure: LoopClosure, start: Array) -> Iterator[Array]:
 
 
 def _range(link: Link, start: float) -> tuple[float, float]:
-    """Return the positions to look at: the joint's range, or a turn; of a slider 1 m each way."""
+    """Return the positions to sample: the joint's limits, else half a turn or 1 m each way."""
     reach = pi if link.joint.type is JointType.REVOLUTE else 1.0
     lower, upper = link.joint.position_limits
     low, high = max(lower, start - 2.0 * reach), min(upper, start + 2.0 * reach)

@@ -1,43 +1,40 @@
-"""Relative poses between links of a tree, and how joints change them, in few array calls."""
+"""Relative poses between links of a tree, and their derivatives, in few array operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...body import JointType
+from ...body import Body, JointType
 from ...rigid import Array, Pose
 from ..tree import Tree
-
-if TYPE_CHECKING:
-    from ...body import Body
 
 Indices = NDArray[np.intp]
 
 NUM_ROWS = 6  # of a relative pose
 _POINT = 3  # column of a pose's matrix
-_TURN, _SLIDE = 0, 1  # columns that tell a joint's axis
+_TURN, _SLIDE = 0, 1  # columns for the axis of a revolute and of a prismatic joint
 _AXIS_OF_A, _AXIS_OF_B = (0, 1, 2, 0, 1, 0), (_POINT, _POINT, _POINT, 2, 2, 1)
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
 class RelativeRows:
-    """Rows of the poses of frames B seen from frames A, for many pairs of links.
+    """Rows of the poses of frames B in frames A, for many pairs of links.
 
-    Of each pair: the three elements of the position, then the elements (x, z), (y, z) and (x, y)
+    For each pair: the three elements of the position, then the elements (x, z), (y, z) and (x, y)
     of the rotation. Each is a product of a column V of A's pose with a column U of B's, so that
-    a joint's screw (w, v) at the origin changes it by w . (U x V), and a position by V . v too.
+    its derivative by a joint with screw (w, v) at the origin is w . (U x V), plus V . v for a
+    position.
 
     Args:
         body: A tree; its root does not move.
-        pairs: Links of A and B as places in ``body.links``, and the poses of A and B in them.
-        movers: The joints that move, as elements of the body's joint vector, shape (m,).
-        signs: For each pair and joint in ``movers``: 1 if it moves B away from A, -1 if A from
-            B, else 0; shape (pairs, m).
-        rows: Which rows are wanted: 6 times the pair plus 0 to 5, shape (r,).
+        pairs: Links of A and B as indices in ``body.links``, and the poses of A and B in them.
+        movers: The moving joints, as elements of the body's joint vector, shape (m,).
+        signs: For each pair and joint in ``movers``: 1 if it moves B relative to A, -1 if A
+            relative to B, else 0; shape (pairs, m).
+        rows: Rows to compute: 6 times the pair plus 0 to 5, shape (r,).
     """
 
     def __init__(
@@ -68,7 +65,7 @@ class RelativeRows:
         self._index(len(pairs), rows)
 
     def _index(self, pairs: int, rows: Indices) -> None:
-        """Find the places of all vectors among the numbers of all matrices."""
+        """Compute the indices of all vectors in the flattened matrices."""
         a, b = (rows // NUM_ROWS + first for first in (0, pairs))
         row = rows % NUM_ROWS
         joints = 2 * pairs + np.arange(len(self._movers))
@@ -90,10 +87,7 @@ class RelativeRows:
         )
 
     def evaluate(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the rows, their derivatives by ``q``, shape (r, m), and what they are made of.
-
-        The last is for ``diagonals``.
-        """
+        """Return the rows, their derivatives by ``q``, shape (r, m), and the frames' matrices."""
         matrices = self.matrices(q)
         a, b, c, d = self._cross
         crossed = matrices.take(a) * matrices.take(b) - matrices.take(c) * matrices.take(d)
@@ -126,6 +120,6 @@ class RelativeRows:
 
 
 def _vector(matrix: Indices, column: Indices | int) -> Indices:
-    """Return where the elements of a column of each matrix are among all numbers."""
+    """Return the indices of a column of each matrix in the flattened matrices."""
     first = np.asarray(16 * matrix + column)
     return np.asarray(first[..., None] + np.array([0, 4, 8]))

@@ -1,6 +1,6 @@
-"""Every code a diagnostic of a model can have: what it means, and what to do about it.
+"""All diagnostic codes of a model, with meaning and hint.
 
-The one table behind hints, SARIF rules and ``hrp-model check --list-codes``.
+The source of hints, SARIF rules and ``hrp-model check --list-codes``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ __all__ = ["CODES", "Rule"]
 
 
 class Rule(NamedTuple):
-    """What a code stands for: a line for people, without an end stop.
+    """Meaning and hint of a code, each a line without a full stop.
 
     Attributes:
-        meaning: What is wrong.
-        hint: What to do about it.
+        meaning: The problem.
+        hint: How to fix it.
     """
 
     meaning: str

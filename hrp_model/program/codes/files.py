@@ -1,57 +1,57 @@
-"""Codes of files and their text: what is written cannot be read as it stands."""
+"""Codes of problems with files and their syntax."""
 
 from __future__ import annotations
 
 CODES = {
     "alias-bomb": (
-        "aliases multiply the file beyond any model",
-        "write repeated parts out, or put them in a file of their own",
+        "aliases expand to more than any model has",
+        "write repeated parts out, or put them into a separate file",
     ),
     "alias-cycle": (
         "a YAML node contains itself",
-        "remove the alias that leads back to its own anchor",
+        "remove the alias that refers to an anchor around itself",
     ),
-    "ambiguous-use": ("USE of a name that two nodes have", "give each DEF a name of its own"),
+    "ambiguous-use": ("a USE names two DEF nodes", "give each DEF a unique name"),
     "bad-key": (
         "a YAML key is not a single value",
-        "write the key as one word; quote it if it has special characters",
+        "write the key as one scalar; quote it if it has special characters",
     ),
     "bad-merge": (
-        "a merge key is not given a mapping",
+        "the value of a merge key is not a mapping",
         'write "<<: *name", or a list of such aliases',
     ),
     "duplicate-anchor": (
         "two YAML nodes have the same anchor",
-        "give each anchor a name of its own",
+        "give each anchor a unique name",
     ),
     "duplicate-field": ("a field is written twice in a node", "remove one of the two"),
     "duplicate-key": ("a key is written twice in a mapping", "remove one of the two"),
     "duplicate-proto": ("two PROTOs have the same name", "remove one of the two, or rename it"),
-    "empty-file": ("the file holds nothing", "check that the file was saved and copied completely"),
+    "empty-file": ("the file is empty", "check that the file was saved and copied completely"),
     "empty-value": ("a key has no value", "write a value, or leave the key out"),
     "xml-entity": (
-        "XML defines an entity, which may stand for any amount of text",
-        "write out the text itself wherever the entity is used",
+        "the XML file defines an entity, which could expand without bound",
+        "write out the text of the entity",
     ),
     "incomplete-file": (
-        "a file of the description package that was changed by hand lacks what is needed now",
-        "add what the message names",
+        "an edited file of the description package lacks entries",
+        "add the entries that the message lists",
     ),
     "internal-error": (
-        "reading the file failed in an unforeseen way",
-        "this is a defect of hrp-model; please report it with the file",
+        "an unexpected error occurred while reading the file",
+        "please report this bug of hrp-model with the file",
     ),
     "kept-file": (
-        "a file that goes with the URDF was changed by hand, and is kept",
-        "move it away to have a new one written, and bring the changes in there",
+        "a file was edited by hand and is kept",
+        "to update it, move it away, run the command again, and merge your changes",
     ),
     "link-outside": (
         "a symbolic link leads out of the model's folder",
-        "name the file itself in the model, or allow its folder with --allow",
+        "reference the file itself in the model, or allow its folder with --allow",
     ),
     "bad-baseline": (
-        "the file of known problems that the settings name cannot be used",
-        "write it anew with 'hrp-model check --write-baseline FILE'",
+        "the baseline file in the settings is invalid",
+        "write it again with 'hrp-model check --write-baseline FILE'",
     ),
     "missing-def-name": (
         "DEF without a name",
@@ -59,106 +59,109 @@ CODES = {
     ),
     "missing-library": (
         "a file needs a library that is not installed",
-        "install what the message names, then read the model again",
+        "install the library that the message names",
     ),
     "missing-model": (
-        "there is no such model",
-        "check the path; package:// needs the package's workspace to be sourced",
+        "the model file does not exist",
+        "check the path; for package:// source the package's workspace",
     ),
     "missing-resource": (
-        "a file that the model names does not exist",
-        "paths are relative to the folder of the file that names them",
+        "a file that the model references does not exist",
+        "check the path, which is relative to the folder of the referencing file",
     ),
     "more-documents": (
         "a YAML file holds several documents",
-        "put each document in a file of its own",
+        "put each document into a separate file",
     ),
     "not-a-model": (
-        "the file is no robot model",
-        "a model holds links, a Humanoid node, or the name of a model file",
+        "the file is not a robot model",
+        "check the file: a model has links, a Humanoid node or a modelFile key",
     ),
-    "not-an-integer": ("a whole number is written with a fraction", "write it without a fraction"),
-    "not-text": ("the file is binary, not text", "check the suffix: it tells how a file is read"),
-    "odd-count": ("numbers are missing or too many", "write a full set of numbers for each value"),
+    "not-an-integer": ("an integer is written with a fraction", "write it without a fraction"),
+    "not-text": ("the file is binary, not text", "check the suffix, which selects the reader"),
+    "odd-count": (
+        "the number of values is not a multiple of the size",
+        "write all numbers of each value",
+    ),
     "outside-sandbox": (
-        "a reference leads out of the folders that may be read, or needs the environment",
-        "name the file by a path in the folder of the model, or allow its folder with --allow",
+        "a reference leads out of the sandbox, or needs environment variables",
+        "reference a file in the folder of the model, or allow its folder with --allow",
     ),
-    "resource-cycle": ("files include each other", "remove the reference that leads back"),
+    "resource-cycle": ("files include each other", "remove one of the references"),
     "stray-character": (
-        "a character stands where none may",
+        "a character is not allowed here",
         "remove it, or put the text in quotes",
     ),
-    "stray-is": ("IS outside of a PROTO", "write a value instead of IS"),
+    "stray-is": ("IS is used outside of a PROTO", "write a value instead of IS"),
     "syntax-error": (
         "the text does not follow the grammar",
-        "look at the place and just before it: a bracket or a value is often missing",
+        "check the text at and before the marked place for a missing bracket or value",
     ),
     "template": (
         "the file is a template, not a model",
-        "fill the template in with the program that it belongs to",
+        "run the program that fills in the template, and use its output",
     ),
     "toml-syntax": (
-        "the settings are not TOML",
-        "look at the place and just before it: a quotation mark, a bracket or a comma",
+        "the settings are not valid TOML",
+        "check the text at and before the marked place: quotation marks, brackets, commas",
     ),
-    "too-deep": ("parts are nested deeper than can be read", "check that no part contains itself"),
+    "too-deep": ("parts are nested too deep", "check that no part contains itself"),
     "too-large": (
-        "the file stands for more than any model holds",
-        "check for PROTOs, USEs and grids that multiply one another",
+        "the file expands to more than any model has",
+        "check for nested PROTOs, USEs and grids",
     ),
     "too-many-errors": (
-        "reading was given up after many errors",
-        "mend the first errors and check again",
+        "reading stopped after too many errors",
+        "fix the first errors and check again",
     ),
     "trailing-text": (
-        "text follows a number",
-        "leave a blank after the number, or remove what follows",
+        "a number is followed by text",
+        "add a blank after the number, or remove the text",
     ),
-    "two-spellings": ("the same key is written in two spellings", "remove one of the two"),
+    "two-spellings": ("a key is given in two spellings", "remove one of the two"),
     "undeclared-field": (
-        "a field is set that the file's own PROTO lacks",
+        "a field is set that the PROTO does not declare",
         "declare the field in the PROTO, or remove it",
     ),
     "unexpected-end": (
-        "the file ends in the middle of something",
-        "check that the file is complete and every bracket is closed",
+        "the file ends unexpectedly",
+        "check that the file is complete and all brackets are closed",
     ),
     "unknown-alias": (
         "a YAML alias has no anchor",
         "write the anchor (&name) before the alias (*name)",
     ),
     "unknown-code": (
-        "the settings of the project name a code that no problem has",
-        "'hrp-model check --list-codes' lists all codes",
+        "the settings contain an unknown code",
+        "check the code; 'hrp-model check --list-codes' lists all codes",
     ),
     "unknown-field-type": (
         "a field is declared with an unknown type",
-        "use a type of VRML97, such as SFFloat or MFVec3f",
+        "use a VRML97 type, such as SFFloat or MFVec3f",
     ),
     "unknown-is": (
-        "IS names a field that the PROTO lacks",
+        "IS names a field that the PROTO does not declare",
         "declare the field in the PROTO's interface",
     ),
     "unknown-setting": (
-        "the settings of the project have an unknown key",
-        "write baseline, exclude, ignore or per-file-ignores",
+        "the settings contain an unknown key",
+        "use baseline, exclude, ignore or per-file-ignores",
     ),
     "unknown-suffix": (
-        "the kind of a file is not known",
-        "convert it to one of the kinds that are listed",
+        "a file format is not supported",
+        "convert the file to one of the listed formats",
     ),
     "unknown-use": (
-        "USE names what no DEF above it names",
+        "a USE has no DEF before it",
         "write the DEF before the USE, and check the spelling",
     ),
     "unknown-version": (
-        "the version of the format is not known",
-        "save the model in a version up to the newest one that is known",
+        "the version of the format is not supported",
+        "save the model in a supported version",
     ),
     "unreadable-file": (
         "a model file cannot be read",
-        "check that the path is right and the file may be read",
+        "check the path and the permissions of the file",
     ),
     "unreadable-part": (
         "parts of a mesh file are left out",
@@ -174,21 +177,21 @@ CODES = {
         "export it again from the program that made it, as VRML97",
     ),
     "wrong-count": (
-        "a value has too few or too many numbers",
-        "write as many numbers as the message says",
+        "a value has the wrong number of elements",
+        "write the number of elements in the message",
     ),
     "wrong-type": (
-        "a value is of the wrong kind",
-        "write the kind of value that the message names",
+        "a value has the wrong type",
+        "write a value of the type in the message",
     ),
-    "wrong-value": ("a value does not fit its field", "write a value of the field's type"),
+    "wrong-value": ("a value is invalid for its field", "write a value of the field's type"),
     "x3d": ("the file is X3D", "export it again from the program that made it, as VRML97"),
     "xml-syntax": (
-        "the text is no XML",
-        "look at the place and just before it: an end tag or a quotation mark is often missing",
+        "the text is not valid XML",
+        "check the text at and before the marked place for a missing end tag or quotation mark",
     ),
     "yaml-syntax": (
-        "the text is no YAML",
-        "look at the place and just before it: indentation, a colon or a quotation mark",
+        "the text is not valid YAML",
+        "check the text at and before the marked place: indentation, colons, quotation marks",
     ),
 }

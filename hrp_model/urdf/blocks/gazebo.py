@@ -1,4 +1,4 @@
-"""The <gazebo> blocks: sensors, and how the robot stands in the world of Gazebo (gz-sim)."""
+"""The <gazebo> blocks: sensors, and how the robot is fixed to the world in Gazebo (gz-sim)."""
 
 from __future__ import annotations
 
@@ -14,33 +14,31 @@ from .sensors import Sensors
 
 
 def elements(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Element]:
-    """Return the blocks, if the options ask for them: one for each link and joint that has any.
+    """Return the blocks that the options request, at most one for each link and joint.
 
-    What Gazebo cannot simulate is left out: a scanner without an end to its range, a lens that
-    bends, a force sensor between a link and a massless one that is fixed to it.
+    Left out is what Gazebo cannot simulate: a scanner with unlimited range, a lens with
+    distortion, a force sensor between a link and a massless one that is fixed to it.
     """
     if not options.gazebo:
         return []
     sensors = Sensors(body, frames)
     return [
-        *_stand(body, frames),
-        *_blocks((frames.links[name], sensor) for name, sensor in gazebo_sensors.on_links(sensors)),
-        *_blocks(
-            (frames.joints[name], inside) for name, inside in gazebo_sensors.in_joints(sensors)
-        ),
+        *_world_joint(body, frames),
+        *_blocks((frames.links[name], child) for name, child in gazebo_sensors.on_links(sensors)),
+        *_blocks((frames.joints[name], child) for name, child in gazebo_sensors.in_joints(sensors)),
     ]
 
 
-def _blocks(parts: Iterable[tuple[str, Element]]) -> list[Element]:
-    """Return one block for each link or joint, in order of their first part."""
+def _blocks(children: Iterable[tuple[str, Element]]) -> list[Element]:
+    """Return one block for each link or joint, in order of their first child."""
     by_name: dict[str, list[Element]] = {}
-    for name, part in parts:
-        by_name.setdefault(name, []).append(part)
-    return [element("gazebo", *inside, reference=name) for name, inside in by_name.items()]
+    for name, child in children:
+        by_name.setdefault(name, []).append(child)
+    return [element("gazebo", *children, reference=name) for name, children in by_name.items()]
 
 
-def _stand(body: Body, frames: BodyFrames) -> list[Element]:
-    """Return what keeps a robot that is fixed to the world from falling."""
+def _world_joint(body: Body, frames: BodyFrames) -> list[Element]:
+    """Return the block that fixes a robot with a fixed root to the world."""
     if body.is_static:
         return [element("gazebo", element("static", text=True))]
     if not body.is_root_fixed:

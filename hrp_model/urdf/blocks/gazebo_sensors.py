@@ -1,7 +1,7 @@
-"""Sensors in the words of SDF, as Gazebo (gz-sim) simulates them.
+"""SDF elements of sensors for Gazebo (gz-sim).
 
-Gazebo's cameras and scanners look along +X of the sensor, with +Z up. So both stand in the
-axes of the scan frame; what they publish is labelled with the frames of ``BodyFrames.data``.
+Gazebo's cameras and scanners look along +X of the sensor, with +Z up, so both have the axes of
+the scan frame; their messages have the frames of ``BodyFrames.data``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...scan_angles import pitch_angles, yaw_angles
 from ..xml import element, pose_text
 from .sensors import Sensors
 
-# Rate of the sensors to which a model gives none, in [Hz]: that of the simulation here.
+# Rate of sensors without one in the model, in [Hz]: as in this project's simulation.
 DEFAULT_RATE = 500.0
 
 _GREY = (ImageType.MONO, ImageType.MONO_DEPTH)
@@ -30,25 +30,25 @@ _DEPTH_ONLY = (ImageType.DEPTH, ImageType.POINT_CLOUD)
 
 
 def on_links(sensors: Sensors) -> Iterator[tuple[str, Element]]:
-    """Yield the sensors that hang on links, each with the name of its link in the model."""
+    """Yield the sensors on links, each with the name of its link in the model."""
     for unit in sensors.imus:
         yield unit.device.link, imu(unit, sensors)
     for scanner in sensors.ranges:
-        made = gpu_lidar(scanner, sensors)
-        if made is not None:
-            yield scanner.link, made
+        lidar = gpu_lidar(scanner, sensors)
+        if lidar is not None:
+            yield scanner.link, lidar
     for device in sensors.cameras:
-        made = camera(device, sensors)
-        if made is not None:
-            yield device.link, made
+        sensor = camera(device, sensors)
+        if sensor is not None:
+            yield device.link, sensor
 
 
 def in_joints(sensors: Sensors) -> Iterator[tuple[str, Element]]:
-    """Yield what force sensors need, each with the name of the link below its joint."""
+    """Yield the elements of force sensors, each with the name of the link below its joint."""
     preserved: set[str] = set()
     for force in sensors.force:
         link = sensors.body.link(force.link)
-        if link.joint.is_fixed:  # then Gazebo makes one link of both, unless told not to
+        if link.joint.is_fixed:  # by default Gazebo lumps both links into one
             if link.mass <= 0.0:
                 continue
             if link.name not in preserved:
@@ -58,37 +58,37 @@ def in_joints(sensors: Sensors) -> Iterator[tuple[str, Element]]:
 
 
 def imu(unit: InertialUnit, sensors: Sensors) -> Element:
-    """Return an IMU. Its orientation is that in the world (REP 145), not since the start."""
+    """Return an IMU. Its orientation is relative to the world (REP 145), not to the start."""
     frame = element("orientation_reference_frame", element("localization", text="ENU"))
     topic = names.imu_topic(sensors.name(unit.device), only_one=len(sensors.imus) == 1)
-    made = _sensor("imu", unit.device, sensors, topic, DEFAULT_RATE, unit.device.X_LS)
-    made.append(element("imu", frame))
-    return made
+    sensor = _sensor("imu", unit.device, sensors, topic, DEFAULT_RATE, unit.device.X_LS)
+    sensor.append(element("imu", frame))
+    return sensor
 
 
 def force_torque(device: ForceSensor, sensors: Sensors) -> Element:
     """Return a force sensor in the joint above its link.
 
-    It measures what the link exerts on its parent. Gazebo knows the torque about the origin
-    of the joint only: ``wrench_frame`` says in which frame that is the whole truth.
+    It measures the wrench that the link exerts on its parent. Gazebo measures the torque about
+    the origin of the joint only; ``wrench_frame`` is the frame of that wrench.
     """
     topic = names.wrench_topic(sensors.name(device))
-    made = _sensor("force_torque", device, sensors, topic, DEFAULT_RATE, device.X_LS)
+    sensor = _sensor("force_torque", device, sensors, topic, DEFAULT_RATE, device.X_LS)
     frame = "sensor" if _is_at_joint(device) else "child"
-    made.append(
+    sensor.append(
         element(
             "force_torque",
             element("frame", text=frame),
             element("measure_direction", text="child_to_parent"),
         )
     )
-    return made
+    return sensor
 
 
 def wrench_frame(device: ForceSensor, sensors: Sensors) -> str:
-    """Return the frame that Gazebo's wrench of a force sensor is expressed in and about.
+    """Return the frame in which Gazebo reports the wrench of a force sensor.
 
-    That of the sensor where its origin is the joint's, else that of its link.
+    That of the sensor if its origin is the joint's, else that of its link.
     """
     if _is_at_joint(device):
         return sensors.data_frame(device)
@@ -96,9 +96,9 @@ def wrench_frame(device: ForceSensor, sensors: Sensors) -> str:
 
 
 def gpu_lidar(device: RangeSensor, sensors: Sensors) -> Element | None:
-    """Return a laser scanner with the rays of the model; None if none would be cast.
+    """Return a laser scanner with the rays of the model; None if it has no valid rays.
 
-    Of one with layers Gazebo publishes points on the topic that follows from this one.
+    For a scanner with several layers Gazebo publishes points on a topic derived from this one.
     """
     nearest, farthest = device.min_distance, device.max_distance
     if not 0.0 <= nearest < farthest < inf or not _is_rate(device.scan_rate):
@@ -110,7 +110,7 @@ def gpu_lidar(device: RangeSensor, sensors: Sensors) -> Element | None:
         return None
     name, planar = sensors.name(device), [s for s in sensors.ranges if s.is_planar]
     topic = names.scan_topic(name, only_one=len(planar) == 1) if device.is_planar else name
-    made = _sensor("gpu_lidar", device, sensors, topic, device.scan_rate, _ahead(device))
+    sensor = _sensor("gpu_lidar", device, sensors, topic, device.scan_rate, _forward_pose(device))
     scan = element("scan", _rays("horizontal", yaw))
     if not device.is_planar:
         scan.append(_rays("vertical", pitch))
@@ -122,18 +122,18 @@ def gpu_lidar(device: RangeSensor, sensors: Sensors) -> Element | None:
     if device.error_deviation > 0.0:
         deviation = element("stddev", text=device.error_deviation)
         lidar.append(element("noise", element("type", text="gaussian"), deviation))
-    made.append(lidar)
-    return made
+    sensor.append(lidar)
+    return sensor
 
 
 def camera(device: Camera, sensors: Sensors) -> Element | None:
-    """Return a camera for colours, depths or both; None where no image can be made."""
+    """Return a camera for colours, depths or both; None if its parameters are invalid."""
     if min(device.width, device.height) < 1 or not 0.0 < device.field_of_view < pi:
         return None
     if not 0.0 < device.near_clip < device.far_clip < inf or not _is_rate(device.frame_rate):
         return None
     kind, topic, info = camera_topics(device, sensors)
-    made = _sensor(kind, device, sensors, topic, device.frame_rate, _ahead(device))
+    sensor = _sensor(kind, device, sensors, topic, device.frame_rate, _forward_pose(device))
     image = element(
         "image", element("width", text=device.width), element("height", text=device.height)
     )
@@ -151,14 +151,14 @@ def camera(device: Camera, sensors: Sensors) -> Element | None:
         farthest = min(device.far_clip, device.max_distance)
         if nearest < farthest:
             lens.append(element("depth_camera", _clip(nearest, farthest)))
-    made.append(lens)
-    return made
+    sensor.append(lens)
+    return sensor
 
 
 def camera_topics(device: Camera, sensors: Sensors) -> tuple[str, str, str]:
-    """Return (kind of sensor, topic, topic of camera_info).
+    """Return (type of sensor, topic, topic of camera_info).
 
-    Of an rgbd_camera the topic is only the beginning: image, depth_image and points follow.
+    For an rgbd_camera the topic is a prefix of image, depth_image and points.
     """
     name = sensors.name(device)
     if device.image_type in _DEPTH_ONLY:
@@ -170,7 +170,7 @@ def camera_topics(device: Camera, sensors: Sensors) -> tuple[str, str, str]:
 def horizontal_field_of_view(device: Camera) -> float:
     """Return the angle across the width of the image, in [rad].
 
-    The model's is across the shorter side; pixels are square: both follow from the focal
+    The model's angle is across the shorter side. With square pixels both follow from the focal
     length, (shorter / 2) / tan(angle / 2) pixels.
     """
     shorter = min(device.width, device.height)
@@ -194,7 +194,7 @@ def _clip(near: float, far: float) -> Element:
 def _sensor(
     kind: str, device: Device, sensors: Sensors, topic: str, rate: float, X_LG: Pose
 ) -> Element:
-    """Return a sensor without its particulars, at a pose in its link."""
+    """Return a <sensor> with the elements common to all types, at a pose in its link."""
     frame = sensors.data_frame(device)
     if isinstance(device, ForceSensor):
         frame = wrench_frame(device, sensors)
@@ -210,8 +210,8 @@ def _sensor(
     )
 
 
-def _ahead(device: Device) -> Pose:
-    """Return the pose in the link of a sensor that looks along +X where the model's does."""
+def _forward_pose(device: Device) -> Pose:
+    """Return the pose in the link of a sensor frame whose +X is the viewing direction."""
     return device.X_LS @ X_S_SCAN
 
 

@@ -1,7 +1,7 @@
-"""The <mujoco> block: what MuJoCo's own reader of URDF has to be told to take the file as it is.
+"""The <mujoco> block: compiler options for MuJoCo's own URDF reader.
 
-See "compiler" in MuJoCo's XML reference. Other readers of URDF pass over the block;
-urdf_parser_py says that it does not know it.
+See "compiler" in MuJoCo's XML reference. Other URDF readers ignore the block;
+urdf_parser_py logs that it is unknown.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from ...frames import BodyFrames
 from ..options import UrdfOptions
 from ..xml import element
 
-# In [kg] and [kg m^2]: enough for MuJoCo, and too little to be noticed.
-_LEAST = "1e-12"
-# Of principal moments, relative to the largest.
+# In [kg] and [kg m^2]: accepted by MuJoCo, and too small to have an effect.
+_MIN_MASS = "1e-12"
+# Rounding error of principal moments, relative to the largest.
 _ROUNDING = 1e-9
 
 
 def elements(body: Body, _frames: BodyFrames, options: UrdfOptions) -> list[Element]:
-    """Return the block, if the options say where MuJoCo finds the meshes."""
+    """Return the block, if the options name a mesh folder for MuJoCo."""
     if options.mujoco_meshes is None:
         return []
     compiler = {
-        # It follows neither file:// nor package://, but finds the last part in this folder.
+        # MuJoCo resolves neither file:// nor package://, but finds the file name in this folder.
         "meshdir": options.mujoco_meshes,
         "strippath": "true",
-        # It would give a link without mass that of its collision shapes, of water.
+        # The default derives the mass of a massless link from its collision shapes.
         "inertiafromgeom": "false",
     }
     if not any(link.joint.type is JointType.FREE for link in body.links[1:]):
-        # It would make one body of links that do not move to each other, and lose their
-        # names. But it lets links float on top only: if at all, when a fixed root is fused.
+        # The default fuses links joined by fixed joints and loses their names. A floating link
+        # needs it, since MuJoCo allows free joints at the top level only.
         compiler["fusestatic"] = "false"
     if any(map(_breaks_triangle_inequality, body.links)):
-        compiler["balanceinertia"] = "true"  # it refuses them otherwise
+        compiler["balanceinertia"] = "true"  # rejected otherwise
     if any(map(_moves_without_inertia, body.links)):
-        compiler |= {"boundmass": _LEAST, "boundinertia": _LEAST}  # likewise
+        compiler |= {"boundmass": _MIN_MASS, "boundinertia": _MIN_MASS}  # rejected otherwise
     return [element("mujoco", element("compiler", **compiler))]
 
 
@@ -48,10 +48,9 @@ def _moves_without_inertia(link: Link) -> bool:
 
 
 def _breaks_triangle_inequality(link: Link) -> bool:
-    """Whether no distribution of mass has the link's principal moments.
+    """Return whether no mass distribution has the link's principal moments.
 
-    Those of a flat body, where a + b = c, are counted in: whether MuJoCo, which computes them
-    in another way, refuses them depends on their last digits.
+    Flat bodies, where a + b = c, count too: whether MuJoCo rejects them depends on rounding.
     """
     a, b, c = np.linalg.eigvalsh(link.inertia).tolist()
     return bool(a + b < c * (1.0 + _ROUNDING))

@@ -1,4 +1,4 @@
-"""The <ros2_control> block: the joints and sensors that controllers reach, and through what."""
+"""The <ros2_control> block: hardware, joints and sensors of the controllers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ...diagnostics import Diagnostics
 from ...frames import BodyFrames, legal_name
 from ...kinematics.actuation import CommandInterface, ControlledJoint, controlled_joints
 from ...kinematics.postures import initial_poses
+from ...kinematics.state import STANDARD_GRAVITY
 from ...rigid import Array, matrix_quaternion
 from ..options import Hardware, UrdfOptions
 from ..xml import element, param
@@ -38,7 +39,7 @@ _PARAMS: dict[Hardware, dict[str, str | float | bool]] = {
     Hardware.TOPIC: {
         "joint_commands_topic": names.HARDWARE_COMMANDS,
         "joint_states_topic": names.HARDWARE_STATES,
-        "trigger_joint_command_threshold": -1.0,  # commands are sent even if nothing changed
+        "trigger_joint_command_threshold": -1.0,  # always send commands
     },
     Hardware.MOCK: {"calculate_dynamics": True, "mock_sensor_commands": True},
     Hardware.GZ: {},
@@ -46,15 +47,14 @@ _PARAMS: dict[Hardware, dict[str, str | float | bool]] = {
 }
 _GZ_LIBRARY = "libgz_ros2_control-system.so"
 _GZ_PLUGIN = "gz_ros2_control::GazeboSimROS2ControlPlugin"
-_GRAVITY = 9.80665  # standard gravity [m/s^2]
 
 
 def elements(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Element]:
-    """Return the block that the options ask for; nothing for a body whose joints do not move.
+    """Return the block that the options request; nothing for a body without moving joints.
 
-    Joints with an id have one command interface, all joints that move have the state
-    interfaces position, velocity and effort. For Gazebo there also is the plugin that runs
-    the controller manager.
+    Joints with an id have one command interface; all moving joints have the state interfaces
+    position, velocity and effort. For Gazebo the plugin that runs the controller manager is
+    added.
     """
     hardware = options.ros2_control
     joints = controlled_joints(body, options.command_interface)
@@ -74,42 +74,42 @@ def elements(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Eleme
     return [block, _gz_plugin(options)] if hardware is Hardware.GZ else [block]
 
 
-def tell_what_is_not_controlled(body: Body, options: UrdfOptions, diagnostics: Diagnostics) -> None:
-    """Warn if the options ask for controllers' joints where there are none."""
+def warn_of_missing_joints(body: Body, options: UrdfOptions, diagnostics: Diagnostics) -> None:
+    """Warn if the options request a <ros2_control> block without joints to command."""
     if options.ros2_control is None:
         return
     joints = controlled_joints(body, options.command_interface)
     if not joints:
-        problem = "no joint of the body moves: there is no <ros2_control> block"
+        problem = "the body has no moving joints, so there is no <ros2_control> block"
     elif all(joint.command_interface is None for joint in joints):
-        problem = "no joint that moves has an id: the <ros2_control> block has none to command"
+        problem = "no moving joint has an id, so the <ros2_control> block has no command interface"
     else:
         return
     diagnostics.warn("nothing-to-control", problem, body.root.at)
 
 
 def has_sensors(hardware: Hardware | None) -> bool:
-    """Tell whether the hardware reads sensors; by topics there are the states of joints only."""
+    """Return whether the hardware has sensors; topic-based hardware has joint states only."""
     return hardware not in (None, Hardware.TOPIC)
 
 
 def _joint(joint: ControlledJoint, frames: BodyFrames, hardware: Hardware) -> Element:
     model = joint.link.joint
-    made = element("joint", name=frames.joints[joint.link.name])
+    result = element("joint", name=frames.joints[joint.link.name])
     command = joint.command_interface
     if command is not None:
-        made.append(element("command_interface", *_limits(command, model), name=command.value))
+        result.append(element("command_interface", *_limits(command, model), name=command.value))
     for name in STATE_INTERFACES:
         state = element("state_interface", name=name)
-        # What comes by topic is unknown until it comes: so no controller starts from a guess.
+        # Topic-based states are unknown until a message arrives; controllers must wait for it.
         if name == "position" and hardware is not Hardware.TOPIC:
             state.append(param("initial_value", float(model.initial)))
-        made.append(state)
-    return made
+        result.append(state)
+    return result
 
 
 def _limits(command: CommandInterface, joint: Joint) -> list[Element]:
-    """Return the ends that there are; of velocity and effort those of the <limit> element."""
+    """Return the finite limits; of velocity and effort those of the <limit> element."""
     lower, upper = joint.position_limits
     if command is not CommandInterface.POSITION:
         upper = joint.max_velocity if command is CommandInterface.VELOCITY else joint.max_effort
@@ -137,21 +137,21 @@ def _sensor(
     interfaces: tuple[str, ...],
     values: tuple[float, ...],
 ) -> Element:
-    made = element("sensor", name=name)
+    result = element("sensor", name=name)
     if hardware is Hardware.MUJOCO:
-        made.append(param("mujoco_type", mujoco_type))
-        made.append(param("mujoco_sensor_name", name))
+        result.append(param("mujoco_type", mujoco_type))
+        result.append(param("mujoco_sensor_name", name))
     for i, interface in enumerate(interfaces):
         state = element("state_interface", name=interface)
         if values:
             state.append(param("initial_value", values[i]))
-        made.append(state)
-    return made
+        result.append(state)
+    return result
 
 
 def at_rest(R_WS: Array) -> tuple[float, ...]:
-    """Return what an IMU reads at rest, in the order of ``IMU_INTERFACES``."""
-    specific_force = R_WS.T @ np.array([0.0, 0.0, _GRAVITY])
+    """Return the values of an IMU at rest, in the order of ``IMU_INTERFACES``."""
+    specific_force = R_WS.T @ np.array([0.0, 0.0, STANDARD_GRAVITY])
     values = (*matrix_quaternion(R_WS), 0.0, 0.0, 0.0, *specific_force.tolist())
     return tuple(float(value) for value in values)
 

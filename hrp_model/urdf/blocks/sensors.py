@@ -1,4 +1,4 @@
-"""The sensors of a body that the blocks of a URDF describe: names, frames and topics."""
+"""The sensors of a body for the blocks of a URDF, with their names and frames."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _D = TypeVar("_D", bound=Device)
 
 @dataclass(frozen=True, eq=False)
 class Sensors:
-    """The devices of a body that are switched on and can be described."""
+    """The devices of a body that are switched on, by type."""
 
     body: Body
     frames: BodyFrames
 
     @cached_property
     def imus(self) -> tuple[InertialUnit, ...]:
-        """IMUs; a gyro and an accelerometer in one place are one."""
+        """IMUs; a gyro and an accelerometer at the same place are one."""
         return tuple(unit for unit in inertial_units(self.body) if unit.on)
 
     @cached_property
     def force(self) -> tuple[ForceSensor, ...]:
-        """Force sensors with a joint above their link for them to sit in."""
+        """Force sensors whose link has a joint above it to measure in."""
         links = {x.name for x in self.body.links[1:] if x.joint.type is not JointType.FREE}
         return tuple(s for s in self._of_type(ForceSensor) if s.link in links)
 
@@ -42,7 +42,7 @@ class Sensors:
 
     @cached_property
     def cameras(self) -> tuple[Camera, ...]:
-        """Cameras that deliver images, through a lens that does not bend them."""
+        """Cameras with images and a lens without distortion."""
         return tuple(
             camera
             for camera in self._of_type(Camera)
@@ -50,11 +50,11 @@ class Sensors:
         )
 
     def name(self, device: Device) -> str:
-        """Return what a sensor is called in the blocks: its name as a level of a topic."""
+        """Return the name of a sensor in the blocks, legal as one level of a topic."""
         return self._names[id(device)]
 
     def data_frame(self, device: Device) -> str:
-        """Return the frame that a sensor's numbers are expressed in."""
+        """Return the frame of a sensor's data."""
         index = next(i for i, other in enumerate(self.body.devices) if other is device)
         return self.frames.data[index]
 
@@ -68,7 +68,7 @@ class Sensors:
 
 
 def _unique_names(devices: Iterable[Device]) -> dict[int, str]:
-    """Name devices, by their identity; a name that is taken gets a number behind it."""
+    """Return a name for each device, by ``id``; a number is appended to duplicates."""
     names: dict[int, str] = {}
     taken: set[str] = set()
     for device in devices:

@@ -20,18 +20,18 @@ from .gltf_file import GlbFile
 from .stl import face_normals
 from .texture_images import EncodedImage
 
-# More colours than these are written as colours of vertices: files stay small, and few models
-# have so many.
-_MOST_MATERIALS = 32
+# With more colours than this, vertex colours are written instead of materials, to keep files
+# small.
+_MAX_MATERIALS = 32
 
 
 class UpAxis(Enum):
     """Which axis of a GLB file is the URDF's z.
 
-    Z writes coordinates as they are, in the frame that the URDF names: what Gazebo,
-    trimesh, yourdfpy and RViz up to ROS 2 Kilted expect. Y turns them by -90 degrees
-    about X, to glTF's own custom (3.4 of its specification): readers that hold to it turn
-    them back, as Drake does and RViz from ROS 2 Lyrical on (rviz_rendering 15.1.4).
+    Z writes coordinates in the URDF's frame, as Gazebo, trimesh, yourdfpy and RViz up to ROS 2
+    Kilted expect. Y rotates them by -90 degrees about X, to glTF's convention (3.4 of its
+    specification), for readers that rotate them back, such as Drake, and RViz from ROS 2
+    Lyrical on (rviz_rendering 15.1.4).
     """
 
     Z = "z"
@@ -39,78 +39,77 @@ class UpAxis(Enum):
 
 
 def glb(
-    mesh: Mesh, material: Material, picture: EncodedImage | None = None, up: UpAxis = UpAxis.Z
+    mesh: Mesh, material: Material, image: EncodedImage | None = None, up: UpAxis = UpAxis.Z
 ) -> bytes | None:
     """Return a glTF binary of one mesh with its normals, colours and texture.
 
-    Triangles without an area in single precision are left out; None if no other is there.
-    Colours are written with the model's numbers, which are those of a screen: what reads
-    glTF in ROS shows them unchanged, though the specification calls them linear. Where
-    whole faces have colours, each colour is a material, since RViz and Gazebo pass over
-    colours of vertices.
+    Triangles without area in single precision are left out; None if there are no others.
+    Colours are written as in the model, which are sRGB: glTF readers in ROS show them
+    unchanged, though the specification calls them linear. If whole faces have colours, each
+    colour is a material, since RViz and Gazebo ignore vertex colours.
 
     Args:
-        mesh: Its normals are worked out from the crease angle where it gives none.
-        material: Its looks.
-        picture: The picture of its texture; None leaves it out.
-        up: Which axis becomes that of the URDF's z.
+        mesh: Normals are computed from the crease angle if it has none.
+        material: Its appearance.
+        image: The image of its texture; None leaves it out.
+        up: Which axis of the file is the URDF's z.
     """
-    mesh = _selected(mesh, np.any(face_normals(mesh), axis=1))
+    mesh = _select_triangles(mesh, np.any(face_normals(mesh), axis=1))
     if not len(mesh.triangles):
         return None
     file = GlbFile()
     corners = {"POSITION": mesh.vertices[mesh.triangles], "NORMAL": corner_normals(mesh)}
-    corners = {name: _turned(values, up) for name, values in corners.items()}
-    if picture is not None and mesh.tex_coords is not None:
+    corners = {name: _rotated(values, up) for name, values in corners.items()}
+    if image is not None and mesh.tex_coords is not None:
         corners["TEXCOORD_0"] = _corner_uv(mesh, material.texture)
-        # A coloured picture replaces the colour of the material or the mesh, a grey one is
+        # A coloured image replaces the colour of the material or the mesh, a grey one is
         # multiplied with it (ISO/IEC 14772-1, 4.14.2).
-        tinted = mesh.colors is not None and not picture.colored
+        tinted = mesh.colors is not None and not image.colored
         if tinted:
             corners["COLOR_0"] = _color_bytes(_corner_rgb(mesh), 1.0)
-        if picture.colored or tinted:
+        if image.colored or tinted:
             material = replace(material, diffuse=(1.0, 1.0, 1.0))
-        index = _add_textured(file, material, picture, mesh.solid)
+        index = _add_textured(file, material, image, mesh.solid)
         file.add_primitive(*_vertices(corners), index)
         return file.content()
-    for faces, color, varying in _parts_by_color(mesh):
+    for faces, color, corner_rgb in _parts_by_color(mesh):
         part = {name: values[faces] for name, values in corners.items()}
-        if varying is not None:
-            part["COLOR_0"] = _color_bytes(varying, 1.0 - _clipped(material.transparency))
-        look = material if color is None else replace(material, diffuse=color)
-        index = file.add_material(_material(look, mesh.solid, factor=varying is None))
+        if corner_rgb is not None:
+            part["COLOR_0"] = _color_bytes(corner_rgb, 1.0 - _clipped(material.transparency))
+        colored = material if color is None else replace(material, diffuse=color)
+        index = file.add_material(_material(colored, mesh.solid, factor=corner_rgb is None))
         file.add_primitive(*_vertices(part), index)
     return file.content()
 
 
-def _selected(mesh: Mesh, kept: Any) -> Mesh:
-    """Return a mesh of some of the triangles; ``kept`` says of each whether it is one."""
-    if kept.all():
+def _select_triangles(mesh: Mesh, mask: NDArray[np.bool_]) -> Mesh:
+    """Return a mesh of the triangles for which a mask is true."""
+    if mask.all():
         return mesh
 
-    def some(attribute: Attribute | None) -> Attribute | None:
-        return attribute and Attribute(attribute.values, attribute.indices[kept])
+    def select(attribute: Attribute | None) -> Attribute | None:
+        return attribute and Attribute(attribute.values, attribute.indices[mask])
 
     return replace(
         mesh,
-        triangles=mesh.triangles[kept],
-        normals=some(mesh.normals),
-        colors=some(mesh.colors),
-        tex_coords=some(mesh.tex_coords),
+        triangles=mesh.triangles[mask],
+        normals=select(mesh.normals),
+        colors=select(mesh.colors),
+        tex_coords=select(mesh.tex_coords),
     )
 
 
-def _turned(vectors: Array, up: UpAxis) -> Array:
+def _rotated(vectors: Array, up: UpAxis) -> Array:
     if up is UpAxis.Z:
         return vectors
-    turned: Array = vectors[..., [0, 2, 1]] * (1.0, 1.0, -1.0)
-    return turned
+    rotated: Array = vectors[..., [0, 2, 1]] * (1.0, 1.0, -1.0)
+    return rotated
 
 
 def _vertices(corners: dict[str, Array]) -> tuple[dict[str, NDArray[Any]], NDArray[np.int32]]:
-    """Return attributes of vertices and triangles, from values (m, 3, *) of each corner.
+    """Return vertex attributes and triangles, from values (m, 3, *) of each corner.
 
-    Corners that agree in everything share a vertex.
+    Corners with equal values share a vertex.
     """
     columns = [values.reshape(-1, values.shape[-1]) for values in corners.values()]
     rows, index = unique_rows(np.concatenate(columns, axis=1).astype(np.float32))
@@ -125,14 +124,14 @@ def _vertices(corners: dict[str, Array]) -> tuple[dict[str, NDArray[Any]], NDArr
 def _parts_by_color(
     mesh: Mesh,
 ) -> Iterator[tuple[NDArray[np.int_] | slice, Color | None, Array | None]]:
-    """Yield which triangles belong together, their common colour, or those of their corners."""
+    """Yield parts of a mesh: triangles, their common colour, or else the corners' colours."""
     if mesh.colors is None:
         yield slice(None), None, None
         return
     rgb = _corner_rgb(mesh)
     if (rgb == rgb[:, :1]).all():
         colors, index = np.unique(rgb[:, 0], axis=0, return_inverse=True)
-        if len(colors) <= _MOST_MATERIALS:
+        if len(colors) <= _MAX_MATERIALS:
             for number, (r, g, b) in enumerate(colors.tolist()):
                 yield np.flatnonzero(index.ravel() == number), (r, g, b), None
             return
@@ -140,48 +139,48 @@ def _parts_by_color(
 
 
 def _corner_rgb(mesh: Mesh) -> Array:
-    """Return the colours that a mesh gives its corners, in 0..1, shape (m, 3, 3)."""
+    """Return the colours of a mesh's corners, in 0..1, shape (m, 3, 3)."""
     assert mesh.colors is not None
     rgb: Array = np.clip(np.nan_to_num(mesh.colors.values[mesh.colors.indices]), 0.0, 1.0)
     return rgb
 
 
 def _color_bytes(rgb: Array, alpha: float) -> Array:
-    """Return colours and one opacity in 0..255, shape (m, 3, 4)."""
+    """Return colours with an opacity in 0..255, shape (m, 3, 4)."""
     opacity = np.full((*rgb.shape[:2], 1), alpha)
     return np.round(255.0 * np.concatenate([rgb, opacity], axis=2))
 
 
 def _corner_uv(mesh: Mesh, texture: Texture | None) -> Array:
-    """Return coordinates under the texture transform, from the top down, shape (m, 3, 2)."""
+    """Return transformed texture coordinates with v downwards, shape (m, 3, 2)."""
     assert mesh.tex_coords is not None
     uv = mesh.tex_coords.values[mesh.tex_coords.indices]
     uv = uv if texture is None else transformed_coords(texture, uv)
-    uv = np.where(np.isfinite(uv), uv, 0.0)  # glTF has no other numbers (3.6.2.4)
+    uv = np.where(np.isfinite(uv), uv, 0.0)  # glTF has finite numbers only (3.6.2.4)
     return np.stack([uv[..., 0], 1.0 - uv[..., 1]], axis=2)
 
 
-def _add_textured(file: GlbFile, material: Material, picture: EncodedImage, solid: bool) -> int:
-    """Add a material with a picture, which is multiplied with the diffuse colour."""
+def _add_textured(file: GlbFile, material: Material, image: EncodedImage, solid: bool) -> int:
+    """Add a material with an image, which is multiplied with the diffuse colour."""
     assert material.texture is not None
-    look = _material(material, solid)
-    index = file.add_texture(picture.data, picture.media_type, material.texture.repeat)
-    look["pbrMetallicRoughness"]["baseColorTexture"] = {"index": index}
-    if picture.transparent:
-        look["alphaMode"] = "BLEND"
-    return file.add_material(look)
+    result = _material(material, solid)
+    index = file.add_texture(image.data, image.media_type, material.texture.repeat)
+    result["pbrMetallicRoughness"]["baseColorTexture"] = {"index": index}
+    if image.transparent:
+        result["alphaMode"] = "BLEND"
+    return file.add_material(result)
 
 
 def _material(material: Material, solid: bool, *, factor: bool = True) -> dict[str, Any]:
-    """Return glTF's material.
+    """Return a glTF material.
 
-    The exponent e of Phong's highlight becomes a roughness by e = 2 / r^4 - 2 (Karis 2013),
-    its colour that of KHR_materials_specular: none is no highlight, white that of plastic.
+    The Phong exponent e is converted to a roughness by e = 2 / r^4 - 2 (Karis 2013), and the
+    specular colour to KHR_materials_specular.
 
     Args:
-        material: Its looks.
-        solid: Whether only the front is drawn.
-        factor: Whether its colour and opacity hold; those of the vertices do otherwise.
+        material: The material.
+        solid: Whether only the front side is drawn.
+        factor: Whether its colour and opacity apply, instead of those of the vertices.
     """
     alpha = 1.0 - _clipped(material.transparency)
     specular = [_clipped(c) for c in material.specular]
@@ -191,7 +190,7 @@ def _material(material: Material, solid: bool, *, factor: bool = True) -> dict[s
     highlight: dict[str, Any] = {"specularFactor": strength}
     if strength > 0.0:
         highlight["specularColorFactor"] = [c / strength for c in specular]
-    look: dict[str, Any] = {
+    result: dict[str, Any] = {
         "pbrMetallicRoughness": {
             "baseColorFactor": color,
             "metallicFactor": 0.0,
@@ -202,12 +201,12 @@ def _material(material: Material, solid: bool, *, factor: bool = True) -> dict[s
         "extensions": {"KHR_materials_specular": highlight},
     }
     if material.name:
-        look["name"] = material.name
+        result["name"] = material.name
     if alpha < 1.0:
-        look["alphaMode"] = "BLEND"
-    return look
+        result["alphaMode"] = "BLEND"
+    return result
 
 
 def _clipped(number: float) -> float:
-    """Return a number in 0..1; 0 for what is none."""
+    """Return a number clipped to 0..1; 0 for NaN."""
     return min(1.0, max(0.0, float(number)))

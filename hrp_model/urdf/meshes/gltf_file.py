@@ -1,4 +1,4 @@
-"""A binary glTF 2.0 file (GLB) from arrays: the container, and no notion of shapes."""
+"""A binary glTF 2.0 file (GLB) from arrays."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ARRAY_BUFFER, _ELEMENT_ARRAY_BUFFER = 34962, 34963
 _UNSIGNED_BYTE, _UNSIGNED_SHORT, _UNSIGNED_INT, _FLOAT = 5121, 5123, 5125, 5126
 _REPEAT, _CLAMP_TO_EDGE = 10497, 33071
 _WIDTHS = {2: "VEC2", 3: "VEC3", 4: "VEC4"}
-_LARGEST_SHORT_INDEX = 65534  # 65535 starts a new strip in some graphics libraries
+_MAX_SHORT_INDEX = 65534  # 65535 restarts primitives in some graphics libraries
 
 
 class GlbFile:
-    """Collects the parts of one mesh and gives the file; clause numbers are glTF 2.0's."""
+    """Builder of a file with one mesh; clause numbers are glTF 2.0's."""
 
     def __init__(self) -> None:
         self._primitives: list[dict[str, Any]] = []
@@ -32,17 +32,16 @@ class GlbFile:
         self._length = 0
 
     def add_material(self, material: dict[str, Any]) -> int:
-        """Take a material as glTF spells it (5.19), and return its index."""
+        """Add a glTF material (5.19) and return its index."""
         self._extensions.update(material.get("extensions", {}))
         self._materials.append(material)
         return len(self._materials) - 1
 
-    def add_texture(self, picture: bytes, media_type: str, repeat: tuple[bool, bool]) -> int:
-        """Take an encoded picture ("image/png" or "image/jpeg"), and return its texture's index."""
+    def add_texture(self, image: bytes, media_type: str, repeat: tuple[bool, bool]) -> int:
+        """Add an encoded image ("image/png" or "image/jpeg") and return its texture's index."""
         wrap_s, wrap_t = (_REPEAT if r else _CLAMP_TO_EDGE for r in repeat)
-        image = {"bufferView": self._view(picture), "mimeType": media_type}
         self._textures = {
-            "images": [image],
+            "images": [{"bufferView": self._view(image), "mimeType": media_type}],
             "samplers": [{"wrapS": wrap_s, "wrapT": wrap_t}],
             "textures": [{"source": 0, "sampler": 0}],
         }
@@ -51,15 +50,15 @@ class GlbFile:
     def add_primitive(
         self, attributes: dict[str, NDArray[Any]], triangles: IntArray, material: int
     ) -> None:
-        """Take triangles of one material.
+        """Add triangles of one material.
 
         Args:
-            attributes: By glTF's names (3.7.2.1), each float32, or uint8 for 0..1 in 256
-                steps, of shape (n, 2..4).
-            triangles: Rows of the attributes, shape (m, 3).
+            attributes: Vertex attributes by glTF's names (3.7.2.1), float32 or normalised
+                uint8, of shape (n, 2..4).
+            triangles: Indices of vertices, shape (m, 3).
             material: Index from ``add_material``.
         """
-        kind = np.uint16 if len(attributes["POSITION"]) <= _LARGEST_SHORT_INDEX + 1 else np.uint32
+        kind = np.uint16 if len(attributes["POSITION"]) <= _MAX_SHORT_INDEX + 1 else np.uint32
         indices = {
             "bufferView": self._view(triangles.astype(kind).tobytes(), _ELEMENT_ARRAY_BUFFER),
             "componentType": _UNSIGNED_SHORT if kind is np.uint16 else _UNSIGNED_INT,
@@ -75,8 +74,8 @@ class GlbFile:
 
     def content(self) -> bytes:
         """Return the bytes of the file: a header, the JSON and the binary chunk (4.4)."""
-        # A node for each primitive: coal, which reads meshes for pinocchio, gives a second
-        # primitive of one node the vertices of the first.
+        # Each primitive gets its own node, as coal, pinocchio's mesh reader, confuses the
+        # vertices of several primitives in one node.
         numbers = range(len(self._primitives))
         names = ["mesh" if i == 0 else f"mesh_{i + 1}" for i in numbers]
         tree = {

@@ -1,4 +1,4 @@
-"""Mesh files for a URDF: GLB for what is seen, binary STL for what touches."""
+"""Mesh files for a URDF: GLB for visual shapes, binary STL for collision shapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .texture_images import EncodedImage, encoded_image
 __all__ = ["UpAxis", "write_meshes"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST_NAME = 100  # of a link; file systems take 255 bytes
+_MAX_NAME = 100  # characters of a link's name; file systems allow 255 bytes
 
 
 def write_meshes(
@@ -33,23 +33,22 @@ def write_meshes(
     up: UpAxis = UpAxis.Z,
     final_folder: Path | None = None,
 ) -> MeshUris:
-    """Write the shapes that URDF has no primitive for, and return where they are.
+    """Write a mesh file for each shape that is not a URDF primitive, and return their URIs.
 
-    Each shape is a file of its own: viewers then know its material and users its part, and
-    simulators that touch the hull of a mesh, such as MuJoCo, touch that of the shape. A file
-    is named after its link and its content, so equal meshes share one file, and a file that
-    is there already is kept, unless it is damaged: the folder may serve as a cache for many
-    robots. Each is written whole before it gets its name.
+    Each shape has its own file and material; simulators that use the convex hull of a mesh,
+    such as MuJoCo, use that of each shape. A file is named after its link and a hash of its
+    content, so equal meshes share one file. Existing files are kept unless they are damaged:
+    the folder may serve as a cache for many robots. Files are written atomically.
 
     Args:
         body: The robot.
-        folder: Where the files go; made if missing.
-        base_uri: What stands before the file names in the URDF, such as
-            "package://my_robot/meshes"; by default the ``file://`` URI of the folder.
-        diagnostics: Where warnings about unreadable textures go; logged by default.
+        folder: Folder of the files; created if missing.
+        base_uri: Prefix of the file names in the URDF, such as "package://my_robot/meshes";
+            by default the ``file://`` URI of the folder.
+        diagnostics: Receives warnings about unreadable textures; logged by default.
         up: Which axis of the GLB files is the URDF's z.
-        final_folder: Where the files will be moved to, if that is another folder; what is
-            there already is not written again.
+        final_folder: The folder that the files will be moved to, if it is another one; files
+            that exist there are not written again.
 
     Raises:
         OSError: The folder or a file cannot be written.
@@ -57,28 +56,22 @@ def write_meshes(
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    uri = (base_uri or folder.as_uri()).rstrip("/")
-    writer = _Writer((folder, final_folder or folder), uri, diagnostics, up)
+    base_uri = (base_uri or folder.as_uri()).rstrip("/")
+    writer = _Writer((folder, final_folder or folder), base_uri, diagnostics, up)
     visual: dict[Shape, str] = {}
     collision: dict[Shape, str] = {}
     for link in body.links:
         for shape in link.visual:
-            if needs_mesh(shape, solid=False):
-                _note(visual, shape, writer.visual(shape, link))
+            if needs_mesh(shape, solid=False) and (uri := writer.visual(shape, link)):
+                visual[shape] = uri
         for shape in link.collision:
-            if needs_mesh(shape, solid=True):
-                _note(collision, shape, writer.collision(shape, link))
+            if needs_mesh(shape, solid=True) and (uri := writer.collision(shape, link)):
+                collision[shape] = uri
     return MeshUris(visual, collision)
 
 
-def _note(uris: dict[Shape, str], shape: Shape, uri: str | None) -> None:
-    """Remember the URI of a shape, unless there is nothing to see or touch."""
-    if uri is not None:
-        uris[shape] = uri
-
-
 class _Writer:
-    """Writes meshes into the first of two folders, each once, and what neither has."""
+    """Writes mesh files that neither of two folders has into the first one, each once."""
 
     def __init__(
         self, folders: tuple[Path, Path], base_uri: str, diagnostics: Diagnostics, up: UpAxis
@@ -89,25 +82,25 @@ class _Writer:
         self._up = up
         self._by_shape: dict[Hashable, str | None] = {}
         self._by_content: dict[tuple[bytes, str], str] = {}
-        self._pictures: dict[Texture, EncodedImage | None] = {}
+        self._images: dict[Texture, EncodedImage | None] = {}
 
     def visual(self, shape: Shape, link: Link) -> str | None:
-        """Write what is seen of a shape; None if there is nothing."""
+        """Write a visual shape and return its URI; None if it has no area."""
 
         def content() -> bytes | None:
             mesh, material = placed_mesh(shape, solid=False), shape.material
-            picture = self._picture(material, link.at) if mesh.tex_coords is not None else None
-            return glb(mesh, material, picture, self._up)
+            image = self._image(material, link.at) if mesh.tex_coords is not None else None
+            return glb(mesh, material, image, self._up)
 
-        return self._once((*placed_mesh_key(shape), shape.material), link, ".glb", content)
+        return self._cached((*placed_mesh_key(shape), shape.material), link, ".glb", content)
 
     def collision(self, shape: Shape, link: Link) -> str | None:
-        """Write what touches of a shape; None if there is nothing."""
-        return self._once(
+        """Write a collision shape and return its URI; None if it has no area."""
+        return self._cached(
             placed_mesh_key(shape), link, ".stl", lambda: stl(placed_mesh(shape, solid=True))
         )
 
-    def _once(
+    def _cached(
         self,
         key: tuple[Hashable, ...],
         link: Link,
@@ -117,36 +110,36 @@ class _Writer:
         key = (*key, suffix)
         if key not in self._by_shape:
             data = content()
-            self._by_shape[key] = None if data is None else self._file(data, link.name, suffix)
+            self._by_shape[key] = None if data is None else self._write(data, link.name, suffix)
         return self._by_shape[key]
 
-    def _file(self, data: bytes, link: str, suffix: str) -> str:
+    def _write(self, data: bytes, link: str, suffix: str) -> str:
         digest = hashlib.blake2b(data, digest_size=8).digest()
         key = digest, suffix
         if key not in self._by_content:
-            base = _UNSAFE.sub("_", link)[:_LONGEST_NAME]
+            base = _UNSAFE.sub("_", link)[:_MAX_NAME]
             name = f"{base}-{digest.hex()}{suffix}"
-            if not any(_holds(folder / name, data) for folder in self._folders):
+            if not any(_has_content(folder / name, data) for folder in self._folders):
                 write_whole(self._folders[0] / name, data)
             self._by_content[key] = f"{self._base_uri}/{name}"
         return self._by_content[key]
 
-    def _picture(self, material: Material, at: Span | None) -> EncodedImage | None:
+    def _image(self, material: Material, at: Span | None) -> EncodedImage | None:
         texture = material.texture
         if texture is None:
             return None
-        if texture not in self._pictures:
+        if texture not in self._images:
             try:
-                self._pictures[texture] = encoded_image(texture)
+                self._images[texture] = encoded_image(texture)
             except OSError as error:
-                self._pictures[texture] = None
+                self._images[texture] = None
                 message = f"texture '{texture.name}' is left out: {error}"
                 self._diagnostics.warn("unreadable-texture", message, at)
-        return self._pictures[texture]
+        return self._images[texture]
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    """Tell whether there is a file with this content."""
+def _has_content(path: Path, data: bytes) -> bool:
+    """Return whether a file exists and has this content."""
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except OSError:

@@ -1,4 +1,4 @@
-"""Images of textures as they are packed into a mesh file."""
+"""Encoded images of textures, to be embedded into mesh files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _COMPRESSION = 3
 
 @dataclass(frozen=True)
 class EncodedImage:
-    """An image as it is packed into a file.
+    """An encoded image.
 
     Attributes:
         data: The bytes of a PNG or JPEG file.
         media_type: "image/png" or "image/jpeg".
         colored: Whether its colours replace those of the material; grey ones are
             multiplied with them (ISO/IEC 14772-1, 4.14.2).
-        transparent: Whether it says opacity.
+        transparent: Whether it has an alpha channel.
     """
 
     data: bytes
@@ -35,26 +35,26 @@ class EncodedImage:
 
 
 def encoded_image(texture: Texture) -> EncodedImage:
-    """Return the image of a texture, a PNG or JPEG file of 8 bits a channel as it is.
+    """Return the image of a texture; a PNG or JPEG file with 8 bits a channel is not re-encoded.
 
     Raises:
-        OSError: There is no such file, or it is no picture that can be read.
+        OSError: The file does not exist or is not a readable image.
     """
     image = texture_image(texture)
     colored, transparent = image.mode.startswith("RGB"), image.mode.endswith("A")
-    kept = _as_it_is(texture, image.mode)
-    if kept is not None:
-        return EncodedImage(*kept, colored, transparent)
+    original = _original_file(texture, image.mode)
+    if original is not None:
+        return EncodedImage(*original, colored, transparent)
     stream = io.BytesIO()
-    # RGB and RGBA are what every viewer of glTF reads.
+    # Every glTF viewer reads RGB and RGBA.
     image.convert("RGBA" if transparent else "RGB").save(
         stream, format="PNG", compress_level=_COMPRESSION
     )
     return EncodedImage(stream.getvalue(), "image/png", colored, transparent)
 
 
-def _as_it_is(texture: Texture, mode: str) -> tuple[bytes, str] | None:
-    """Return data and type of a file in which a viewer sees the pixels that we see."""
+def _original_file(texture: Texture, mode: str) -> tuple[bytes, str] | None:
+    """Return data and media type of a file that every viewer decodes to the same pixels."""
     if texture.path is None or mode not in ("RGB", "RGBA"):
         return None
     data = read_file(texture.path)

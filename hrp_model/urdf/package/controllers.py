@@ -1,4 +1,4 @@
-"""The controllers of ros2_control for a robot, and the file of their parameters."""
+"""The ros2_control controllers of a robot, and their parameter file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..blocks.ros2_control import has_sensors
 from ..blocks.sensors import Sensors
 from ..options import Hardware, UrdfOptions
 
-# How often controllers run, in [Hz]: as often as the simulation here says where joints are.
+# Rate of the controllers, in [Hz]: that of the simulation's joint states.
 UPDATE_RATE = 500
 
-# Controllers of velocities and efforts follow a trajectory as a critically damped oscillator
-# of this natural frequency would, in [rad/s].
+# Natural frequency at which velocity and effort controllers track a trajectory, critically
+# damped, in [rad/s].
 _TRACKING_FREQUENCY = 20.0
 
-# Plain scalars that no reader of YAML takes for something else than a string.
+# Plain scalars that every YAML reader takes for a string.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -38,11 +38,11 @@ class Controller:
     """A controller and its parameters.
 
     Attributes:
-        name: Of its node.
+        name: Name of its node.
         type: Its plugin.
-        comment: What it is for, in a line.
-        active: Whether it runs from the start; the others wait to be switched to.
-        parameters: By name; a mapping holds parameters with a common prefix.
+        comment: Its purpose, in one line.
+        active: Whether it is active from the start.
+        parameters: Values by name; a mapping has parameters with a common prefix.
     """
 
     name: str
@@ -55,57 +55,60 @@ class Controller:
 def controllers(
     body: Body, frames: BodyFrames, options: UrdfOptions | None = None
 ) -> list[Controller]:
-    """Return the controllers that fit the <ros2_control> block of the same options.
+    """Return the controllers for the <ros2_control> block of the same options.
 
-    Active are those that tell the state, one for trajectories of all joints but wheels, and
-    one that drives a vehicle. Those that pass single commands on are active where no other
-    commands the same joints: for the wheels of a car.
+    State broadcasters are active, as are a trajectory controller for all joints but wheels, and
+    a diff_drive_controller for a vehicle. Forward command controllers are active only if no
+    other controller commands their joints, such as the wheels of a car.
     """
     options = UrdfOptions() if options is None else options
     joints = controlled_joints(body, options.command_interface)
     if not joints:
         return []
-    commanded = {how: [j for j in joints if j.command_interface is how] for how in CommandInterface}
+    commanded = {
+        interface: [joint for joint in joints if joint.command_interface is interface]
+        for interface in CommandInterface
+    }
     drive = differential_drive(body)
     driven = {link.name for link in (*drive.left, *drive.right)} if drive is not None else set()
     wheels = rolling_wheels(body)
-    made = [_joint_states(frames)]
+    result = [_joint_states(frames)]
     moved: set[str] = set()
-    for how, group in commanded.items():
-        on_board = [joint for joint in group if joint.link.name not in wheels]
-        if on_board:
-            moved.update(joint.link.name for joint in on_board)
-            made.append(_trajectories(body, frames, how, on_board))
+    for interface, group in commanded.items():
+        limbs = [joint for joint in group if joint.link.name not in wheels]
+        if limbs:
+            moved.update(joint.link.name for joint in limbs)
+            result.append(_trajectories(body, frames, interface, limbs))
     if drive is not None and driven <= {j.link.name for j in commanded[CommandInterface.VELOCITY]}:
         moved |= driven
-        made.append(_diff_drive(drive, frames, options))
-    for how, group in commanded.items():
+        result.append(_diff_drive(drive, frames, options))
+    for interface, group in commanded.items():
         if group:
             active = moved.isdisjoint(joint.link.name for joint in group)
             names = [frames.joints[joint.link.name] for joint in group]
-            made.append(_forward(how, names, active=active))
+            result.append(_forward(interface, names, active=active))
     if has_sensors(options.ros2_control):
-        taken = {"controller_manager", *(controller.name for controller in made)}
-        made += _broadcasters(Sensors(body, frames), options, taken)
-    return made
+        taken = {"controller_manager", *(controller.name for controller in result)}
+        result += _broadcasters(Sensors(body, frames), options, taken)
+    return result
 
 
 def controllers_yaml(body: Body, frames: BodyFrames, options: UrdfOptions | None = None) -> str:
-    """Return the parameters of the controller manager and the controllers, for any namespace."""
-    made = controllers(body, frames, options)
+    """Return the parameter file of the controller manager and the controllers."""
+    used = controllers(body, frames, options)
     lines = [
-        "# Controllers for ros2_control. The names hold in any namespace: /**/NAME.",
+        "# Controllers for ros2_control. /**/NAME matches in any namespace.",
         "/**/controller_manager:",
         "  ros__parameters:",
         f"    update_rate: {UPDATE_RATE}  # [Hz]",
     ]
-    for controller in made:
-        waits = "" if controller.active else ", when switched to"
+    for controller in used:
+        inactive = "" if controller.active else " (inactive at start)"
         lines += [
-            f"    {controller.name}:  # {controller.comment}{waits}",
+            f"    {controller.name}:  # {controller.comment}{inactive}",
             f"      type: {controller.type}",
         ]
-    for controller in made:
+    for controller in used:
         lines += ["", f"/**/{controller.name}:", "  ros__parameters:"]
         lines += _entries(controller.parameters, "    ")
     return "\n".join(lines) + "\n"
@@ -121,19 +124,19 @@ def _joint_states(frames: BodyFrames) -> Controller:
 
 
 def _trajectories(
-    body: Body, frames: BodyFrames, how: CommandInterface, joints: list[ControlledJoint]
+    body: Body, frames: BodyFrames, interface: CommandInterface, joints: list[ControlledJoint]
 ) -> Controller:
     names = [frames.joints[joint.link.name] for joint in joints]
     parameters: dict[str, Value] = {
         "joints": names,
-        "command_interfaces": [how.value],
+        "command_interfaces": [interface.value],
         "state_interfaces": ["position", "velocity"],
         "allow_partial_joints_goal": True,
     }
-    if how is CommandInterface.VELOCITY:
+    if interface is CommandInterface.VELOCITY:
         gain: dict[str, Value] = {"p": _TRACKING_FREQUENCY / 2.0, "ff_velocity_scale": 1.0}
         parameters["gains"] = dict.fromkeys(names, gain)
-    elif how is CommandInterface.EFFORT:
+    elif interface is CommandInterface.EFFORT:
         inertias = initial_inertias(body)
         parameters["gains"] = {
             name: _gains(inertias[joint.link.name])
@@ -142,7 +145,7 @@ def _trajectories(
     return Controller(
         "joint_trajectory_controller",
         "joint_trajectory_controller/JointTrajectoryController",
-        "follows trajectories of all joints or some",
+        "follows trajectories of all joints or a subset",
         parameters=parameters,
     )
 
@@ -161,28 +164,28 @@ def _diff_drive(drive: DifferentialDrive, frames: BodyFrames, options: UrdfOptio
         "base_frame_id": frames.root,
         "odom_frame_id": f"{options.frame_prefix}odom",
         "tf_frame_prefix_enable": False,
-        # Where the joints' states come by topic, whoever sends them tells where the root is.
+        # With topic-based hardware, the source of the joint states publishes the root's pose.
         "enable_odom_tf": options.ros2_control is not Hardware.TOPIC,
     }
-    fastest = min(link.joint.max_velocity for link in (*drive.left, *drive.right))
-    if isfinite(fastest):
-        speed = float(f"{fastest * drive.wheel_radius:.9g}")
+    max_rate = min(link.joint.max_velocity for link in (*drive.left, *drive.right))
+    if isfinite(max_rate):
+        speed = float(f"{max_rate * drive.wheel_radius:.9g}")
         parameters["linear"] = {"x": {"max_velocity": speed, "min_velocity": -speed}}
     return Controller(
         "diff_drive_controller",
         "diff_drive_controller/DiffDriveController",
-        "drives the wheels by ~/cmd_vel",
+        "drives the wheels from ~/cmd_vel",
         parameters=parameters,
     )
 
 
-def _forward(how: CommandInterface, names: list[str], *, active: bool) -> Controller:
+def _forward(interface: CommandInterface, names: list[str], *, active: bool) -> Controller:
     return Controller(
-        f"forward_{how.value}_controller",
+        f"forward_{interface.value}_controller",
         "forward_command_controller/ForwardCommandController",
-        f"passes on what ~/commands says, one {how.value} for each joint",
+        f"forwards ~/commands, one {interface.value} for each joint",
         active=active,
-        parameters={"joints": names, "interface_name": how.value},
+        parameters={"joints": names, "interface_name": interface.value},
     )
 
 
@@ -201,7 +204,7 @@ def _broadcasters(sensors: Sensors, options: UrdfOptions, taken: set[str]) -> It
             frame = gazebo_sensors.wrench_frame(force, sensors)
         parameters: dict[str, Value] = {"sensor_name": name, "frame_id": frame}
         if options.ros2_control is Hardware.MUJOCO:
-            # MuJoCo measures what the parent exerts on the link; here it is the reverse.
+            # MuJoCo measures the wrench of the parent on the link; this project the reverse.
             reverse: dict[str, Value] = dict.fromkeys("xyz", -1.0)
             parameters["multiplier"] = {"force": reverse, "torque": reverse}
         yield Controller(
@@ -213,7 +216,7 @@ def _broadcasters(sensors: Sensors, options: UrdfOptions, taken: set[str]) -> It
 
 
 def _broadcaster(sensor: str, taken: set[str]) -> str:
-    """Return a name that no controller has, for a sensor may well be called "joint_state"."""
+    """Return a unique name for a broadcaster; a sensor may be called "joint_state"."""
     name = unique_name(f"{sensor}_broadcaster", taken)
     taken.add(name)
     return name
@@ -233,7 +236,7 @@ def _entries(values: dict[str, Value], indent: str) -> Iterable[str]:
 
 
 def _scalar(value: bool | float | str) -> str:
-    """Return a scalar that YAML 1.1 and 1.2 read as what it is."""
+    """Return a scalar whose type YAML 1.1 and 1.2 agree on."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What of Gazebo's topics reaches ROS: the configuration of ros_gz_bridge."""
+"""The configuration of ros_gz_bridge: topics from Gazebo to ROS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..options import UrdfOptions
 
 
 class Bridge(NamedTuple):
-    """One topic: its names, and its type on both sides."""
+    """One topic: its name and type on both sides."""
 
     ros_topic: str
     gz_topic: str
@@ -35,24 +35,24 @@ _WRENCH = ("geometry_msgs/msg/WrenchStamped", "gz.msgs.Wrench")
 
 def bridges(body: Body, frames: BodyFrames, options: UrdfOptions) -> list[Bridge]:
     """Return a bridge for the clock, and for each topic of the sensors in <gazebo> blocks."""
-    made = [Bridge(names.CLOCK, names.CLOCK, "rosgraph_msgs/msg/Clock", "gz.msgs.Clock")]
+    result = [Bridge(names.CLOCK, names.CLOCK, "rosgraph_msgs/msg/Clock", "gz.msgs.Clock")]
     if not options.gazebo:
-        return made
+        return result
     sensors = Sensors(body, frames)
     for _, element in (*gazebo_sensors.on_links(sensors), *gazebo_sensors.in_joints(sensors)):
         kind, topic = element.get("type"), element.findtext("topic", "")
         if kind == "imu":
-            made.append(Bridge(topic, topic, *_IMU))
+            result.append(Bridge(topic, topic, *_IMU))
         elif kind == "force_torque":
-            made.append(Bridge(topic, topic, *_WRENCH))
+            result.append(Bridge(topic, topic, *_WRENCH))
         elif kind == "gpu_lidar" and element.find("lidar/scan/vertical") is None:
-            made.append(Bridge(topic, topic, *_SCAN))
+            result.append(Bridge(topic, topic, *_SCAN))
         elif kind == "gpu_lidar":
-            made.append(Bridge(names.points_topic(topic), f"{topic}/points", *_POINTS))
+            result.append(Bridge(names.points_topic(topic), f"{topic}/points", *_POINTS))
     for camera in sensors.cameras:
         if gazebo_sensors.camera(camera, sensors) is not None:
-            made += _of_camera(camera, sensors)
-    return made
+            result += _camera_bridges(camera, sensors)
+    return result
 
 
 def bridge_yaml(body: Body, frames: BodyFrames, options: UrdfOptions) -> str:
@@ -67,8 +67,8 @@ def bridge_yaml(body: Body, frames: BodyFrames, options: UrdfOptions) -> str:
     )
 
 
-def _of_camera(camera: Camera, sensors: Sensors) -> Iterator[Bridge]:
-    """Yield the topics of a camera; an rgbd_camera's have names of its own in Gazebo."""
+def _camera_bridges(camera: Camera, sensors: Sensors) -> Iterator[Bridge]:
+    """Yield the topics of a camera; those of an rgbd_camera have fixed suffixes in Gazebo."""
     kind, topic, info = gazebo_sensors.camera_topics(camera, sensors)
     name = sensors.name(camera)
     image, _ = names.image_topics(name)

@@ -18,10 +18,10 @@ from ..meshes.glb import UpAxis
 from ..options import Hardware, UrdfOptions
 from ..srdf.srdf import body_to_srdf
 from . import package_files as texts
+from .command_line import command_line_options
 from .controllers import controllers_yaml
-from .former_package import FormerPackage, digests, write_manifest
 from .gz_bridge import bridge_yaml
-from .recipe import recipe
+from .previous_package import PreviousPackage, digests, write_manifest
 from .rviz_config import rviz_config
 
 
@@ -30,11 +30,11 @@ class Package:
     """A description package that was written.
 
     Attributes:
-        folder: Where it is, absolute.
-        name: What ROS calls it.
+        folder: Its absolute path.
+        name: Its name in ROS.
         urdf, srdf: Files of the robot.
-        body: The robot as it was written: mended, and with the collision shapes asked for.
-        removed: Files of an earlier run that went, by their paths in the folder.
+        body: The robot as written: repaired, and with the requested collision shapes.
+        removed: Removed files of a previous run, by their paths in the folder.
     """
 
     folder: Path
@@ -58,28 +58,27 @@ def write_package(
 ) -> Package:
     """Write a package that builds with colcon and shows the robot in RViz.
 
-    The folder is a new or empty one, or one that this function wrote: then its files are
-    replaced, those no longer needed are removed, and files of others stay. A file that was
-    changed by hand since is kept, and a warning says so; for package.xml and CMakeLists.txt
-    only if they lack something. But the URDF and its meshes have to be as written here.
-    Nothing is written before all of it is there.
+    The folder is new or empty, or was written by this function: then its files are replaced,
+    obsolete ones are removed, and other files stay. A file that was edited by hand is kept with
+    a warning; package.xml and CMakeLists.txt cause one only if they lack something. An edited
+    URDF or mesh is an error. Either all files are written, or none.
 
     Args:
         body: The robot.
         folder: The package's folder.
-        options: How frames are called, and what the URDF holds besides the plain robot. Where
-            its controllers and meshes are the package knows itself.
-        collision: What stands for each link where it touches.
+        options: Names of frames, and optional blocks of the URDF. The paths of controllers and
+            meshes are set to those in the package.
+        collision: Collision shapes of the links.
         glb_up: Which axis of the GLB files is the URDF's z; see ``glb.UpAxis``.
-        name: The package's name; by default made of the model's, as sr1_description.
-        diagnostics: Where warnings go; by default they are logged. In strict mode they
-            leave nothing written.
+        name: The package's name; by default derived from the model's, as sr1_description.
+        diagnostics: Receives warnings; by default they are logged. In strict mode nothing is
+            written if there are any.
         progress: As for ``collision.shapes.with_collision``.
 
     Raises:
-        ValueError: ROS has no packages of this name.
-        OSError: The folder cannot be written; a FileExistsError that what is there must not
-            be replaced.
+        ValueError: The name is not a valid package name.
+        OSError: The folder cannot be written; FileExistsError if an existing file must not be
+            replaced.
         MissingLibraryError: The collision shapes cannot be made.
         ModelError: Diagnostics are strict and there were warnings.
     """
@@ -88,11 +87,11 @@ def write_package(
     name = texts.package_name(body.name) if name is None else name
     texts.check_package_name(name)
     options = _in_package(options, name)
-    made_by = recipe(options, collision, glb_up)
+    command = command_line_options(options, collision, glb_up)
     folder = folder.resolve()
-    former = FormerPackage.found(folder)
+    previous = PreviousPackage.read(folder)
     with staged_folder(folder) as staged:
-        former.lend_meshes(staged)
+        previous.copy_meshes(staged)
         conversion = convert(
             body,
             staged / "meshes",
@@ -103,28 +102,28 @@ def write_package(
             diagnostics=diagnostics,
             progress=progress,
         )
-        _drop_other_meshes(staged / "meshes", conversion.urdf)
-        _write_texts(staged, name, conversion, options, made_by, diagnostics)
+        _remove_unused_meshes(staged / "meshes", conversion.urdf)
+        _write_texts(staged, name, conversion, options, command, diagnostics)
         new = digests(staged)
-        former.keep_what_is_there(staged, name, diagnostics)
+        previous.drop_unchanged(staged, name, diagnostics)
         diagnostics.raise_errors()
-    write_manifest(folder, name, made_by, new)
-    removed = former.remove_what_is_left(new)
+    write_manifest(folder, name, command, new)
+    removed = previous.remove_obsolete(new)
     stem = _stem(name)
     urdf, srdf = folder / "urdf" / f"{stem}.urdf", folder / "srdf" / f"{stem}.srdf"
     return Package(folder, name, urdf, srdf, conversion.body, removed)
 
 
 def _in_package(options: UrdfOptions, name: str) -> UrdfOptions:
-    """Return options with the places that a package has."""
-    # The launch file puts the path there; so would xacro.
+    """Return options with the paths of a package."""
+    # The launch file substitutes the path, as xacro would.
     controllers_file = f"$(find {name})/config/controllers.yaml"
     meshes = None if options.mujoco_meshes is None else "../meshes"
     return replace(options, controllers=controllers_file, mujoco_meshes=meshes)
 
 
 def _stem(name: str) -> str:
-    """Return what the files of a package's robot are called."""
+    """Return the base name of the files of a package's robot."""
     return name.removesuffix("_description")
 
 
@@ -133,13 +132,13 @@ def _write_texts(
     name: str,
     conversion: Conversion,
     options: UrdfOptions,
-    made_by: Sequence[str],
+    command: Sequence[str],
     diagnostics: Diagnostics,
 ) -> None:
-    """Write all text files of a package, whose meshes are there."""
+    """Write all text files of a package whose meshes are written."""
     files = _robot_texts(name, conversion, options, diagnostics)
     paths = {*files, *digests(folder)}
-    files.update(_package_texts(name, conversion, options, made_by, paths))
+    files.update(_package_texts(name, conversion, options, command, paths))
     for path, text in files.items():
         write_whole(folder / path, text.encode())
 
@@ -147,7 +146,7 @@ def _write_texts(
 def _robot_texts(
     name: str, conversion: Conversion, options: UrdfOptions, diagnostics: Diagnostics
 ) -> dict[str, str]:
-    """Return the text files that tell of the robot, by their paths in a package."""
+    """Return the text files about the robot, by their paths in a package."""
     body, frames = conversion.body, conversion.frames
     stem = _stem(name)
     urdf = f"{stem}.urdf"
@@ -159,9 +158,9 @@ def _robot_texts(
     }
     if conversion.loops is not None:
         files[f"urdf/{LOOPS_FILE}"] = conversion.loops
-    sliders = texts.sliders_config(body, frames)
-    if sliders is not None:
-        files["config/joint_state_publisher.yaml"] = sliders
+    joint_state_publisher = texts.joint_state_publisher_yaml(body, frames)
+    if joint_state_publisher is not None:
+        files["config/joint_state_publisher.yaml"] = joint_state_publisher
     hardware = options.ros2_control
     if hardware is not None and controlled_joints(body):
         launch = texts.control_launch(name, urdf, conversion, options)
@@ -177,24 +176,24 @@ def _package_texts(
     name: str,
     conversion: Conversion,
     options: UrdfOptions,
-    made_by: Sequence[str],
+    command: Sequence[str],
     paths: Collection[str],
 ) -> dict[str, str]:
-    """Return the text files that tell of the package, whose other files have these paths."""
+    """Return the text files about the package, whose other files have these paths."""
     body = conversion.body
     folders = {path.partition("/")[0] for path in paths}
-    needs: set[str] = set()
+    dependencies: set[str] = set()
     if texts.CONTROL_LAUNCH in paths:
-        needs = texts.control_needs(conversion, options)
+        dependencies = texts.control_dependencies(conversion, options)
     return {
-        "README.md": texts.readme(name, body, made_by, paths),
+        "README.md": texts.readme(name, body, command, paths),
         "CMakeLists.txt": texts.cmake_lists(name, folders),
-        "package.xml": texts.package_xml(name, body.name, needs),
+        "package.xml": texts.package_xml(name, body.name, dependencies),
     }
 
 
-def _drop_other_meshes(meshes: Path, urdf: str) -> None:
-    """Remove the meshes that a URDF does not name, and their folder when none is left."""
+def _remove_unused_meshes(meshes: Path, urdf: str) -> None:
+    """Remove the mesh files that a URDF does not reference, and their folder if it is empty."""
     uris = (mesh.get("filename", "") for mesh in ElementTree.fromstring(urdf).iter("mesh"))
     named = {uri.rpartition("/")[2] for uri in uris}
     for path in meshes.iterdir():

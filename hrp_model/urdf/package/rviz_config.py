@@ -1,4 +1,4 @@
-"""An RViz configuration that shows a robot at its size, by its description and /tf."""
+"""An RViz configuration that shows a robot from its description and /tf."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def rviz_config(
     frame_prefix: str = "",
     world_frame: str = "",
 ) -> str:
-    """Return the text of a configuration: the robot and its frames, from the right distance.
+    """Return the text of a configuration that shows the robot and its frames.
 
     Args:
         body: The robot.
-        frames: What its frames are called, with the prefix.
-        namespace: Where its description is published.
-        frame_prefix: Put before its frames by who publishes /tf, and not in its description.
-        world_frame: In which somebody tells where the root is; empty means that nobody does:
-            all is relative to the frame above all others then, and the grid lies under the
+        frames: Its frames, with the prefix.
+        namespace: Namespace of its description topic.
+        frame_prefix: Prefix of its frames in /tf, but not in its description.
+        world_frame: Fixed frame, in which the root's pose is published; empty if there is none:
+            then the fixed frame is the topmost one of the robot, and the grid lies under the
             lowest point of the initial posture.
 
     Raises:
-        ValueError: RViz has no such prefix, or ROS no such namespace.
+        ValueError: The prefix or the namespace is not valid.
     """
     prefix = rviz.tf_prefix(frame_prefix)
     poses = initial_poses(body)
     if not world_frame:
-        above = top_pose(body, frames).inverse()
-        poses = {name: above @ pose for name, pose in poses.items()}
+        X_TW = top_pose(body, frames).inverse()
+        poses = {name: X_TW @ pose for name, pose in poses.items()}
     topic = rviz.absolute_topic(namespace, names.ROBOT_DESCRIPTION)
     return rviz.document(
         [rviz.robot_model("Robot", topic, prefix)],

@@ -1,4 +1,4 @@
-"""The limbs of a robot: chains of joints between the links where it branches."""
+"""Kinematic chains of a robot between the links where it branches, and their names."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _WORD_ENDS = re.compile(r"[_\-. /:]+$|\d+$|(?<![A-Za-z])(?:joint|link|j)$", re.I
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Joints one after the other.
+    """A serial chain of joints.
 
     Attributes:
-        base: The link that the first joint stands on.
+        base: The parent link of the first joint.
         tip: The link that the last joint moves.
         joints: The links of its moving joints, from base to tip.
-        hand: The links of the moving joints beyond the tip, when these are small: when no
-            branch beyond the tip has as many joints as the chain itself.
-        ends: Whether nothing else moves beyond the tip.
+        hand: The links of the moving joints below the tip, if every branch below the tip has
+            fewer joints than the chain itself.
+        ends: Whether nothing else moves below the tip.
     """
 
     base: Link
@@ -36,10 +36,10 @@ class Chain:
 
 
 class Limbs:
-    """Finds the chains of a body.
+    """The chains of a body.
 
     Attributes:
-        children: Links fixed to a link by a joint, by its name; one that floats is no child.
+        children: Child links by link name, without floating ones.
         chains: Each moving joint is in one of them, or in the hand of one.
     """
 
@@ -53,20 +53,20 @@ class Limbs:
             elif link.parent is not None:
                 self.children[link.parent].append(link)
         for link in reversed(body.links):  # children before their parents
-            below = [self._reach(child) for child in self.children[link.name]]
+            below = [self._num_joints(child) for child in self.children[link.name]]
             self._depth[link.name] = max(below, default=0)
         self.chains: list[Chain] = []
         for start in starts:
-            self._find(start)
+            self._add_chains(start)
 
-    def _reach(self, link: Link) -> int:
-        """Return the most moving joints on a way from above a link to a tip."""
+    def _num_joints(self, link: Link) -> int:
+        """Return the largest number of moving joints from a link's own to a tip."""
         return self._depth[link.name] + link.joint.moves
 
     def _branches(self, link: Link) -> list[Link]:
-        return [child for child in self.children[link.name] if self._reach(child)]
+        return [child for child in self.children[link.name] if self._num_joints(child)]
 
-    def _find(self, start: Link) -> None:
+    def _add_chains(self, start: Link) -> None:
         todo = [(start, branch) for branch in reversed(self._branches(start))]
         while todo:
             base, link = todo.pop()
@@ -83,22 +83,22 @@ class Limbs:
                 todo += [(link, branch) for branch in reversed(branches)]
 
     def _moving_below(self, link: Link) -> tuple[Link, ...]:
-        found, todo = [], list(reversed(self.children[link.name]))
+        moving, todo = [], list(reversed(self.children[link.name]))
         while todo:
             below = todo.pop()
-            found += [below] if below.joint.moves else []
+            moving += [below] if below.joint.moves else []
             todo += reversed(self.children[below.name])
-        return tuple(found)
+        return tuple(moving)
 
 
 def chain_names(
     chains: Iterable[Chain], joints: Mapping[str, str], links: Mapping[str, str]
 ) -> list[str]:
-    """Return a name for each chain: what its joints' names begin with, else that of its tip.
+    """Return a name for each chain: the common prefix of its joints' names, else its tip's name.
 
-    A side alone is completed, "L" of L_SHOULDER and L_ELBOW to L_ARM, and a single chain of
-    joints with numbers for names is the "manipulator". Names are unique, of letters, digits
-    and underscores.
+    A single letter for a side is completed, such as "L" of L_SHOULDER and L_ELBOW to L_ARM, and
+    a single chain of numbered joints is the "manipulator". Names are unique, and consist of
+    letters, digits and underscores.
 
     Args:
         chains: The chains of a body.
@@ -106,10 +106,10 @@ def chain_names(
         links: Frame of each link, by link name.
     """
     chains = list(chains)
-    wanted = [_common_name([joints[link.name] for link in chain.joints]) for chain in chains]
+    prefixes = [_common_prefix([joints[link.name] for link in chain.joints]) for chain in chains]
     names: list[str] = []
-    for chain, name in zip(chains, wanted, strict=True):
-        if len(name) < 2 or wanted.count(name) > 1:
+    for chain, name in zip(chains, prefixes, strict=True):
+        if len(name) < 2 or prefixes.count(name) > 1:
             tip = _UNSAFE.sub("_", links[chain.tip.name]).strip("_")
             limb = _limb([joints[link.name] for link in chain.joints])
             name = f"{name}_{limb}" if name and limb else tip
@@ -121,14 +121,14 @@ def chain_names(
 
 
 def _limb(names: Iterable[str]) -> str | None:
-    """Return which limb of a humanoid joints with these names belong to."""
+    """Return the limb of a humanoid that joints with these names belong to, if it is certain."""
     text = " ".join(names).upper()
-    found = [limb for limb, words in _LIMBS.items() if any(word in text for word in words)]
-    return found[0] if len(found) == 1 else None
+    limbs = [limb for limb, words in _LIMBS.items() if any(word in text for word in words)]
+    return limbs[0] if len(limbs) == 1 else None
 
 
-def _common_name(names: Sequence[str]) -> str:
-    """Return the words that names begin with, without a last "joint" and numbers."""
+def _common_prefix(names: Sequence[str]) -> str:
+    """Return the common first words of names, without a trailing "joint" or number."""
     columns = zip(*names, strict=False)
     prefix = "".join(x[0] for x in takewhile(lambda column: len(set(column)) == 1, columns))
     if any(_splits_word(name, len(prefix)) for name in names):
@@ -139,7 +139,7 @@ def _common_name(names: Sequence[str]) -> str:
 
 
 def _splits_word(name: str, at: int) -> bool:
-    """Tell whether letters before and after a place belong to one word."""
+    """Return whether the characters before and at an index belong to one word."""
     before, after = name[at - 1 : at], name[at : at + 1]
     if not (before.isalpha() and after.isalpha()):
         return False

@@ -1,4 +1,4 @@
-"""Which links of a robot need not be tested for collision with each other, and why."""
+"""Pairs of links that need no collision test, with the reason."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..shapes import is_empty
 
 
 def disabled_pairs(body: Body) -> Mapping[tuple[str, str], str]:
-    """Return pairs of link names, in the order of ``Body.links``, with MoveIt's word for why.
+    """Return pairs of link names, in the order of ``Body.links``, with MoveIt's reason.
 
-    * Adjacent: one hangs on the other, with nothing that could collide between them, or
-      both are fixed to the same link and cannot move relative to each other.
-    * User: the model says so.
+    * Adjacent: one is above the other with no collision shape between them, or both are fixed
+      to the same link and cannot move relative to each other.
+    * User: the model disables their collisions.
     * Default: they overlap in the model's initial posture.
 
-    Nothing is said about links without collision shapes. No pair is declared free of
-    collisions because none was met in a number of random postures.
+    Links without collision shapes are left out. Unlike MoveIt's setup assistant, this does not
+    sample random postures to find pairs that never collide.
     """
     shapes = {link.name: _collision_meshes(link) for link in body.links}
     solid = [link.name for link in body.links if shapes[link.name]]
@@ -57,12 +57,12 @@ def _placed(body: Body, shapes: Mapping[str, list[Mesh]]) -> dict[str, list[Mesh
 
 def _adjacent(body: Body, solid: frozenset[str]) -> frozenset[frozenset[str]]:
     """Return the pairs of a solid link and the next solid one above it."""
-    above: dict[str, str | None] = {}
+    solid_above: dict[str, str | None] = {}
     pairs = set()
     for link in body.links:
         parent = None if link.joint.type is JointType.FREE else link.parent
-        nearest = parent if parent is None or parent in solid else above[parent]
-        above[link.name] = nearest
+        nearest = parent if parent is None or parent in solid else solid_above[parent]
+        solid_above[link.name] = nearest
         if nearest is not None and link.name in solid:
             pairs.add(link_pair(link.name, nearest))
     return frozenset(pairs)

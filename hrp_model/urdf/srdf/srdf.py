@@ -1,4 +1,4 @@
-"""Body to SRDF: what MoveIt and pinocchio want to know beside the URDF."""
+"""Body to SRDF, for MoveIt and pinocchio."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _AT_ORIGIN = 1e-9
 
 
 def body_to_srdf(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None = None) -> str:
-    """Return the SRDF that goes with a body's URDF.
+    """Return the SRDF that matches a body's URDF.
 
     It has a virtual joint to the world, a group for each limb and one for all, end
-    effectors, the states "initial" (the model's own posture) and "zero" of each group,
-    passive joints (those that nobody commands), pairs of links
-    that need no test for collision, and the rotor inertias that pinocchio's
-    ``loadRotorParameters`` reads.
+    effectors, the states "initial" (the model's initial posture) and "zero" of each group,
+    passive joints (those without a command interface), pairs of links that need no collision
+    test, and the rotor inertias that pinocchio's ``loadRotorParameters`` reads.
 
     Args:
-        body: The robot, with the collision shapes that the URDF has.
-        frames: The names that the URDF has.
-        diagnostics: Where notes about what SRDF cannot say go; by default they are logged.
+        body: The robot, with the collision shapes of the URDF.
+        frames: The names in the URDF.
+        diagnostics: Receives notes about what SRDF cannot represent; by default they are
+            logged.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     robot = Element("robot", name=legal_name(body.name, default="robot"))
@@ -49,13 +49,13 @@ def body_to_srdf(body: Body, frames: BodyFrames, diagnostics: Diagnostics | None
 def _add_virtual_joint(
     robot: Element, body: Body, frames: BodyFrames, diagnostics: Diagnostics
 ) -> None:
-    """Say how the robot moves in the world.
+    """Add the joint between the world and the robot.
 
-    A fixed joint has no pose in SRDF; so where the robot does not stand in the origin,
-    there is none, and MoveIt plans in the frame of the root.
+    A fixed virtual joint has no pose in SRDF. So a robot that is fixed away from the origin
+    gets none, and MoveIt plans in the frame of the root.
     """
     if body.is_root_fixed and not _is_identity(top_pose(body, frames)):
-        message = "the root is not fixed at the world's origin; the SRDF has no joint to the world"
+        message = "the root is fixed away from the world's origin, so the SRDF has no virtual joint"
         diagnostics.note("no-virtual-joint", message, body.root.at)
         return
     SubElement(
@@ -69,7 +69,7 @@ def _add_virtual_joint(
 
 
 def top_pose(body: Body, frames: BodyFrames) -> Pose:
-    """Return the pose in the world of the frame above all others."""
+    """Return the pose of the topmost frame in the world."""
     pose = body.root.X_PL
     for frame in reversed(frames.base):
         pose = pose @ frame.pose.inverse()
@@ -81,7 +81,7 @@ def _is_identity(pose: Pose) -> bool:
 
 
 def _add_groups(robot: Element, body: Body, frames: BodyFrames) -> None:
-    """Add the groups, then their end effectors and states: they refer to all groups."""
+    """Add the groups, then their states and end effectors, which refer to groups."""
     limbs = Limbs(body)
     names = chain_names(limbs.chains, frames.joints, frames.links)
     joints: dict[str, tuple[Link, ...]] = {}
@@ -96,8 +96,8 @@ def _add_groups(robot: Element, body: Body, frames: BodyFrames) -> None:
             end = unique_name(f"{name}_end_effector", taken)
             taken.append(end)
             _add_end_group(SubElement(robot, "group", name=end), chain, limbs, frames)
-            given = {"name": end, "parent_link": tip, "group": end, "parent_group": name}
-            end_effectors.append(Element("end_effector", given))
+            attributes = {"name": end, "parent_link": tip, "group": end, "parent_group": name}
+            end_effectors.append(Element("end_effector", attributes))
             if chain.hand:
                 joints[end] = chain.hand
     if len(joints) > 1:
@@ -105,14 +105,14 @@ def _add_groups(robot: Element, body: Body, frames: BodyFrames) -> None:
         group = SubElement(robot, "group", name=whole)
         for name in joints:
             SubElement(group, "group", name=name)
-        # The whole comes first: pinocchio takes the first state of a name.
+        # The whole body comes first, as pinocchio uses the first state of a name.
         joints = {whole: tuple(x for xs in joints.values() for x in xs), **joints}
     _add_states(robot, joints, frames)
     robot.extend(end_effectors)
 
 
 def _add_end_group(group: Element, chain: Chain, limbs: Limbs, frames: BodyFrames) -> None:
-    """Put into a group what a chain carries at its end: fingers, or what is fixed there."""
+    """Add the members of an end effector: fingers, or links fixed to the tip."""
     if chain.hand:
         for link in chain.hand:
             SubElement(group, "joint", name=frames.joints[link.name])
@@ -123,7 +123,7 @@ def _add_end_group(group: Element, chain: Chain, limbs: Limbs, frames: BodyFrame
 
 
 def _fixed_below(tip: Link, limbs: Limbs, frames: BodyFrames) -> list[str]:
-    """Return the frames of the links and devices that are fixed to the last link of a robot."""
+    """Return the frames of the links and devices that are fixed to the tip of a chain."""
     below: list[str] = []
     todo = list(limbs.children[tip.name])
     while todo:

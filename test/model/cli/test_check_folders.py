@@ -124,11 +124,11 @@ def test_links_to_folders_are_not_followed(robots, capsys):
 
 
 def test_a_folder_without_end_is_refused(robots, capsys, monkeypatch):
-    monkeypatch.setattr(model_files, "_MOST_ENTRIES", 8)
+    monkeypatch.setattr(model_files, "_MAX_ENTRIES", 8)
     assert main(["check", "."]) == 2
     err = capsys.readouterr().err
-    assert "more than 8 files and folders in ." in err
-    assert "name a smaller folder" in err
+    assert ". has more than 8 files and folders" in err
+    assert "choose a smaller folder" in err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -155,7 +155,7 @@ def test_memory_does_not_grow_with_the_number_of_models(tmp_path, capsys):
 
 
 def test_a_long_check_shows_how_far_it_is(robots, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
     assert main(["check", "--format", "json", "."]) == 1
     assert capsys.readouterr().err == "checking models: 10 ...\n"
 
@@ -214,10 +214,10 @@ def test_urdfs_of_a_folder_are_verified_in_turn(robots, capsys):
 @pytest.mark.parametrize(
     ("arguments", "advice"),
     [
-        (["arm.body", "body.yaml"], "only --verify"),
-        (["."], "only --verify"),
-        ([".", "--verify", "-o", "x.urdf"], "only --verify"),
-        ([".", "--verify", "--package", "x_description"], "only --verify"),
+        (["arm.body", "body.yaml"], "--verify without outputs"),
+        (["."], "--verify without outputs"),
+        ([".", "--verify", "-o", "x.urdf"], "--verify without outputs"),
+        ([".", "--verify", "--package", "x_description"], "--verify without outputs"),
         (["arm.body", "out.urdf"], "Did you mean '-o out.urdf'?"),
         (["arm.body", "robot.urdf"], "Did you mean '-o robot.urdf'?"),
     ],

@@ -132,7 +132,7 @@ def test_wrong_settings_are_located_and_stop_the_check(text, place, message, pro
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
-    assert err.splitlines()[-1] == "hrp-model: error: the settings of the project cannot be used"
+    assert err.splitlines()[-1] == "hrp-model: error: the settings of the project are invalid"
     if place is not None:
         assert f".hrp-model.toml:{place}: error: " in err
 
@@ -194,7 +194,7 @@ def test_other_projects_files_are_no_settings(tmp_path):
 def baseline(project, capsys):
     """The project with a baseline of all its problems, and settings that name it."""
     assert main(["check", ".", "--write-baseline", "known.json"]) == 0
-    assert "wrote known.json with 4 problems; they no longer count once" in capsys.readouterr().err
+    assert "wrote known.json with 4 problems; to ignore them, set" in capsys.readouterr().err
     (project / ".hrp-model.toml").write_text('baseline = "known.json"\n')
     return project / "known.json"
 
@@ -250,17 +250,17 @@ def test_errors_are_in_no_baseline(baseline, project, capsys):
     assert main(["check", ".", "--write-baseline", "known.json"]) == 1
     err = capsys.readouterr().err
     assert "[negative-mass]" in err
-    assert "not in it: 1 error; exclude models that cannot be used" in err
+    assert "1 error cannot be in a baseline; fix them" in err
     assert checked(capsys, ".")[:2] == (1, {"bad.body": ["negative-mass"]})
 
 
 def test_what_is_no_baseline_is_never_replaced(project, capsys):
     before = (project / "arm.body").read_text()
     assert main(["check", ".", "--write-baseline", "arm.body"]) == 2
-    assert "the file there is not a baseline" in capsys.readouterr().err
+    assert "the existing file is not a baseline" in capsys.readouterr().err
     assert (project / "arm.body").read_text() == before
     assert main(["check", ".", "--write-baseline", "/dev/null"]) == 2
-    assert "the file there is not a baseline (Not an ordinary file)" in capsys.readouterr().err
+    assert "the existing file is not a baseline (Not an ordinary file)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -279,6 +279,6 @@ def test_a_baseline_that_cannot_be_used_is_located(content, reason, project, cap
         (project / "known.json").write_text(content)
     assert main(["check", "."]) == 2
     err = capsys.readouterr().err
-    assert ".hrp-model.toml:2:1: error: cannot use the baseline" in err
+    assert ".hrp-model.toml:2:1: error: the baseline" in err
     assert reason in err
     assert "[bad-baseline]" in err

@@ -174,7 +174,7 @@ def test_check_in_a_sandbox_refuses_what_is_outside(model, tmp_path, capsys):
 
 def test_only_folders_can_be_allowed(model, tmp_path, capsys):
     assert main(["check", "--allow", str(tmp_path / "nothing"), model(ARM)]) == 2
-    assert "there is no such folder" in capsys.readouterr().err
+    assert "the folder does not exist" in capsys.readouterr().err
 
 
 def test_dump_prints_json_that_follows_the_schema(model, tmp_path, capsys):
@@ -195,17 +195,17 @@ def test_dump_prints_json_that_follows_the_schema(model, tmp_path, capsys):
         ("{", "not JSON"),
         ("{}", "list"),
         ("[3]", "posture 0"),
-        ('[{"q": {"LEG": 1}}]', "no joint 'LEG'"),
+        ('[{"q": {"LEG": 1}}]', "no moving joint 'LEG'"),
         ('[{"q": {"ARM": "up"}}]', "up"),
         ('[{"q": {"ARM": NaN}}]', "finite"),
-        ('[{"q": ["ARM"]}]', '"q" must name joints'),
+        ('[{"q": ["ARM"]}]', '"q" must map joint names'),
         ('[{"root_p": [1, 2]}]', "posture 0: root_p must have shape (3,), got (2,)"),
-        ('[{"root_R": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}]', "no rotation"),
-        ('[{"root_R": [[-1, 0, 0], [0, 1, 0], [0, 0, 1]]}]', "no rotation"),
+        ('[{"root_R": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}]', "not a rotation"),
+        ('[{"root_R": [[-1, 0, 0], [0, 1, 0], [0, 0, 1]]}]', "not a rotation"),
         ('[{"rootP": [1, 2, 3]}]', "posture 0"),
         (f'[{{"q": {{"ARM": 1{"0" * 400}}}}}]', "posture 0"),
         (f'[{{"root_p": [1{"0" * 400}, 0, 0]}}]', "posture 0"),
-        ("[" * 100_000, "nests too deep"),
+        ("[" * 100_000, "nested too deep"),
         (None, "cannot read"),
     ],
 )

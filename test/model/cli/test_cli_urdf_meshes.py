@@ -66,7 +66,7 @@ def test_meshes_with_y_up_are_proved_as_such(tmp_path, capsys):
     path, out = write_model(tmp_path, CONE), tmp_path / "arm.urdf"
     assert main(["urdf", path, "-o", str(out), "--glb-up", "y", "--verify"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "compared with y up, as glTF has it" in told
+    assert "compared with y up, as in glTF" in told
     assert "passed" in told
     turned = verify(load_body(path), out, libraries=["yourdfpy"], glb_up=UpAxis.Y)
     (row,) = [row for row in turned.rows if row.quantity == "visual meshes"]
@@ -115,10 +115,10 @@ def test_who_waits_for_more_than_a_second_is_told_why(capsys, quick_split, tmp_p
     path = write_model(tmp_path, ANGLE)
     for patience, cache, words in (
         (1e9, "a", ""),
-        (0.0, "b", "splitting meshes into convex parts: 1 ...\n"),
+        (0.0, "b", "decomposing meshes into convex parts: 1 ...\n"),
         (0.0, "b", ""),  # they are there
     ):
-        monkeypatch.setattr(progress, "_PATIENCE", patience)
+        monkeypatch.setattr(progress, "_DELAY", patience)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
         arguments = [path, "--collision", "decomposed", "--mesh-dir", str(tmp_path / "m")]
         assert main(["urdf", *arguments]) == 0
@@ -137,12 +137,12 @@ def two_links():
 def test_links_without_their_meshes_are_told_in_one_sentence(tmp_path, capsys):
     path = write_model(tmp_path)
     assert main(["urdf", path]) == 0
-    assert "1 shape of link 'ARM' has no mesh file: left out" in capsys.readouterr().err
+    assert "1 shape of link 'ARM' has no mesh file; left out" in capsys.readouterr().err
     path = write_model(tmp_path, two_links())
     assert main(["urdf", path]) == 0
     told = capsys.readouterr().err
     assert told.count("[shape-without-mesh]") == 1
-    assert "2 links have shapes that need a mesh file: left out" in told
+    assert "2 links have shapes that need a mesh file; left out" in told
     assert "-o" in told
 
 
@@ -152,7 +152,7 @@ def test_meshes_of_a_former_urdf_stay_and_are_told(tmp_path, capsys):
     assert main([*arguments, "--collision", "convex"]) == 0
     meshes = out.parent / "meshes"
     before = stats(meshes)
-    left = f"{meshes}: 1 mesh file of the former URDF is not used any more\n"
+    left = f"{meshes}: 1 mesh file of the previous URDF is no longer used\n"
     assert "not used" not in capsys.readouterr().err
     assert main([*arguments, "--collision", "box"]) == 0
     assert capsys.readouterr().err.startswith(left)

@@ -104,7 +104,7 @@ def test_a_package_has_the_name_that_was_given(model, tmp_path, capsys, monkeypa
 @pytest.mark.parametrize("name", ["My Robot", "p", "my-robot", "2legs"])
 def test_a_name_that_ros_has_no_packages_of_is_refused(name, model, tmp_path, capsys):
     assert main(["urdf", model(), "--package", str(tmp_path / name)]) == 2
-    assert f"'{name}' cannot be the name of a ROS package" in capsys.readouterr().err
+    assert f"'{name}' is not a valid name of a ROS package" in capsys.readouterr().err
     assert everything_in(tmp_path) == ["arm.body"]
 
 
@@ -174,7 +174,7 @@ def test_a_build_file_that_was_changed_is_told_what_it_lacks(model, tmp_path, ca
     assert capsys.readouterr().err == written(package)
     assert main([*arguments, "gz", "--frame-prefix", "r_"]) == 0
     told = capsys.readouterr().err
-    assert f"{build} was changed by hand and is kept, but lacks DIRECTORY worlds" in told
+    assert f"{build} was edited by hand and is kept, but lacks DIRECTORY worlds" in told
 
 
 def test_a_manifest_that_is_none_any_more_is_kept_too(model, tmp_path, capsys):

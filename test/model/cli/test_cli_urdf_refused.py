@@ -155,19 +155,19 @@ def test_a_dash_is_the_standard_output(model, tmp_path, capsys, monkeypatch):
     assert urdf_of([path, "-o", "-"], capsys).name == "arm"
     for option in ("--mesh-dir", "--srdf", "--controllers", "--package"):
         assert main(["urdf", path, option, "-"]) == 2
-        assert "only the URDF goes to the standard output" in capsys.readouterr().err
+        assert "only the URDF can go to the standard output" in capsys.readouterr().err
     assert everything_in(tmp_path) == ["arm.body"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--mesh-uri", "package"], "only -o FILE or --mesh-dir writes"),
-        (["--mesh-uri", "file", "-o", "/dev/stdout"], "only -o FILE or --mesh-dir writes"),
+        (["--mesh-uri", "package"], "needs -o FILE or --mesh-dir"),
+        (["--mesh-uri", "file", "-o", "/dev/stdout"], "needs -o FILE or --mesh-dir"),
         (["--command-interface", "effort"], "--command-interface needs --ros2-control"),
         (["--controllers", "c.yaml"], "--controllers needs --ros2-control"),
-        (["--ros2-control", "gz"], "by -o FILE or --controllers FILE"),
-        (["--ros2-control", "gz", "-o", "-"], "by -o FILE or --controllers FILE"),
+        (["--ros2-control", "gz"], "add -o FILE or --controllers FILE"),
+        (["--ros2-control", "gz", "-o", "-"], "add -o FILE or --controllers FILE"),
         (["--frame-prefix", "a b"], "letters, digits"),
         (["--frame-prefix", "'r'/"], "letters, digits"),
         (["--frame-prefix", "a:b"], "letters, digits"),
@@ -193,5 +193,5 @@ def test_prefixes_as_people_use_them_are_taken(prefix, model, capsys):
 def test_a_package_has_places_of_its_own(option, model, tmp_path, capsys):
     package = str(tmp_path / "arm_description")
     assert main(["urdf", model(), "--package", package, option, str(tmp_path / "x")]) == 2
-    assert "--package chooses the places itself" in capsys.readouterr().err
+    assert "as --package determines all paths" in capsys.readouterr().err
     assert everything_in(tmp_path) == ["arm.body"]

@@ -187,5 +187,5 @@ def test_postures_move_the_links_and_the_root():
 
 
 def test_an_unknown_joint_in_a_posture_is_refused():
-    with pytest.raises(KeyError, match="no joint 'J2'"):
+    with pytest.raises(KeyError, match="no moving joint 'J2'"):
         dump_body(BODY, [Posture({"J2": 0.0})])

@@ -308,7 +308,7 @@ def test_a_missing_library_is_named(diagnostics, monkeypatch):
 def test_simulators_take_the_shapes(tmp_path, diagnostics):
     """MuJoCo refuses what is flat or has no volume; coal wants convex meshes closed."""
     mujoco = pytest.importorskip("mujoco")
-    from hrp_model.urdf.meshes.meshes import write_meshes
+    from hrp_model.urdf import write_meshes
 
     shapes = [Shape(PLATE, TURNED), Shape(TORUS, MIRRORED), Shape(L_SHAPE, SHEARED)]
     body = with_collision(with_visuals(collision=shapes), CollisionShapes.CONVEX, diagnostics)

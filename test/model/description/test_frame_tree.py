@@ -46,35 +46,35 @@ def test_a_link_that_floats_has_no_fixed_frame(diagnostics):
 
 def test_a_joint_is_let_through_at_its_rate():
     throttle = StampThrottle(20.0)
-    stamps = [t for t in range(0, 200, 10) if throttle.lets_through(["A"], t * MS)]
+    stamps = [t for t in range(0, 200, 10) if throttle.accept(["A"], t * MS)]
     assert stamps == [0, 50, 100, 150]
 
 
 def test_no_rate_lets_everything_through():
     throttle = StampThrottle(0.0)
-    assert all(throttle.lets_through(["A"], t) for t in (5, 5, 6, 7, 7))
+    assert all(throttle.accept(["A"], t) for t in (5, 5, 6, 7, 7))
 
 
 def test_two_sources_do_not_starve_each_other():
     throttle = StampThrottle(20.0)
     for t in (0, 50, 100):
-        assert throttle.lets_through(["A"], t * MS)
-        assert throttle.lets_through(["B"], (t + 1) * MS)
-    assert not throttle.lets_through(["A", "B"], 110 * MS)
+        assert throttle.accept(["A"], t * MS)
+        assert throttle.accept(["B"], (t + 1) * MS)
+    assert not throttle.accept(["A", "B"], 110 * MS)
 
 
 def test_a_joint_not_seen_before_is_let_through():
     throttle = StampThrottle(20.0)
-    assert throttle.lets_through(["A"], 100 * MS)
-    assert throttle.lets_through(["A", "B"], 101 * MS)
+    assert throttle.accept(["A"], 100 * MS)
+    assert throttle.accept(["A", "B"], 101 * MS)
 
 
 def test_time_that_begins_anew_is_let_through_and_throttled_again():
     throttle = StampThrottle(20.0)
-    assert throttle.lets_through(["A"], 100_000 * MS)
-    assert throttle.lets_through(["A"], 10 * MS)
-    assert not throttle.lets_through(["A"], 20 * MS)
-    assert throttle.lets_through(["A"], 60 * MS)
+    assert throttle.accept(["A"], 100_000 * MS)
+    assert throttle.accept(["A"], 10 * MS)
+    assert not throttle.accept(["A"], 20 * MS)
+    assert throttle.accept(["A"], 60 * MS)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

@@ -7,13 +7,12 @@ from mechanism_model import link, mechanism
 from package_tools import with_mesh
 
 from hrp_model.collision.shapes import CollisionShapes
-from hrp_model.description.description import Wanted, describe
+from hrp_model.description.description import DescriptionOptions, describe
 from hrp_model.description.health import model_health
 from hrp_model.description.model_file import ModelFile, first_line
 from hrp_model.diagnostics import ModelError
 from hrp_model.frames import Base, LinkNaming
-from hrp_model.urdf.meshes.glb import UpAxis
-from hrp_model.urdf.options import Hardware
+from hrp_model.urdf import Hardware, UpAxis
 
 BROKEN = "links: [ { name: A"
 
@@ -36,7 +35,7 @@ def has_changed(file):
 
 
 def test_a_description_is_all_of_one_robot(file, path, diagnostics):
-    made = file.describe(str(path), Wanted(srdf=True))
+    made = file.describe(str(path), DescriptionOptions(srdf=True))
     diagnostics.take("no-virtual-joint")
     assert made.body.name == "mechanism"
     robot = ElementTree.fromstring(made.urdf)
@@ -48,25 +47,25 @@ def test_a_description_is_all_of_one_robot(file, path, diagnostics):
 
 
 def test_a_broken_model_is_watched_until_it_is_mended(file, path, diagnostics):
-    file.describe(str(path), Wanted())
+    file.describe(str(path), DescriptionOptions())
     path.write_text(BROKEN, encoding="utf-8")
     assert has_changed(file)
     with pytest.raises(ModelError):
-        file.describe_again(str(path), Wanted())
+        file.describe_again(str(path), DescriptionOptions())
     assert diagnostics.take("yaml-syntax").at is not None
     assert not has_changed(file)
     path.write_text(mechanism("mended"), encoding="utf-8")
     assert has_changed(file)
-    assert file.describe_again(str(path), Wanted()).body.name == "mended"
+    assert file.describe_again(str(path), DescriptionOptions()).body.name == "mended"
     assert not has_changed(file)
 
 
 def test_another_model_that_cannot_be_used_is_not_watched(file, path, tmp_path, diagnostics):
-    file.describe(str(path), Wanted())
+    file.describe(str(path), DescriptionOptions())
     other = tmp_path / "other.body"
     other.write_text(BROKEN, encoding="utf-8")
     with pytest.raises(ModelError):
-        file.describe(str(other), Wanted())
+        file.describe(str(other), DescriptionOptions())
     diagnostics.take("yaml-syntax")
     other.write_text(BROKEN + " }", encoding="utf-8")
     assert not has_changed(file)
@@ -79,20 +78,20 @@ def test_a_link_to_a_model_that_is_set_anew_is_a_change(file, path, tmp_path):
     other.write_text(mechanism("other"), encoding="utf-8")
     current = tmp_path / "current.body"
     current.symlink_to(path)
-    file.describe(str(current), Wanted())
+    file.describe(str(current), DescriptionOptions())
     current.unlink()
     current.symlink_to(other)
     assert has_changed(file)
-    assert file.describe_again(str(current), Wanted()).body.name == "other"
+    assert file.describe_again(str(current), DescriptionOptions()).body.name == "other"
 
 
 def test_a_path_is_one_from_here_and_is_told_in_full(
     file, path, tmp_path, monkeypatch, diagnostics
 ):
     monkeypatch.chdir(tmp_path)
-    assert file.describe(path.name, Wanted()).body.path == path
+    assert file.describe(path.name, DescriptionOptions()).body.path == path
     with pytest.raises(ModelError):
-        file.describe("missing.body", Wanted())
+        file.describe("missing.body", DescriptionOptions())
     assert f"'{tmp_path / 'missing.body'}'" in diagnostics.take("unreadable-file").message
 
 
@@ -109,8 +108,8 @@ SETTINGS = {
 
 
 def test_settings_say_what_is_wanted():
-    assert Wanted.by(SETTINGS) == Wanted()
-    wanted = Wanted.by(
+    assert DescriptionOptions.from_parameters(SETTINGS) == DescriptionOptions()
+    wanted = DescriptionOptions.from_parameters(
         {
             "link_naming": "segment",
             "base": "base_footprint",
@@ -133,14 +132,14 @@ def test_settings_say_what_is_wanted():
 
 def test_gazebo_needs_a_file_of_controllers():
     settings = {**SETTINGS, "ros2_control": "gz"}
-    assert Wanted.objection(SETTINGS) == ""
-    assert "needs controllers" in Wanted.objection(settings)
-    assert Wanted.objection({**settings, "controllers": "c.yaml"}) == ""
+    assert DescriptionOptions.conflict(SETTINGS) == ""
+    assert "needs parameter 'controllers'" in DescriptionOptions.conflict(settings)
+    assert DescriptionOptions.conflict({**settings, "controllers": "c.yaml"}) == ""
 
 
 def test_the_axis_of_meshes_that_is_up_is_the_one_wanted(tmp_path, diagnostics):
     for up in UpAxis:
-        describe(with_mesh(), Wanted(glb_up=up), tmp_path / up.value, diagnostics)
+        describe(with_mesh(), DescriptionOptions(glb_up=up), tmp_path / up.value, diagnostics)
     seen = [{p.name for p in (tmp_path / up.value).glob("*.glb")} for up in UpAxis]
     assert [len(names) for names in seen] == [1, 1]
     assert seen[0] != seen[1]
@@ -166,14 +165,14 @@ def test_every_choice_of_a_parameter_is_one_that_there_is():
 def test_a_loop_that_stays_open_is_one_warning(file, path, diagnostics):
     text = mechanism().replace("link1LocalPos: [ 0.3, 0, 0 ]", "link1LocalPos: [ 0.3, 0, 0.1 ]")
     path.write_text(text, encoding="utf-8")
-    report = model_health(file.describe(str(path), Wanted()), 0, "")
+    report = model_health(file.describe(str(path), DescriptionOptions()), 0, "")
     warning = diagnostics.take("loop-gap")
     assert (report.values["warnings"], report.values["warning 1"]) == (1, str(warning))
     assert report.message == f"'mechanism': 1 warning, such as: {warning}"
 
 
 def test_health_tells_of_warnings_and_of_a_change_that_failed(file, path, diagnostics):
-    good = file.describe(str(path), Wanted())
+    good = file.describe(str(path), DescriptionOptions())
     report = model_health(good, 0, "")
     assert (report.level, report.values["last change"]) == ("ok", "none")
 
@@ -183,7 +182,7 @@ def test_health_tells_of_warnings_and_of_a_change_that_failed(file, path, diagno
 
     doubtful = mechanism("doubtful", link("A", "fixed", "0, 0, 0", jointRnage="[ 0, 1 ]"))
     path.write_text(doubtful, encoding="utf-8")
-    made = file.describe(str(path), Wanted())
+    made = file.describe(str(path), DescriptionOptions())
     warning = diagnostics.take("unknown-key")
     report = model_health(made, 0, "")
     assert report.level == "warn"

@@ -221,7 +221,7 @@ def test_sensors_are_counted_by_their_ids(robot):
 def test_a_sensor_that_is_not_there(robot):
     with pytest.raises(IndexError, match="has no FORCE sensor 2; it has 0, 1"):
         robot.sensor(SensorType.FORCE, 2)
-    with pytest.raises(IndexError, match="no TORQUE sensor has a number"):
+    with pytest.raises(IndexError, match="no TORQUE sensor has an id"):
         robot.sensor(SensorType.TORQUE, 0)
     for absent in (0, "FORCES", 1.5):
         with pytest.raises(ValueError, match=r"no sensor type .*; they are FORCE \(1\), RATE_GYRO"):

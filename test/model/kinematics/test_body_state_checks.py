@@ -151,17 +151,17 @@ def test_what_a_state_does_not_have_cannot_be_assigned(arm):
 
 @pytest.mark.parametrize("body", ["robot.wrl", None])
 def test_a_state_of_what_is_no_body(body):
-    with pytest.raises(TypeError, match=f"a Body is needed, got {body!r}; load_body reads one"):
+    with pytest.raises(TypeError, match=f"body must be a Body, got {body!r}; load_body reads one"):
         BodyState(body)
 
 
 def test_joints_and_links_that_cannot_be_meant(arm):
-    with pytest.raises(TypeError, match=r"by its id; link\(name\) finds it by its name, got 'UPP"):
+    with pytest.raises(TypeError, match=r"by its id; link\(name\) finds it by name, got 'UPP"):
         arm.joint("UPPER")
     for wrong in (1.5, None):
-        with pytest.raises(TypeError, match=f"by its name, its place or a LinkState, got {wrong}"):
+        with pytest.raises(TypeError, match=f"by its name, its index or a LinkState, got {wrong}"):
             arm.link(wrong)
-    with pytest.raises(TypeError, match="a sensor is asked for by its type and its id, got 'left'"):
+    with pytest.raises(TypeError, match="a sensor is given by its type and its id, got 'left'"):
         arm.sensor("FORCE", "left")
     other = BodyState(random_body(1))
     with pytest.raises(ValueError, match="'L0' of 'random 1'> is a link of another body than"):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinematics_samples import move_randomly, random_body
 
-from hrp_model.kinematics import BodyState, state, sweep
+from hrp_model.kinematics import BodyState, kinematic_state, sweep
 
 LINK_ARRAYS = ("p", "R", "v", "w", "dv", "dw")
 VECTORS = ("q", "dq", "ddq")
@@ -15,9 +15,9 @@ COUNT = 11
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    """So that a few postures are computed in several stretches, the last one incomplete."""
-    monkeypatch.setattr(sweep, "STRETCH", 8)
-    monkeypatch.setattr(state, "_PART", 3)
+    """So that a few postures are computed in several blocks, the last one incomplete."""
+    monkeypatch.setattr(sweep, "BLOCK", 8)
+    monkeypatch.setattr(kinematic_state, "POSTURES_AT_A_TIME", 3)
 
 
 def singles_and_batch(seed, **kwargs):

@@ -254,7 +254,7 @@ def test_a_loop_that_never_closes_is_told():
     joint = tie("A", "B", at(0.3), at(0.3), name="")
     closure = LoopClosure(Body(name="open", links=links, extra_joints=(joint,)))
     assert not closure.closes
-    assert closure.gaps() == ["the loop 'A - B' is open by 400 mm and no posture closes it"]
+    assert closure.gap_messages() == ["the loop 'A - B' is open by 400 mm and no posture closes it"]
     with pytest.raises(LoopError, match="'A - B' cannot close at A = 0 rad: off by 400 mm"):
         closure.close(np.zeros(2))
 
@@ -264,10 +264,10 @@ def test_what_no_joint_can_change_does_not_keep_a_loop_from_closing():
     body = four_bar(*GRASHOF)
     joint = replace(body.extra_joints[0], X_AJ=at(GRASHOF[1], z=0.04))
     closure = LoopClosure(replace(body, extra_joints=(joint,)))
-    assert closure.gaps() == ["the loop 'tie' is open by 40 mm in every posture"]
+    assert closure.gap_messages() == ["the loop 'tie' is open by 40 mm in every posture"]
     q = at_angle(closure, "CRANK", 2.0)
     np.testing.assert_allclose(closure.residual(q)[:3], [0, 0, -0.04], atol=1e-12)
-    assert LoopClosure(body).gaps() == []
+    assert LoopClosure(body).gap_messages() == []
 
 
 def test_a_model_drawn_open_is_assembled_first():
@@ -344,7 +344,7 @@ def test_where_the_root_is_does_not_matter():
 
 def test_a_body_without_loops_has_nothing_to_close():
     closure = LoopClosure(Body(name="rod", links=(base(), link("A", "BASE", PRISMATIC))))
-    assert (len(closure.joints), closure.closes, closure.gaps()) == (0, True, [])
+    assert (len(closure.joints), closure.closes, closure.gap_messages()) == (0, True, [])
     assert closure.close(np.array([0.3])).tolist() == [0.3]
 
 

@@ -13,8 +13,8 @@ from hrp_model.kinematics.loops import LoopClosure, LoopError
     ("change", "words"),
     [
         ({"axis": np.zeros(3)}, "'tie' has a zero axis"),
-        ({"X_AJ": at(np.nan)}, "'tie' has numbers beyond all sense"),
-        ({"X_BJ": at(1e300)}, "'tie' has numbers beyond all sense"),
+        ({"X_AJ": at(np.nan)}, "'tie' has a number that is not finite or above"),
+        ({"X_BJ": at(1e300)}, "'tie' has a number that is not finite or above"),
     ],
 )
 def test_impossible_numbers_are_refused(change, words):

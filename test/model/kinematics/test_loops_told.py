@@ -86,9 +86,7 @@ def test_positions_that_contradict_each_other_are_told(more):
     assert found.positions.items() >= told.items()
     [sentence] = found.problems
     names = "CRANK = 0.5 rad, ROD = -0.693 rad, SLIDER" if more else "CRANK = 0.5 rad, SLIDER"
-    assert sentence == (
-        f"the loop 'tie' is open by 123 mm at {names} = 0.08924 m, which it does not allow"
-    )
+    assert sentence == (f"the loop 'tie' is open by 123 mm at {names} = 0.08924 m")
     assert found.residual.length == pytest.approx(0.123)
 
 
@@ -149,7 +147,7 @@ def test_joints_that_a_loop_holds_still_cannot_be_told_otherwise():
     rigid = loops(body)
     assert rigid.complete({"A": pi / 3}).problems == ()
     [sentence] = rigid.complete({"A": 1.5}).problems
-    assert sentence.endswith(" at A = 1.5 rad, which it does not allow")
+    assert sentence.endswith(" at A = 1.5 rad")
 
 
 def test_an_axis_that_points_backwards_is_half_a_turn_off():

@@ -21,9 +21,9 @@ from hrp_model.devices import AccelerationSensor, Camera, Device, RangeSensor, R
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import body_frames
 from hrp_model.geometry import Box, Cone, Cylinder, Material, Shape, Sphere
+from hrp_model.readers.urdf.conventions import UNLIMITED
 from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.to_urdf import UNLIMITED
 
 SEEDS = range(5)
 

@@ -15,8 +15,14 @@ from hrp_model.devices import ForceSensor, Imu
 from hrp_model.frames import body_frames
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose
-from hrp_model.urdf.options import Base, CommandInterface, Hardware, UrdfOptions
-from hrp_model.urdf.package.controllers import controllers, controllers_yaml
+from hrp_model.urdf import (
+    Base,
+    CommandInterface,
+    Hardware,
+    UrdfOptions,
+    controllers,
+    controllers_yaml,
+)
 
 # Parameters as the controllers declare them, as far as they are used, with their types.
 GAINS = {"p": float, "i": float, "d": float, "ff_velocity_scale": float}

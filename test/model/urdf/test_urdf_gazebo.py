@@ -16,7 +16,7 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import Camera, ForceSensor, ImageType, Imu, LensType, RangeSensor
 from hrp_model.frames import body_frames
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_model.urdf.options import UrdfOptions
+from hrp_model.urdf import UrdfOptions
 from hrp_model.urdf.package.gz_bridge import bridges
 
 # What each element of SDF 1.11 may hold, as far as it is used; with the type of what has none.

@@ -9,8 +9,7 @@ from hrp_model import load_body
 from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.devices import ForceSensor
 from hrp_model.frames import Base, LinkNaming
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.options import Hardware, UrdfOptions
+from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf
 
 GAZEBO = UrdfOptions(gazebo=True)
 # Joints of these bodies have no ids, and some are tracks.
@@ -39,7 +38,7 @@ def dropped(body, diagnostics, options=GAZEBO):
 
 def test_a_massless_root_takes_the_robot_with_it(diagnostics):
     body = body_of(("", "A", 0.0), ("A-", "B", 1.0), ("B-", "C", 0.0), ("A-", "D", 1.0))
-    assert dropped(body, diagnostics) == ["'A', which has no mass, and 3 more that hang on it"]
+    assert dropped(body, diagnostics) == ["'A', which has no mass, and 3 more below it"]
     options = UrdfOptions(ros2_control=Hardware.GZ)
     assert len(dropped(body, diagnostics, options)) == 1
 
@@ -49,7 +48,7 @@ def test_a_massless_link_takes_what_it_carries_with_it(diagnostics):
         ("", "A", 1.0), ("A-", "B", 0.0), ("B-", "C", 1.0), ("A-", "D", 1e-7), ("A-", "E", 1e-5)
     )
     assert dropped(body, diagnostics) == [
-        "'B', which has no mass, and 1 more that hang on it",
+        "'B', which has no mass, and 1 more below it",
         "'D', which has no mass",
     ]
 
@@ -67,13 +66,13 @@ def test_what_fixed_joints_join_has_the_mass_of_all(fixed, diagnostics):
     for body in (lower, upper):
         assert dropped(body, diagnostics) == []
     light = body_of(("", "A", 0.0), (f"A{fixed}", "B", 0.0), ("B-", "C", 1.0))
-    assert dropped(light, diagnostics) == ["'A', which has no mass, and 2 more that hang on it"]
+    assert dropped(light, diagnostics) == ["'A', which has no mass, and 2 more below it"]
 
 
 def test_a_fixed_joint_that_is_kept_for_its_sensor_joins_nothing(diagnostics):
     body = body_of(("", "A", 0.0), ("A=", "B", 1.0))
     body = replace(body, devices=(ForceSensor(name="ft", link="B"),))
-    assert dropped(body, diagnostics) == ["'A', which has no mass, and 1 more that hang on it"]
+    assert dropped(body, diagnostics) == ["'A', which has no mass, and 1 more below it"]
     assert dropped(body, diagnostics, UrdfOptions(ros2_control=Hardware.GZ)) == []
 
 

@@ -11,8 +11,7 @@ from urdf_tools import parsed, with_visuals
 
 from hrp_model.geometry import Attribute, Box, Material, Mesh, Shape, Texture
 from hrp_model.rigid import Pose, rpy_matrix
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.meshes.meshes import write_meshes
+from hrp_model.urdf import body_to_urdf, write_meshes
 
 TURNED = Pose(rpy_matrix(0.4, -1.1, 2.2), [0.5, -2.0, 1.5]).matrix()
 

@@ -28,8 +28,7 @@ from hrp_model.rigid import Pose, rpy_matrix
 from hrp_model.shapes import unique_rows
 from hrp_model.shapes.normals import corner_normals
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.meshes.meshes import UpAxis, write_meshes
+from hrp_model.urdf import UpAxis, body_to_urdf, write_meshes
 
 TURNED = Pose(rpy_matrix(0.4, -1.1, 2.2), [0.5, -2.0, 1.5]).matrix()
 SHEARED = np.array([[1.0, 0.6, 0, 1], [0, 2, 0, 2], [0, 0, 3, 3], [0, 0, 0, 1]])

@@ -14,9 +14,7 @@ from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import Base, body_frames
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.meshes.meshes import write_meshes
-from hrp_model.urdf.options import UrdfOptions
+from hrp_model.urdf import UrdfOptions, body_to_urdf, write_meshes
 
 LOADED = [row["file"] for row in reference_data.index() if row["loaded"]]
 REFERENCES = [row["file"] for row in reference_data.index() if row["loaded"] and row["links"] > 1]

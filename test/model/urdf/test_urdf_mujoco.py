@@ -12,7 +12,7 @@ from hrp_model import load_body
 from hrp_model.body import Body, Joint, JointType, Link, Range
 from hrp_model.devices import ForceSensor, Imu
 from hrp_model.rigid import Pose, axis_angle_matrix, matrix_quaternion
-from hrp_model.urdf.options import CommandInterface, Hardware
+from hrp_model.urdf import CommandInterface, Hardware
 
 MASS, LENGTH = 2.0, 0.5
 

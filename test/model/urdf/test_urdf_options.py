@@ -23,8 +23,7 @@ from hrp_model.devices import Camera, ForceSensor
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.frames import Base, FrameOptions, LinkNaming, body_frames
 from hrp_model.rigid import Pose, matrix_rpy, rpy_matrix
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.options import UrdfOptions
+from hrp_model.urdf import UrdfOptions, body_to_urdf
 
 SEGMENTS = UrdfOptions(link_naming=LinkNaming.SEGMENT)
 BASE = UrdfOptions(base=Base.LINK)

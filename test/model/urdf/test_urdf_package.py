@@ -28,7 +28,7 @@ from hrp_model.frames import Base
 from hrp_model.geometry import Box, Shape
 from hrp_model.rigid import Pose, axis_angle_matrix
 from hrp_model.shapes.tessellate import mesh_of
-from hrp_model.urdf.options import Hardware, UrdfOptions
+from hrp_model.urdf import Hardware, UrdfOptions
 from hrp_model.urdf.package.package_files import package_name
 
 # Contents

@@ -5,7 +5,7 @@ from package_tools import contents, silent, times, vehicle, with_mesh, write
 from urdf_tools import wheel
 
 from hrp_model.diagnostics import ModelError
-from hrp_model.urdf.options import Hardware, UrdfOptions
+from hrp_model.urdf import Hardware, UrdfOptions
 
 
 def test_the_same_again_touches_nothing(tmp_path):
@@ -48,7 +48,7 @@ def test_a_urdf_that_was_changed_by_hand_is_not_lost(tmp_path):
     folder = write(with_mesh(), tmp_path / "p")
     (folder / "urdf" / "pyramid.urdf").write_text("<robot/>")
     before = contents(folder)
-    with pytest.raises(FileExistsError, match="changed by hand") as caught:
+    with pytest.raises(FileExistsError, match="edited by hand") as caught:
         write(with_mesh(2.0), folder)
     assert caught.value.filename == str(folder / "urdf" / "pyramid.urdf")
     assert contents(folder) == before
@@ -65,7 +65,7 @@ def test_a_file_that_was_changed_by_hand_is_kept_with_a_warning(tmp_path):
         assert [d.code for d in diagnostics.found] == ["kept-file"]
         assert str(view) in diagnostics.found[0].message
         assert view.read_text() == text
-    with pytest.raises(FileExistsError, match="changed by hand"):
+    with pytest.raises(FileExistsError, match="edited by hand"):
         write(with_mesh(), folder, name="other_name")
 
 
@@ -73,7 +73,7 @@ def test_a_file_of_others_in_the_way_is_not_replaced(tmp_path):
     folder = write(with_mesh(), tmp_path / "p")
     (folder / "launch" / "ros2_control.launch.py").write_text("mine\n")
     before = contents(folder)
-    with pytest.raises(FileExistsError, match="not of the package"):
+    with pytest.raises(FileExistsError, match="not part of the package"):
         write(vehicle(), folder, options=UrdfOptions(ros2_control=Hardware.MOCK))
     assert contents(folder) == before
 

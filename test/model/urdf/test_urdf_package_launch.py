@@ -23,9 +23,7 @@ from urdf_tools import wheel
 
 from hrp_model.body import Body
 from hrp_model.rigid import Pose, axis_angle_matrix
-from hrp_model.urdf.meshes.glb import UpAxis
-from hrp_model.urdf.options import Hardware, UrdfOptions
-from hrp_model.urdf.package.package import write_package
+from hrp_model.urdf import Hardware, UpAxis, UrdfOptions, write_package
 
 
 def launched(folder, name, monkeypatch, tmp_path):

@@ -9,8 +9,7 @@ from urdf_tools import chain
 
 from hrp_model.body import Joint, JointType
 from hrp_model.devices import Imu
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.options import Hardware, UrdfOptions
+from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf
 
 SIMULATORS = {
     "MuJoCo": (UrdfOptions(mujoco_meshes="."), UrdfOptions(ros2_control=Hardware.MUJOCO)),

@@ -32,8 +32,7 @@ from hrp_model.devices import (
 )
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import Pose, axis_angle_matrix, rpy_matrix
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.options import CommandInterface, Hardware, UrdfOptions
+from hrp_model.urdf import CommandInterface, Hardware, UrdfOptions, body_to_urdf
 
 EVERY_HARDWARE = pytest.mark.parametrize("hardware", Hardware)
 STATES = ["position", "velocity", "effort"]
@@ -59,7 +58,7 @@ def test_a_body_without_joints_to_command_is_told(diagnostics):
     still, idle = arm(), arm(id=None)
     still = replace(still, links=(still.root, still.links[3]))
     mock = UrdfOptions(ros2_control=Hardware.MOCK)
-    for body, words in ((still, "no <ros2_control> block"), (idle, "none to command")):
+    for body, words in ((still, "no <ros2_control> block"), (idle, "no command interface")):
         for options in (mock, UrdfOptions()):
             body_to_urdf(body, diagnostics=diagnostics, options=options)
             diagnostics.take("still-track")

@@ -10,9 +10,7 @@ from hrp_model.body import JointType, Range, link_pair
 from hrp_model.devices import ForceSensor
 from hrp_model.frames import Base
 from hrp_model.rigid import Pose
-from hrp_model.urdf.convert import convert
-from hrp_model.urdf.options import UrdfOptions
-from hrp_model.urdf.srdf.srdf import body_to_srdf
+from hrp_model.urdf import UrdfOptions, body_to_srdf, convert
 
 # Legality
 

@@ -77,7 +77,7 @@ WARNINGS = [
         "HAND",
         "steps of 0.0196 m",
     ),
-    ("coarse-encoder", body(arm=change(ARM, encoder_pulse=-512.0)), "ARM", "no position"),
+    ("coarse-encoder", body(arm=change(ARM, encoder_pulse=-512.0)), "ARM", "cannot measure"),
     ("moving-root", body(root=change(ROOT, type=JointType.REVOLUTE)), "ROOT", "revolute"),
     ("massless-link", body(hand=replace(HAND, mass=0.0)), "HAND", "'HAND'"),
     ("no-inertia", body(hand=replace(HAND, inertia=np.zeros((3, 3)))), "HAND", "'HAND'"),

@@ -94,8 +94,8 @@ def test_a_message_tells_both_sizes_where_the_link_is(diagnostics):
     validate(Body(name="b", links=(link(BOX, inertia=np.eye(3) * 2.0),)), diagnostics)
     found = diagnostics.take("inertia-out-of-proportion")
     assert found.at is AT
-    assert "'ARM' is 129 times that of its shape" in found.message
-    assert "would suit a body 4.24 m across, not 0.374 m" in found.message
+    assert "'ARM' is 129 times that of a solid of its shape" in found.message
+    assert "it fits a body of 4.24 m, not 0.374 m" in found.message
 
 
 def test_the_identity_matrix_is_a_placeholder_told_once(diagnostics):
@@ -115,7 +115,7 @@ def test_the_placeholder_of_a_single_link_is_a_note(diagnostics):
     validate(Body(name="b", links=(link(BOX, inertia=np.eye(3)),)), diagnostics)
     found = diagnostics.take("inertia-out-of-proportion")
     assert found.severity is Severity.NOTE
-    assert found.message.endswith("identity matrix, which does not suit the size of 'ARM'")
+    assert found.message.endswith("identity matrix, which does not fit the size of 'ARM'")
 
 
 def test_the_identity_matrix_may_be_right():

@@ -15,8 +15,7 @@ from hrp_model.cli.main import main
 from hrp_model.frames import Base
 from hrp_model.geometry import Box, Mesh, Shape
 from hrp_model.rigid import Pose
-from hrp_model.urdf.convert import convert
-from hrp_model.urdf.options import UrdfOptions
+from hrp_model.urdf import UrdfOptions, convert
 from hrp_model.verify import LIBRARIES, Outcome, verify
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
@@ -37,7 +36,7 @@ def test_what_is_right_passes_with_every_library(tmp_path):
     report = report_of(crane(), tmp_path)
     assert report.passed, report
     assert {x.library for x in report.rows} == {"URDF", *LIBRARIES}
-    compared = {x.quantity: x for x in report.of("pinocchio") if x.difference is not None}
+    compared = {x.quantity: x for x in report.rows_of("pinocchio") if x.difference is not None}
     assert compared["poses of links"].count == 2 * 5 * 5  # rotations and positions
     assert compared["poses of device frames"].count == 2 * 4 * 5
     assert compared["mass matrix"].difference < 1e-13
@@ -80,7 +79,7 @@ def test_rotors_are_compared_where_an_srdf_tells_of_them(tmp_path):
         report = report_of(body, tmp_path, srdf=srdf, libraries=["pinocchio"])
         found = row(report, "pinocchio", "mass matrix with rotors")
         assert (found.outcome is Outcome.PASSED) is good, found
-        assert good or "BOOM_JOINT" in found.of
+        assert good or "BOOM_JOINT" in found.where
 
 
 def test_a_package_is_found_by_its_manifest_whatever_its_folder_is_called(tmp_path):
@@ -107,7 +106,7 @@ def test_a_model_without_mass_is_compared_but_for_masses(tmp_path):
         found = row(report, library, "centre of mass")
         assert (found.outcome, found.reason) == (Outcome.NOT_APPLICABLE, "the model has no mass")
         assert row(report, library, "poses of links").outcome is Outcome.PASSED
-    assert "has no mass" in row(report, "MuJoCo", "mass matrix").reason
+    assert "without mass" in row(report, "MuJoCo", "mass matrix").reason
 
 
 def test_mended_limits_are_told(tmp_path):
@@ -115,7 +114,7 @@ def test_mended_limits_are_told(tmp_path):
     body = changed(crane(), "BOOM", joint=replace(boom.joint, position=Range(2.0, -1.0)))
     report = report_of(body, tmp_path)
     assert report.passed, report
-    assert [x.quantity for x in report.of("model")] == ["inverted-range"]
+    assert [x.quantity for x in report.rows_of("model")] == ["inverted-range"]
 
 
 def test_limits_that_are_none_on_one_side_are_compared(tmp_path):
@@ -176,7 +175,7 @@ def test_a_moving_link_without_inertia_leaves_mujoco_the_kinematics(mass, tmp_pa
     body = replace(body, links=links, devices=())
     report = report_of(body, tmp_path)
     assert report.passed, report
-    assert "it moves and has no mass" in row(report, "MuJoCo", "mass matrix").reason
+    assert "it moves without mass" in row(report, "MuJoCo", "mass matrix").reason
     assert row(report, "MuJoCo", "poses of links").outcome is Outcome.PASSED
     assert row(report, "pinocchio", "mass matrix").outcome is Outcome.PASSED
     report = report_of(body, tmp_path, UrdfOptions(mujoco_meshes="meshes"))
@@ -273,7 +272,7 @@ def test_joints_that_follow_others_are_compared(leader, tmp_path):
     for library in ("pinocchio", "yourdfpy"):
         found = row(report, library, "mimic joints")
         assert found.outcome is Outcome.FAILED
-        assert "multiplier of 'COUPLER'" in found.of
+        assert "multiplier of 'COUPLER'" in found.where
 
 
 def test_a_matrix_that_is_no_rotation_to_the_last_digit_is_no_failure(tmp_path):
@@ -304,5 +303,5 @@ def test_the_shapes_of_a_link_are_compared_however_many_there_are(tmp_path):
     body = Body(name="boxes", links=(replace(link, visual=tuple(boxes), collision=tuple(boxes)),))
     report = report_of(body, tmp_path)
     assert report.passed, report
-    compared = {x.quantity: x for x in report.of("pinocchio") if x.difference is not None}
+    compared = {x.quantity: x for x in report.rows_of("pinocchio") if x.difference is not None}
     assert compared["visual primitives"].count == compared["collision primitives"].count >= 250

@@ -9,8 +9,7 @@ from hrp_model.body import Body, Joint, JointType, Link
 from hrp_model.geometry import Mesh, Shape
 from hrp_model.kinematics import BodyState
 from hrp_model.rigid import Pose
-from hrp_model.urdf.convert import convert
-from hrp_model.urdf.options import UrdfOptions
+from hrp_model.urdf import UrdfOptions, convert
 from hrp_model.verify import Outcome
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
@@ -160,7 +159,7 @@ def test_the_inertia_of_a_massless_link_that_is_lost_is_found(tmp_path):
         for library in ("pinocchio", "yourdfpy"):
             found = row(report, library, "mass and inertia of links")
             assert found.outcome is Outcome.FAILED, of
-            assert "'PAD1'" in found.of
+            assert "'PAD1'" in found.where
 
 
 FAR = np.array([22.67516, 18.6429, 12.24186])

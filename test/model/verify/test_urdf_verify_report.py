@@ -13,6 +13,7 @@ from hrp_model.cli.main import main
 from hrp_model.rigid import Pose
 from hrp_model.verify import LIBRARIES, Outcome, Report, Row, verify
 from hrp_model.verify import with_urdfdom as urdfdom
+from hrp_model.verify.table import report_table
 
 for _module in ("pinocchio", "yourdfpy", "mujoco"):
     pytest.importorskip(_module, reason=f"{_module} reads URDFs independently of us")
@@ -23,7 +24,7 @@ READERS = {"pinocchio": "pinocchio", "yourdfpy": "yourdfpy", "MuJoCo": "mujoco"}
 
 def shown(report, width=80, color=False):
     console = Console(width=width, file=io.StringIO(), force_terminal=color, highlight=False)
-    console.print(report.table())
+    console.print(report_table(report))
     return console.file.getvalue()
 
 
@@ -62,7 +63,7 @@ def test_a_library_that_cannot_be_imported_stops_no_other(
     path = written(crane(), tmp_path)
     broken(tmp_path, monkeypatch, library, f"raise {error}")
     report = verify(crane(), path)
-    (found,) = report.of(library)
+    (found,) = report.rows_of(library)
     assert found.outcome is Outcome.UNUSABLE
     assert f"cannot be imported: {reason}" in found.reason
     assert report.passed, report
@@ -96,8 +97,8 @@ def test_a_program_that_cannot_be_started_stops_no_library(status, tmp_path, mon
     for path in (program, tmp_path):  # the second is none
         monkeypatch.setattr(urdfdom.shutil, "which", lambda *_, path=path, **__: str(path))
         report = report_of(crane(), tmp_path, libraries=["check_urdf", "yourdfpy"])
-        assert report.of("check_urdf")[0].outcome is Outcome.UNUSABLE
-        assert "cannot be started" in report.of("check_urdf")[0].reason
+        assert report.rows_of("check_urdf")[0].outcome is Outcome.UNUSABLE
+        assert "cannot be started" in report.rows_of("check_urdf")[0].reason
         assert report.passed
 
 
@@ -106,7 +107,7 @@ def test_what_is_not_installed_is_told_and_no_failure(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     report = verify(crane(), path, libraries=["yourdfpy", "MuJoCo"])
     assert report.verdict == "passed with yourdfpy; without MuJoCo"
-    (absent,) = report.of("MuJoCo")
+    (absent,) = report.rows_of("MuJoCo")
     assert (absent.outcome, absent.reason) == (Outcome.NOT_INSTALLED, ADVICE)
     assert f"MuJoCo not installed: {ADVICE}" in unfolded(shown(report))
 
@@ -116,7 +117,7 @@ def test_names_alone_prove_nothing(tmp_path, monkeypatch):
     for module in READERS.values():
         monkeypatch.setitem(sys.modules, module, None)
     report = verify(crane(), path)
-    if report.of("check_urdf")[0].outcome is Outcome.NOT_INSTALLED:
+    if report.rows_of("check_urdf")[0].outcome is Outcome.NOT_INSTALLED:
         pytest.skip("check_urdf is not installed")
     assert not report.failures
     assert not report.passed
@@ -182,7 +183,7 @@ def test_failures_come_first_in_red_with_link_and_library(tmp_path):
     assert "mass of link 'BOOM'" in told
     assert "link 'BOOM' has 1 collision shapes, not 0" in told
     for found in report.failures:
-        assert found.of in told
+        assert found.where in told
     red = "\x1b[1;37;41mFAILED"
     assert shown(report, 200, color=True).count(red) > len(report.failures)
 

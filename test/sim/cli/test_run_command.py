@@ -183,11 +183,11 @@ def test_hrp_model_checks_worlds_by_who_is_registered_for_them(capsys, monkeypat
     assert "maybe-degrees" in err
     status, _, err = run(capsys, *command, "--sandbox", program=hrp_model.cli.main.main)
     assert status == 1
-    assert f"it is checked by 'hrp-sim check {path}'" in err
+    assert f"check it with 'hrp-sim check {path}'" in err
     monkeypatch.setattr(hrp_model.cli.checking.other_files, "entry_points", lambda group: [])
     status, _, err = run(capsys, *command, program=hrp_model.cli.main.main)
     assert status == 1
-    assert f"it is checked by 'hrp-sim check {path}'" in err
+    assert f"check it with 'hrp-sim check {path}'" in err
 
 
 @pytest.mark.parametrize(

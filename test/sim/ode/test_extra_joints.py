@@ -212,7 +212,7 @@ NAN = np.full(3, np.nan)
     ("change", "problem"),
     [
         ({"axis": np.zeros(3)}, "link 'BAR': extra joint 'tie' has a zero axis"),
-        ({"axis": NAN}, "link 'BAR': extra joint 'tie' has numbers beyond all sense"),
+        ({"axis": NAN}, "link 'BAR': extra joint 'tie' has a number that is not finite or above"),
         (
             {"X_BJ": Pose(np.eye(3), NAN)},
             "link 'BAR': a point of its extra joint to 'ROCKER' lies nan",

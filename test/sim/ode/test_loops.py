@@ -218,13 +218,13 @@ def test_the_loops_of_published_models_stay_closed(model, control, caplog):
     closure = LoopClosure(simulated.body)
     told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     # One model is drawn with its bars in two planes: said once, and simulated that way.
-    assert told == [f"body '{simulated.name}': {gap}" for gap in closure.gaps()]
+    assert told == [f"body '{simulated.name}': {gap}" for gap in closure.gap_messages()]
     simulation.command(
         simulated.name, JointCommand([simulated.body.moving_links[0].name], position=[0.05])
     )
     for _ in range(2000):
         simulation.step()
-        assert max(miss.length for miss in closure.misses(simulated.motion.q)) < 1e-3
+        assert max(gap.length for gap in closure.gaps(simulated.motion.q)) < 1e-3
     simulation.close()
 
 

@@ -1,18 +1,18 @@
-"""The files of a description package, with @NAMES@ where a robot's own words go."""
+"""Templates of the files of a description package, with @NAMES@ as placeholders."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-_PLACE = re.compile(r"@([A-Z_]+)@")
+_PLACEHOLDER = re.compile(r"@([A-Z_]+)@")
 
 
-def filled(template: str, **words: str) -> str:
-    """Return a template's text with the words in their places.
+def fill_template(template: str, **values: str) -> str:
+    """Return a template's text with values in place of placeholders.
 
     Raises:
-        KeyError: The template has a place that no word is given for.
+        KeyError: The template has a placeholder without a value.
     """
     text = (Path(__file__).parent / f"{template}.in").read_text(encoding="utf-8")
-    return _PLACE.sub(lambda place: words[place[1]], text)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)

@@ -24,8 +24,7 @@ from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix
 from hrp_model.scan_angles import pitch_angles, yaw_angles
 from hrp_model.shapes.tessellate import shape_mesh
-from hrp_model.urdf import Hardware, UrdfOptions
-from hrp_model.urdf.convert import convert
+from hrp_model.urdf import Hardware, UrdfOptions, convert
 from hrp_model.urdf.materials import rgba_of
 
 OURS = sorted(p for p in MODELS.rglob("*") if p.suffix in (".wrl", ".body"))

@@ -1,4 +1,4 @@
-"""What a library tells of the URDF that it has read, in one form for all libraries."""
+"""Common interface of the libraries that read a URDF, and the quantities that are compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..rigid import Array
 
 
 class Quantity(Enum):
-    """What is compared; the value is its name in the table."""
+    """Quantity that is compared; the value is its name in the table."""
 
     TREE = "links and their parents"
     JOINTS = "joint names and types"
@@ -46,7 +46,7 @@ SHAPES = (
     Quantity.COLORS,
 )
 DYNAMICS = (Quantity.MASS_MATRIX, Quantity.MASS_MATRIX_WITH_ROTORS, Quantity.GRAVITY)
-# What quantities are about, in a word.
+# Quantities by subject, for the summary.
 SUBJECTS = {
     "tree": (Quantity.TREE, Quantity.JOINTS),
     "limits": (
@@ -63,13 +63,13 @@ SUBJECTS = {
 }
 
 
-class ReadingError(Exception):
-    """A library refuses the URDF; the message is its own."""
+class LibraryError(Exception):
+    """A library cannot read the URDF; the message is its own."""
 
 
 @dataclass(frozen=True)
-class SeenMimic:
-    """That a joint follows another one: q = multiplier * q_leader + offset."""
+class LibraryMimic:
+    """A mimic joint: q = multiplier * q_leader + offset."""
 
     leader: str
     multiplier: float
@@ -77,15 +77,15 @@ class SeenMimic:
 
 
 @dataclass(frozen=True)
-class SeenJoint:
+class LibraryJoint:
     """A joint as a library reads it.
 
     Attributes:
-        name: Its name; None where the library keeps none for a fixed joint.
-        types: The words of URDF that it may have had for a type.
+        name: Its name; None if the library has none for a fixed joint.
+        types: The possible types in URDF.
         parent, child: Links.
-        lower, upper, velocity, effort: Limits, in SI units and radians; None where the library
-            keeps none.
+        lower, upper, velocity, effort: Limits, in SI units and radians; None if the library has
+            none.
         damping, friction: In [N m s/rad] and [N m], or [N s/m] and [N]; None likewise.
     """
 
@@ -102,15 +102,15 @@ class SeenJoint:
 
 
 @dataclass(frozen=True, eq=False)
-class SeenShape:
+class LibraryShape:
     """A visual or collision element as a library reads it.
 
     Attributes:
         kind: "box", "sphere", "cylinder" (along Z) or "mesh".
         X_LS: Pose in its link, shape (4, 4).
-        size: Of a box its three edges, of a sphere the radius, of a cylinder radius and length.
-        vertices, triangles: Of a mesh, shapes (n, 3) and (m, 3).
-        color: RGBA that the URDF lays over it, 0..1; None without one.
+        size: Edges of a box, radius of a sphere, or radius and length of a cylinder, in [m].
+        vertices, triangles: Arrays of a mesh, shapes (n, 3) and (m, 3).
+        color: RGBA of its material in the URDF, 0..1; None without one.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class Dynamics:
     Attributes:
         mass_matrix: Rows and columns are, with a free root, the root's linear and angular
             acceleration at the root's origin in world axes, then those of ``joints``.
-        gravity: Joint torques that hold the posture, in the order of ``joints``.
+        gravity: Joint torques that balance gravity, in the order of ``joints``.
         joints: Names of the joints.
     """
 
@@ -142,26 +142,26 @@ class Shapes:
     """The shapes of all links, by link, in the order of the file.
 
     Attributes:
-        visual: What is drawn; None where the library does not read it.
-        collision: What touches.
-        left_out: Reasons why the library has not got some, by link and number in the link.
+        visual: Visual shapes; None if the library does not read them.
+        collision: Collision shapes.
+        left_out: Reasons why the library lacks some collision shapes, by link and index.
     """
 
-    visual: Mapping[str, Sequence[SeenShape]] | None
-    collision: Mapping[str, Sequence[SeenShape]]
+    visual: Mapping[str, Sequence[LibraryShape]] | None
+    collision: Mapping[str, Sequence[LibraryShape]]
     left_out: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
 
-class Robot(ABC):
-    """A URDF in the hands of a library.
+class LibraryRobot(ABC):
+    """A URDF as read by a library.
 
     Attributes:
-        library: Its name.
-        refusal: Why it does not take the file as it is; empty if it does.
-        hint: What else there is to know about that.
-        notes: What else there is to know about quantities.
-        unknown: What it cannot tell of this URDF, and why.
-        parts: For each link whose mass it keeps, the links that are lumped into it.
+        library: Name of the library.
+        refusal: Why it refuses the file as it is; empty if it does not.
+        hint: Note about how the file was read.
+        notes: Notes about quantities.
+        unknown: Quantities that it does not provide for this URDF, and why.
+        parts: The links that are lumped into each link whose mass it provides.
     """
 
     library: str
@@ -174,7 +174,7 @@ class Robot(ABC):
         self.parts: dict[str, list[str]] = {}
 
     @abstractmethod
-    def joints(self) -> Sequence[SeenJoint]:
+    def joints(self) -> Sequence[LibraryJoint]:
         """Return all joints."""
 
     @abstractmethod
@@ -198,18 +198,18 @@ class Robot(ABC):
     def shapes(self) -> Shapes:
         """Return the shapes of all links."""
 
-    def mimics(self) -> Mapping[str, SeenMimic]:
-        """Return which joint follows which; none unless the library knows of such joints."""
+    def mimics(self) -> Mapping[str, LibraryMimic]:
+        """Return the mimic joints by name; none if the library does not support them."""
         return {}
 
 
-class DynamicRobot(Robot):
-    """A URDF in the hands of a library that knows dynamics."""
+class DynamicRobot(LibraryRobot):
+    """A URDF as read by a library with dynamics."""
 
     @abstractmethod
     def dynamics(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
         """Return the dynamics in a posture."""
 
     def dynamics_with_rotors(self, q: Mapping[str, float], X_WU: Array) -> Dynamics:
-        """Return the same with the inertias of rotors; without them where it was told of none."""
+        """Return the same with the inertias of rotors, if the library knows them."""
         return self.dynamics(q, X_WU)

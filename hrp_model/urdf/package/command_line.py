@@ -1,4 +1,4 @@
-"""The options of ``hrp-model urdf`` by which a description package is made again."""
+"""The options of ``hrp-model urdf`` that write a description package again."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from ...frames import Base
 from ..meshes.glb import UpAxis
 from ..options import UrdfOptions
 
-_PLAIN = UrdfOptions()
+_DEFAULTS = UrdfOptions()
 
 
-def recipe(options: UrdfOptions, collision: CollisionShapes, glb_up: UpAxis) -> list[str]:
-    """Return the options of the command that ask for the same; none where nothing was asked for.
+def command_line_options(
+    options: UrdfOptions, collision: CollisionShapes, glb_up: UpAxis
+) -> list[str]:
+    """Return the command line options that differ from the defaults.
 
     Args:
-        options: What the URDF holds. Where its files are is the package's own business.
-        collision: What stands for each link where it touches.
+        options: Options of the URDF; paths of its files are left out.
+        collision: Collision shapes of the links.
         glb_up: Which axis of the GLB files is the URDF's z.
     """
-    asked: list[tuple[str, str | bool | Enum | None, object]] = [
-        ("--link-naming", options.link_naming, _PLAIN.link_naming),
-        ("--frame-prefix", options.frame_prefix, _PLAIN.frame_prefix),
+    values: list[tuple[str, str | bool | Enum | None, object]] = [
+        ("--link-naming", options.link_naming, _DEFAULTS.link_naming),
+        ("--frame-prefix", options.frame_prefix, _DEFAULTS.frame_prefix),
         ("--base", options.base, Base.AUTO),
         ("--collision", collision, CollisionShapes.AS_MODELLED),
         ("--glb-up", glb_up, UpAxis.Z),
@@ -32,9 +34,9 @@ def recipe(options: UrdfOptions, collision: CollisionShapes, glb_up: UpAxis) -> 
     ]
     if options.ros2_control is not None:
         command = options.command_interface
-        asked.append(("--command-interface", command, _PLAIN.command_interface))
+        values.append(("--command-interface", command, _DEFAULTS.command_interface))
     words: list[str] = []
-    for option, value, default in asked:
+    for option, value, default in values:
         if value != default:
             words.append(option)
             if value is not True:

@@ -12,11 +12,10 @@ from hrp_model.devices import Device
 from hrp_model.diagnostics import Diagnostics, Severity
 from hrp_model.geometry import Box, Shape, Sphere
 from hrp_model.rigid import Pose
-from hrp_model.urdf import body_to_urdf
-from hrp_model.urdf.options import Hardware, UrdfOptions
+from hrp_model.urdf import Hardware, UrdfOptions, body_to_urdf
 
 
-def test_numbers_that_are_none_are_mended_aloud(diagnostics):
+def test_numbers_that_are_not_finite_are_repaired_with_a_warning(diagnostics):
     nan, inf = math.nan, math.inf
     joint = Joint(
         type=JointType.REVOLUTE,
@@ -96,8 +95,8 @@ def test_what_hangs_on_no_link_is_left_out_aloud(diagnostics):
     body = replace(chain("A", "B"), devices=devices, extra_joints=tuple(ties))
     robot = parsed(body_to_urdf(body, diagnostics=diagnostics))
     assert list(robot.link_map) == ["A", "B", "E"]
-    assert "'D' is on 'X'" in diagnostics.take("unknown-link").message
-    for words in ("'to nothing' ends at 'X'", "'no axis' has an axis", "place"):
+    assert "'D' is on link 'X'" in diagnostics.take("unknown-link").message
+    for words in ("'to nothing' connects link 'X'", "'no axis' has an axis", "pose"):
         assert words in diagnostics.take("unsound-constraint").message
 
 
