@@ -15,7 +15,7 @@ from pathlib import Path
 _log = logging.getLogger("hrp_model")
 _MAX_MESSAGE = 2000
 # A file may have a fault in every other character; nobody reads on after so many of one kind.
-MOST_OF_A_CODE = 10_000
+MAX_PER_CODE = 10_000
 _BLOCK = 4096  # characters
 # To compare names takes time that grows with their number and length.
 _MANY_NAMES = 200
@@ -159,7 +159,7 @@ class Diagnostics:
         self.add(Diagnostic(Severity.ERROR, code, message, at))
 
     @contextmanager
-    def forgiving(self, *codes: str) -> Iterator[None]:
+    def as_warnings(self, *codes: str) -> Iterator[None]:
         """Record errors with these codes as warnings for the time of a ``with`` block.
 
         For values a model can do without, such as colours: the caller uses its defaults.
@@ -174,7 +174,7 @@ class Diagnostics:
         """Record a diagnostic, such as one that another collection heard of first.
 
         In strict mode a warning becomes an error. Endless messages are cut, and those of one
-        code and severity after ``MOST_OF_A_CODE``; the last says that there are more.
+        code and severity after ``MAX_PER_CODE``; the last says that there are more.
         """
         if len(diagnostic.message) > _MAX_MESSAGE:
             diagnostic = replace(diagnostic, message=f"{diagnostic.message[:_MAX_MESSAGE]} ...")
@@ -185,9 +185,9 @@ class Diagnostics:
             diagnostic = replace(diagnostic, severity=Severity.ERROR)
         kind = diagnostic.severity, diagnostic.code
         self._counts[kind] += 1
-        if self._counts[kind] > MOST_OF_A_CODE:
+        if self._counts[kind] > MAX_PER_CODE:
             return
-        if self._counts[kind] == MOST_OF_A_CODE:
+        if self._counts[kind] == MAX_PER_CODE:
             message = f"{diagnostic.message} (further ones like this are not reported)"
             diagnostic = replace(diagnostic, message=message)
         self.found.append(diagnostic)

@@ -13,7 +13,7 @@ import numpy as np
 from .body import Body, JointType, Link
 from .devices import Camera, Device, RangeSensor
 from .diagnostics import Diagnostics, Span
-from .inertial_units import same_place
+from .inertial_units import have_same_pose
 from .rigid import Pose, axis_angle_matrix, matrix_rpy
 
 # Cameras and range sensors look along -Z of their frame S, with +Y up. REP 103 wants
@@ -333,7 +333,7 @@ def _coincide(a: Device, b: Device) -> bool:
     return (
         a.name == b.name
         and isinstance(a, (Camera, RangeSensor)) == isinstance(b, (Camera, RangeSensor))
-        and same_place(a, b)
+        and have_same_pose(a, b)
     )
 
 

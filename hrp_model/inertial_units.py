@@ -62,7 +62,7 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
     for gyro in body.devices:
         if isinstance(gyro, RateGyroSensor):
             partner = next(
-                (a for a in accelerometers if a.on is gyro.on and same_place(a, gyro)), None
+                (a for a in accelerometers if a.on is gyro.on and have_same_pose(a, gyro)), None
             )
             if partner is not None:
                 accelerometers.remove(partner)
@@ -72,7 +72,7 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
     return tuple(units)
 
 
-def same_place(a: Device, b: Device) -> bool:
+def have_same_pose(a: Device, b: Device) -> bool:
     """Tell whether two devices have one link and one pose."""
     return (
         a.link == b.link

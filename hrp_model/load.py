@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source
-from .files.resources import Fence, ResourceError, named_path
+from .files.resources import FileAccess, ResourceError, path_from_uri
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .reading import Reading
@@ -69,7 +69,7 @@ def load_body(
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     body = None
     try:
-        path = Path(os.path.realpath(named_path(model)))
+        path = Path(os.path.realpath(path_from_uri(model)))
     except ResourceError as error:
         diagnostics.error("missing-model", str(error))
     else:
@@ -123,8 +123,8 @@ def _suffix(text: str) -> str:
 
 def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool) -> Reading:
     roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
-    fence = Fence(roots, closed=sandbox)
-    return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), fence=fence)
+    access = FileAccess(roots, sandboxed=sandbox)
+    return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)
 
 
 def _checked(body: Body | None, diagnostics: Diagnostics) -> Body:

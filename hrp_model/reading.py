@@ -17,7 +17,7 @@ from pathlib import Path
 from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .files import resources
-from .files.packages_above import PackagesAbove
+from .files.package_search import PackageSearch
 from .geometry import SceneNode
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
@@ -88,7 +88,7 @@ class Reading:
         scene_readers: Reader of shapes by lower-case file suffix (".stl").
         body_readers: Reader of whole models by lower-case file suffix (".wrl").
         open_files: Files being read now, outermost first, to notice cycles.
-        fence: Which files references may lead to.
+        access: Which files references may lead to.
         lost_shapes: How many references to shapes led to nothing so far. A reader of links
             compares it before and after the shapes of a link.
     """
@@ -97,7 +97,7 @@ class Reading:
     scene_readers: dict[str, SceneReader] = field(default_factory=dict)
     body_readers: dict[str, BodyReader] = field(default_factory=dict)
     open_files: list[Path] = field(default_factory=list)
-    fence: resources.Fence = field(default_factory=resources.Fence)
+    access: resources.FileAccess = field(default_factory=resources.FileAccess)
     lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)
@@ -105,15 +105,15 @@ class Reading:
     _lacking: set[Path] = field(default_factory=set)  # those that lost shapes themselves
     _bodies: dict[Path, Body | None] = field(default_factory=dict)
     _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
-    _packages: PackagesAbove = field(init=False)
+    _packages: PackageSearch = field(init=False)
     _counts: Counter[str] = field(default_factory=Counter)
     _is_excessive: bool = False
 
     def __post_init__(self) -> None:
-        self._packages = resources.packages_above(self.fence)
+        self._packages = resources.package_search(self.access)
 
     @property
-    def named_at(self) -> Span | None:
+    def reference_span(self) -> Span | None:
         """Where the file being read now was referred to; for problems in files without lines."""
         return self._named_at[-1] if self._named_at else None
 
@@ -132,11 +132,11 @@ class Reading:
         folder = _folder(at) if folder is None else folder
         try:
             if (uri, folder) not in self._found:
-                found = resources.resolve(uri, folder, self.fence, self._packages)
+                found = resources.resolve(uri, folder, self.access, self._packages)
                 self._found[uri, folder] = found
             return self._found[uri, folder]
         except resources.OutsideError as error:
-            if self.fence.closed:
+            if self.access.sandboxed:
                 self.diagnostics.error("outside-sandbox", f"cannot use '{uri}': {error}", at)
                 return None
             code, reason = "link-outside", str(error)
@@ -179,7 +179,7 @@ class Reading:
         """Whether a reference names a file that may be read, as in ``resolve``; nothing is told."""
         try:
             folder = _folder(at) if folder is None else folder
-            resources.resolve(uri, folder, self.fence, self._packages)
+            resources.resolve(uri, folder, self.access, self._packages)
         except resources.ResourceError:
             return False
         return True

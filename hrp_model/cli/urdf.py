@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 from ..body import Body
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
-from ..files.packages_above import MANIFEST, enclosing_package, package_name
-from ..files.writer import is_special, staged_folder, write_all
+from ..files.package_search import MANIFEST, enclosing_package, package_name
+from ..files.writer import is_special, staged_folder, write_all_atomically
 from ..kinematics.actuation import controlled_joints
 from ..program.console import output_console, print_data, print_note, print_text
 from ..program.outputs import check_outputs, writing
@@ -140,7 +140,7 @@ def _files(
         conversion = _convert(body, None, None, options, wanted, diagnostics)
         with writing():
             texts = _texts(conversion, options, wanted, diagnostics)
-            write_all(texts)
+            write_all_atomically(texts)
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
@@ -148,7 +148,7 @@ def _files(
         with writing(), staged_folder(folder) as staged:
             conversion = _convert(body, staged, uri, options, wanted, diagnostics)
             texts = _texts(conversion, options, wanted, diagnostics)
-            write_all(texts)
+            write_all_atomically(texts)
         _tell_of_leftovers(former - _mesh_names(conversion.urdf), folder)
     if is_reported:
         report_files(texts, 0 if folder is None else len(_mesh_names(conversion.urdf)), folder)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..geometry import Mesh
 from ..rigid import Array
-from ..shapes.measure import bounding_box, boxes_meet
+from ..shapes.measure import bounding_box, boxes_overlap
 
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -32,7 +32,7 @@ def _overlap(a: Mesh, b: Mesh) -> bool:
     box_a, box_b = bounding_box(a), bounding_box(b)
     if box_a is None or box_b is None:
         return False
-    if not boxes_meet(*box_a, *box_b):
+    if not boxes_overlap(*box_a, *box_b):
         return False
     A, B = a.vertices[a.triangles], b.vertices[b.triangles]
     if any(_cross(A[i], B[j]) for i, j in _near_pairs(A, B)):
@@ -60,14 +60,14 @@ def _near_pairs(A: Array, B: Array) -> Iterator[tuple[Rows, Rows]]:
     todo: list[tuple[Rows, Rows]] = [(np.arange(len(A)), np.arange(len(B)))]
     while todo:
         i, j = todo.pop()
-        i = i[boxes_meet(low_a[i], high_a[i], low_b[j].min(0), high_b[j].max(0))]
+        i = i[boxes_overlap(low_a[i], high_a[i], low_b[j].min(0), high_b[j].max(0))]
         if not len(i):
             continue
-        j = j[boxes_meet(low_b[j], high_b[j], low_a[i].min(0), high_a[i].max(0))]
+        j = j[boxes_overlap(low_b[j], high_b[j], low_a[i].min(0), high_a[i].max(0))]
         if not len(j):
             continue
         if len(i) * len(j) <= _BLOCK:
-            meet = boxes_meet(low_a[i, None], high_a[i, None], low_b[j], high_b[j])
+            meet = boxes_overlap(low_a[i, None], high_a[i, None], low_b[j], high_b[j])
             near_i, near_j = np.nonzero(meet)
             yield i[near_i], j[near_j]
         elif len(i) > len(j):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files.writer import write_whole
+from ..files.writer import write_atomically
 from ..geometry import Mesh
 
 _FORMAT = 1  # of the files; another number makes old ones unknown
@@ -69,7 +69,7 @@ class PartsCache:
             counts=[(len(part.vertices), len(part.triangles)) for part in parts],
         )
         with suppress(OSError):  # they are made anew the next time
-            write_whole(self._path(key), content.getvalue())
+            write_atomically(self._path(key), content.getvalue())
 
     def _path(self, key: str) -> Path:
         assert self._folder is not None

@@ -63,7 +63,7 @@ class FileWatch:
 _recording: ContextVar[FileWatch | None] = ContextVar("file watch", default=None)
 
 
-def will_read(path: Path) -> None:
+def record_file(path: Path) -> None:
     """Say that what is being made depends on a file, before it is looked at."""
     watch = _recording.get()
     if watch is not None:
@@ -77,7 +77,7 @@ def was_read(path: Path) -> bool:
 
 
 @contextmanager
-def unrecorded() -> Iterator[None]:
+def without_recording() -> Iterator[None]:
     """Read files in a ``with`` block that may be replaced, such as a state that is saved again."""
     token = _recording.set(None)
     try:

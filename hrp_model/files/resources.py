@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from .file_watch import will_read
-from .packages_above import PackagesAbove
+from .file_watch import record_file
+from .package_search import PackageSearch
 
 PACKAGE = "hrp_ros"
 # Sizes of files in [B], far beyond any model. What is read of a file takes up to seven times its
@@ -41,7 +41,7 @@ class OutsideError(ResourceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class FileAccess:
     """Which files the references of a model may lead to.
 
     Always inside are the folders of ``roots`` with all below them, and the packages on
@@ -49,13 +49,13 @@ class Fence:
 
     Attributes:
         roots: Real paths of folders.
-        closed: Whether nothing else may be read. If not, the folder of the file that
+        sandboxed: Whether nothing else may be read. If not, the folder of the file that
             makes a reference is inside too, and a reference may leave by saying so: with
             "..", an absolute path, a URI, "~" or a variable.
     """
 
     roots: tuple[Path, ...] = ()
-    closed: bool = False
+    sandboxed: bool = False
 
     def check(self, path: Path, folder: Path, explicit: bool) -> None:
         """Refuse a file, whether it exists or not, that a reference must not lead to.
@@ -68,25 +68,25 @@ class Fence:
         Raises:
             OutsideError: The file is outside.
         """
-        if explicit and not self.closed:
+        if explicit and not self.sandboxed:
             return
         real = Path(os.path.realpath(path))
-        roots = self.roots if self.closed else (*self.roots, Path(os.path.realpath(folder)))
+        roots = self.roots if self.sandboxed else (*self.roots, Path(os.path.realpath(folder)))
         if any(real.is_relative_to(root) for root in roots) or _is_in_package(real):
             return
-        if self.closed:
+        if self.sandboxed:
             raise OutsideError(f"{path} is outside the folder of the model")
         raise OutsideError(f"{path} is a link to {real}, outside the folder of the model")
 
-    def admits(self, path: Path) -> bool:
+    def allows_search(self, path: Path) -> bool:
         """Whether a search for packages may look at a folder or file."""
-        return not self.closed or any(
+        return not self.sandboxed or any(
             Path(os.path.realpath(path)).is_relative_to(root) for root in self.roots
         )
 
 
 def resolve(
-    uri: str, folder: Path, fence: Fence | None = None, packages: PackagesAbove | None = None
+    uri: str, folder: Path, access: FileAccess | None = None, packages: PackageSearch | None = None
 ) -> Path:
     """Return the existing file that a model's reference names.
 
@@ -96,21 +96,21 @@ def resolve(
     stand for folders above ``folder``. Packages are looked for along AMENT_PREFIX_PATH and
     ROS_PACKAGE_PATH, then above ``folder``. Back slashes of Windows paths count as slashes.
 
-    In a closed fence nothing else is taken from the environment, and no home folder is looked
+    In a sandboxed access nothing else is taken from the environment, and no home folder is looked
     up. No message shows the value of a variable or a home folder.
 
     Args:
         uri: The reference.
         folder: That of the file that makes it.
-        fence: Where it may lead; by default anywhere.
+        access: Where it may lead; by default anywhere.
         packages: The search above ``folder``, for callers with many references.
 
     Raises:
-        OutsideError: The file is outside the fence. Nothing was looked at there.
+        OutsideError: The file is outside the access. Nothing was looked at there.
         ResourceError: There is no such file, package or variable, or the file cannot be reached.
     """
     try:
-        return _existing(uri.strip(), folder, fence, packages or packages_above(fence))
+        return _existing(uri.strip(), folder, access, packages or package_search(access))
     except (RecursionError, ResourceError):  # the first is not this reference's fault
         raise
     # A name too long, a loop of links, "~nobody", a character that no name may have.
@@ -119,24 +119,26 @@ def resolve(
         raise ResourceError(f"cannot use '{uri}': {reason}") from None
 
 
-def packages_above(fence: Fence | None) -> PackagesAbove:
-    """Return a search for packages in the folders above models, inside of a closed fence."""
-    return PackagesAbove(lambda path: fence is None or fence.admits(path))
+def package_search(access: FileAccess | None) -> PackageSearch:
+    """Return a search for packages in the folders above models, inside of a sandboxed access."""
+    return PackageSearch(lambda path: access is None or access.allows_search(path))
 
 
-def _existing(written: str, folder: Path, fence: Fence | None, packages: PackagesAbove) -> Path:
+def _existing(
+    written: str, folder: Path, access: FileAccess | None, packages: PackageSearch
+) -> Path:
     """Return the file of a reference; errors of the system are not yet those of ``resolve``."""
-    is_closed = fence is not None and fence.closed
+    is_sandboxed = access is not None and access.sandboxed
     match = _VARIABLE.match(written)
     # Choreonoid's own folders: those of a copy of the program that the model is part of.
-    if match and match[1] in _PLACES and (is_closed or match[1] not in os.environ):
-        return _first_file(_above(match[1], written[match.end() :], folder), folder, fence)
-    if is_closed and (match := _VARIABLE.search(written)):
+    if match and match[1] in _PLACES and (is_sandboxed or match[1] not in os.environ):
+        return _first_file(_above(match[1], written[match.end() :], folder), folder, access)
+    if is_sandboxed and (match := _VARIABLE.search(written)):
         raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
     text = _VARIABLE.sub(_variable, written)
     try:
-        meanings = _meanings(text, text != written, folder, is_closed, packages)
-        return _first_file(meanings, folder, fence)
+        meanings = _meanings(text, text != written, folder, is_sandboxed, packages)
+        return _first_file(meanings, folder, access)
     except (OSError, RuntimeError, ValueError):
         if text == written:
             raise
@@ -152,7 +154,7 @@ def _above(place: str, rest: str, folder: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _meanings(
-    text: str, is_replaced: bool, folder: Path, is_closed: bool, packages: PackagesAbove
+    text: str, is_replaced: bool, folder: Path, is_sandboxed: bool, packages: PackageSearch
 ) -> Iterator[tuple[str, bool]]:
     """Yield the paths that a reference may mean, and whether it says that it leaves its folder."""
     match = _SCHEME.match(text)
@@ -164,14 +166,14 @@ def _meanings(
         yield rest, True
     elif scheme in ("package", "model"):
         name, _, inside = rest.partition("/")
-        for package in _package_folders(name, folder, is_closed, packages):
+        for package in _package_folders(name, folder, is_sandboxed, packages):
             yield str(package / inside), True
     else:
         raise ResourceError(f"'{scheme}:' references are not understood; use file:// or package://")
 
 
 def _package_folders(
-    name: str, folder: Path, is_closed: bool, packages: PackagesAbove
+    name: str, folder: Path, is_sandboxed: bool, packages: PackageSearch
 ) -> Iterator[Path]:
     """Yield the folders of a package: the installed one, then those above the model.
 
@@ -187,30 +189,32 @@ def _package_folders(
     for found in packages.folders(name, folder):
         yield found
     if found is None:
-        hint = "allow its folder with --allow" if is_closed else "is its workspace sourced?"
+        hint = "allow its folder with --allow" if is_sandboxed else "is its workspace sourced?"
         raise ResourceError(
             f"no package '{name}' in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH, nor in the "
-            f"folders above the model{' that may be read' if is_closed else ''}; {hint}"
+            f"folders above the model{' that may be read' if is_sandboxed else ''}; {hint}"
         )
 
 
-def _first_file(meanings: Iterator[tuple[str, bool]], folder: Path, fence: Fence | None) -> Path:
+def _first_file(
+    meanings: Iterator[tuple[str, bool]], folder: Path, access: FileAccess | None
+) -> Path:
     """Return the first file that is there; without one, raise what is wrong with the first."""
     first: tuple[str, bool] | None = None
     for meaning in meanings:
         first = first or meaning
         with suppress(OSError, ResourceError):
-            return _file(*meaning, folder, fence)
+            return _file(*meaning, folder, access)
     assert first is not None  # a reference that means nothing has raised before
-    return _file(*first, folder, fence)
+    return _file(*first, folder, access)
 
 
-def _file(text: str, is_explicit: bool, folder: Path, fence: Fence | None) -> Path:
+def _file(text: str, is_explicit: bool, folder: Path, access: FileAccess | None) -> Path:
     """Return the file at a path, which a reference may write in the way of Windows."""
     spellings = [Path(text)]
     is_home = text.startswith("~")
     if is_home:
-        if fence is not None and fence.closed:
+        if access is not None and access.sandboxed:
             raise OutsideError("home folders (~) are not used in a sandbox")
         spellings = [Path(text).expanduser()]
     if "\\" in text:
@@ -219,10 +223,10 @@ def _file(text: str, is_explicit: bool, folder: Path, fence: Fence | None) -> Pa
         path = folder / spelling
         if "\0" in str(path):
             continue
-        if fence is not None:
+        if access is not None:
             says_so = is_explicit or is_home or spelling.is_absolute() or ".." in spelling.parts
-            fence.check(path, folder, says_so)
-        will_read(path)
+            access.check(path, folder, says_so)
+        record_file(path)
         if path.is_file():
             return path.resolve()
     raise ResourceError(f"no such file: {text if is_home else folder / spellings[0]}")
@@ -240,7 +244,7 @@ def read_file(path: Path, limit: int = MAX_FILE_SIZE) -> bytes:
             never end), is larger than the limit, or only stands for a file that Git LFS
             has not fetched.
     """
-    will_read(path)
+    record_file(path)
     status = path.stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
@@ -254,7 +258,7 @@ def read_file(path: Path, limit: int = MAX_FILE_SIZE) -> bytes:
     return data
 
 
-def named_path(name: str | os.PathLike[str]) -> Path:
+def path_from_uri(name: str | os.PathLike[str]) -> Path:
     """Return the path a user means: a path, or a ``file://`` or ``package://`` URI.
 
     Raises:

@@ -25,16 +25,16 @@ _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
 _MOST_LINKS = 40  # as Linux follows
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever sees half of it; its folder is made if missing.
 
     Raises:
         OSError: The folder or the file cannot be written; it names ``path``.
     """
-    write_all({path: content})
+    write_all_atomically({path: content})
 
 
-def write_all(files: Mapping[Path, bytes]) -> None:
+def write_all_atomically(files: Mapping[Path, bytes]) -> None:
     """Write files so that nobody ever sees half of one, and none if one cannot be written.
 
     All are written beside their places before the first is moved there. Missing folders are
@@ -92,7 +92,7 @@ def naming(path: Path) -> Iterator[None]:
 def open_stream(path: Path) -> TextIO:
     """Open a text file that is written bit by bit, for whoever looks at it meanwhile.
 
-    Everything else is as with ``write_all``.
+    Everything else is as with ``write_all_atomically``.
 
     Raises:
         OSError: It cannot be written; it names ``path``.

@@ -51,7 +51,7 @@ def union(boxes: Iterable[BoundingBox]) -> BoundingBox | None:
     return BoundingBox(np.min(low_and_high[0], axis=0), np.max(low_and_high[1], axis=0))
 
 
-def boxes_meet(
+def boxes_overlap(
     low_a: Array, high_a: Array, low_b: Array, high_b: Array, *, touching: bool = True
 ) -> NDArray[np.bool_]:
     """Return which boxes along the axes of one frame meet.

@@ -37,16 +37,16 @@ def revolved(
     if textured:
         heights = zip(strips, _heights(strips), strict=True)
         st = [mesh.tex_coords(strip, face, h) for strip, h in heights for face in _faces(strip)]
-        coords = each_corner(np.concatenate([np.empty((0, 3, 2)), *st]))
+        coords = per_corner_attribute(np.concatenate([np.empty((0, 3, 2)), *st]))
     return Mesh(
         mesh.vertices,
         np.concatenate([np.empty((0, 3), np.int32), *triangles]),
-        each_corner(np.concatenate([np.empty((0, 3, 3)), *normals])),
+        per_corner_attribute(np.concatenate([np.empty((0, 3, 3)), *normals])),
         tex_coords=coords,
     )
 
 
-def each_corner(values: Array) -> Attribute:
+def per_corner_attribute(values: Array) -> Attribute:
     """Return an attribute of values of shape (m, 3, k), one for each corner."""
     rows = values.reshape(-1, values.shape[-1])
     return Attribute(rows, np.arange(len(rows), dtype=np.int32).reshape(-1, 3))

@@ -10,7 +10,7 @@ import numpy as np
 from ..geometry import Attribute, Box, Cone, Cylinder, Geometry, Mesh, Shape
 from ..rigid import Array, Pose
 from .normals import corner_normals, unit
-from .surfaces_of_revolution import each_corner, revolved
+from .surfaces_of_revolution import per_corner_attribute, revolved
 from .texturing import with_tex_coords
 
 __all__ = [
@@ -163,6 +163,6 @@ def _box(size: Array, textured: bool) -> Mesh:
         corners = signs[triangles]
         sides = (_BOX_RIGHT[faces], _BOX_UP[faces])
         st = np.stack([np.einsum("fci,fi->fc", corners, side) for side in sides], axis=2)
-        coords = each_corner(0.5 + 0.5 * st)
+        coords = per_corner_attribute(0.5 + 0.5 * st)
     normals = Attribute(_BOX_NORMALS, indices)
     return Mesh(signs * size / 2.0, triangles, normals, tex_coords=coords)

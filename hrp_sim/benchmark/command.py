@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hrp_model.files.writer import write_all
+from hrp_model.files.writer import write_all_atomically
 from hrp_model.program.command import GOOD, PROBLEMS
 from hrp_model.program.console import message_console, output_console, print_message
 from hrp_model.program.outputs import Kind, Output, check_outputs, writing
@@ -106,7 +106,7 @@ def _measure(options: BenchOptions, folder: Path) -> None:
     machine = this_machine(ode_version)
     results = {options.json: to_json, options.markdown: page}
     with writing():
-        write_all(
+        write_all_atomically(
             {
                 path: text(rows, machine, options.duration, options.runs).encode(
                     errors="backslashreplace"

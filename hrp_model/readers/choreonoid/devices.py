@@ -29,10 +29,10 @@ from ...diagnostics import Span
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml.tree import Mapping, Scalar
 from .nodes import COMMON
-from .scope import Placement, Scope, flag, rotation, word, words
+from .scope import Placement, Scope, flag, lenient_choice, rotation, word_set
 
 # Pure data for other programs: no reader knows what their keys mean.
-GENERIC = words(
+GENERIC = word_set(
     """
     MarkerDevice Holder Attachment Conveyor DigitalIO ZmpDevice RotorDevice Thruster Rotor
     WingDevice LivoxMid360 CompetitorMarker PassiveMarker SmokeDevice FireDevice FountainDevice
@@ -61,7 +61,7 @@ _OPTICAL_FRAMES: dict[str, Array] = {
 }
 
 # Noise, blur and distortion that plugins of the simulator add to the image.
-_OF_CAMERA_PLUGINS = words(
+_OF_CAMERA_PLUGINS = word_set(
     """
     apply_camera_effect hsv rgb std_dev salt_amount salt_chance pepper_amount pepper_chance
     coef_b coef_d mosaic_chance kernel
@@ -118,7 +118,7 @@ def read_device(node: DeviceNode, scope: Scope, link: str, number: int) -> Devic
         info=written,
         at=mapping.span,
     )
-    reader = READERS.get(node.type_name) or PLAIN.get(node.type_name)
+    reader = READERS.get(node.type_name) or NUMBER_FIELD_READERS.get(node.type_name)
     if reader is None:
         return GenericDevice(**common, type_name=node.type_name)
     device = reader(mapping, scope, common)
@@ -162,7 +162,9 @@ def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
     return Camera(
         **common,
         image_type=image_type,
-        lens_type=word(mapping, "lens_type", "lensType", choices=_LENSES, default=LensType.NORMAL),
+        lens_type=lenient_choice(
+            mapping, "lens_type", "lensType", choices=_LENSES, default=LensType.NORMAL
+        ),
         width=mapping.integer("width", default=640),
         height=mapping.integer("height", default=480),
         field_of_view=_angle(mapping, scope, 0.785398, "field_of_view", "fieldOfView"),
@@ -300,7 +302,7 @@ def _limits(mapping: Mapping, *spellings: str) -> Array:
     return mapping.numbers(*spellings, count=3, default=np.full(3, inf))
 
 
-def plain_reader(kind: type[Device]) -> _Reader | None:
+def number_field_reader(kind: type[Device]) -> _Reader | None:
     """Return what reads a device class by the names of its fields; None unless all are numbers."""
     own = [f for f in fields(kind) if f not in fields(Device)]
     if not own or any(f.type not in ("float", float) for f in own):
@@ -334,9 +336,9 @@ READERS: dict[str, _Reader] = {
     "DirectionalLight": _directional_light,
 }
 # Device classes that need no function of their own, by their names.
-PLAIN: dict[str, _Reader] = {
+NUMBER_FIELD_READERS: dict[str, _Reader] = {
     name: reader
     for name, kind in vars(devices).items()
     if isinstance(kind, type) and issubclass(kind, Device) and name not in READERS
-    if (reader := plain_reader(kind)) is not None
+    if (reader := number_field_reader(kind)) is not None
 }

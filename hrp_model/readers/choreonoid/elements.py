@@ -13,7 +13,15 @@ from ..yaml.tree import Mapping, Node
 from . import devices
 from .devices import DeviceNode
 from .masses import read_mass
-from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
+from .nodes import (
+    COMMON,
+    UNDRAWN,
+    is_library,
+    is_optional,
+    opened_library,
+    skip_unsupported,
+    typed_nodes,
+)
 from .scenes import read_resource, read_shape
 from .scope import UNMOVED, Placement, Scope, placement
 
@@ -95,7 +103,7 @@ def _walk(node: Node, place: _Place) -> None:
             if reader not in (_skip, _shape, _resource):
                 place.scope.finish(mapping, ignore=COMMON)
         elif type_name in UNDRAWN:
-            leave_out(type_name, mapping, place.scope)
+            skip_unsupported(type_name, mapping, place.scope)
         else:
             _device(type_name, mapping, place)
 
@@ -165,7 +173,9 @@ def _resource(mapping: Mapping, place: _Place) -> None:
 
 
 def _device(type_name: str, mapping: Mapping, place: _Place) -> None:
-    if not any(type_name in x for x in (devices.READERS, devices.PLAIN, devices.GENERIC)):
+    if not any(
+        type_name in x for x in (devices.READERS, devices.NUMBER_FIELD_READERS, devices.GENERIC)
+    ):
         _report_unknown(type_name, mapping, place.scope)
     inside = place.inside(mapping)
     place.contents.devices.append(DeviceNode(type_name, mapping, inside.at))
@@ -178,7 +188,7 @@ def _report_unknown(type_name: str, mapping: Mapping, scope: Scope) -> None:
     if is_optional(mapping):
         scope.diagnostics.note("unknown-type", message, at)
         return
-    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.PLAIN, *devices.GENERIC]
+    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.NUMBER_FIELD_READERS, *devices.GENERIC]
     scope.diagnostics.warn("unknown-type", message + did_you_mean(type_name, known), at)
 
 

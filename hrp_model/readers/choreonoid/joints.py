@@ -9,7 +9,7 @@ from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import did_you_mean_or_all
 from ...rigid import Array, axis_by_name, unit_vector
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
-from .scope import Scope, numbers, word
+from .scope import Scope, lenient_choice, numbers
 
 JOINT_TYPES = {
     "revolute": JointType.REVOLUTE,
@@ -129,7 +129,7 @@ def _type(mapping: Mapping, default: JointType) -> JointType:
         mapping.diagnostics.warn("unknown-joint-type", message, mapping.at(*_TYPE))
     if mapping.lacks(*_ACTUATION):
         return kind
-    mode = word(mapping, *_ACTUATION, choices=_ACTUATION_MODES, default="")
+    mode = lenient_choice(mapping, *_ACTUATION, choices=_ACTUATION_MODES, default="")
     return JointType.TRACK if mode == "surface" else kind
 
 
@@ -143,7 +143,7 @@ def _note_unit(mapping: Mapping, displacement: float, unit: float) -> None:
 
 def _axis(mapping: Mapping, scope: Scope, kind: JointType, default: Array) -> Array:
     """Read a unit vector: three numbers, or a letter with or without a sign, shape (3,)."""
-    node = mapping.present(*_AXIS)
+    node = mapping.get_nonempty(*_AXIS)
     if node is None:
         return default
     if isinstance(node, Scalar):
@@ -181,7 +181,7 @@ def _velocity(mapping: Mapping, scope: Scope, unit: float) -> Range:
 
 def _range(mapping: Mapping, scope: Scope, unit: float, *spellings: str) -> Range | None:
     """Read [lower, upper], or s for [-s, s]; 'unlimited' may stand for any of them."""
-    node = mapping.present(*spellings)
+    node = mapping.get_nonempty(*spellings)
     if node is None:
         return None
     if isinstance(node, Scalar):

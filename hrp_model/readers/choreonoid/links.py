@@ -15,14 +15,14 @@ from .devices import read_device
 from .elements import Contents, read_elements
 from .joints import read_joint
 from .masses import read_mass
-from .scope import Scope, finish_open, rotation, translation, words
+from .scope import Scope, rotation, translation, warn_misspelt_keys, word_set
 
 _UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
 _FIXED = Joint(type=JointType.FIXED, name="")
 _MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
 # Keys of a link that an included body does not take over.
 _KEPT_BY_BODY = ("name", "joint_name", "import", *_MASS_KEYS)
-_READ_KEYS = words(
+_READ_KEYS = word_set(
     """
     type name joint_name parent translation rotation joint_type jointType joint_axis jointAxis
     joint_id jointId joint_angle jointAngle joint_displacement jointDisplacement joint_range
@@ -132,7 +132,7 @@ def link_info(mapping: Mapping, own: tuple[str, ...] = ()) -> dict[str, object]:
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
     """Warn about keys that look like misspelt ones of a link's, or of the entry's ``own``."""
-    finish_open(mapping, _READ_KEYS.union(own) if own else _READ_KEYS, _OTHERS_KEYS)
+    warn_misspelt_keys(mapping, _READ_KEYS.union(own) if own else _READ_KEYS, _OTHERS_KEYS)
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:
@@ -144,7 +144,7 @@ def _imported(mapping: Mapping, scope: Scope) -> Mapping:
     if imported is None:
         return mapping
     if isinstance(imported, Scalar):  # passed over by Choreonoid, too
-        message = f"'import' takes aliases of mappings, not {imported.described}; it is left out"
+        message = f"'import' takes aliases of mappings, not {imported.description}; it is left out"
         scope.diagnostics.warn("wrong-type", message, imported.span)
         return mapping
     for other in reversed(imported.items) if isinstance(imported, Sequence) else [imported]:

@@ -24,7 +24,7 @@ def read_appearance(owner: Mapping, scope: Scope) -> Material | None:
     written = owner.get("appearance")
     key = "appearance", id(written)
     if written is not None and key not in scope.cache:
-        with scope.diagnostics.forgiving("wrong-type", "wrong-count", "zero-axis"):
+        with scope.diagnostics.as_warnings("wrong-type", "wrong-count", "zero-axis"):
             mapping = owner.mapping("appearance")
             if not mapping:
                 return None

@@ -63,7 +63,7 @@ def is_optional(mapping: Mapping) -> bool:
     return flag(mapping, "is_optional", "isOptional", default=False)
 
 
-def leave_out(type_name: str, mapping: Mapping, scope: Scope) -> None:
+def skip_unsupported(type_name: str, mapping: Mapping, scope: Scope) -> None:
     """Note that a node has no counterpart here, and skip it with all it holds."""
     message = f"{type_name} has no counterpart here and is left out"
     scope.diagnostics.note("left-out", message, mapping.span)

@@ -12,9 +12,17 @@ from ...reading import Reading, read_source
 from ...rigid import Array
 from ..yaml.tree import Mapping, Node
 from .header import read_angle_unit
-from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
+from .nodes import (
+    COMMON,
+    UNDRAWN,
+    is_library,
+    is_optional,
+    opened_library,
+    skip_unsupported,
+    typed_nodes,
+)
 from .scenes import resource_scene, shapes_of
-from .scope import Placement, Scope, finish_open, parse, placement, rotation
+from .scope import Placement, Scope, parse, placement, rotation, warn_misspelt_keys
 
 _FORMATS = ("", "ChoreonoidScene", "choreonoid_scene")
 _READ_KEYS = frozenset(
@@ -48,7 +56,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         reading.diagnostics.warn("missing-key", "a scene file needs a 'scene'", top.span)
         return SceneNode()
     children = _children(scene, Scope(reading, document, angle))
-    finish_open(top, _READ_KEYS)
+    warn_misspelt_keys(top, _READ_KEYS)
     return SceneNode(children=children)
 
 
@@ -59,7 +67,7 @@ def _children(node: Node, scope: Scope) -> tuple[SceneNode, ...]:
 
 def _node(type_name: str, mapping: Mapping, scope: Scope) -> SceneNode | None:
     if type_name in UNDRAWN or type_name in _LIGHTS:
-        leave_out(type_name, mapping, scope)
+        skip_unsupported(type_name, mapping, scope)
         return None
     if type_name == "Skip":
         return None

@@ -14,7 +14,7 @@ from ..yaml.tree import Mapping, Scalar
 from .geometries import read_geometry
 from .materials import DEFAULT_MATERIAL, read_appearance
 from .nodes import COMMON
-from .scope import Scope, placement, word
+from .scope import Scope, lenient_choice, placement
 
 _UNITS = {
     "meter": 1.0, "metre": 1.0, "m": 1.0,
@@ -142,7 +142,7 @@ def _unit_and_axes(mapping: Mapping) -> Array:
     T = np.eye(4)
     metadata = mapping.get("metadata")
     if isinstance(metadata, Mapping):
-        unit = word(metadata, "length_unit", "lengthUnit", choices=_UNITS, default=1.0)
+        unit = lenient_choice(metadata, "length_unit", "lengthUnit", choices=_UNITS, default=1.0)
         y_up = metadata.text("upper_axis", "upperAxis", default="Z").upper() == "Y"
         metadata.finish()
     elif isinstance(metadata, Scalar):

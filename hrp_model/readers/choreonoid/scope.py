@@ -104,7 +104,7 @@ class Scope:
         for document in documents[self._collected :]:
             self._anchored.update(map(id, document.anchors.values()))
         self._collected = len(documents)
-        if mapping.all_asked:  # as of most
+        if mapping.all_used:  # as of most
             return
         kept = [
             name
@@ -192,7 +192,7 @@ def rotation(scope: Scope, mapping: Mapping, *spellings: str) -> Array:
 
 def _vectors(mapping: Mapping, spellings: tuple[str, ...], count: int) -> list[Array]:
     """Return one vector, or those of a list of vectors, all of ``count`` numbers."""
-    node = mapping.present(*spellings)
+    node = mapping.get_nonempty(*spellings)
     return [] if node is None else _flattened(node, count, mapping.diagnostics)
 
 
@@ -229,7 +229,7 @@ def flag(mapping: Mapping, *spellings: str, default: bool) -> bool:
     return default
 
 
-def word(
+def lenient_choice(
     mapping: Mapping,
     *spellings: str,
     choices: dict[str, _T],
@@ -249,7 +249,7 @@ def word(
     return default
 
 
-def finish_open(mapping: Mapping, known: frozenset[str], free: Collection[str] = ()) -> None:
+def warn_misspelt_keys(mapping: Mapping, known: frozenset[str], free: Collection[str] = ()) -> None:
     """Warn about keys that look like misspelt ones of ``known``, but for those in ``free``.
 
     Any other key may hold anchors, or information for whoever knows it: the format allows it.
@@ -269,6 +269,6 @@ def _follows(value: Span, key: Span) -> bool:
     return value.source is key.source and value.start > key.start
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())

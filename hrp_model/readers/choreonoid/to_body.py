@@ -12,7 +12,7 @@ from ..yaml.tree import Mapping, Scalar
 from .collision_rules import RULE_KEYS, disabled_collisions, rules_info
 from .extra_joints import read_extra_joints
 from .header import ANGLE_UNIT, VERSION, read_angle_unit
-from .scope import Scope, finish_open, parse
+from .scope import Scope, parse, warn_misspelt_keys
 from .tree import Tree, arrange, read_links
 from .wrapper import is_wrapper, read_wrapped
 
@@ -83,7 +83,7 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
         info={**tree.info, **_inherited_rules(top, tree), **_info(top)},
         path=source.path,
     )
-    finish_open(top, _READ_KEYS, free=_INFO_KEYS)
+    warn_misspelt_keys(top, _READ_KEYS, free=_INFO_KEYS)
     return body
 
 

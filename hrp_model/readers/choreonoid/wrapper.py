@@ -12,7 +12,7 @@ from ...reading import Reading
 from ..file_kind import WRAPPER_KEYS
 from ..yaml.tree import Mapping
 from .geometries import divisions
-from .scope import finish_open
+from .scope import warn_misspelt_keys
 
 _READ_KEYS = frozenset((*WRAPPER_KEYS, "link_info", "linkInfo", "geometry"))
 
@@ -39,7 +39,7 @@ def read_wrapped(top: Mapping, reading: Reading) -> Body | None:
         settings.finish()
     if number is not None:
         links = tuple(_divided(link, number) for link in links)
-    finish_open(top, _READ_KEYS)
+    warn_misspelt_keys(top, _READ_KEYS)
     return replace(body, links=links, info={**body.info, **info})
 
 

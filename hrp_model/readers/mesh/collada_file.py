@@ -60,7 +60,7 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         raise ValueError(f"{type(error).__name__}: {error}") from error
     for first in document.errors[:1]:  # what it could not read, it has left out silently
         message = f"{len(document.errors)} parts of '{path.name}' are left out; first: {first}"
-        reading.diagnostics.warn("unreadable-part", message, reading.named_at)
+        reading.diagnostics.warn("unreadable-part", message, reading.reference_span)
     if not file.has_shapes:
         raise ValueError("it holds no polygon")
     return SceneNode(T_PN=np.diag([unit, unit, unit, 1.0]), children=children)
@@ -70,11 +70,11 @@ class _File:
     """Nodes and materials of one file, each converted once."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
-        from .companions import Companions  # draws in Pillow, as COLLADA's parser has by now
+        from .mesh_resources import MeshResources  # draws in Pillow, as COLLADA's parser has by now
 
         self._path = path
         self._reading = reading
-        self._companions = Companions(path, reading)
+        self._resources = MeshResources(path, reading)
         self._materials: dict[int, Material] = {}
         self._meshes: dict[tuple[int, bool], Mesh | None] = {}
         self._count = 0
@@ -170,7 +170,7 @@ class _File:
         except AttributeError:
             self._warn("missing-resource", "has a texture that names no image; it is left out")
             return None
-        path = self._companions.resolved(uri) if uri else None
+        path = self._resources.resolved(uri) if uri else None
         return Texture(path) if path else None
 
     def _color(self, value: Any, default: float) -> Color:
@@ -183,7 +183,7 @@ class _File:
         return r, g, b
 
     def _warn(self, code: str, message: str) -> None:
-        at = self._reading.named_at
+        at = self._reading.reference_span
         self._reading.diagnostics.warn(code, f"'{self._path.name}' {message}", at)
 
 

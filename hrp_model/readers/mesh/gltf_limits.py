@@ -9,7 +9,7 @@ from typing import Any
 
 from ...reading import Reading
 from ...shapes.images import opened_picture
-from .companions import Companions
+from .mesh_resources import MeshResources
 
 # Bytes that a file may take in memory: at least so many, and so many for each of its own.
 _LEAST_LIMIT = 2**28
@@ -23,7 +23,7 @@ _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 _VERTEX, _INDEX = 24, 8  # bytes in the arrays made of them
 
 
-def check_gltf(data: bytes, companions: Companions, reading: Reading) -> None:
+def check_gltf(data: bytes, mesh_resources: MeshResources, reading: Reading) -> None:
     """Refuse a file whose few bytes would become many, and report pictures that are none.
 
     Views may overlap, accessors need no data, and primitives may share them, so that a
@@ -36,7 +36,7 @@ def check_gltf(data: bytes, companions: Companions, reading: Reading) -> None:
     header, own = _header(data)
     if len(header.get("nodes", ())) > _MOST_NODES:
         raise ValueError(f"it has more than {_MOST_NODES} nodes")
-    buffers = [_buffer(b, companions, own) for b in header.get("buffers", ())]
+    buffers = [_buffer(b, mesh_resources, own) for b in header.get("buffers", ())]
     limit = max(_LEAST_LIMIT, _GROWTH * (len(data) + sum(map(len, buffers))))
     total = 0
     for view in header.get("bufferViews", ()):
@@ -90,11 +90,11 @@ def _header(data: bytes) -> tuple[dict[str, Any], bytes]:
     return header, own
 
 
-def _buffer(buffer: dict[str, Any], companions: Companions, own: bytes) -> bytes:
+def _buffer(buffer: dict[str, Any], mesh_resources: MeshResources, own: bytes) -> bytes:
     if "uri" not in buffer:
         return own
     _, encoded, content = buffer["uri"].partition("base64,")
-    return base64.b64decode(content) if encoded else companions.get(buffer["uri"])
+    return base64.b64decode(content) if encoded else mesh_resources.get(buffer["uri"])
 
 
 def _check_pictures(header: dict[str, Any], buffers: list[bytes], reading: Reading) -> None:
@@ -114,4 +114,4 @@ def _check_pictures(header: dict[str, Any], buffers: list[bytes], reading: Readi
                 opened_picture(content).close()
         except Exception as error:  # Pillow's plugins raise whatever broken data makes them
             message = f"a picture inside a mesh file is left out: {error}"
-            reading.diagnostics.warn("unreadable-texture", message, reading.named_at)
+            reading.diagnostics.warn("unreadable-texture", message, reading.reference_span)

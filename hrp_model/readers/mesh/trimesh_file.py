@@ -15,9 +15,9 @@ from ...files.resources import MAX_FILE_SIZE, MAX_TEXT_SIZE, read_file
 from ...geometry import Attribute, IntArray, Mesh, SceneNode, Shape
 from ...reading import Reading
 from ...rigid import Array
-from .companions import Companions
 from .gltf_limits import check_gltf
-from .trimesh_looks import Looks
+from .mesh_resources import MeshResources
+from .trimesh_materials import TrimeshMaterials
 
 _MOST_PLY_TEXT = 1 << 24  # [B]; the loader takes fifty times as much
 _PLY_HEADER = 1 << 16  # [B]; the format stands in the first lines
@@ -37,11 +37,11 @@ def read_with_trimesh(path: Path, reading: Reading) -> SceneNode:
         message = "glTF and PLY files need trimesh (pip install trimesh)"
         raise MissingLibraryError(message) from None
     try:
-        companions = Companions(path, reading)
+        mesh_resources = MeshResources(path, reading)
         limit = MAX_TEXT_SIZE if path.suffix.lower() == ".gltf" else MAX_FILE_SIZE
-        loaded = _loaded(read_file(path, limit), path, reading, companions)
+        loaded = _loaded(read_file(path, limit), path, reading, mesh_resources)
         scene = loaded if isinstance(loaded, trimesh.Scene) else trimesh.Scene(loaded)
-        file = _File(path, reading, scene, companions)
+        file = _File(path, reading, scene, mesh_resources)
         node = file.node(scene.graph.base_frame)
     except (OSError, ValueError):
         raise
@@ -52,17 +52,19 @@ def read_with_trimesh(path: Path, reading: Reading) -> SceneNode:
     return node
 
 
-def _loaded(data: bytes, path: Path, reading: Reading, companions: Companions) -> Any:
+def _loaded(data: bytes, path: Path, reading: Reading, mesh_resources: MeshResources) -> Any:
     import trimesh  # it takes a third of a second, and most models need none of it
 
     suffix = path.suffix[1:].lower()
     if suffix in ("glb", "gltf"):
-        check_gltf(data, companions, reading)
+        check_gltf(data, mesh_resources, reading)
     elif suffix == "ply":
         _check_ply(data)
     with warnings.catch_warnings():  # of broken numbers; what is left of them is looked at
         warnings.simplefilter("ignore")
-        return trimesh.load(io.BytesIO(data), file_type=suffix, resolver=companions, process=False)
+        return trimesh.load(
+            io.BytesIO(data), file_type=suffix, resolver=mesh_resources, process=False
+        )
 
 
 def _check_ply(data: bytes) -> None:
@@ -79,11 +81,13 @@ def _check_ply(data: bytes) -> None:
 class _File:
     """Nodes and meshes of one file, each mesh converted once."""
 
-    def __init__(self, path: Path, reading: Reading, scene: Any, companions: Companions) -> None:
+    def __init__(
+        self, path: Path, reading: Reading, scene: Any, mesh_resources: MeshResources
+    ) -> None:
         self._path = path
         self._reading = reading
         self._scene = scene
-        self._looks = Looks(path, reading, companions)
+        self._looks = TrimeshMaterials(path, reading, mesh_resources)
         self._shapes: dict[str, tuple[Shape, ...]] = {}
         self.has_shapes = False
 
@@ -136,7 +140,7 @@ class _File:
                 f"{count} faces of '{self._path.name}' use points that do not exist;"
                 " they are left out"
             )
-            self._reading.diagnostics.warn("bad-index", message, self._reading.named_at)
+            self._reading.diagnostics.warn("bad-index", message, self._reading.reference_span)
         kept = np.flatnonzero(good).astype(np.int32)
         return faces[kept].astype(np.int32), kept
 

@@ -18,7 +18,7 @@ from ...reading import Reading
 from ...rigid import Array
 from ...shapes.normals import unit
 from ...shapes.triangulate import oversized_polygon, polygons_to_triangles
-from .companions import Companions
+from .mesh_resources import MeshResources
 from .wavefront_materials import Materials
 from .wavefront_text import ObjText, Statement, parse_obj
 
@@ -72,7 +72,7 @@ class _File:
         self._source: Source | None = None
         self._last = (0, 0)  # a place in bytes and in characters
         self._unknown: dict[str, Statement] = {}
-        self._materials = Materials(reading, Companions(path, reading))
+        self._materials = Materials(reading, MeshResources(path, reading))
         self._text = parse_obj(data)
 
     def scene(self) -> SceneNode:
@@ -134,7 +134,7 @@ class _File:
         return material
 
     def _report_materials(self) -> None:
-        if not self._unknown or not self._materials.are_whole:
+        if not self._unknown or not self._materials.are_complete:
             return  # what is missing was said
         (name, statement), *others = self._unknown.items()
         more = f", nor {len(others)} more" if others else ""

@@ -12,7 +12,7 @@ import numpy as np
 from ...diagnostics import Span, did_you_mean
 from ...geometry import Color, Material, Texture
 from ...reading import Reading, read_source
-from .companions import Companions
+from .mesh_resources import MeshResources
 
 # What a material is that says nothing of its looks, as Choreonoid draws it.
 _DEFAULT = Material(diffuse=(1.0, 1.0, 1.0), ambient=1.0, shininess=25.0 / 128.0)
@@ -44,26 +44,26 @@ class Materials:
     """The materials that an OBJ file may use, each converted when it is first used.
 
     Attributes:
-        are_whole: Whether all libraries that were named could be read.
+        are_complete: Whether all libraries that were named could be read.
     """
 
-    def __init__(self, reading: Reading, companions: Companions) -> None:
+    def __init__(self, reading: Reading, mesh_resources: MeshResources) -> None:
         self._reading = reading
         self._diagnostics = reading.diagnostics
-        self._companions = companions
+        self._resources = mesh_resources
         self._entries: dict[str, _Entry] = {}
         self._libraries: set[str] = set()
         self._known_keys = set(_IGNORED)
-        self.are_whole = True
+        self.are_complete = True
 
     def add(self, names: str, at: Span) -> None:
         """Read what "mtllib" names: one file, or several between blanks."""
         words = names.split()
-        several = len(words) > 1 and not self._companions.exists(names)
+        several = len(words) > 1 and not self._resources.exists(names)
         for name in words if several else [names]:
             if name not in self._libraries:
                 self._libraries.add(name)
-                self.are_whole &= self._read(name, at)
+                self.are_complete &= self._read(name, at)
 
     @property
     def names(self) -> Iterable[str]:
@@ -80,7 +80,7 @@ class Materials:
         return entry.material
 
     def _read(self, name: str, at: Span) -> bool:
-        path = self._companions.resolved(name, at)
+        path = self._resources.resolved(name, at)
         if path is None:
             return False
         try:
@@ -160,7 +160,7 @@ class Materials:
             elif option["word"] == "clamp":
                 repeat = option["value"].lower() != "on"
         name = written[at_name:]
-        path = self._companions.resolved(name, at) if name else None
+        path = self._resources.resolved(name, at) if name else None
         if path is None:
             return None
         # There the scale comes first, here the translation.

@@ -15,9 +15,9 @@ from ...rigid import Pose
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
-from .markup import Element
 from .sdf import SdfReader
 from .sensors import read_sensor
+from .xml_tree import Element
 
 _FRAMES = ("gz_frame_id", "ignition_frame_id", "frame_id", "frameName")
 _SAME_PLACE = 1e-9

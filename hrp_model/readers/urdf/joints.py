@@ -14,8 +14,8 @@ from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
 from .conventions import UNLIMITED
 from .links import pose
-from .markup import Element
 from .objects import ObjectReader, UrdfObject
+from .xml_tree import Element
 
 _TYPES = {
     "revolute": JointType.REVOLUTE,

@@ -13,10 +13,10 @@ from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from .conventions import Y_TO_Z
-from .markup import Element
 from .materials import PLAIN, MaterialReader
 from .objects import ObjectReader, UrdfObject
 from .schema import Capsule as CapsuleElement
+from .xml_tree import Element
 
 
 @dataclass(frozen=True, eq=False)

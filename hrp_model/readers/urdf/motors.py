@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ...diagnostics import Diagnostics, did_you_mean
-from .markup import Element
 from .sdf import SdfReader
+from .xml_tree import Element
 
 
 @dataclass
@@ -18,13 +18,13 @@ class Motors:
         driven: The joints that have a motor, as keys in the order of the file.
         initial: Positions at the start by joint, in [rad] or [m].
         gear_ratios: By joint.
-        are_told: Whether there is any such block that tells joints.
+        are_specified: Whether there is any such block that tells joints.
     """
 
     driven: dict[str, None] = field(default_factory=dict)
     initial: dict[str, float] = field(default_factory=dict)
     gear_ratios: dict[str, float] = field(default_factory=dict)
-    are_told: bool = False
+    are_specified: bool = False
 
     def drive(self, joint: str) -> None:
         """Note that a joint has a motor."""
@@ -42,7 +42,7 @@ def read_motors(robot: Element, joints: Collection[str], diagnostics: Diagnostic
     found = Motors()
     for block in robot.all("ros2_control"):
         for joint in block.all("joint"):
-            found.are_told = True
+            found.are_specified = True
             name = joint.attributes.get("name", "")
             if name not in joints:
                 _report(joint, name, joints, diagnostics)
@@ -78,7 +78,7 @@ def _read_transmission(
             _report(joint, name, joints, diagnostics)
             continue
         if not is_control:  # there only a command interface makes a motor
-            found.are_told = True
+            found.are_specified = True
             found.drive(name)
         # ros2_control, Gazebo and the PR2 have it in three places.
         inside = [joint, *transmission.all("actuator"), transmission]

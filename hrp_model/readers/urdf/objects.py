@@ -15,8 +15,8 @@ from urdf_parser_py import urdf
 from urdf_parser_py.xml_reflection import core
 
 from ...diagnostics import Diagnostics, did_you_mean, did_you_mean_or_all
-from .markup import NUMBER, Element
-from .schema import DISPENSABLE, EXTENDED, GEOMETRIES, OTHERS, Limit
+from .schema import EXTENDED, GEOMETRIES, IGNORED_NAMES, OPTIONAL_TYPES, Limit
+from .xml_tree import NUMBER, Element
 
 UrdfObject: TypeAlias = Any  # of a library without types
 
@@ -37,8 +37,8 @@ class ObjectReader:
             kind: Its class, such as ``urdf.Joint``.
             element: The element, whatever it is called.
         """
-        if kind in DISPENSABLE:
-            with self._diagnostics.forgiving(*_FORGIVEN):
+        if kind in OPTIONAL_TYPES:
+            with self._diagnostics.as_warnings(*_FORGIVEN):
                 return self._read(kind, element)
         return self._read(kind, element)
 
@@ -97,7 +97,7 @@ class ObjectReader:
         for child in found:
             value = self._element_value(param.value_type, child)
             if value is None:
-                sound &= getattr(param.value_type, "type", None) in DISPENSABLE
+                sound &= getattr(param.value_type, "type", None) in OPTIONAL_TYPES
             elif param.is_aggregate:
                 made.add_aggregate(param.xml_var, value)
             else:
@@ -118,7 +118,7 @@ class ObjectReader:
         return value
 
     def _value(
-        self, kind: UrdfObject, element: Element, name: str, endless: bool = False
+        self, kind: UrdfObject, element: Element, name: str, allow_infinite: bool = False
     ) -> Any | None:
         """Return the value of an attribute, or None after reporting that it is none."""
         written = element.attributes[name]
@@ -133,7 +133,7 @@ class ObjectReader:
             self._diagnostics.error(code, message, element.at(name))
             return None
         numbers = list(map(float, words))
-        if any(isnan(x) or not (endless or isfinite(x)) for x in numbers):
+        if any(isnan(x) or not (allow_infinite or isfinite(x)) for x in numbers):
             message = f"{name} '{written}' is not finite"
             self._diagnostics.error("not-finite", message, element.at(name))
             return None
@@ -146,7 +146,7 @@ class ObjectReader:
 
     def _report_unknown(self, kind: UrdfObject, element: Element) -> None:
         """Warn about what is none of URDF's words, nor other programs'."""
-        schema, others = kind.XML_REFL, OTHERS.get(kind, frozenset())
+        schema, others = kind.XML_REFL, IGNORED_NAMES.get(kind, frozenset())
         self.report_attributes(element, {*schema.attribute_map, *others})
         known = {*schema.element_map, *others}
         for child in element.children:

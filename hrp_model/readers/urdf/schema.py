@@ -59,7 +59,7 @@ GEOMETRIES: dict[str, Any] = {
     "sphere": urdf.Sphere,
 }
 # Known to one program or another, and nothing that a model here could say: left out silently.
-OTHERS: dict[Any, frozenset[str]] = {
+IGNORED_NAMES: dict[Any, frozenset[str]] = {
     urdf.Link: frozenset(("type", "verbose", "self_collision_checking", "contact", "sensor")),
     urdf.Collision: frozenset(("verbose", "contact_coefficients", "group", "material")),
     urdf.Inertial: frozenset(("name",)),
@@ -74,7 +74,7 @@ OTHERS: dict[Any, frozenset[str]] = {
     urdf.Material: frozenset(("specular", "emissive", "ambient")),
 }
 # A robot can do without: what is wrong with one is a warning, and its default is used.
-DISPENSABLE: frozenset[Any] = frozenset(
+OPTIONAL_TYPES: frozenset[Any] = frozenset(
     (
         *(urdf.LinkMaterial, urdf.Material, urdf.Color, urdf.Texture),
         *(urdf.JointCalibration, urdf.SafetyController),

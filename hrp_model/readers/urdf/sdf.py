@@ -8,7 +8,7 @@ import numpy as np
 
 from ...diagnostics import Diagnostics
 from ...rigid import Pose, quaternion_matrix, rpy_matrix
-from .markup import NUMBER, Element
+from .xml_tree import NUMBER, Element
 
 _TRUE = ("1", "true")
 
@@ -36,25 +36,25 @@ class SdfReader:
         """Return whether a truth value is there and true."""
         return self.text(*path).lower() in _TRUE
 
-    def number(self, *path: str, default: float, endless: bool = False) -> float:
-        """Return a number; infinity only where a thing may be ``endless``."""
+    def number(self, *path: str, default: float, allow_infinite: bool = False) -> float:
+        """Return a number; infinity only with ``allow_infinite``."""
         found = self.inside(*path)
         if found is None:
             return default
         values = found._numbers(1)
-        if values and (endless or isfinite(values[0])):
+        if values and (allow_infinite or isfinite(values[0])):
             return values[0]
         found._refuse("a number")
         return default
 
-    def whole(self, *path: str, default: int) -> int:
-        """Return a whole number of things, at least one."""
+    def positive_integer(self, *path: str, default: int) -> int:
+        """Return a positive whole number."""
         value = self.number(*path, default=float(default))
         if 1.0 <= value < 2.0**31:
             return int(value)
         found = self.inside(*path)
         assert found is not None
-        found._refuse("a whole number above zero")
+        found._refuse("a positive whole number")
         return default
 
     def pose(self, *path: str, link: str) -> Pose:

@@ -13,8 +13,8 @@ from typing import Any
 from ...devices import Camera, Device, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
 from ...frames import X_S_SCAN
 from ...rigid import Pose, axis_angle_matrix
-from .markup import Element
 from .sdf import SdfReader
+from .xml_tree import Element
 
 _SAME = 1e-9  # relative to a step of angles, or to an angle
 _ONE_DEGREE = pi / 180.0  # the step of what has one ray
@@ -59,8 +59,8 @@ def _force(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
 
 def _camera(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
     lens = sensor.inside("camera") or sensor
-    width = lens.whole("image", "width", default=320)
-    height = lens.whole("image", "height", default=240)
+    width = lens.positive_integer("image", "width", default=320)
+    height = lens.positive_integer("image", "height", default=240)
     near = lens.number("clip", "near", default=0.1)
     far = lens.number("clip", "far", default=100.0)
     # Unless they are narrower, the depths are those of the picture.
@@ -108,7 +108,7 @@ def _scanner(sensor: SdfReader, kind: str, common: dict[str, Any]) -> Device:
         pitch_range=pitch_range,
         pitch_step=pitch_step,
         min_distance=rays.number("range", "min", default=0.0),
-        max_distance=rays.number("range", "max", default=inf, endless=True),
+        max_distance=rays.number("range", "max", default=inf, allow_infinite=True),
         scan_rate=sensor.number("update_rate", default=10.0) or 10.0,
         error_deviation=rays.number("noise", "stddev", default=0.0),
     )
@@ -149,7 +149,7 @@ def _angles(rays: SdfReader, which: str) -> tuple[int, float, float]:
     scan = rays.inside("scan", which)
     if scan is None:
         return 1, 0.0, 0.0
-    count = scan.whole("samples", default=640 if which == "horizontal" else 1)
+    count = scan.positive_integer("samples", default=640 if which == "horizontal" else 1)
     resolution = scan.number("resolution", default=1.0)
     count = max(1, round(count * resolution)) if 0.0 < resolution < 1e6 else count
     low = scan.number("min_angle", default=0.0)

@@ -15,12 +15,12 @@ from .conventions import WORLD
 from .gazebo import GazeboReader
 from .joints import JointParts, JointReader
 from .links import LinkParts, LinkReader
-from .markup import Element
 from .materials import MaterialReader
 from .mimics import resolved
 from .motors import Motors, read_motors
 from .objects import ObjectReader
 from .tree import joints_by_child, ordered
+from .xml_tree import Element
 
 # What stands in a <robot>. Anything with a prefix is another program's as well.
 _KNOWN = (
@@ -156,7 +156,7 @@ def _with_motors(
     Those with motors get an id, in order: the ones that blocks for controllers command; where
     no block says so, all that follow no other joint.
     """
-    driven: Iterable[str] = motors.driven if motors.are_told else moving
+    driven: Iterable[str] = motors.driven if motors.are_specified else moving
     numbered = [name for name in driven if name not in mimics]
     ids = {name: number for number, name in enumerate(numbered)}
     initial = {name: motors.initial.get(name, 0.0) for name in moving}

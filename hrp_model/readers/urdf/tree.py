@@ -9,7 +9,7 @@ from ...diagnostics import Diagnostics, did_you_mean
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
-from .markup import Element
+from .xml_tree import Element
 
 _SHOWN = 4
 

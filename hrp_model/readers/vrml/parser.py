@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean
-from ..paused_collector import paused_collector
+from ..paused_gc import paused_gc
 from .node_parser import NodeParser
 from .nodes import Document, Node, Use
 from .scalars import TemplateError, TooManyProblemsError, UnexpectedTokenError
@@ -21,7 +21,7 @@ def parse(source: Source, diagnostics: Diagnostics, known: Mapping[str, Proto]) 
     """Parse a file, given the node types known by name. Errors are reported, never raised."""
     if _is_another_language(source, diagnostics):
         return Document(source, ())
-    with paused_collector():
+    with paused_gc():
         return Parser(source, diagnostics, known).document()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all
 from ...rigid import Array
 from .scalars import NULLS, Context, Scalar
-from .sequences import Sequence, complain
+from .sequences import Sequence, report_wrong_type
 
 __all__ = ["Context", "Mapping", "Node", "Scalar", "Sequence"]
 
@@ -28,7 +28,7 @@ class Mapping:
     document's strict ones.
     """
 
-    __slots__ = ("_asked", "_context", "_end", "_entries", "_plain", "_start", "depth", "weight")
+    __slots__ = ("_context", "_end", "_entries", "_plain", "_start", "_used", "depth", "weight")
 
     def __init__(
         self, context: Context, start: int, end: int, entries: dict[str, tuple[Scalar, Node]]
@@ -36,7 +36,7 @@ class Mapping:
         self.depth = 1
         self.weight = 1
         self._entries = entries
-        self._asked: set[str] = set()
+        self._used: set[str] = set()
         self._plain: dict[str, Any] | None = None
         self._context = context
         self._start = start
@@ -48,7 +48,7 @@ class Mapping:
         return Span(self._context.source, self._start, self._end)
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """What to call it in a message."""
         return "a mapping"
 
@@ -65,7 +65,7 @@ class Mapping:
 
     def items(self) -> Iterator[tuple[Scalar, Node]]:
         """Yield every key and value, the merged ones last; all of them count as asked for."""
-        self._asked.update(self._entries)
+        self._used.update(self._entries)
         yield from self._entries.values()
 
     def entries(self) -> AbstractMapping[str, tuple[Scalar, Node]]:
@@ -77,19 +77,19 @@ class Mapping:
         entries = {**other._entries, **self._entries}
         merged = Mapping(self._context, self._start, self._end, entries)
         merged.depth, merged.weight = self.depth, self.weight
-        merged._asked = set(self._asked)
+        merged._used = set(self._used)
         return merged
 
     def lacks(self, *keys: str) -> bool:
         """Whether none of these keys is there; they count as asked for."""
-        self._asked.update(keys)
+        self._used.update(keys)
         return self._entries.keys().isdisjoint(keys)
 
     def get(self, *spellings: str) -> Node | None:
         """Return the value under the first spelling present; warn when there are more."""
         return self._get(spellings)
 
-    def present(self, *spellings: str) -> Node | None:
+    def get_nonempty(self, *spellings: str) -> Node | None:
         """Return what ``get`` returns; but warn of a key with nothing after it, and return None."""
         node = self._get(spellings)
         if type(node) is not Scalar or not node.is_null:
@@ -223,28 +223,28 @@ class Mapping:
 
     def ignore(self) -> None:
         """Count every key as asked for: the mapping is left out as a whole."""
-        self._asked.update(self._entries)
+        self._used.update(self._entries)
 
     @property
-    def all_asked(self) -> bool:
+    def all_used(self) -> bool:
         """Whether there is no key that nobody asked for."""
-        return self._asked.issuperset(self._entries)
+        return self._used.issuperset(self._entries)
 
     def finish(self, ignore: Collection[str] = ()) -> None:
         """Warn about every key that nobody asked for, but for those in ``ignore``."""
-        if self.all_asked:  # as of most mappings
+        if self.all_used:  # as of most mappings
             return
         for name, (key, _) in self._entries.items():
-            if name in self._asked or name in ignore or key.start in self._context.reported:
+            if name in self._used or name in ignore or key.start in self._context.reported:
                 continue
             self._context.reported.add(key.start)
-            hint = did_you_mean(name, self._asked)
+            hint = did_you_mean(name, self._used)
             message = f"'{name}' is not known here and not used.{hint}"
             self.diagnostics.warn("unknown-key", message, key.span)
 
     def _get(self, spellings: tuple[str, ...]) -> Node | None:
         entries = self._entries
-        self._asked.update(spellings)
+        self._used.update(spellings)
         for found in spellings:
             if found in entries:
                 if len(spellings) > 1:
@@ -297,11 +297,11 @@ class Mapping:
         """Report a value of a wrong kind, and that the default is used if that is the rule."""
         strict = self._context.strict_keys
         if strict is None or not strict.isdisjoint(spellings):
-            complain(node, needed)
+            report_wrong_type(node, needed)
             return
         used = _shown(default)
         used = f"the default, {used}, is used" if used else "it is left out"
-        message = f"expected {needed}, found {node.described}; {used}"
+        message = f"expected {needed}, found {node.description}; {used}"
         self.diagnostics.warn("wrong-type", message, node.span)
 
     def _report_empty(self, node: Scalar, spellings: tuple[str, ...]) -> None:

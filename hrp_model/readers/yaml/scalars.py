@@ -73,7 +73,7 @@ class Scalar:
         return Span(self._context.source, self.start, self._end)
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """What to call it in a message."""
         return f"'{self.text}'" if self.text else "nothing"
 
@@ -125,7 +125,7 @@ class Scalar:
         return self.text if match is None else plain_number(match)
 
     def _complain(self, needed: str) -> None:
-        message = f"expected {needed}, found {self.described}"
+        message = f"expected {needed}, found {self.description}"
         self._context.diagnostics.error("wrong-type", message, self.span)
 
 

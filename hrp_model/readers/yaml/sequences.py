@@ -52,7 +52,7 @@ class Sequence:
         self._numbers: Array | None = np.frombuffer(values) if items is None else None
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """What to call it in a message."""
         return "a list"
 
@@ -91,7 +91,7 @@ class Sequence:
             values = []
             for item in self.items:
                 if not isinstance(item, Scalar):
-                    complain(item, "a number")
+                    report_wrong_type(item, "a number")
                     return None
                 if (value := item.number()) is None:
                     return None
@@ -117,9 +117,9 @@ def number_nodes(context: Context, starts: bytes) -> list[Node]:
     return [Scalar(m[0], True, context, m.start(), m.end()) for m in matches if m]
 
 
-def complain(node: Node, needed: str) -> None:
+def report_wrong_type(node: Node, needed: str) -> None:
     """Report that a node is not what its reader needs."""
-    message = f"expected {needed}, found {node.described}"
+    message = f"expected {needed}, found {node.description}"
     node._context.diagnostics.error("wrong-type", message, node.span)
 
 

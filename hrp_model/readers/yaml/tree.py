@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ...diagnostics import Diagnostics, Source, Span
-from ..paused_collector import paused_collector
+from ..paused_gc import paused_gc
 from .events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
 from .nodes import Context, Mapping, Node, Scalar, Sequence
 from .sequences import number_nodes
@@ -61,7 +61,7 @@ def parse_document(
     """
     builder = _Builder(Context(source, diagnostics, strict_keys), anchors or {})
     try:
-        with paused_collector():
+        with paused_gc():
             return Document(builder.build(), builder.anchors)
     except _UnusableError as error:
         diagnostics.error(error.code, str(error), error.at)

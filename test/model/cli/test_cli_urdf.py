@@ -312,10 +312,12 @@ def test_a_proved_urdf_prints_a_table_instead_of_itself(model, tmp_path, capsys)
 
 def test_a_urdf_that_is_not_the_model_fails(model, tmp_path, capsys, monkeypatch):
     def write_otherwise(files):
-        write_all({path: text.replace(b"0.005", b"0.006") for path, text in files.items()})
+        write_all_atomically(
+            {path: text.replace(b"0.005", b"0.006") for path, text in files.items()}
+        )
 
-    write_all = urdf.write_all
-    monkeypatch.setattr(urdf, "write_all", write_otherwise)
+    write_all_atomically = urdf.write_all_atomically
+    monkeypatch.setattr(urdf, "write_all_atomically", write_otherwise)
     out = tmp_path / "out" / "arm.urdf"
     assert main(["urdf", "--verify", model(), "-o", str(out)]) == 1
     assert "FAILED" in capsys.readouterr().out

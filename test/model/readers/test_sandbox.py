@@ -8,7 +8,7 @@ import pytest
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
-from hrp_model.files.resources import MAX_FILE_SIZE, Fence, OutsideError, read_file, resolve
+from hrp_model.files.resources import MAX_FILE_SIZE, FileAccess, OutsideError, read_file, resolve
 from hrp_model.program.report import json_report, sarif_report
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
@@ -315,10 +315,10 @@ def test_an_open_fence_still_tells_links_from_words(tree):
     out = tree.root / "outside/out.obj"
     (tree.root / "robot/link.obj").symlink_to(out)
     folder = tree.root / "robot"
-    assert resolve("../outside/out.obj", folder, Fence()) == out.resolve()
+    assert resolve("../outside/out.obj", folder, FileAccess()) == out.resolve()
     assert resolve("link.obj", folder) == out.resolve()
     with pytest.raises(OutsideError, match="is a link to"):
-        resolve("link.obj", folder, Fence())
+        resolve("link.obj", folder, FileAccess())
 
 
 @pytest.mark.parametrize("suffix", ["stl", "obj", "dae", "glb", "wrl", "ply"])

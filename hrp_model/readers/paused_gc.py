@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused_collector() -> Iterator[None]:
+def paused_gc() -> Iterator[None]:
     """Hold the collector back while a large tree without cycles is built.
 
     It would pass over the growing tree again and again, find nothing, and take as long as

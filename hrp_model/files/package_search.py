@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 
-from .file_watch import will_read
+from .file_watch import record_file
 
 # Models lie at most so many folders deep in a workspace.
 _LEVELS = 8
@@ -18,7 +18,7 @@ _MAX_MANIFEST_SIZE = 1 << 16  # bytes of a package.xml
 MANIFEST = "package.xml"
 
 
-class PackagesAbove:
+class PackageSearch:
     """Finds packages by the names of folders and by the names in their package.xml.
 
     That is for models whose workspace is not sourced.
@@ -60,7 +60,7 @@ class PackagesAbove:
             for candidate in (folder, *_folders_in(folder)):
                 manifest = candidate / MANIFEST
                 if (name := self._declared_name(manifest)) is not None:
-                    will_read(manifest)
+                    record_file(manifest)
                     found.setdefault(name, []).append(candidate)
         return self._declared[folder]
 

@@ -13,16 +13,16 @@ from ...geometry import GREY, Attribute, Color, IntArray, Material, Texture
 from ...reading import Reading
 from ...rigid import Array
 from ...shapes import images
-from .companions import Companions
+from .mesh_resources import MeshResources
 
 
-class Looks:
+class TrimeshMaterials:
     """Materials and colours of one file, each material converted once."""
 
-    def __init__(self, path: Path, reading: Reading, companions: Companions) -> None:
+    def __init__(self, path: Path, reading: Reading, mesh_resources: MeshResources) -> None:
         self._path = path
         self._reading = reading
-        self._companions = companions
+        self._resources = mesh_resources
         self._materials: dict[int, tuple[Any, Material]] = {}  # keeps the key alive
 
     def material(self, visual: Any) -> Material:
@@ -91,14 +91,16 @@ class Looks:
             opaque: Whether its opacity, if it has any, means nothing.
             factor: Colour to multiply it with; a grey one is, by the diffuse colour.
         """
-        texture = None if image is None else self._companions.texture(image)
+        texture = None if image is None else self._resources.texture(image)
         if image is None or (texture is not None and not opaque and factor == (1.0, 1.0, 1.0)):
             return texture
         try:
             picture = images.decoded(image if texture is None else texture.path or Path())
         except OSError as error:
             message = f"a texture of '{self._path.name}' is left out: {error}"
-            self._reading.diagnostics.warn("unreadable-texture", message, self._reading.named_at)
+            self._reading.diagnostics.warn(
+                "unreadable-texture", message, self._reading.reference_span
+            )
             return None
         if opaque and picture.mode in ("LA", "RGBA"):
             picture = picture.convert(picture.mode[:-1])

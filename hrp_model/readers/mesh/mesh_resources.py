@@ -20,7 +20,7 @@ _PICTURES = re.compile(r"\.(bmp|dds|gif|jpe?g|p[gnp]m|png|tga|tiff?|webp)$", re.
 _TAG = "texture"
 
 
-class Companions:
+class MeshResources:
     """The files that a mesh file names, for a reader of our own or trimesh's loaders.
 
     The names are references like any other: reported when missing, never fetched from
@@ -64,7 +64,7 @@ class Companions:
             if self.exists(candidate):
                 name = candidate
                 break
-        return self._reading.resolve(name, at or self._reading.named_at, folder=self._folder)
+        return self._reading.resolve(name, at or self._reading.reference_span, folder=self._folder)
 
     def exists(self, name: str) -> bool:
         """Tell whether there is a file of just this name that may be read."""
