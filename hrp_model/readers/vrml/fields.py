@@ -10,8 +10,7 @@ from ...diagnostics import Diagnostics
 from ...geometry import IntArray
 from ...rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
 from .library import known_types
-from .nodes import Node
-from .schema import Proto
+from .nodes import Node, Proto
 
 _NO_INDEX = 2.0**31 - 1.0
 _NOT_PLACED: dict[str, tuple[float, ...]] = {

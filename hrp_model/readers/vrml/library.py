@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ...diagnostics import Diagnostics, Source
+from .nodes import Proto
 from .parser import Parser
-from .schema import Proto
 
 
 @cache

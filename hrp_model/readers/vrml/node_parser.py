@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean
-from .nodes import Is, Node, Use
+from .field_types import FIELD_TYPES, FieldType, Kind
+from .nodes import Is, Node, Proto, Use
 from .scalars import ScalarParser, UnexpectedTokenError
-from .schema import FIELD_TYPES, FieldType, Kind, Proto
 from .tokens import TokenKind
 
 # A chain of joints is one level each; past this a file is not a model, and Python's own

@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...diagnostics import Source, Span
-from .schema import Proto
+from .field_types import FieldType
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One field of a node type: its type and the value it has where none is written."""
+
+    type: FieldType
+    default: object = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proto:
+    """A node type: one of the standard's or OpenHRP's, or one that a file declares.
+
+    Attributes:
+        name: What nodes of this type begin with.
+        fields: By name. A file's own declaration of a known type comes first, and
+            what it leaves out is completed from the known one.
+        events: Names of eventIn and eventOut entries, which carry no value.
+        undeclared: The fields that the file's own declaration left out.
+        body: What an instance stands for; empty where the name alone says what it means.
+        is_known: Whether anybody declared it; of an unknown type any field is kept.
+    """
+
+    name: str
+    fields: Mapping[str, Declaration]
+    events: frozenset[str] = frozenset()
+    undeclared: frozenset[str] = frozenset()
+    body: tuple[Node, ...] = field(default=(), repr=False)
+    is_known: bool = True
 
 
 # Not frozen, for a tree is built in the innermost loop and a frozen class takes three

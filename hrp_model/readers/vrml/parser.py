@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean
 from ..paused_gc import paused_gc
+from .field_types import FIELD_TYPES
 from .node_parser import NodeParser
-from .nodes import Document, Node, Use
+from .nodes import Declaration, Document, Node, Proto, Use
 from .scalars import TemplateError, TooManyProblemsError, UnexpectedTokenError
-from .schema import FIELD_TYPES, Declaration, Proto
 from .tokens import TokenKind
 
 _OTHER_LANGUAGES = (("VRML 1.0", "#VRML V1.0", "vrml-1"), ("X3D", "#X3D", "x3d"))

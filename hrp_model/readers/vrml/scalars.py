@@ -10,7 +10,7 @@ import numpy as np
 
 from ...diagnostics import Diagnostics, Source, Span
 from ..number_list import Numbers, int32_array
-from .schema import FieldType, Kind
+from .field_types import FieldType, Kind
 from .tokens import Lexer, TokenKind
 
 _MAX_ERRORS = 20

@@ -14,8 +14,7 @@ from typing import NoReturn
 from ...diagnostics import Diagnostics, Source, Span
 from ..paused_gc import paused_gc
 from .events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
-from .nodes import Context, Mapping, Node, Scalar, Sequence
-from .sequences import number_nodes
+from .nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
 
