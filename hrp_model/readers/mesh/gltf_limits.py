@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from ...reading import Reading
-from ...shapes.images import opened_picture
+from ...shapes.images import opened_image
 from .mesh_resources import MeshResources
 
 # Bytes that a file may take in memory: at least so many, and so many for each of its own.
@@ -111,7 +111,7 @@ def _check_pictures(header: dict[str, Any], buffers: list[bytes], reading: Readi
         try:
             with warnings.catch_warnings():  # of large ones, which count when they are unpacked
                 warnings.simplefilter("ignore")
-                opened_picture(content).close()
+                opened_image(content).close()
         except Exception as error:  # Pillow's plugins raise whatever broken data makes them
             message = f"a picture inside a mesh file is left out: {error}"
             reading.diagnostics.warn("unreadable-texture", message, reading.reference_span)

@@ -101,7 +101,7 @@ def test_meshes_are_named_by_the_package_around_them(model, tmp_path, capsys):
     manifest = "<package format='3'><name>my_robot</name></package>"
     (tmp_path / "my_robot" / "package.xml").write_text("<package/>")
     assert main(["urdf", *arguments]) == 2
-    assert "package.xml: it names no package" in capsys.readouterr().err
+    assert "package.xml: it has no package name" in capsys.readouterr().err
     (tmp_path / "my_robot" / "package.xml").write_text(manifest)
     assert main(["urdf", *arguments]) == 0
     robot = ElementTree.fromstring(capsys.readouterr().out)
