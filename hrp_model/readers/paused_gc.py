@@ -1,4 +1,4 @@
-"""The garbage collector, kept from wasting time."""
+"""Pause the garbage collector while large trees are built."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_gc() -> Iterator[None]:
-    """Hold the collector back while a large tree without cycles is built.
+    """Pause cyclic garbage collection within a ``with`` block.
 
-    It would pass over the growing tree again and again, find nothing, and take as long as
-    building it does.
+    While a large tree without cycles grows, the collector would scan it again and again in vain,
+    which takes as long as building it.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""VRML field types, as three facts each, and the declarations made of them."""
+"""VRML field types."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What the scalars of a field are."""
+    """Kind of the scalars of a field."""
 
     BOOL = "TRUE or FALSE"
     INT = "an integer"
     FLOAT = "a number"
     STRING = "a string"
     NODE = "a node"
-    IMAGE = "an image"  # begins with its own size
+    IMAGE = "an image"  # starts with its size
 
 
 @dataclass(frozen=True, slots=True)

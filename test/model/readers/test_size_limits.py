@@ -98,7 +98,7 @@ def test_places_are_right_in_whatever_order_they_are_asked_for(line_length):
 def test_a_text_of_too_many_words_is_given_up(tmp_path, monkeypatch, diagnostics):
     monkeypatch.setattr(tokens, "_MAX_TOKENS", 1000)
     path = write(tmp_path, a_wrl=WRL + "Group { }\n" * 1000)
-    with pytest.raises(ModelError, match="more than 1000 words"):
+    with pytest.raises(ModelError, match="more than 1000 tokens"):
         load_body(path, diagnostics)
     diagnostics.found.clear()
 
