@@ -96,7 +96,7 @@ def parse_obj(data: bytes) -> ObjText:
 
 
 def _plain_lines(data: bytes) -> bytes:
-    """Return a text of the same length with line feeds as line ends and without line continuations."""
+    """Return a text of the same length with line feeds only, and without continued lines."""
     if data.startswith(b"\xef\xbb\xbf"):
         data = b"   " + data[3:]
     if b"\\\n" in data or b"\\\r\n" in data:
