@@ -67,7 +67,7 @@ for _array in (_AXIS_Z, _ZERO, _ZERO_MATRIX):
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint's position as a linear function of another joint's (URDF's mimic).
+    """A joint's position as a linear function of another joint's.
 
     Attributes:
         link: Name of the link whose joint is mimicked, the leader.
