@@ -129,7 +129,7 @@ def test_corners_of_an_obj_file_are_counted(monkeypatch):
 
 
 def test_nodes_and_values_of_gltf_are_counted(monkeypatch):
-    monkeypatch.setattr(gltf_limits, "_MOST_NODES", 2)
+    monkeypatch.setattr(gltf_limits, "_MAX_NODES", 2)
     with pytest.raises(ValueError, match="more than 2 nodes"):
         gltf_limits.check_gltf(b'{"nodes": [{}, {}, {}]}', None, None)
     with pytest.raises(ValueError, match="more than 1000000 values"):
