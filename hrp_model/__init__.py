@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import the writer of URDFs when it is asked for: who only reads models need not wait."""
+    """Import ``body_to_urdf`` on first use, so that reading models starts faster."""
     if name != "body_to_urdf":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .urdf import body_to_urdf

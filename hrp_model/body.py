@@ -19,7 +19,7 @@ from .rigid import Array, Pose, frozen_array
 
 
 class JointUnits(NamedTuple):
-    """Units in which a kind of joint is measured."""
+    """Units of a joint's position, velocity and effort."""
 
     position: str
     velocity: str
@@ -44,7 +44,7 @@ class JointType(Enum):
 
     @property
     def units(self) -> JointUnits:
-        """Units of a joint that moves: angular ones, or linear ones if it is prismatic."""
+        """Angular units, or linear ones for a prismatic joint."""
         return _LINEAR if self is JointType.PRISMATIC else _ANGULAR
 
 
@@ -59,18 +59,18 @@ UNLIMITED = Range()
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 _ZERO = np.zeros(3)
 _ZERO_MATRIX = np.zeros((3, 3))
-# What one pulse of an encoder may mean, in [rad] or [m]: less is beyond a float, more is a turn.
-_FINEST_PULSE, _COARSEST_PULSE = 1e-12, 2.0 * pi
+# Accepted encoder resolutions, in [rad] or [m]: from what a float resolves to a whole turn.
+_MIN_RESOLUTION, _MAX_RESOLUTION = 1e-12, 2.0 * pi
 for _array in (_AXIS_Z, _ZERO, _ZERO_MATRIX):
     _array.setflags(write=False)
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint's position as a linear function of another one's.
+    """A joint's position as a linear function of another joint's.
 
     Attributes:
-        link: Name of the link whose joint leads.
+        link: Name of the link whose joint is mimicked, the leader.
         multiplier: In [rad] or [m] of the follower per [rad] or [m] of the leader.
         offset: Position of the follower when the leader is at zero, in [rad] or [m].
     """
@@ -80,7 +80,7 @@ class Mimic:
     offset: float = 0.0
 
     def position(self, leader: float) -> float:
-        """Return the position of the joint that follows."""
+        """Return the follower's position for a position of the leader."""
         return self.multiplier * leader + self.offset
 
 
@@ -88,27 +88,28 @@ class Mimic:
 class Joint:
     """The joint that moves a link L relative to its parent P.
 
-    ``position``, ``velocity`` and ``effort`` are what the model states. The limits that hold are
-    ``position_limits``, ``velocity_limits`` and ``effort_limits``: an inverted range, like any
-    other that no joint can keep, means no limit.
+    ``position``, ``velocity`` and ``effort`` are the ranges as the model states them. The limits
+    in force are ``position_limits``, ``velocity_limits`` and ``effort_limits``: an inverted
+    range, or one that no joint can satisfy, means no limit.
 
     Attributes:
         type: Kind of motion.
-        name: Name of the joint; by the formats' custom usually that of its link.
-        id: Number in the model's joint vector, or None.
+        name: Name of the joint; in most formats that of its link by default.
+        id: Index in the model's joint vector, or None.
         axis: Unit vector of the motion, expressed in L, shape (3,).
-        initial: Value of q in the model's own initial posture, in [rad] or [m].
+        initial: Value of q in the model's initial posture, in [rad] or [m].
         position: Range of q as stated, in [rad] or [m].
         velocity: Range of dq as stated, in [rad/s] or [m/s].
         effort: Range of the joint torque or force as stated, in [N m] or [N].
         equivalent_rotor_inertia: Gear ratio squared times rotor inertia, in [kg m^2] or [kg].
-        gear_ratio: How far the motor turns for each [rad] or [m] of the joint, in [rad].
-        rotor_inertia, torque_const: Of the motor, as far as the model says.
-        encoder_pulse: Pulses of the encoder per turn of the motor; None if the model is silent.
+        gear_ratio: Rotation of the motor in [rad] per [rad] or [m] of the joint.
+        rotor_inertia: Of the motor, in [kg m^2].
+        torque_const: Torque constant of the motor, in [N m/A].
+        encoder_pulse: Pulses of the encoder per turn of the motor; None if not specified.
         damping: Viscous friction at the joint, in [N m s/rad] or [N s/m].
         friction: Coulomb friction at the joint, in [N m] or [N].
-        mimic: What it follows by the model's own word, a joint that follows none itself; or
-            None. Those that closed loops make follow are found by ``kinematics.loops``.
+        mimic: The joint that the model makes it follow (never a follower itself), or None.
+            Joints that follow because of closed loops are found by ``kinematics.loops``.
     """
 
     type: JointType
@@ -138,50 +139,47 @@ class Joint:
 
     @property
     def position_limits(self) -> Range:
-        """Limits of q, in [rad] or [m]; equal ones lock the joint, inverted ones mean none."""
+        """Limits of q, in [rad] or [m]; equal ones lock the joint, inverted ones mean no limit."""
         lower, upper = self.position
         return self.position if lower <= upper and lower < inf and upper > -inf else UNLIMITED
 
     @property
     def velocity_limits(self) -> Range:
-        """Limits of dq, in [rad/s] or [m/s]; none if the joint could not move both ways."""
+        """Limits of dq, in [rad/s] or [m/s]; no limit unless they allow both directions."""
         return self.velocity if self.velocity.lower < 0.0 < self.velocity.upper else UNLIMITED
 
     @property
     def effort_limits(self) -> Range:
-        """Limits of the joint torque or force, in [N m] or [N]; none if they exclude zero."""
+        """Limits of the joint torque or force, in [N m] or [N]; no limit if they exclude zero."""
         return self.effort if self.effort.lower <= 0.0 <= self.effort.upper else UNLIMITED
 
     @property
     def max_velocity(self) -> float:
-        """The speed that is allowed in both directions, in [rad/s] or [m/s]; inf for any."""
+        """Maximum speed allowed in both directions, in [rad/s] or [m/s]; inf if unlimited."""
         return min(map(abs, self.velocity_limits))
 
     @property
     def max_effort(self) -> float:
-        """The largest effort in either direction, in [N m] or [N]; inf for any."""
+        """Maximum effort in either direction, in [N m] or [N]; inf if unlimited."""
         return max(map(abs, self.effort_limits))
 
     @property
     def is_continuous(self) -> bool:
-        """Whether the joint turns without any position limit."""
+        """Whether the joint is revolute without position limits."""
         return self.type is JointType.REVOLUTE and all(map(isinf, self.position_limits))
 
     @property
     def encoder_resolution(self) -> float | None:
-        """How far the joint moves per pulse of its encoder, in [rad] or [m].
-
-        None where the model does not say, and where it says what no encoder can be.
-        """
+        """Joint motion per encoder pulse, in [rad] or [m]; None if unspecified or implausible."""
         if self.encoder_pulse is None or not self.moves:
             return None
         pulses = self.encoder_pulse * abs(self.gear_ratio)
         resolution = 2.0 * pi / pulses if pulses > 0.0 else inf
-        return resolution if _FINEST_PULSE <= resolution < _COARSEST_PULSE else None
+        return resolution if _MIN_RESOLUTION <= resolution < _MAX_RESOLUTION else None
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the link never moves relative to its parent; of a track only the surface does."""
+        """Whether the link never moves relative to its parent; a track moves only its surface."""
         return self.type in (JointType.FIXED, JointType.TRACK)
 
 
@@ -198,14 +196,14 @@ class Link:
         center_of_mass: p_LLcm, from L's origin, expressed in L, in [m], shape (3,).
         inertia: I_LLcm_L, about the center of mass, expressed in L,
             in [kg m^2], shape (3, 3), symmetric.
-        visual: What is drawn, placed in L.
-        collision: What touches, placed in L; the same tuple as ``visual`` when the
-            model makes no difference.
+        visual: Visual shapes, placed in L.
+        collision: Collision shapes, placed in L; the same tuple as ``visual`` when the
+            model does not distinguish them.
         contact_material: Name of the surface material for contacts.
-        info: Everything else the file says about the link.
+        info: All other entries of the link in the file.
         at: Where the model file defines it, for messages.
-        lacks_shapes: Whether files with shapes of it could not be read: ``visual`` and
-            ``collision`` are not all that the model means.
+        lacks_shapes: Whether some of its shape files could not be read, so that ``visual`` and
+            ``collision`` are incomplete.
     """
 
     name: str
@@ -233,8 +231,8 @@ class ExtraJointType(Enum):
     """Constraint between two links that are not parent and child.
 
     BALL makes the two points coincide; XY only in the directions orthogonal to the
-    axis; Z only along the axis; PISTON leaves sliding along and turning about the
-    axis; HINGE leaves turning about it; FIXED leaves nothing.
+    axis; Z only along the axis. PISTON allows sliding along and rotation about the
+    axis, HINGE rotation about it, FIXED no relative motion.
     """
 
     BALL = "ball"
@@ -250,12 +248,12 @@ class ExtraJoint:
     """A constraint that closes a loop.
 
     Attributes:
-        type: What it constrains.
+        type: Kind of constraint.
         links: Names of the two links A and B.
         X_AJ: Pose of the joint frame in link A.
         X_BJ: Pose of the joint frame in link B.
         axis: Unit vector, expressed in link A, shape (3,).
-        name: May be empty.
+        name: Name in the model; may be empty.
     """
 
     type: ExtraJointType
@@ -276,17 +274,17 @@ def link_pair(a: str, b: str) -> frozenset[str]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
-    """A robot, or anything else made of links.
+    """A robot or any other articulated body.
 
     Attributes:
         name: Name of the model.
         links: Root first, parents before their children.
-        devices: In the order of the file.
+        devices: Sensors, lights and other devices, in the order of the file.
         extra_joints: Constraints that close loops.
         self_collision_disabled: Pairs of links that never collide with each other.
         collision_disabled: Links that never collide with anything, other bodies included.
-        info: What the file says beside, keyed as in the file.
-        path: The file it came from, or None.
+        info: All other entries of the file, keyed as in the file.
+        path: File of the model, or None.
     """
 
     name: str
@@ -324,21 +322,21 @@ class Body:
         """Return the link of this name.
 
         Raises:
-            KeyError: There is none; the message lists the names there are.
+            KeyError: No link has this name; the message lists those that exist.
         """
         return self.links[self.link_index(name)]
 
     def link_index(self, name: str) -> int:
-        """Return the position in ``links`` of the link of this name; raises KeyError."""
+        """Return the index in ``links`` of the link of this name; raises KeyError."""
         try:
             return self._index[name]
         except KeyError:
-            has = names_with_hint(name, self._index)
-            raise KeyError(f"no link '{name}' in body '{self.name}'; it has {has}") from None
+            names = names_with_hint(name, self._index)
+            raise KeyError(f"no link '{name}' in body '{self.name}'; it has {names}") from None
 
     @cached_property
     def parent_indices(self) -> tuple[int, ...]:
-        """Position of each link's parent in ``links``; -1 for the root."""
+        """Index in ``links`` of each link's parent; -1 for the root."""
         return tuple(-1 if x.parent is None else self._index[x.parent] for x in self.links)
 
     @cached_property
@@ -360,7 +358,7 @@ class Body:
 
     @cached_property
     def jointed_links(self) -> tuple[Link, ...]:
-        """The moving links and the tracks: all whose joint has a position, ordered likewise."""
+        """The moving links and the tracks, in the order of ``moving_links``."""
         return _by_joint_id(
             link for link in self.links if link.joint.moves or link.joint.type is JointType.TRACK
         )
@@ -377,7 +375,7 @@ class Body:
 
     @property
     def is_static(self) -> bool:
-        """Whether nothing can move: root fixed and every other joint fixed."""
+        """Whether nothing can move: the root and every joint are fixed."""
         return all(link.joint.type is JointType.FIXED for link in self.links)
 
 

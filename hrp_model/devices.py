@@ -1,11 +1,11 @@
-"""Sensors and other devices of a robot. SI units and radians; no file format here."""
+"""Sensors, lights and other devices of a robot. SI units and radians; no file format here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import inf, pi
+from math import floor, inf, pi
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,21 @@ _UNLIMITED = np.full(3, inf)
 _UNLIMITED.setflags(write=False)
 _AHEAD = np.array([0.0, 0.0, -1.0])
 _AHEAD.setflags(write=False)
+MAX_RAYS = 1_000_000  # along one axis of a scan
+_STEP_TOLERANCE = 1e-7  # of a step, by which rounding may shorten a range
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Device:
-    """Something fixed to a link.
+    """A device mounted on a link.
 
     Attributes:
-        name: As in the model; empty names were replaced by the reader.
-        id: Number among the devices of its kind, or None.
+        name: As in the model; readers replace empty names.
+        id: Index among the devices of its kind, or None.
         link: Name of the link L that carries it.
         X_LS: Pose of the device frame S in L.
         on: Whether it is switched on at the start.
-        info: Everything the file says about it, for those who know more.
+        info: All entries of the device in the file.
         at: Where the model file defines it, for messages.
     """
 
@@ -64,7 +66,7 @@ class RateGyroSensor(Device):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Imu(Device):
-    """An accelerometer and a rate gyro in one; limits as theirs."""
+    """An accelerometer and a rate gyro in one device, with the limits of both."""
 
     max_acceleration: Array = field(default_factory=lambda: _UNLIMITED)
     max_angular_velocity: Array = field(default_factory=lambda: _UNLIMITED)
@@ -90,7 +92,7 @@ class ForceSensor(Device):
 
 
 class ImageType(Enum):
-    """What a camera delivers."""
+    """Images and point clouds that a camera delivers."""
 
     NONE = "none"
     COLOR = "color"
@@ -103,22 +105,22 @@ class ImageType(Enum):
 
     @property
     def has_color(self) -> bool:
-        """Whether there are colours among what it delivers."""
+        """Whether the camera delivers colours."""
         return "color" in self.value
 
     @property
     def has_mono(self) -> bool:
-        """Whether there are grey values among what it delivers."""
+        """Whether the camera delivers grey values."""
         return "mono" in self.value
 
     @property
     def has_depth(self) -> bool:
-        """Whether the camera measures distances."""
+        """Whether the camera measures depth."""
         return "depth" in self.value or "point_cloud" in self.value
 
 
 class LensType(Enum):
-    """How a camera projects."""
+    """Projection of a camera."""
 
     NORMAL = "normal"
     FISHEYE = "fisheye"
@@ -130,15 +132,15 @@ class Camera(Device):
     """A camera. Its frame S looks along -Z with +Y up and +X to the right of the image.
 
     Attributes:
-        image_type: What it delivers.
-        lens_type: How it projects.
+        image_type: Images and point clouds that it delivers.
+        lens_type: Projection.
         width, height: In pixels.
         field_of_view: Full angle across the shorter image side, in [rad].
-        near_clip, far_clip: Distances along the line of sight, in [m].
+        near_clip, far_clip: Clipping distances along the optical axis, in [m].
         frame_rate: In [Hz].
-        min_distance, max_distance: Of the depth it can measure, in [m].
+        min_distance, max_distance: Range of measurable depths, in [m].
         detection_rate: Share of the pixels whose depth is measured, 0..1.
-        error_deviation: Standard deviation of distances along the lines of sight, in [m].
+        error_deviation: Standard deviation of distances along the rays, in [m].
     """
 
     image_type: ImageType = ImageType.COLOR
@@ -160,17 +162,16 @@ class RangeSensor(Device):
     """A laser scanner. Its frame S looks along -Z and scans about +Y, in the XZ plane.
 
     Attributes:
-        yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad]; a range
-            of 0 is one ray in each layer.
+        yaw_range: Total angle, from -yaw_range/2 to +yaw_range/2 about +Y, in [rad]; 0 means
+            one ray in each layer.
         yaw_step: Angle between neighbouring rays, in [rad].
-        pitch_range, pitch_step: Likewise about +X, before the yaw; a range of 0 is a planar
-            scan.
+        pitch_range, pitch_step: The same about +X, applied before the yaw; a range of 0 means a
+            planar scan.
         min_distance, max_distance: In [m].
         scan_rate: Scans per second.
-        detection_rate: Share of rays that return, 0..1.
+        detection_rate: Share of rays that return a distance, 0..1.
         error_deviation: Standard deviation of the distance, in [m].
 
-    The angles of the rays: ``scan_angles``.
     """
 
     yaw_range: float = 2.0 * pi / 3.0
@@ -185,18 +186,18 @@ class RangeSensor(Device):
 
     @property
     def is_planar(self) -> bool:
-        """Whether it scans in one plane, its own XZ plane."""
+        """Whether it scans in a single plane, the XZ plane of S."""
         return self.pitch_range == 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Light(Device):
-    """What all lights have in common.
+    """Base class of lights.
 
     Attributes:
         color: RGB in 0..1.
-        intensity: Of what comes straight from it, 0..1.
-        ambient_intensity: Of what it lights from all sides, by being scattered about, 0..1.
+        intensity: Of the direct light, 0..1.
+        ambient_intensity: Of its contribution to the ambient light, 0..1.
     """
 
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -206,7 +207,7 @@ class Light(Device):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DirectionalLight(Light):
-    """A light so far away that its rays are parallel, as the sun's.
+    """A light with parallel rays, such as the sun.
 
     Attributes:
         direction: Of the rays in S, unit vector, shape (3,).
@@ -223,9 +224,9 @@ class PointLight(Light):
     """A light at the origin of S that shines in all directions.
 
     Attributes:
-        attenuation: Constant, linear and quadratic terms: at a distance d in [m] the light is
-            weaker by the factor 1 / max(1, c0 + c1 d + c2 d^2).
-        radius: What is farther away is not lit, in [m].
+        attenuation: Constant, linear and quadratic coefficients: at a distance d in [m] the
+            light is scaled by 1 / max(1, c0 + c1 d + c2 d^2).
+        radius: Maximum distance that it lights, in [m].
     """
 
     attenuation: tuple[float, float, float] = (1.0, 0.0, 0.0)
@@ -236,15 +237,15 @@ class PointLight(Light):
 class SpotLight(PointLight):
     """A light at the origin of S that shines into a cone.
 
-    Between the two angles, both from the axis of the cone, it falls off with the share of the
-    way from the cut-off angle to the beam width, raised to the exponent. If the beam is not the
-    narrower cone, the other is lit evenly.
+    At an angle a from the axis between beam width b and cut-off angle c, its intensity is
+    scaled by ((c - a) / (c - b)) ** cut_off_exponent. If b >= c, the whole cone up to c is lit
+    evenly.
 
     Attributes:
         direction: Of the axis in S, unit vector, shape (3,).
-        beam_width: Half the angle at the tip of the evenly lit cone, in [rad].
-        cut_off_angle: Half the angle at the tip of the cone beyond which nothing is lit, in [rad].
-        cut_off_exponent: How the light falls off between the two; 1 is linear.
+        beam_width: Half-angle of the evenly lit cone, in [rad].
+        cut_off_angle: Half-angle of the cone outside of which nothing is lit, in [rad].
+        cut_off_exponent: Falloff between the two angles; 1 is linear.
     """
 
     direction: Array = field(default_factory=lambda: _AHEAD)
@@ -258,9 +259,65 @@ class SpotLight(PointLight):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GenericDevice(Device):
-    """A device of a type that this project only passes on; ``type_name`` is the file's word."""
+    """A device without a class of its own; ``type_name`` is its type in the file."""
 
     type_name: str
+
+
+def yaw_angles(yaw_range: float, yaw_step: float) -> Array:
+    """Return the yaw angles of the rays of a scan, in [rad], shape (n,).
+
+    They are the multiples of the step within +-range/2, counter-clockwise. A full circle has no
+    direction twice: -pi is included, +pi is not. A range of 0 has one ray.
+
+    Args:
+        yaw_range: Total angle, in [rad].
+        yaw_step: Angle between neighbouring rays, in [rad].
+
+    Raises:
+        ValueError: Range or step is invalid, or there are more than ``MAX_RAYS`` rays.
+    """
+    if yaw_range == 0.0:
+        return np.zeros(1)
+    _check_scan(yaw_range, yaw_step)
+    half = floor(min(yaw_range / 2.0 / yaw_step + _STEP_TOLERANCE, pi / yaw_step + 1e-3))
+    around = max(1, round(2.0 * pi / yaw_step))
+    return yaw_step * np.arange(-half, min(half + 1, around - half), dtype=np.float64)
+
+
+def yaw_increment(yaw_step: float) -> float:
+    """Return ``angle_increment`` of a LaserScan, in [rad].
+
+    1 degree instead of a step of 0, which a single ray may have: receivers divide by it.
+    """
+    return yaw_step if 0.0 < yaw_step < inf else pi / 180.0
+
+
+def pitch_angles(pitch_range: float, pitch_step: float) -> Array:
+    """Return the pitch angles of the layers of a scan, the lowest first, in [rad], shape (n,).
+
+    They begin at -range/2, as in Choreonoid, so that an even number of layers is possible. A
+    range of 0 has one layer.
+
+    Args:
+        pitch_range: Total angle, in [rad].
+        pitch_step: Angle between neighbouring layers, in [rad].
+
+    Raises:
+        ValueError: Range or step is invalid, or there are more than ``MAX_RAYS`` layers.
+    """
+    if pitch_range == 0.0:
+        return np.zeros(1)
+    _check_scan(pitch_range, pitch_step)
+    count = floor(pitch_range / pitch_step + _STEP_TOLERANCE) + 1
+    return pitch_step * np.arange(count, dtype=np.float64) - pitch_range / 2.0
+
+
+def _check_scan(total: float, step: float) -> None:
+    if not (0.0 <= total < inf and 0.0 < step < inf):
+        raise ValueError(f"a scan of {total} rad in steps of {step} rad is impossible")
+    if total / step >= MAX_RAYS:
+        raise ValueError(f"a scan of {total / step:.0f} rays is too fine; the limit is {MAX_RAYS}")
 
 
 def _freeze(device: Device, *names: str) -> None:

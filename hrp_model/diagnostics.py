@@ -1,4 +1,4 @@
-"""Located notes, warnings and errors, shared by every reader."""
+"""Notes, warnings and errors with their place in a file, shared by every reader."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from itertools import islice
 from pathlib import Path
 
 _log = logging.getLogger("hrp_model")
-_MAX_MESSAGE = 2000
-# A file may have a fault in every other character; nobody reads on after so many of one kind.
-MOST_OF_A_CODE = 10_000
+_MAX_MESSAGE = 2000  # characters
+# A broken file may have a problem in every other character.
+MAX_PER_CODE = 10_000
 _BLOCK = 4096  # characters
-# To compare names takes time that grows with their number and length.
-_MANY_NAMES = 200
-_LONG_NAME = 80
-_LISTED = 50  # names in one message
+# Limits of the search for similar names, whose time grows with their number and length.
+_MAX_COMPARED_NAMES = 200
+_MAX_NAME_LENGTH = 80
+_MAX_LISTED_NAMES = 50  # in one message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """The text of one file, the name shown for it, and where it lies.
+    """The text of a file, with its path and the name shown in messages.
 
     Attributes:
-        name: What messages call the file, usually the path as the user gave it.
+        name: Shown in messages, usually the path as the user gave it.
         text: The decoded text.
-        path: The file itself, for references relative to it; None for text from memory.
+        path: The file, for references relative to it; None for text from memory.
     """
 
     name: str
@@ -50,23 +50,22 @@ class Source:
 
 
 def _line_blocks(text: str) -> list[tuple[int, int]]:
-    """Return how many lines end before each block of a text, and where the last of them ends.
+    """Return for each block of a text the number of lines that end before it, and the last end.
 
-    With them the place of an offset takes the same short time however long the text or its
-    lines are, and in whatever order places are asked for.
+    This index makes ``line_column`` take constant time, whatever the length of text and lines.
     """
     blocks = [(0, -1)]
     for start in range(0, len(text) - _BLOCK, _BLOCK):
         count, last_end = blocks[-1]
-        found = text.rfind("\n", start, start + _BLOCK)
+        line_end = text.rfind("\n", start, start + _BLOCK)
         count += text.count("\n", start, start + _BLOCK)
-        blocks.append((count, max(last_end, found)))
+        blocks.append((count, max(last_end, line_end)))
     return blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A half-open range of characters; it knows which file it belongs to."""
+    """A half-open range of characters in a source."""
 
     source: Source
     start: int
@@ -78,7 +77,7 @@ class Span:
 
 
 class Severity(Enum):
-    """How much a diagnostic matters: notes are never promoted to errors."""
+    """Severity of a diagnostic; strict mode promotes warnings to errors, but never notes."""
 
     NOTE = "note"
     WARNING = "warning"
@@ -87,7 +86,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing found in a file.
+    """One problem or note about a file.
 
     ``code`` is a stable slug ("unknown-field") for tests and filters;
     ``message`` is a sentence for people and may be reworded freely.
@@ -104,11 +103,11 @@ class Diagnostic:
 
 
 class MissingLibraryError(ImportError):
-    """A library that is needed for what was asked is not installed; the message names it."""
+    """An optional library that is needed is not installed; the message names it."""
 
 
 class ModelError(ValueError):
-    """A model or world file could not be read. Carries everything that was found."""
+    """A model or world file could not be read; ``diagnostics`` holds all its problems."""
 
     def __init__(self, found: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(found)
@@ -143,11 +142,11 @@ class Diagnostics:
         self.found: list[Diagnostic] = []
         self._counts: Counter[tuple[Severity, str]] = Counter()
         self._strict = strict
-        self._forgiven: frozenset[str] = frozenset()
+        self._demoted: frozenset[str] = frozenset()
         self._listener = listener or _log_diagnostic
 
     def note(self, code: str, message: str, at: Span | None = None) -> None:
-        """Record something a reader left out on purpose."""
+        """Record a note, such as on something that a reader ignores on purpose."""
         self.add(Diagnostic(Severity.NOTE, code, message, at))
 
     def warn(self, code: str, message: str, at: Span | None = None) -> None:
@@ -155,39 +154,39 @@ class Diagnostics:
         self.add(Diagnostic(Severity.WARNING, code, message, at))
 
     def error(self, code: str, message: str, at: Span | None = None) -> None:
-        """Record an error and return: the caller goes on, or gives up quietly."""
+        """Record an error; the caller decides whether to go on."""
         self.add(Diagnostic(Severity.ERROR, code, message, at))
 
     @contextmanager
-    def forgiving(self, *codes: str) -> Iterator[None]:
-        """Record errors with these codes as warnings for the time of a ``with`` block.
+    def as_warnings(self, *codes: str) -> Iterator[None]:
+        """Record errors with these codes as warnings within a ``with`` block.
 
-        For values a model can do without, such as colours: the caller uses its defaults.
+        For optional values, such as colours, whose defaults the caller uses instead.
         """
-        before, self._forgiven = self._forgiven, frozenset(codes)
+        before, self._demoted = self._demoted, frozenset(codes)
         try:
             yield
         finally:
-            self._forgiven = before
+            self._demoted = before
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Record a diagnostic, such as one that another collection heard of first.
+        """Record a diagnostic.
 
-        In strict mode a warning becomes an error. Endless messages are cut, and those of one
-        code and severity after ``MOST_OF_A_CODE``; the last says that there are more.
+        In strict mode a warning becomes an error. Long messages are cut. Of one code and
+        severity only ``MAX_PER_CODE`` are recorded; the last one states that there are more.
         """
         if len(diagnostic.message) > _MAX_MESSAGE:
             diagnostic = replace(diagnostic, message=f"{diagnostic.message[:_MAX_MESSAGE]} ...")
-        if diagnostic.code in self._forgiven and diagnostic.severity is Severity.ERROR:
+        if diagnostic.code in self._demoted and diagnostic.severity is Severity.ERROR:
             message = f"{diagnostic.message}; the default is used"
             diagnostic = replace(diagnostic, severity=Severity.WARNING, message=message)
         if self._strict and diagnostic.severity is Severity.WARNING:
             diagnostic = replace(diagnostic, severity=Severity.ERROR)
         kind = diagnostic.severity, diagnostic.code
         self._counts[kind] += 1
-        if self._counts[kind] > MOST_OF_A_CODE:
+        if self._counts[kind] > MAX_PER_CODE:
             return
-        if self._counts[kind] == MOST_OF_A_CODE:
+        if self._counts[kind] == MAX_PER_CODE:
             message = f"{diagnostic.message} (further ones like this are not reported)"
             diagnostic = replace(diagnostic, message=message)
         self.found.append(diagnostic)
@@ -195,11 +194,11 @@ class Diagnostics:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any error was recorded so far."""
+        """Whether any error has been recorded."""
         return any(d.severity is Severity.ERROR for d in self.found)
 
     def raise_errors(self) -> None:
-        """Mark the end of a stage: nothing downstream sees a broken result.
+        """Raise if errors were recorded, so that no later stage sees a broken result.
 
         Raises:
             ModelError: At least one error was recorded; it carries all of them.
@@ -209,52 +208,49 @@ class Diagnostics:
             raise ModelError(errors)
 
 
-def counted(count: int, what: str) -> str:
-    """Return a number and what it counts: "1 link", "2 links", "no links"."""
-    return f"{count or 'no'} {what}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun in singular or plural: "1 link", "2 links", "no links"."""
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a near miss is nearest to, else None.
+    """Return the known name most similar to a misspelt one, or None if none is similar.
 
-    Of very many known names only some are considered, and of very long ones none.
+    Only a limited number of known names is compared, and no very long ones.
     """
-    if len(name) > _LONG_NAME:
+    if len(name) > _MAX_NAME_LENGTH:
         return None
-    names = [k for k in islice(known, _MANY_NAMES * 10) if len(k) <= _LONG_NAME]
-    if len(names) > _MANY_NAMES:
-        names = [k for k in names if k[:1].lower() == name[:1].lower()][:_MANY_NAMES]
+    names = [k for k in islice(known, _MAX_COMPARED_NAMES * 10) if len(k) <= _MAX_NAME_LENGTH]
+    if len(names) > _MAX_COMPARED_NAMES:
+        names = [k for k in names if k[:1].lower() == name[:1].lower()][:_MAX_COMPARED_NAMES]
     close = difflib.get_close_matches(name, names, n=1)
     return close[0] if close else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for a near miss, else nothing; see ``nearest_name``."""
+    """Return " Did you mean 'x'?" if a known name is similar, else ""; see ``nearest_name``."""
     nearest = nearest_name(name, known)
     return "" if nearest is None else f" Did you mean '{nearest}'?"
 
 
 def names_with_hint(name: str, known: Iterable[str]) -> str:
-    """Return "x, y. Did you mean 'x'?": the names there are, for one that is not among them.
-
-    Of very many names only the first are listed.
-    """
+    """Return "x, y. Did you mean 'x'?": the first known names, with a hint for an unknown one."""
     names = list(known)
     hint = did_you_mean(name, names)
-    return f"{_listed(names, _LISTED) or 'none'}{'.' if hint else ''}{hint}"
+    return f"{_listed(names, _MAX_LISTED_NAMES) or 'none'}{'.' if hint else ''}{hint}"
 
 
-def did_you_mean_or_all(name: str, known: Iterable[str], at_most: int = _LISTED) -> str:
-    """Return " Did you mean 'x'?" for a near miss, else " It is one of x, y.".
+def did_you_mean_or_all(name: str, known: Iterable[str], limit: int = _MAX_LISTED_NAMES) -> str:
+    """Return " Did you mean 'x'?" if a known name is similar, else " It is one of x, y.".
 
-    Of very many names only the first ``at_most`` are listed.
+    At most ``limit`` names are listed.
     """
     names = list(known)
     if not names:
         return " There is none."
-    return did_you_mean(name, names) or f" It is one of {_listed(names, at_most)}."
+    return did_you_mean(name, names) or f" It is one of {_listed(names, limit)}."
 
 
-def _listed(names: list[str], at_most: int) -> str:
-    more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
-    return f"{', '.join(names[:at_most])}{more}"
+def _listed(names: list[str], limit: int) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return f"{', '.join(names[:limit])}{more}"

@@ -1,4 +1,4 @@
-"""Frames of a body: what every link, joint and device is called in URDF and TF."""
+"""Frames of a body: names of its links, joints and devices in URDF and TF."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from .body import Body, JointType, Link
 from .devices import Camera, Device, RangeSensor
 from .diagnostics import Diagnostics, Span
-from .inertial_units import same_place
+from .inertial_units import have_same_pose
 from .rigid import Pose, axis_angle_matrix, matrix_rpy
 
 # Cameras and range sensors look along -Z of their frame S, with +Y up. REP 103 wants
@@ -21,16 +21,16 @@ from .rigid import Pose, axis_angle_matrix, matrix_rpy
 X_S_OPTICAL = Pose(np.diag([1.0, -1.0, -1.0]))
 X_S_SCAN = Pose(np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]))
 
-# What XML 1.0 has no way to write (clause 2.2), breaks of lines, which its attributes lose
-# (clause 3.3.3), and the dollar signs that xacro would put something else in place of.
+# Characters that XML 1.0 cannot represent (clause 2.2), line breaks, which its attributes do not
+# preserve (clause 3.3.3), and dollar signs that xacro would substitute.
 _ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\\$(?=[({])")
 
 
 class LinkNaming(Enum):
-    """Where the names of links come from.
+    """Source of link names.
 
-    JOINT takes the model's link names, which by the formats' custom are those of the joints;
-    SEGMENT the names of the OpenHRP Segment nodes, such as WAIST_LINK0, where there are any.
+    JOINT uses the model's link names, which in most formats are those of the joints;
+    SEGMENT uses the names of OpenHRP's Segment nodes, such as WAIST_LINK0, where they exist.
     """
 
     JOINT = "joint"
@@ -38,13 +38,12 @@ class LinkNaming(Enum):
 
 
 class Base(Enum):
-    """A link without mass above the model's root.
+    """Massless base links above the model's root.
 
-    LINK adds ``base_link`` at the root; FOOTPRINT also ``base_footprint`` above that: on the
-    floor (z = 0) below the place where the model puts its root, upright, and turned about
-    the vertical as the root is (REP 120). AUTO adds ``base_link`` where the root has a mass or an
-    inertia, which KDL does not take; but none where a link or device has that name, or the root
-    is called ``world``.
+    LINK adds ``base_link`` at the root; FOOTPRINT adds ``base_footprint`` above it (REP 120): on
+    the floor (z = 0) below the root's initial position, upright, with the root's yaw. AUTO adds
+    ``base_link`` if the root has a mass or an inertia, which KDL does not support, unless a link
+    or device already has that name or the root is called ``world``.
     """
 
     AUTO = "auto"
@@ -53,9 +52,9 @@ class Base(Enum):
     FOOTPRINT = "base_footprint"
 
 
-_WORLD = "world"  # by custom a frame that nothing moves, and so none that is below another
+_WORLD = "world"  # by convention the fixed frame, which has no parent
 
-# Of each kind of base, top first.
+# Names of the links of each kind of base, top first.
 _BASE_LINKS = {
     Base.NONE: (),
     Base.LINK: ("base_link",),
@@ -65,14 +64,14 @@ _BASE_LINKS = {
 
 @dataclass(frozen=True)
 class FrameOptions:
-    """How frames are called, and what stands above the root.
+    """Options for the names of frames and the base links above the root.
 
     Attributes:
-        link_naming: Where the names of links come from.
-        frame_prefix: Put before the names of all frames: of links, devices and the base.
-            Joints keep theirs.
-        base: A link without mass above the root. A root that has its name and no mass
-            serves as one itself.
+        link_naming: Source of link names.
+        frame_prefix: Prefix of the names of all frames: of links, devices and the base. Joint
+            names have no prefix.
+        base: Massless base links above the root. A massless root that already has such a name
+            is used as that link.
     """
 
     link_naming: LinkNaming = LinkNaming.JOINT
@@ -82,7 +81,7 @@ class FrameOptions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:
-    """A frame F fixed to another one, P; ``pose`` is X_PF."""
+    """A frame F fixed to its parent frame P; ``pose`` is X_PF."""
 
     name: str
     parent: str
@@ -91,19 +90,20 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class BodyFrames:
-    """Names that are legal and unique, equal to the model's own wherever those are.
+    """Legal and unique names of frames and joints, equal to the model's names where possible.
 
-    Names of frames begin with the prefix asked for.
+    Names of frames include the prefix.
 
     Attributes:
         links: Frame of each link, by link name.
-        joints: Name of the joint above each link, by link name; the root's joint to the
-            world is none of URDF's and is left out.
+        joints: Name of the joint above each link, by link name; without the root's joint to
+            the world, which is not part of a URDF.
         devices: Frame S of each device, in the order of ``Body.devices``.
-        data: The frame that a device's numbers are expressed in, in the same order: the
-            optical frame of a camera, the scan frame of a range sensor, else S.
+        data: Frame in which a device's data is expressed, in the same order: the optical
+            frame of a camera, the scan frame of a range sensor, else S.
         fixed: The frames of devices, each after its parent.
-        base: What the links above the model's root carry, top first: the last is the root.
+        base: The children of the base links above the model's root, top first: the last is
+            the root's frame.
     """
 
     links: Mapping[str, str]
@@ -115,56 +115,57 @@ class BodyFrames:
 
     @property
     def root(self) -> str:
-        """The frame above all others."""
+        """The topmost frame."""
         return self.base[0].parent if self.base else next(iter(self.links.values()))
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names of all frames."""
+        """Names of all frames."""
         fixed = (frame.name for frame in (*self.base, *self.fixed))
         return frozenset((self.root, *self.links.values(), *fixed))
 
     @cached_property
     def fixed_joints(self) -> Mapping[str, str]:
-        """Names of the joints that carry the frames of ``base`` and ``fixed``, by frame.
+        """Names of the fixed joints above the frames of ``base`` and ``fixed``, by frame.
 
-        One below the base is called after what is above it: the root's own name may be that
-        of a joint.
+        A joint of the base is named after its parent frame, since a joint of the model may
+        already be named after the root.
         """
         taken = {*self.joints.values(), *self.names}
-        above = [(frame, frame.parent) for frame in self.base]
-        found: dict[str, str] = {}
-        for frame, after in (*above, *((frame, frame.name) for frame in self.fixed)):
-            found[frame.name] = unique_name(f"{after}_joint", taken)
-            taken.add(found[frame.name])
-        return found
+        stems = [(frame, frame.parent) for frame in self.base]
+        stems += [(frame, frame.name) for frame in self.fixed]
+        joints: dict[str, str] = {}
+        for frame, stem in stems:
+            joints[frame.name] = unique_name(f"{stem}_joint", taken)
+            taken.add(joints[frame.name])
+        return joints
 
     @cached_property
     def joint_names(self) -> frozenset[str]:
-        """The names of all joints of the URDF."""
+        """Names of all joints of the URDF."""
         return frozenset((*self.joints.values(), *self.fixed_joints.values()))
 
 
 def optical_frame(camera: str) -> str:
-    """Return the name of the frame of a camera's images."""
+    """Return the name of a camera's optical frame."""
     return f"{camera}_optical_frame"
 
 
 def scan_frame(sensor: str) -> str:
-    """Return the name of the frame of a range sensor's scans."""
+    """Return the name of a range sensor's scan frame."""
     return f"{sensor}_frame"
 
 
 def legal_name(name: str, default: str = "unnamed") -> str:
-    """Return a name without what XML, TF or xacro cannot carry; ``default`` if nothing is left.
+    """Replace characters that XML, TF or xacro do not allow; ``default`` if the name is empty.
 
-    TF refuses a slash in front, and readers of URDF drop blanks at the ends.
+    TF rejects a leading slash, and URDF parsers strip leading and trailing blanks.
     """
     return _ILLEGAL.sub("_", name).lstrip("/ ").rstrip(" ") or default
 
 
 def unique_name(name: str, taken: Container[str]) -> str:
-    """Return the name, with a number behind it when it is taken."""
+    """Return the name, with a number appended if it is taken."""
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1
@@ -186,9 +187,9 @@ def body_frames(
 ) -> BodyFrames:
     """Name the frames and joints of a body.
 
-    A name that is taken gets a number behind it; what had to change is warned about.
-    The base comes first, then links, then devices: so a device never takes the name of a
-    link.
+    A number is appended to a name that is taken; every change of a name is a warning. Names are
+    assigned to the base first, then to links, then to devices, so a device never takes the name
+    of a link.
     """
     options = FrameOptions() if options is None else options
     frames = _Names("frame", diagnostics, _legal_prefix(options.frame_prefix, diagnostics))
@@ -204,18 +205,17 @@ def body_frames(
 
 
 def with_joint_names(body: Body) -> Body:
-    """Return the body with its joints called as ``body_frames`` calls them.
+    """Return the body with the joint names that its URDF has, see ``body_frames``.
 
-    So who tells of joints and who describes them use the same names. It is the body itself where
-    these are legal and unique, as they nearly always are. The root's joint, which no URDF has,
-    makes way for the others.
+    Thus JointState messages and URDF use the same names. The body itself is returned if its
+    names are legal and unique. The root's joint, which no URDF has, yields to the others.
     """
     quiet = Diagnostics(listener=lambda _: None)
-    found = _joint_names(body, quiet)
-    found[body.root.name] = unique_name(legal_name(body.root.joint.name), {*found.values()})
-    if all(link.joint.name == found[link.name] for link in body.links):
+    names = _joint_names(body, quiet)
+    names[body.root.name] = unique_name(legal_name(body.root.joint.name), {*names.values()})
+    if all(link.joint.name == names[link.name] for link in body.links):
         return body
-    links = (replace(x, joint=replace(x.joint, name=found[x.name])) for x in body.links)
+    links = (replace(x, joint=replace(x.joint, name=names[x.name])) for x in body.links)
     return replace(body, links=tuple(links))
 
 
@@ -225,34 +225,34 @@ def _joint_names(body: Body, diagnostics: Diagnostics) -> dict[str, str]:
 
 
 def _legal_prefix(prefix: str, diagnostics: Diagnostics) -> str:
-    # What ends a prefix stands inside of a name, where it may be a blank.
+    # The end of a prefix is in the middle of a name, where a blank is allowed.
     legal = legal_name(f"{prefix}x")[:-1]
     if legal != prefix:
-        message = f"frame prefix {prefix!r} cannot be written and becomes '{legal}'"
+        message = f"frame prefix {prefix!r} is not a legal name; it becomes '{legal}'"
         diagnostics.warn("illegal-name", message)
     return legal
 
 
 def _link_names(body: Body, diagnostics: Diagnostics, naming: LinkNaming) -> dict[str, str]:
-    """Return the name that each link should have, by link name."""
+    """Return the wanted name of each link, by link name."""
     if naming is LinkNaming.JOINT:
         return {link.name: link.name for link in body.links}
     names: dict[str, str] = {}
-    bare: list[Link] = []
+    without_segment: list[Link] = []
     for link in body.links:
         segments = [str(name) for name in link.info.get("segments", ()) if name]
         names[link.name] = segments[0] if segments else link.name
         if not segments:
-            bare.append(link)
+            without_segment.append(link)
         elif len(segments) > 1:
             others = ", ".join(f"'{name}'" for name in segments[1:])
             message = f"link '{link.name}' is named after its first Segment, not after {others}"
             diagnostics.warn("several-segments", message, link.at)
-    if bare:
-        message = f"{_links(bare)} have no named Segment and keep their own names"
-        if len(bare) == len(body.links):
+    if without_segment:
+        message = f"{_links(without_segment)} have no named Segment and keep their own names"
+        if len(without_segment) == len(body.links):
             message = "no link has a named Segment; all keep their own names"
-        diagnostics.warn("no-segment", message, bare[0].at)
+        diagnostics.warn("no-segment", message, without_segment[0].at)
     return names
 
 
@@ -262,7 +262,7 @@ def _links(links: list[Link]) -> str:
 
 
 def _base_names(body: Body, link_names: Mapping[str, str], base: Base) -> tuple[str, ...]:
-    """Return the names to be put above the root: none that the root itself can stand for."""
+    """Return the names of base links to add above the root, top first."""
     if base is Base.AUTO:
         base = _automatic_base(body, link_names)
     names = _BASE_LINKS[base]
@@ -299,13 +299,13 @@ def _footprint(X_WR: Pose) -> Pose:
 def _device_frames(
     body: Body, links: Mapping[str, str], frames: _Names
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Frame, ...]]:
-    """Return the frames of devices, those of their data, and all of them with their poses."""
+    """Return the fields ``devices``, ``data`` and ``fixed`` of ``BodyFrames``."""
     devices: list[str] = []
     data: list[str] = []
     fixed: list[Frame] = []
     for i, device in enumerate(body.devices):
         twin = next((j for j in range(i) if _coincide(body.devices[j], device)), None)
-        if twin is not None:  # say, a gyro and an accelerometer that are one instrument
+        if twin is not None:  # for example a gyro and an accelerometer that make up one IMU
             devices.append(devices[twin])
             data.append(data[twin])
             continue
@@ -329,16 +329,16 @@ def _data_frame(device: Device, frame: str) -> Frame | None:
 
 
 def _coincide(a: Device, b: Device) -> bool:
-    """Tell whether two devices can share their frames."""
+    """Return whether two devices can share their frames."""
     return (
         a.name == b.name
         and isinstance(a, (Camera, RangeSensor)) == isinstance(b, (Camera, RangeSensor))
-        and same_place(a, b)
+        and have_same_pose(a, b)
     )
 
 
 class _Names:
-    """Names of one kind that were given out."""
+    """Assigns legal and unique names of one kind."""
 
     def __init__(self, kind: str, diagnostics: Diagnostics, prefix: str = "") -> None:
         self._kind = kind
@@ -347,18 +347,18 @@ class _Names:
         self._taken: set[str] = set()
 
     def take(self, wanted: str, at: Span | None) -> str:
-        """Return the name, prefixed, if it is legal and free, else a near one, with a warning."""
+        """Return the name with the prefix, changed with a warning if it is illegal or taken."""
         legal = legal_name(wanted)
         if legal != wanted:
-            message = f"{self._kind} {wanted!r} cannot be written and becomes '{legal}'"
+            message = f"{self._kind} name {wanted!r} is not legal; it becomes '{legal}'"
             self._diagnostics.warn("illegal-name", message, at)
         return self.take_derived(self._prefix + legal, at)
 
     def take_derived(self, legal: str, at: Span | None) -> str:
-        """Do the same for a name that was made of a legal one and its prefix."""
+        """Return a legal name, changed with a warning if it is taken."""
         name = unique_name(legal, self._taken)
         if name != legal:
-            message = f"there is a {self._kind} '{legal}' already; this one becomes '{name}'"
+            message = f"{self._kind} name '{legal}' is already in use; this one becomes '{name}'"
             self._diagnostics.warn(f"{self._kind}-name-collision", message, at)
         self._taken.add(name)
         return name

@@ -1,4 +1,4 @@
-"""Shapes: primitives, meshes, and how they look. SI units; no file format here."""
+"""Shapes: primitives, meshes and their materials. SI units; no file format here."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Box:
 class Sphere:
     """A sphere centred on its frame's origin; ``radius`` in [m].
 
-    ``divisions`` is here and below the number of corners that the model wants a circle to
-    be drawn with; None leaves it to whoever draws.
+    ``divisions``, here and below, is the number of segments with which the model wants circles
+    drawn; None leaves it to the renderer.
     """
 
     radius: float
@@ -42,8 +42,8 @@ class Sphere:
 class Cylinder:
     """A cylinder along Y, centred on its frame's origin; lengths in [m].
 
-    ``top`` is the cap at +Y. Faces left out matter to the eye only: as a
-    collision shape a cylinder is solid.
+    ``top`` is the cap at +Y. Omitted faces are only invisible: as a collision shape a
+    cylinder is always solid.
     """
 
     radius: float
@@ -56,7 +56,7 @@ class Cylinder:
 
 @dataclass(frozen=True, slots=True)
 class Capsule:
-    """A cylinder along Y with a half sphere at each end; ``height`` [m] is the cylinder's alone."""
+    """A capsule along Y; ``height`` [m] is that of the cylinder between the two half spheres."""
 
     radius: float
     height: float
@@ -76,7 +76,7 @@ class Cone:
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """Values given to the corners of a mesh's triangles.
+    """Values at the corners of a mesh's triangles.
 
     Attributes:
         values: Shape (k, 3) for normals and RGB colours, (k, 2) for texture coordinates.
@@ -89,18 +89,18 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles, counter-clockwise seen from outside.
+    """A triangle mesh; triangles are counter-clockwise seen from outside.
 
     Attributes:
         vertices: In [m], shape (n, 3).
         triangles: Rows of ``vertices``, shape (m, 3).
-        normals: Unit vectors; None means they follow from the faces and ``crease_angle``.
+        normals: Unit vectors; None to derive them from the faces and ``crease_angle``.
         colors: RGB in 0..1; they replace the material's diffuse colour.
         tex_coords: (s, t), t upwards.
-        tex_mapping: How they follow where there are none; None lays an image over the two
-            largest sides of the bounding box.
+        tex_mapping: Makes texture coordinates where ``tex_coords`` is None; None maps an image
+            onto the two largest sides of the bounding box.
         crease_angle: Edges between faces that meet at more than this [rad] look sharp.
-        solid: Whether the back of the faces may be left undrawn.
+        solid: Whether back faces may be culled.
     """
 
     vertices: Array
@@ -124,14 +124,14 @@ Geometry = Box | Sphere | Cylinder | Capsule | Cone | Mesh
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texture:
-    """An image laid over a shape: one in a file, or one that the model itself spells out.
+    """A texture image, from a file or given as pixels.
 
     Attributes:
-        path: The image file; None if there is none.
+        path: The image file, or None.
         repeat: Whether it repeats along s and t.
         center, rotation, scale, translation: VRML97's texture transform, rotation in [rad].
-        image: Pixels instead of a file: 8 bits a channel, top row first, channels as in
-            PNG (grey, grey and opacity, RGB, RGBA), shape (height, width, 1..4).
+        image: Pixels instead of a file: 8 bits per channel, top row first, channels as in
+            PNG (grey, grey and alpha, RGB, RGBA), shape (height, width, 1..4).
     """
 
     path: Path | None = None
@@ -144,12 +144,12 @@ class Texture:
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.image is None):
-            raise ValueError("a texture has either a file or pixels")
+            raise ValueError("a texture needs either a file or pixels")
         if self.image is None:
             return
         pixels = np.array(self.image, dtype=np.uint8)
         if pixels.ndim != 3 or not pixels.size or pixels.shape[2] > 4:
-            raise ValueError(f"pixels of shape {pixels.shape} are no image")
+            raise ValueError(f"an image has shape (height, width, 1..4), not {pixels.shape}")
         pixels.setflags(write=False)
         object.__setattr__(self, "image", pixels)
 
@@ -169,7 +169,7 @@ class Texture:
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """Name for messages."""
         if self.path is not None:
             return self.path.name
         assert self.image is not None
@@ -181,14 +181,15 @@ Color = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """How a surface looks; RGB in 0..1.
+    """Appearance of a surface; colours are RGB in 0..1.
 
     Attributes:
         name: As written in the model, may be empty.
         diffuse, specular, emissive: Colours.
-        ambient: Share of the diffuse colour that ambient light shows, 0..1.
-        shininess: 0..1, 128 times this is the specular exponent.
+        ambient: Factor of the diffuse colour under ambient light, 0..1.
+        shininess: Specular exponent divided by 128, 0..1.
         transparency: 0 is opaque, 1 invisible.
+        texture: Image on the surface, or None.
     """
 
     name: str = ""
@@ -201,18 +202,18 @@ class Material:
     texture: Texture | None = None
 
 
-# For files of shapes that say nothing of looks.
+# For mesh files without materials.
 GREY = Material(ambient=1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A geometry placed in a frame F, with its looks.
+    """A geometry placed in a frame F, with its material.
 
     Attributes:
         geometry: In its own frame G.
         T_FG: Affine map from G to F (scale and shear are possible), shape (4, 4).
-        material: Its looks.
+        material: Appearance of its surface.
         name: As written in the model, may be empty.
     """
 
@@ -234,9 +235,9 @@ class Shape:
         """Split T_FG into a pose and a scale along G's own axes.
 
         Returns:
-            (X_FG, scale of shape (3,)), all scales positive; None when T_FG mirrors or
-            shears, so that no primitive can take it up. ``tolerance`` bounds the
-            cosines between the columns.
+            (X_FG, scale of shape (3,)), all scales positive; None if T_FG mirrors or shears,
+            which a scaled primitive cannot represent. ``tolerance`` bounds the cosines
+            between the columns.
         """
         columns = self.T_FG[:3, :3]
         scale = np.linalg.norm(columns, axis=0)
@@ -248,10 +249,10 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class SceneNode:
-    """A node of a shape file: what a reader of meshes or scenes returns.
+    """A node of the scene tree that a reader of mesh or scene files returns.
 
     Attributes:
-        name: Name in the file, by which a model may pick this node; may be empty.
+        name: Name in the file, by which a model may select this node; may be empty.
         T_PN: Affine map from this node to its parent, shape (4, 4).
         shapes: Placed in this node's frame.
         children: Nodes below.
@@ -267,7 +268,7 @@ class SceneNode:
 
     @cached_property
     def size(self) -> int:
-        """How many nodes and shapes there are at and below this node."""
+        """Number of nodes and shapes at and below this node."""
         return 1 + len(self.shapes) + sum(child.size for child in self.children)
 
     def flattened(self) -> tuple[Shape, ...]:

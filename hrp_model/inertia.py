@@ -12,7 +12,7 @@ from .rigid import Array, Pose
 
 @dataclass(frozen=True, eq=False)
 class MassProperties:
-    """Mass of a rigid part, in the frame F that it is expressed in.
+    """Mass, center of mass and inertia of a rigid part, expressed in a frame F.
 
     Attributes:
         mass: In [kg].
@@ -34,11 +34,11 @@ class MassProperties:
 
 
 def merge(parts: Iterable[MassProperties]) -> MassProperties:
-    """Return the mass properties of parts rigidly joined, all expressed in one frame.
+    """Return the total mass properties of rigidly joined parts, all expressed in one frame.
 
     With d_k from the common to the part's center of mass, the parallel axis
-    theorem gives I = sum(I_k + m_k (d_k.d_k E - d_k d_k^T)). Inertias of a
-    massless whole are summed as they are, about a center of mass at the origin.
+    theorem gives I = sum(I_k + m_k (d_k.d_k E - d_k d_k^T)). If the total mass is zero, the
+    inertias are summed as they are, with the center of mass at the origin.
     """
     parts = tuple(parts)
     mass = sum(part.mass for part in parts)
@@ -57,10 +57,10 @@ def point_inertia(d: Array) -> Array:
 
 
 def tensor(numbers: Array) -> Array | None:
-    """Return the inertia that 9 numbers write row by row, or 6 as xx xy xz yy yz zz.
+    """Return the inertia matrix of 9 numbers (row by row) or 6 (xx xy xz yy yz zz).
 
     Returns:
-        Shape (3, 3); None for another count of numbers.
+        Shape (3, 3); None for any other count.
     """
     if len(numbers) == 6:
         xx, xy, xz, yy, yz, zz = numbers
@@ -77,11 +77,11 @@ def symmetric(inertia: Array) -> Array:
 
 
 def describe_asymmetry(inertia: Array, advice: str) -> str:
-    """Return what is wrong with a matrix that is not symmetric, and what is used instead.
+    """Return a message about an asymmetric matrix and the matrix that is used instead.
 
     Args:
         inertia: Shape (3, 3).
-        advice: What to write if one triangle seems to be left out.
+        advice: How to correct a file in which one triangle seems to be missing.
     """
     text = "is not symmetric; the mean of both halves is used"
     halves = {"upper": np.triu(inertia, 1), "lower": np.tril(inertia, -1)}
@@ -95,13 +95,13 @@ def describe_asymmetry(inertia: Array, advice: str) -> str:
 
 
 def is_symmetric(inertia: Array) -> bool:
-    """Whether the halves of a matrix differ by no more than digits that were rounded off."""
+    """Whether a matrix is symmetric within a relative tolerance of 1e-6, for rounded digits."""
     if _has_equal_halves(inertia):
         return True
     return bool(np.abs(inertia - inertia.T).max() <= 1e-6 * np.abs(inertia).max())
 
 
 def _has_equal_halves(matrix: Array) -> bool:
-    """Whether a matrix equals its transpose: mostly so, and numpy takes long to find it out."""
+    """Whether a matrix equals its transpose; faster than numpy for a single 3 x 3 matrix."""
     (_, xy, xz), (yx, _, yz), (zx, zy, _) = matrix.tolist()
     return bool(xy == yx and xz == zx and yz == zy)

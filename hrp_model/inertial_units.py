@@ -1,4 +1,4 @@
-"""Instruments: devices that measure as one."""
+"""Inertial measurement units (IMUs) of a body: single devices, or pairs of sensors."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .devices import AccelerationSensor, Device, Imu, RateGyroSensor
 from .diagnostics import Span
 from .rigid import Array
 
-# Origins closer than this [m], and rotations with no greater difference, are the same pose.
+# Tolerance for equal poses: of positions in [m], and of the elements of rotations.
 SAME_POSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class InertialUnit:
-    """An IMU: a device of its own, or a gyro and an accelerometer in one place.
+    """An IMU: a single device, or a gyro and an accelerometer at the same pose.
 
     Attributes:
-        device: What it is named after; of a pair the gyro.
+        device: The device that gives it its name; of a pair the gyro.
         max_angular_velocity: Per axis in [rad/s], shape (3,); None without a gyro.
         max_acceleration: Per axis in [m/s^2], shape (3,); None without an accelerometer.
-        partner: The accelerometer of a pair.
+        partner: The accelerometer of a pair, else None.
     """
 
     device: Device
@@ -43,15 +43,15 @@ class InertialUnit:
 
     @property
     def on(self) -> bool:
-        """Whether it is switched on at the start; all of it is, or nothing."""
+        """Whether it is switched on at the start."""
         return self.device.on
 
 
 def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
-    """Return the IMUs of a body: whole ones, then gyros, then lone accelerometers.
+    """Return the IMUs of a body: IMU devices, then gyros, then single accelerometers.
 
-    A gyro and an accelerometer that share link and pose are one instrument, unless only one of
-    them is switched on at the start: an instrument has one switch.
+    A gyro and an accelerometer with the same link and pose make up one IMU, unless only one of
+    them is switched on at the start: an IMU can only be switched as a whole.
     """
     units = [
         InertialUnit(imu, imu.max_angular_velocity, imu.max_acceleration)
@@ -62,7 +62,7 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
     for gyro in body.devices:
         if isinstance(gyro, RateGyroSensor):
             partner = next(
-                (a for a in accelerometers if a.on is gyro.on and same_place(a, gyro)), None
+                (a for a in accelerometers if a.on is gyro.on and have_same_pose(a, gyro)), None
             )
             if partner is not None:
                 accelerometers.remove(partner)
@@ -72,8 +72,8 @@ def inertial_units(body: Body) -> tuple[InertialUnit, ...]:
     return tuple(units)
 
 
-def same_place(a: Device, b: Device) -> bool:
-    """Tell whether two devices have one link and one pose."""
+def have_same_pose(a: Device, b: Device) -> bool:
+    """Return whether two devices have the same link and pose."""
     return (
         a.link == b.link
         and float(np.abs(a.X_LS.p - b.X_LS.p).max()) <= SAME_POSE

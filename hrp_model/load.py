@@ -1,4 +1,4 @@
-"""From a model of any kind, in a file or a text, to a checked Body."""
+"""Load a model of any supported format, from a file or a text, as a validated Body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .body import Body
 from .diagnostics import Diagnostics, ModelError, Source
-from .files.resources import Fence, ResourceError, named_path
+from .files.resources import FileAccess, ResourceError, path_from_uri
 from .readers import choreonoid, vrml
 from .readers.mesh import mesh_file
 from .reading import Reading
@@ -18,7 +18,7 @@ from .validate import validate
 
 
 def _read_urdf(source: Source, reading: Reading) -> Body | None:
-    from .readers import urdf  # with urdf_parser_py, for which other models need not wait
+    from .readers import urdf  # imports urdf_parser_py, which takes time
 
     return urdf.read_body(source, reading)
 
@@ -33,11 +33,11 @@ _BODY_READERS = {
     ".urdf": _read_urdf,
     **dict.fromkeys((".body", ".yaml", ".yml"), choreonoid.read_body),
 }
-# Codes after which a parser goes on further down.
-_TORN = frozenset(
+# Codes of syntax errors, after which a parser skips parts of the text.
+_SYNTAX_ERRORS = frozenset(
     ("stray-character", "syntax-error", "unexpected-end", "unterminated-string", "yaml-syntax")
 )
-# How the texts of the formats begin; what begins otherwise is YAML.
+# First characters of the formats; any other text is YAML.
 _BEGINNINGS = (
     (re.compile(r"\s*#(?:VRML|X3D)"), ".wrl"),
     (re.compile(r"\ufeff?\s*<[?!a-zA-Z]"), ".urdf"),
@@ -56,20 +56,20 @@ def load_body(
 
     Args:
         model: Path of the model file, or its ``file://`` or ``package://`` URI.
-        diagnostics: Where notes and warnings go; by default they are logged.
-        sandbox: Whether to read nothing outside the model's own folder, the packages on
-            AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, and ``resource_folders``, even where
-            the model names other files by ``..``, absolute paths or URIs. Other variables of
-            the environment and home folders are not looked up.
-        resource_folders: Further folders that the model's files may lie in.
+        diagnostics: Receives notes and warnings; by default they are logged.
+        sandbox: Whether to read files only from the model's own folder, the packages on
+            AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, and ``resource_folders``, even if the model
+            refers to others by ``..``, absolute paths or URIs. No other environment variables
+            and no home folders are looked up.
+        resource_folders: Further folders that may contain the model's files.
 
     Raises:
-        ModelError: The model cannot be used. It lists every problem with its place.
+        ModelError: The model cannot be used; lists every problem with its place.
     """
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     body = None
     try:
-        path = Path(os.path.realpath(named_path(model)))
+        path = Path(os.path.realpath(path_from_uri(model)))
     except ResourceError as error:
         diagnostics.error("missing-model", str(error))
     else:
@@ -92,21 +92,21 @@ def load_body_text(
 
     Args:
         text: The model.
-        diagnostics: Where notes and warnings go; by default they are logged.
-        kind: What the text is, one of ``KINDS``; by default as it begins: "#VRML" or "#X3D" is
-            VRML, "<" is URDF, all else a Choreonoid body.
-        folder: What relative references in it are relative to; by default the working
+        diagnostics: Receives notes and warnings; by default they are logged.
+        kind: Format of the text, one of ``KINDS``; by default detected from its beginning:
+            "#VRML" or "#X3D" is VRML, "<" is URDF, anything else a Choreonoid body.
+        folder: Folder to which relative references are relative; by default the working
             directory.
-        name: What messages call the text, and the body where the text has no name for it.
-        sandbox: As for ``load_body``; the model's own folder is ``folder``, if it is given.
+        name: Name of the text in messages, and of the body if the text does not name it.
+        sandbox: As for ``load_body``; the model's own folder is ``folder``, if given.
         resource_folders: As for ``load_body``.
 
     Raises:
-        ModelError: The model cannot be used. It lists every problem with its place.
-        ValueError: There is no such kind.
+        ModelError: The model cannot be used; lists every problem with its place.
+        ValueError: ``kind`` is unknown.
     """
     if kind is not None and kind not in KINDS:
-        raise ValueError(f"kind '{kind}' is none of {', '.join(KINDS)}")
+        raise ValueError(f"unknown kind '{kind}': it must be one of {', '.join(KINDS)}")
     suffix = f".{kind}" if kind else _suffix(text)
     diagnostics = Diagnostics() if diagnostics is None else diagnostics
     folders = [] if folder is None else [Path(os.path.realpath(folder))]
@@ -117,23 +117,23 @@ def load_body_text(
 
 
 def _suffix(text: str) -> str:
-    found = (suffix for beginning, suffix in _BEGINNINGS if beginning.match(text))
-    return next(found, ".body")
+    suffixes = (suffix for beginning, suffix in _BEGINNINGS if beginning.match(text))
+    return next(suffixes, ".body")
 
 
 def _reading(diagnostics: Diagnostics, folders: Iterable[Path], sandbox: bool) -> Reading:
     roots = tuple(Path(os.path.realpath(folder)) for folder in folders)
-    fence = Fence(roots, closed=sandbox)
-    return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), fence=fence)
+    access = FileAccess(roots, sandboxed=sandbox)
+    return Reading(diagnostics, dict(_SCENE_READERS), dict(_BODY_READERS), access=access)
 
 
 def _checked(body: Body | None, diagnostics: Diagnostics) -> Body:
-    """Return a body that every rule was applied to; raises ModelError."""
-    # One run tells everything, unless parts of the text were passed over: a rule would then
-    # complain of what is only not read.
-    if body is not None and not _TORN.intersection(d.code for d in diagnostics.found):
+    """Return the validated body; raises ModelError."""
+    # Validate even after errors, so that one run reports all of them; but not after syntax
+    # errors, where rules would report what was merely skipped.
+    if body is not None and not _SYNTAX_ERRORS.intersection(d.code for d in diagnostics.found):
         validate(body, diagnostics)
     diagnostics.raise_errors()
-    if body is None:  # a reader gives no body only after reporting an error
+    if body is None:  # a reader returns None only after reporting an error
         raise ModelError(diagnostics.found)
     return body

@@ -1,6 +1,7 @@
-"""What every reader receives: where to report, and how to reach other files.
+"""Context of reading a model: diagnostics, access to other files, and limits.
 
-Readers never import one another; a file of another format is read through this bundle.
+Every reader receives it. Readers never import one another; they read files of other formats
+through this context.
 """
 
 from __future__ import annotations
@@ -17,46 +18,46 @@ from pathlib import Path
 from .body import Body
 from .diagnostics import Diagnostics, MissingLibraryError, Source, Span
 from .files import resources
-from .files.packages_above import PackagesAbove
+from .files.package_search import PackageSearch
 from .geometry import SceneNode
 
 SceneReader = Callable[[Path, "Reading"], SceneNode]
 BodyReader = Callable[[Source, "Reading"], Body | None]
 
-# What all files of a model together may come to: far beyond any model, and soon reached by
-# short files that include each other twice, and twice, and twice.
-_MOST = {
+# Limits over all files of a model: far beyond any model, but soon reached by short files that
+# include one another repeatedly.
+_MAX_COUNTS = {
     "links": 10_000,
     "nodes": 100_000,
     "shapes": 300_000,
     "points of extrusions": 2_000_000,
 }
-# What people hand in by mistake, by suffix and by how the text begins.
+# Files given by mistake, by suffix.
 _OTHER_KINDS = {
-    ".cnoid": "a project of Choreonoid: name one of the models that it lists",
-    ".sdf": "an SDF file, which Gazebo reads",
-    ".xacro": "a xacro file, of which ROS makes URDF",
+    ".cnoid": "a Choreonoid project: name one of the models that it lists",
+    ".sdf": "an SDF file, the format of Gazebo",
+    ".xacro": "a xacro file: convert it to URDF with xacro",
 }
-# Files that are markup themselves; in others it shows that a file is not what it is called.
-MARKUP_SUFFIXES = frozenset((".urdf",))
-_MARKUP = re.compile(r"\s*<[?!a-zA-Z]")
+# XML formats; in a file with another suffix, XML is an error.
+XML_SUFFIXES = frozenset((".urdf",))
+_XML_START = re.compile(r"\s*<[?!a-zA-Z]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 def read_source(path: Path, name: str | None = None, *, limit: int | None = None) -> Source:
-    """Read a text file: UTF-8 if it is that, else Shift-JIS (cp932), else latin-1.
+    """Read a text file as UTF-8 if it is valid, else as Shift-JIS (cp932), else as latin-1.
 
     Args:
         path: The file.
         name: Name of the source in messages; by default the path.
-        limit: Largest size that is read, in [B]; by default that of models of its kind.
+        limit: Maximum size, in [B]; by default that of models with its suffix.
 
     Raises:
         OSError: The file cannot be read, see ``resources.read_file``.
     """
     if limit is None:
-        is_markup = path.suffix.lower() in MARKUP_SUFFIXES
-        limit = resources.MAX_MARKUP_SIZE if is_markup else resources.MAX_FILE_SIZE
+        is_xml = path.suffix.lower() in XML_SUFFIXES
+        limit = resources.MAX_XML_SIZE if is_xml else resources.MAX_FILE_SIZE
     data = resources.read_file(path, limit)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -68,10 +69,10 @@ def read_source(path: Path, name: str | None = None, *, limit: int | None = None
 
 
 class TooLargeError(Exception):
-    """Files that stand for more than any model has; the message says of what.
+    """A model exceeds a limit; the message names it.
 
     Attributes:
-        at: What made it too much, if one place did.
+        at: The element that exceeds the limit, if known.
     """
 
     def __init__(self, message: str, at: Span | None = None) -> None:
@@ -81,62 +82,62 @@ class TooLargeError(Exception):
 
 @dataclass
 class Reading:
-    """One run of reading a model, over all the files it draws in.
+    """Context of reading one model with all the files it refers to.
 
     Attributes:
-        diagnostics: Where problems go.
-        scene_readers: Reader of shapes by lower-case file suffix (".stl").
-        body_readers: Reader of whole models by lower-case file suffix (".wrl").
-        open_files: Files being read now, outermost first, to notice cycles.
-        fence: Which files references may lead to.
-        lost_shapes: How many references to shapes led to nothing so far. A reader of links
-            compares it before and after the shapes of a link.
+        diagnostics: Receives all problems.
+        scene_readers: Readers of shapes by lower-case file suffix (".stl").
+        body_readers: Readers of whole models by lower-case file suffix (".wrl").
+        open_files: Files being read, outermost first, to detect cycles.
+        access: The files that may be read.
+        lost_shapes: Number of references to shapes that could not be read so far. A reader of
+            links compares it before and after the shapes of a link.
     """
 
     diagnostics: Diagnostics
     scene_readers: dict[str, SceneReader] = field(default_factory=dict)
     body_readers: dict[str, BodyReader] = field(default_factory=dict)
     open_files: list[Path] = field(default_factory=list)
-    fence: resources.Fence = field(default_factory=resources.Fence)
+    access: resources.FileAccess = field(default_factory=resources.FileAccess)
     lost_shapes: int = 0
     _open: set[Path] = field(default_factory=set)
     _named_at: list[Span | None] = field(default_factory=list)
     _scenes: dict[Path, SceneNode | None] = field(default_factory=dict)
-    _lacking: set[Path] = field(default_factory=set)  # those that lost shapes themselves
+    _incomplete: set[Path] = field(default_factory=set)  # scenes that lack shapes themselves
     _bodies: dict[Path, Body | None] = field(default_factory=dict)
     _found: dict[tuple[str, Path], Path] = field(default_factory=dict)
-    _packages: PackagesAbove = field(init=False)
+    _packages: PackageSearch = field(init=False)
     _counts: Counter[str] = field(default_factory=Counter)
     _is_excessive: bool = False
 
     def __post_init__(self) -> None:
-        self._packages = resources.packages_above(self.fence)
+        self._packages = resources.package_search(self.access)
 
     @property
-    def named_at(self) -> Span | None:
-        """Where the file being read now was referred to; for problems in files without lines."""
+    def reference_span(self) -> Span | None:
+        """Reference to the file being read, for problems in files without line numbers."""
         return self._named_at[-1] if self._named_at else None
 
     def resolve(
         self, uri: str, at: Span | None, *, needed: bool = False, folder: Path | None = None
     ) -> Path | None:
-        """Return the file that a reference at ``at`` names; report and return None without one.
+        """Return the file that a reference names, or None after reporting why there is none.
 
         Args:
-            uri: As ``resources.resolve`` understands it.
-            at: The reference.
-            needed: Whether there is no model without the file: an error, not a warning.
-            folder: What a relative path is relative to; by default the folder of the file
-                that ``at`` is in.
+            uri: The reference, as for ``resources.resolve``.
+            at: Place of the reference.
+            needed: Whether the model cannot be read without the file: an error, not a warning.
+            folder: Folder to which relative paths are relative; by default that of the file
+                that contains ``at``.
         """
         folder = _folder(at) if folder is None else folder
         try:
             if (uri, folder) not in self._found:
-                found = resources.resolve(uri, folder, self.fence, self._packages)
+                found = resources.resolve(uri, folder, self.access, self._packages)
                 self._found[uri, folder] = found
             return self._found[uri, folder]
         except resources.OutsideError as error:
-            if self.fence.closed:
+            if self.access.sandboxed:
                 self.diagnostics.error("outside-sandbox", f"cannot use '{uri}': {error}", at)
                 return None
             code, reason = "link-outside", str(error)
@@ -148,49 +149,48 @@ class Reading:
             self.diagnostics.warn(code, f"'{uri}' is left out: {reason}", at)
         return None
 
-    def count(self, what: str, amount: int = 1, at: Span | None = None) -> None:
-        """Count what the model comes to, over all its files.
+    def count(self, kind: str, amount: int = 1, at: Span | None = None) -> None:
+        """Count elements of the model, over all its files.
 
         Args:
-            what: "links", "nodes" (of elements), "shapes" (of meshes and scenes, with
-                their groups, as often as they are used) or "points of extrusions".
-            amount: How many more there are.
-            at: Where they come in.
+            kind: "links", "nodes" (of elements), "shapes" (of meshes and scenes, including
+                their groups, each time they are used) or "points of extrusions".
+            amount: How many to add.
+            at: The element that adds them.
 
         Raises:
-            TooLargeError: They are more than any model has.
+            TooLargeError: The limit is exceeded.
         """
-        self._counts[what] += amount
-        if self._counts[what] > _MOST[what]:
-            raise TooLargeError(f"this stands for more than {_MOST[what]} {what}", at)
+        self._counts[kind] += amount
+        if self._counts[kind] > _MAX_COUNTS[kind]:
+            raise TooLargeError(f"the model has more than {_MAX_COUNTS[kind]} {kind}", at)
 
     def report_excess(self, error: TooLargeError | RecursionError, at: Span) -> None:
-        """Report, once, that the model comes to too much, or nests too deep."""
+        """Report, once, that the model is too large or too deeply nested."""
         if self._is_excessive:
             return
         if isinstance(error, TooLargeError):
             self.diagnostics.error("too-large", str(error), error.at or at)
         else:
-            message = "nodes and files stand too deep in one another"
+            message = "nodes and files are nested too deeply"
             self.diagnostics.error("too-deep", message, at)
         self._is_excessive = True
 
     def exists(self, uri: str, at: Span | None = None, *, folder: Path | None = None) -> bool:
-        """Whether a reference names a file that may be read, as in ``resolve``; nothing is told."""
+        """Whether ``resolve`` finds the file of a reference; reports nothing."""
         try:
             folder = _folder(at) if folder is None else folder
-            resources.resolve(uri, folder, self.fence, self._packages)
+            resources.resolve(uri, folder, self.access, self._packages)
         except resources.ResourceError:
             return False
         return True
 
     @contextmanager
     def entering(self, path: Path, at: Span | None) -> Iterator[bool]:
-        """Keep a file among ``open_files`` for the time of a ``with`` block.
+        """Add a file to ``open_files`` within a ``with`` block.
 
         Yields:
-            True; False after reporting at ``at`` that the file is open already, because
-            files include each other.
+            True; False after reporting a cycle: the file is already being read.
         """
         if path in self._open:
             chain = " -> ".join(p.name for p in [*self.open_files, path])
@@ -207,18 +207,18 @@ class Reading:
             self._named_at.pop()
 
     def read_scene(self, path: Path, at: Span) -> SceneNode | None:
-        """Return the shapes in a mesh or scene file, read once however often it is used.
+        """Return the shapes of a mesh or scene file, or None after reporting a problem at ``at``.
 
-        A file that cannot be used is reported at ``at`` and gives None.
+        Each file is read once.
 
         Raises:
-            TooLargeError: All that was read this far comes to too much.
+            TooLargeError: The model has too many shapes.
         """
         lost = self.lost_shapes
         scene = self._read_scene(path, at)
         if self.lost_shapes > lost:
-            self._lacking.add(path)
-        if scene is None or path in self._lacking:
+            self._incomplete.add(path)
+        if scene is None or path in self._incomplete:
             self.lost_shapes += 1
         if scene is not None:
             self.count("shapes", scene.size, at)
@@ -231,12 +231,12 @@ class Reading:
         scene: SceneNode | None = None
         if reader is None:
             known = ", ".join(sorted(self.scene_readers))
-            message = f"'{path.name}' is left out: shapes are read from {known}"
+            message = f"'{path.name}' is left out: shapes are read from {known} files"
             self.diagnostics.warn("unknown-suffix", message, at)
         else:
             with self.entering(path, at) as entered:
                 if not entered:
-                    return None  # and not for good: whoever reads it now is not done yet
+                    return None  # do not cache: the file is still being read
                 try:
                     scene = reader(path, self)
                 except MissingLibraryError as error:
@@ -250,10 +250,7 @@ class Reading:
         return scene
 
     def read_body(self, path: Path, at: Span | None = None, name: str | None = None) -> Body | None:
-        """Return the model in a file, or None after reporting why there is none.
-
-        A model that others are made of is read once, however often it is used.
-        """
+        """Return the model in a file, or None after reporting errors. Each file is read once."""
         if path in self._bodies:
             return self._bodies[path]
         reader = self.body_readers.get(path.suffix.lower())
@@ -273,11 +270,11 @@ class Reading:
             return self._bodies[path]
 
     def read_text(self, source: Source, suffix: str) -> Body | None:
-        """Return the model in a text that need not be a file's, or None likewise.
+        """Return the model in a text, or None after reporting errors.
 
         Args:
-            source: The text; its path is what relative references are relative to.
-            suffix: The lower-case suffix of such files (".wrl"), one of ``body_readers``.
+            source: The text; relative references are relative to its path.
+            suffix: Lower-case suffix of its format (".wrl"), a key of ``body_readers``.
         """
         if source.path is None:
             return self._read_text(source, suffix, None)
@@ -285,7 +282,7 @@ class Reading:
             return self._read_text(source, suffix, None)
 
     def _read_text(self, source: Source, suffix: str, at: Span | None) -> Body | None:
-        if suffix not in MARKUP_SUFFIXES and (message := _other_language(source.text)):
+        if suffix not in XML_SUFFIXES and (message := _other_language(source.text)):
             self.diagnostics.error("not-a-model", message, Span(source, 0, 0))
             return None
         try:
@@ -295,7 +292,7 @@ class Reading:
             return None
 
     def _report_other_kind(self, path: Path, at: Span | None, shown: str) -> None:
-        """Report what no body reader is for."""
+        """Report why a path is not a model file."""
         if not os.path.exists(path):
             message = f"cannot read {shown}: {os.strerror(errno.ENOENT)}"
             self.diagnostics.error("unreadable-file", message, at)
@@ -307,23 +304,23 @@ class Reading:
         suffix = path.suffix.lower()
         kind = _OTHER_KINDS.get(suffix)
         if kind is None and suffix in self.scene_readers:
-            kind = "a shape, no robot: a link of a model can draw it"
+            kind = "a file of shapes, not a robot: links of a model can refer to it"
         known = ", ".join(sorted(self.body_readers))
-        what = "" if kind is None else f" is {kind};"
-        message = f"{shown}{what or ':'} models are read from {known} files"
+        problem = ":" if kind is None else f" is {kind};"
+        message = f"{shown}{problem} models are read from {known} files"
         self.diagnostics.error("unknown-suffix", message, at)
 
 
 def _other_language(text: str) -> str:
-    """Return what is wrong with a text that is markup, whatever its suffix says, or nothing."""
-    if _MARKUP.match(text) is None:
+    """Return an error message for a text that is XML or HTML, else ""."""
+    if _XML_START.match(text) is None:
         return ""
     beginning = text[:2000].lower()
     if "<html" in beginning:
-        return "this is a web page, no model: download the file itself"
+        return "this is a web page, not a model: download the file itself"
     if "<robot" in beginning:
-        return "this is URDF: models of this kind are read from .urdf files"
-    return "this is XML, no model"
+        return "this is URDF, which is read from .urdf files: rename the file"
+    return "this is XML, not a model"
 
 
 def _folder(at: Span | None) -> Path:

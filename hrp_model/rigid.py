@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# Shared wherever nothing turns or moves; never written to.
+# Shared, read-only defaults.
 IDENTITY_3 = np.eye(3)
 IDENTITY_4 = np.eye(4)
 ZERO_3 = np.zeros(3)
@@ -20,25 +20,25 @@ for _array in (IDENTITY_3, IDENTITY_4, ZERO_3):
 _FLOAT64 = np.dtype(np.float64)
 
 
-def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    """Return a read-only, C-contiguous float64 array equal to ``value``, of exactly this shape.
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """Return a read-only, C-contiguous float64 array with the elements of ``value``.
 
-    A writable input is copied; one that is already read-only, as are its data, and
-    fits is shared.
+    An array that already is all this, and whose data nobody can write to, is shared; any other
+    is copied.
 
     Raises:
-        ValueError: The shape differs.
+        ValueError: ``value`` does not have the given shape; the message calls it ``name``.
     """
-    if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or not _never_changes(value):
+    if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or not _is_immutable(value):
         value = np.array(value, dtype=np.float64, order="C")
         value.setflags(write=False)
     if value.shape != shape:
-        raise ValueError(f"{what} must have shape {shape}, got {value.shape}")
+        raise ValueError(f"{name} must have shape {shape}, got {value.shape}")
     return value
 
 
-def _never_changes(array: Array) -> bool:
-    """Whether nobody can write to the data of a contiguous array, not through another one."""
+def _is_immutable(array: Array) -> bool:
+    """Whether an array is contiguous and nobody can write to its data, even through its base."""
     flags = array.flags
     if flags.writeable or not flags.c_contiguous:
         return False
@@ -83,7 +83,7 @@ def unit_vector(vector: Sequence[float] | Array) -> Array | None:
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         return None
-    # A power of two costs no digit, and no square overflows or vanishes then.
+    # Scaling by a power of two is exact and keeps the squares from overflow and underflow.
     exponent = -frexp(largest)[1]
     x, y, z = ldexp(x, exponent), ldexp(y, exponent), ldexp(z, exponent)
     length = sqrt(x * x + y * y + z * z)
@@ -91,7 +91,7 @@ def unit_vector(vector: Sequence[float] | Array) -> Array | None:
 
 
 def axis_by_name(name: str) -> Array | None:
-    """Return the unit vector that "X", "y", "-Z", ... mean, shape (3,); None for another word."""
+    """Return the unit vector of an axis name such as "X", "y" or "-Z", shape (3,), or None."""
     letter = name.strip().upper()
     if letter.lstrip("+-") not in ("X", "Y", "Z"):
         return None
@@ -101,10 +101,13 @@ def axis_by_name(name: str) -> Array | None:
 
 
 def is_rotation(R: Array, tolerance: float = 1e-6) -> bool:
-    """Whether a matrix of shape (3, 3) is orthonormal and right-handed; no element errs more."""
-    with np.errstate(over="ignore", invalid="ignore"):  # then it is none, and that is all
-        errs = np.abs(R.T @ R - IDENTITY_3).max()
-    return bool(errs <= tolerance and np.linalg.det(R) > 0.0)
+    """Whether a matrix of shape (3, 3) is orthonormal and right-handed.
+
+    ``tolerance`` bounds the elements of R^T R - E.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # the comparison below is then false
+        error = np.abs(R.T @ R - IDENTITY_3).max()
+    return bool(error <= tolerance and np.linalg.det(R) > 0.0)
 
 
 def axis_angle_matrix(axis: Sequence[float] | Array, angle: float) -> Array:
@@ -139,9 +142,9 @@ def rpy_matrix(roll: float, pitch: float, yaw: float) -> Array:
 def matrix_rpy(R: Array) -> tuple[float, float, float]:
     """Return (roll, pitch, yaw) in [rad], the inverse of ``rpy_matrix``.
 
-    At pitch = +-pi/2 only roll -+ yaw is defined; yaw is then set to zero. Close to it
-    yaw has few digits, so roll and pitch are taken from Rz(-yaw) R: the product of the
-    three keeps all of R's digits.
+    At pitch = +-pi/2 only roll -+ yaw is defined; yaw is then set to zero. Near it yaw is
+    ill-conditioned, so roll and pitch are computed from Rz(-yaw) R: the composition of the
+    three angles then reproduces R to full precision.
     """
     yaw = atan2(R[1, 0], R[0, 0]) if hypot(R[0, 0], R[1, 0]) > 1e-12 else 0.0
     c, s = cos(yaw), sin(yaw)
@@ -152,8 +155,8 @@ def matrix_rpy(R: Array) -> tuple[float, float, float]:
 def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
     """Return the unit quaternion (x, y, z, w) of a rotation matrix, with w >= 0.
 
-    Shepperd's method: the largest of the four squares is the divisor, so no
-    rotation loses digits.
+    Shepperd's method: dividing by the largest of the four squares keeps full precision for
+    every rotation.
     """
     (m00, m01, m02), (m10, m11, m12), (m20, m21, m22) = R.tolist()
     squares = (
@@ -180,7 +183,7 @@ def matrix_quaternion(R: Array) -> tuple[float, float, float, float]:
 def quaternion_matrix(xyzw: Sequence[float] | Array) -> Array:
     """Return the rotation of a quaternion (x, y, z, w) of any length, shape (3, 3).
 
-    That of length zero turns nothing.
+    A quaternion of length zero gives the identity.
     """
     x, y, z, w = xyzw.tolist() if isinstance(xyzw, np.ndarray) else xyzw
     largest = max(abs(x), abs(y), abs(z), abs(w))

@@ -1,3 +1,3 @@
-"""Version of the package: setup.py, both commands and ``__version__`` take it from here."""
+"""Version of the package, used by setup.py, both commands and ``__version__``."""
 
 __version__ = "0.1.0"

@@ -129,7 +129,7 @@ def test_what_is_read_is_never_written_whatever_it_is_called(command, folder, ca
     before = contents(folder)
     assert program(*command, "--force") == 2
     err = capsys.readouterr().err.splitlines()[-1]
-    assert "this command reads it, and never writes over what it reads" in err
+    assert "this command reads it and never overwrites its input" in err
     assert contents(folder) == before
 
 
@@ -221,7 +221,7 @@ def test_a_socket_is_refused_at_once(folder, capsys):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
         assert program("hrp-sim", *RUN, "--save", "socket") == 2
-    assert "cannot write socket: it is a socket" in capsys.readouterr().err
+    assert "cannot write socket: a socket cannot be written" in capsys.readouterr().err
 
 
 def test_a_link_is_followed_and_what_it_leads_to_keeps_its_mode(folder):

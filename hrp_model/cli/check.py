@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..diagnostics import Diagnostics, MissingLibraryError, Severity, counted
-from ..files.writer import check_writable, write_whole
+from ..files.writer import check_writable, write_atomically
 from ..program import report
 from ..program.console import print_data, print_note, print_text
 from ..program.outputs import writing
@@ -60,7 +60,7 @@ def check_models(options: argparse.Namespace, check: Check) -> int:
     errors = judge.summary.problems[Severity.ERROR]
     if written is not None:
         with writing():
-            write_whole(options.write_baseline, written.text().encode())
+            write_atomically(options.write_baseline, written.text().encode())
         count = counted(written.total, "problem")
         print_note(
             f"wrote {options.write_baseline} with {count}; to ignore them, set 'baseline' in "

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 from ..body import Body
 from ..collision.shapes import CollisionShapes
 from ..diagnostics import Diagnostic, Diagnostics, MissingLibraryError, ModelError, counted
-from ..files.packages_above import MANIFEST, enclosing_package, package_name
-from ..files.writer import is_special, staged_folder, write_all
+from ..files.package_search import MANIFEST, enclosing_package, package_name
+from ..files.writer import is_special, staged_folder, write_all_atomically
 from ..kinematics.actuation import controlled_joints
 from ..program.console import output_console, print_data, print_note, print_text
 from ..program.outputs import check_outputs, writing
@@ -144,7 +144,7 @@ def _write_files(
         conversion = _convert(body, None, None, options, selected, diagnostics)
         with writing():
             texts = _texts(conversion, options, selected, diagnostics)
-            write_all(texts)
+            write_all_atomically(texts)
     else:
         uri = folder.resolve().as_uri()
         if options.mesh_uri == "package":
@@ -152,7 +152,7 @@ def _write_files(
         with writing(), staged_folder(folder) as staged:
             conversion = _convert(body, staged, uri, options, selected, diagnostics)
             texts = _texts(conversion, options, selected, diagnostics)
-            write_all(texts)
+            write_all_atomically(texts)
         _report_unused_meshes(previous - _mesh_names(conversion.urdf), folder)
     if report:
         report_files(texts, 0 if folder is None else len(_mesh_names(conversion.urdf)), folder)

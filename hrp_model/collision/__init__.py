@@ -1,1 +1,1 @@
-"""Other shapes for what touches: hulls, boxes, convex parts; and which links overlap."""
+"""Simplified collision shapes (hulls, boxes, convex parts), and overlap tests."""

@@ -1,7 +1,6 @@
-"""Meshes to convex parts, by V-HACD or CoACD in processes of their own.
+"""Decompose meshes into convex parts by V-HACD or CoACD in worker processes.
 
-Both libraries take their time, which no caller could bound otherwise, and end the process
-that calls them over some meshes.
+Worker processes allow a time limit, and survive meshes over which these libraries crash.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ from ..diagnostics import MissingLibraryError
 from ..geometry import Mesh
 from .parts_cache import PartsCache
 
-# Called a few times a second with how many meshes are done, and how many there are.
+# Called a few times a second with the number of meshes done and their total number.
 Progress: TypeAlias = Callable[[int, int], None]
 
-_HEARTBEAT = 0.2  # [s]; the longest time between two calls of that
-_MOST_PARTS = 8
+_PROGRESS_PERIOD = 0.2  # [s]
+_MAX_PARTS = 8
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "vhacdx": {
-        "maxConvexHulls": _MOST_PARTS,
+        "maxConvexHulls": _MAX_PARTS,
         "resolution": 100_000,
         "minimumVolumePercentErrorAllowed": 5.0,
     },
-    # Coarser than its defaults, which take minutes for a single mesh of a robot.
+    # Coarser than the defaults, which take minutes for a single mesh.
     "coacd": {
         "threshold": 0.05,
-        "max_convex_hull": _MOST_PARTS,
+        "max_convex_hull": _MAX_PARTS,
         "preprocess_resolution": 40,
         "resolution": 500,
         "mcts_nodes": 10,
@@ -50,23 +49,23 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "seed": 1,
     },
 }
-# Modules come from where ours do, not from the current folder.
+# The empty entry of sys.path would import modules from the current folder.
 _START = (
     "import sys; sys.path[:] = filter(None, sys.path); "
     f"from {__name__} import _main; _main(sys.argv[1])"
 )
 
-# Points and triangles of each part.
+# Vertices and triangles of each part.
 _Parts = Sequence[tuple[Any, Any]]
 
 
 class Decomposer:
-    """Splits meshes, as many at a time as there are cores; to be used in a ``with`` block.
+    """Decomposes meshes in parallel, one worker process per core; a context manager.
 
     Args:
         time_limit: For each mesh, in [s].
-        cache: Folder that keeps parts for the next time; None keeps none.
-        progress: Called while meshes are being split.
+        cache: Folder in which parts are cached; None for no cache.
+        progress: Called while meshes are being decomposed.
 
     Raises:
         MissingLibraryError: Neither vhacdx nor coacd is installed.
@@ -82,7 +81,7 @@ class Decomposer:
         self._cache = PartsCache(cache, [library, _version(library), _SETTINGS[library]])
         self._progress = progress or (lambda *_: None)
         self._workers = [_Worker(library, time_limit) for _ in range(_core_count())]
-        self._idle: LifoQueue[_Worker] = LifoQueue()  # one that has been started is first
+        self._idle: LifoQueue[_Worker] = LifoQueue()  # prefers workers that are already running
         for worker in self._workers:
             self._idle.put(worker)
 
@@ -93,30 +92,30 @@ class Decomposer:
         self.close()
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the worker processes."""
         for worker in self._workers:
             worker.close()
 
     def decomposed(self, meshes: Sequence[Mesh]) -> list[list[Mesh] | None]:
-        """Return for each mesh at most 8 convex parts that together are about the mesh.
+        """Return for each mesh at most 8 convex parts that approximate it.
 
-        None when the library failed or did not come to an end in time.
+        None for a mesh over which the library failed or exceeded the time limit.
         """
         keys = [self._cache.key(mesh) for mesh in meshes]
-        found = {key: self._cache.load(key) for key in keys}
-        missing = {k: mesh for k, mesh in zip(keys, meshes, strict=True) if found[k] is None}
+        parts = {key: self._cache.load(key) for key in keys}
+        missing = {k: mesh for k, mesh in zip(keys, meshes, strict=True) if parts[k] is None}
         if missing:
-            found.update(self._split_all(missing))
-        return [found[key] for key in keys]
+            parts.update(self._split_all(missing))
+        return [parts[key] for key in keys]
 
     def _split_all(self, meshes: Mapping[str, Mesh]) -> dict[str, list[Mesh] | None]:
-        # The largest first, lest one of them be the last, with all other cores idle.
+        # The largest first, so that no core works alone on a large mesh in the end.
         order = sorted(meshes, key=lambda key: -len(meshes[key].triangles))
         with ThreadPoolExecutor(min(len(self._workers), len(meshes))) as pool:
             futures = {key: pool.submit(self._split, key, meshes[key]) for key in order}
             try:
                 self._wait_for(futures.values())
-            except BaseException:  # such as Ctrl-C: do not wait for what nobody wants
+            except BaseException:  # such as Ctrl-C: do not wait for pending meshes
                 pool.shutdown(wait=False, cancel_futures=True)
                 for worker in self._workers:
                     worker.stop()
@@ -126,11 +125,11 @@ class Decomposer:
     def _wait_for(self, futures: Collection[Future[Any]]) -> None:
         pending, total = set(futures), len(futures)
         while pending:
-            _, pending = wait(pending, _HEARTBEAT, FIRST_COMPLETED)
+            _, pending = wait(pending, _PROGRESS_PERIOD, FIRST_COMPLETED)
             self._progress(total - len(pending), total)
 
     def _split(self, key: str, mesh: Mesh) -> list[Mesh] | None:
-        """Split a mesh, in whatever process is idle."""
+        """Decompose a mesh in an idle worker process."""
         worker = self._idle.get()
         try:
             parts = worker.parts(mesh)
@@ -142,32 +141,32 @@ class Decomposer:
 
 
 class _Worker:
-    """A process that splits one mesh after the other, and is started when it is needed."""
+    """A process that decomposes one mesh after the other; started on first use."""
 
     def __init__(self, library: str, time_limit: float) -> None:
         self._library = library
         self._time_limit = time_limit
         self._process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
-        self._lock = Lock()  # between starting and stopping, which another thread may do
+        self._lock = Lock()  # guards starting against ``stop`` from another thread
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def stop(self) -> None:
-        """Give up what is being done, and start nothing anew; from another thread."""
+        """Abort the current mesh and prevent restarts; may be called from another thread."""
         with self._lock:
             self._is_stopped = True
-            process = self._process  # which its own thread may be done with
+            process = self._process  # its own thread may reset the attribute meanwhile
         if process is not None:
             process.kill()
 
     def parts(self, mesh: Mesh) -> list[Mesh] | None:
-        """Return the parts of a mesh, None when that failed or took too long."""
+        """Return the parts of a mesh; None if the process failed or exceeded the time limit."""
         if self._process is not None and self._process.poll() is not None:
             self.close()
         process = self._process or self._started()
@@ -202,7 +201,7 @@ class _Worker:
 
 
 def _core_count() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -221,7 +220,7 @@ def _send(stream: IO[bytes], message: object) -> None:
 
 def _by_vhacd(vertices: Any, triangles: Any) -> _Parts:
     vhacdx: Any = import_module("vhacdx")
-    faces = np.insert(triangles, 0, 3, axis=1).astype(np.uint32)  # each begins with its size
+    faces = np.insert(triangles, 0, 3, axis=1).astype(np.uint32)  # each face starts with its size
     parts: _Parts = vhacdx.compute_vhacd(vertices, faces.ravel(), **_SETTINGS["vhacdx"])
     return parts
 
@@ -234,12 +233,12 @@ def _by_coacd(vertices: Any, triangles: Any) -> _Parts:
 
 
 # In order of preference: CoACD finds better cuts, but takes many times as long, and minutes
-# for a mesh with holes, as those of most robots are.
+# for meshes with holes, which most robots have.
 _LIBRARIES: dict[str, Callable[[Any, Any], _Parts]] = {"vhacdx": _by_vhacd, "coacd": _by_coacd}
 
 
 def _serve(library: str, requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer meshes with their parts until the requests end."""
+    """Send the parts of each requested mesh until the input ends."""
     split = _LIBRARIES[library]
     while True:
         try:
@@ -251,8 +250,8 @@ def _serve(library: str, requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def _main(library: str) -> None:
-    """Run the process."""
-    # The libraries print; only answers may come out where the answers are read.
+    """Run the worker process."""
+    # The libraries print to stdout: redirect that, and keep the pipe for answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with suppress(KeyboardInterrupt, BrokenPipeError):

@@ -1,4 +1,4 @@
-"""Convex hulls and tight boxes of points."""
+"""Convex hulls and tight oriented boxes of points."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ..geometry import IntArray, Mesh
 from ..rigid import IDENTITY_3, Array, Pose, axis_angle_matrix
 from ..shapes.unique_rows import unique_rows
 
-# What is flat gets this thickness, in [m], or this share of its size if that is less: bodies
-# without volume cannot be simulated.
-_THICKNESS, _LARGEST_SHARE = 1e-3, 1e-2
-# Thinner than this share of the size is flat: hulls and inertias lose all their digits.
+# Thickness given to flat shapes, in [m], and its maximum as a share of their size: bodies without
+# volume cannot be simulated.
+_THICKNESS, _MAX_THICKNESS_SHARE = 1e-3, 1e-2
+# Shapes thinner than this share of their size are flat: hulls and inertias would lose all digits.
 _FLAT = 1e-5
-_DIRECTIONS = 256
-_STARTS = 4  # boxes that are turned
+_SAMPLED_DIRECTIONS = 256
+_STARTS = 4  # boxes from which the search starts
 _SAME = 1.0 + 1e-6  # volumes within this factor are equal
-_MOST_DIRECTIONS = 8
+_MAX_DIRECTIONS = 8  # of face normals and of edges
 
 
 def convex_hull(points: Array) -> Mesh:
     """Return the convex hull of points, shape (n, 3), as triangles that face outward.
 
-    Points in a plane or on a line are given a thickness of 1 mm, or a hundredth of their
+    Points in a plane or on a line are given a thickness of 1 mm, or of a hundredth of their
     size if that is less.
 
     Raises:
         MissingLibraryError: scipy is not installed.
     """
     try:
-        spatial: Any = import_module("scipy.spatial")  # optional, and slow to import
+        spatial: Any = import_module("scipy.spatial")  # optional and slow to import
     except ImportError:
         message = "convex hulls need scipy: pip install 'hrp_ros[decompose]'"
         raise MissingLibraryError(message) from None
@@ -50,47 +50,47 @@ def convex_hull(points: Array) -> Mesh:
 
 
 def is_flat(points: Array) -> bool:
-    """Tell whether points, shape (n, 3), lie in a plane, or nearly so."""
+    """Return whether points, shape (n, 3), nearly lie in a plane."""
     _, extents = _principal(points)
     return bool(extents.min() <= _FLAT * extents.max())
 
 
 def thickened(points: Array) -> Array:
-    """Return points that span a volume: the same, or points on both sides of flat ones."""
+    """Return points that span a volume; flat ones are doubled on both sides of their plane."""
     axes, extents = _principal(points)
     size = extents.max()
     for axis, extent in zip(axes.T, extents, strict=True):
         if extent <= _FLAT * size:
-            aside = axis * (_thickness(size) / 2.0)
-            points = np.concatenate([points + aside, points - aside])
+            offset = axis * (_thickness(size) / 2.0)
+            points = np.concatenate([points + offset, points - offset])
     return points
 
 
 def tight_box(mesh: Mesh, R_GF: Array = IDENTITY_3) -> tuple[Pose, Array]:
-    """Return a box around the triangles of a mesh that is about as small as can be.
+    """Return an oriented box of nearly minimal volume around the triangles of a mesh.
 
-    Boxes along the axes of a frame F, along the mesh's own, along its largest faces and
-    longest edges, and along its principal axes compete; the best are turned as long as
-    they shrink, and the first of equals wins. Whatever is found, the box contains every corner.
+    Candidates are boxes along the axes of a frame F, of the mesh's frame, of its principal axes,
+    and of its largest faces and longest edges. The best ones are rotated as long as their volume
+    decreases; the first of equal boxes wins. The box always contains all corners.
 
     Args:
-        mesh: In its frame G, with one triangle at least.
+        mesh: In its frame G, with at least one triangle.
         R_GF: Axes of F in G, shape (3, 3).
 
     Returns:
-        Pose of the box in G, and its size, shape (3,), nowhere 0.
+        Pose of the box in G, and its size, shape (3,), always positive.
     """
     points = mesh.vertices[np.unique(mesh.triangles)]
     center = points.mean(axis=0)
     points = points - center
-    extreme = _extreme(points)
+    extreme = _extreme_points(points)
     simple = np.stack([R_GF, IDENTITY_3, _principal(points)[0]])
     starts = np.concatenate([simple, _along_faces(mesh)])
     volumes = _volumes(extreme, starts)
     order = np.argsort(np.where(volumes <= volumes.min() * _SAME, 0.0, volumes), kind="stable")
-    shrunk = [_shrunk(extreme, starts[i], volumes[i]) for i in order[:_STARTS]]
-    smallest = min(volume for volume, _ in shrunk)
-    R = next(R for volume, R in shrunk if volume <= smallest * _SAME)
+    minima = [_local_minimum(extreme, starts[i], volumes[i]) for i in order[:_STARTS]]
+    smallest = min(volume for volume, _ in minima)
+    R = next(R for volume, R in minima if volume <= smallest * _SAME)
     along = points @ R
     low, high = along.min(axis=0), along.max(axis=0)
     size = high - low
@@ -99,7 +99,7 @@ def tight_box(mesh: Mesh, R_GF: Array = IDENTITY_3) -> tuple[Pose, Array]:
 
 
 def _thickness(size: float) -> float:
-    return min(_THICKNESS, _LARGEST_SHARE * size)
+    return min(_THICKNESS, _MAX_THICKNESS_SHARE * size)
 
 
 def _principal(points: Array) -> tuple[Array, Array]:
@@ -111,18 +111,18 @@ def _principal(points: Array) -> tuple[Array, Array]:
     return axes, np.ptp(centered @ axes, axis=0)
 
 
-def _extreme(points: Array) -> Array:
-    """Return those points that are farthest in one of many directions."""
-    # Evenly about the sphere, along a spiral of the golden angle.
-    i = np.arange(_DIRECTIONS)
-    z = 1.0 - (2.0 * i + 1.0) / _DIRECTIONS
+def _extreme_points(points: Array) -> Array:
+    """Return the points that are farthest in one of many directions."""
+    # Directions evenly distributed on the sphere: a spiral with the golden angle.
+    i = np.arange(_SAMPLED_DIRECTIONS)
+    z = 1.0 - (2.0 * i + 1.0) / _SAMPLED_DIRECTIONS
     angle = pi * (3.0 - sqrt(5.0)) * i
     radius = np.sqrt(1.0 - z**2)
     directions = np.stack([radius * np.cos(angle), radius * np.sin(angle), z])
-    # Of points as far in all directions, or most directions would be those of a long body's ends.
+    # Normalize the extents first, or most directions would select the ends of a long body.
     axes, extents = _principal(points)
-    even = (points @ axes) / np.maximum(extents, _FLAT * extents.max())
-    farthest = [int(np.argmax(even @ direction)) for direction in directions.T]
+    normalized = (points @ axes) / np.maximum(extents, _FLAT * extents.max())
+    farthest = [int(np.argmax(normalized @ direction)) for direction in directions.T]
     chosen: Array = points[np.unique(farthest)]
     return chosen
 
@@ -141,7 +141,7 @@ def _along_faces(mesh: Mesh) -> Array:
 
 
 def _directions(vectors: Array) -> Array:
-    """Return the directions that most of the length of vectors goes, signs aside, (k, 3)."""
+    """Return the directions with the largest total length of vectors, up to sign, (k, 3)."""
     lengths = np.linalg.norm(vectors, axis=1)
     vectors, lengths = vectors[lengths > 0.0], lengths[lengths > 0.0]
     directions = vectors / lengths[:, None]
@@ -150,23 +150,26 @@ def _directions(vectors: Array) -> Array:
     _, kind = unique_rows(np.round(directions, 4).astype(np.float32))
     _, first = np.unique(kind, return_index=True)
     order = np.argsort(-np.bincount(kind, weights=lengths), kind="stable")
-    most: Array = directions[first[order[:_MOST_DIRECTIONS]]]
-    return most
+    chosen: Array = directions[first[order[:_MAX_DIRECTIONS]]]
+    return chosen
 
 
 def _volumes(points: Array, boxes: Array) -> Array:
-    """Return volumes of boxes along the columns of rotations, (k, 3, 3); flat ones by area."""
+    """Return volumes of boxes along the columns of rotations, (k, 3, 3).
+
+    A small margin lets flat boxes be compared by their area.
+    """
     along = points @ boxes
     extents = along.max(axis=1) - along.min(axis=1)
     volumes: Array = np.prod(extents + 1e-6 * extents.max(axis=1, keepdims=True), axis=1)
     return volumes
 
 
-def _shrunk(points: Array, R: Array, volume: float) -> tuple[float, Array]:
-    """Turn a box about its axes by ever smaller angles as long as it shrinks."""
-    for turns in _TURNS:
+def _local_minimum(points: Array, R: Array, volume: float) -> tuple[float, Array]:
+    """Rotate a box about its axes by ever smaller angles as long as its volume decreases."""
+    for rotations in _ROTATIONS:
         while True:
-            trials = R @ turns
+            trials = R @ rotations
             volumes = _volumes(points, trials)
             best = int(np.argmin(volumes))
             if volumes[best] * _SAME >= volume:
@@ -175,10 +178,10 @@ def _shrunk(points: Array, R: Array, volume: float) -> tuple[float, Array]:
     return volume, R
 
 
-def _turns(angle: float) -> Array:
-    """Return rotations by an angle about each axis, both ways, shape (6, 3, 3)."""
-    ways = (angle, -angle)
-    return np.stack([axis_angle_matrix(axis, way) for axis in IDENTITY_3 for way in ways])
+def _rotations(angle: float) -> Array:
+    """Return the rotations by +-angle about each axis, shape (6, 3, 3)."""
+    angles = (angle, -angle)
+    return np.stack([axis_angle_matrix(axis, a) for axis in IDENTITY_3 for a in angles])
 
 
-_TURNS = [_turns(pi / 12.0 / 2**i) for i in range(12)]
+_ROTATIONS = [_rotations(pi / 12.0 / 2**i) for i in range(12)]

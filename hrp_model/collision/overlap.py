@@ -1,4 +1,4 @@
-"""Whether two meshes overlap: their surfaces cross, or one lies inside the other."""
+"""Test whether meshes overlap: their surfaces intersect, or one lies inside the other."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from numpy.typing import NDArray
 
 from ..geometry import Mesh
 from ..rigid import Array
-from ..shapes.measure import bounding_box, boxes_meet
+from ..shapes.measure import bounding_box, boxes_overlap
 
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
-# As many pairs of triangles are looked at in one go.
-_BLOCK = 1 << 16
+_BLOCK = 1 << 16  # pairs of triangles tested at once
 
 
 def overlap(a: Sequence[Mesh], b: Sequence[Mesh]) -> bool:
-    """Tell whether a mesh of ``a`` and one of ``b``, all in the same frame, have a point in common.
+    """Return whether a mesh of ``a`` overlaps one of ``b``, all in the same frame.
 
-    A mesh stands for the solid that it encloses. Faces that only lie flat upon each other
-    do not count; a corner or an edge that touches a face does. A mesh of several parts that
-    do not hang together is looked for inside the other by the first part alone.
+    Meshes are treated as solids. Coplanar faces in contact do not count as an overlap; a corner
+    or an edge that touches a face does. Of a mesh with disconnected parts only the first part is
+    tested for lying inside another mesh.
     """
     return any(_overlap(x, y) for x in a for y in b)
 
@@ -32,19 +31,19 @@ def _overlap(a: Mesh, b: Mesh) -> bool:
     box_a, box_b = bounding_box(a), bounding_box(b)
     if box_a is None or box_b is None:
         return False
-    if not boxes_meet(*box_a, *box_b):
+    if not boxes_overlap(*box_a, *box_b):
         return False
     A, B = a.vertices[a.triangles], b.vertices[b.triangles]
-    if any(_cross(A[i], B[j]) for i, j in _near_pairs(A, B)):
+    if any(_intersect(A[i], B[j]) for i, j in _near_pairs(A, B)):
         return True
     return encloses(b, A[0, 0]) or encloses(a, B[0, 0])
 
 
 def encloses(mesh: Mesh, point: Array) -> bool:
-    """Tell whether a point, shape (3,), lies inside a mesh.
+    """Return whether a point, shape (3,), lies inside a mesh.
 
-    By the solid angle that the triangles fill as seen from there (van Oosterom and
-    Strackee 1983): 4 pi inside, none outside; with holes, whichever is nearer.
+    By the solid angle of the triangles as seen from the point (van Oosterom and Strackee 1983):
+    4 pi inside, 0 outside; for a mesh with holes, whichever is nearer.
     """
     a, b, c = np.moveaxis(mesh.vertices[mesh.triangles] - point, 1, 0)
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
@@ -55,19 +54,19 @@ def encloses(mesh: Mesh, point: Array) -> bool:
 
 
 def _near_pairs(A: Array, B: Array) -> Iterator[tuple[Rows, Rows]]:
-    """Yield rows of two lists of triangles, (n, 3, 3) and (m, 3, 3), whose boxes meet."""
+    """Yield rows of triangles (n, 3, 3) and (m, 3, 3) whose bounding boxes overlap."""
     low_a, high_a, low_b, high_b = A.min(1), A.max(1), B.min(1), B.max(1)
     todo: list[tuple[Rows, Rows]] = [(np.arange(len(A)), np.arange(len(B)))]
     while todo:
         i, j = todo.pop()
-        i = i[boxes_meet(low_a[i], high_a[i], low_b[j].min(0), high_b[j].max(0))]
+        i = i[boxes_overlap(low_a[i], high_a[i], low_b[j].min(0), high_b[j].max(0))]
         if not len(i):
             continue
-        j = j[boxes_meet(low_b[j], high_b[j], low_a[i].min(0), high_a[i].max(0))]
+        j = j[boxes_overlap(low_b[j], high_b[j], low_a[i].min(0), high_a[i].max(0))]
         if not len(j):
             continue
         if len(i) * len(j) <= _BLOCK:
-            meet = boxes_meet(low_a[i, None], high_a[i, None], low_b[j], high_b[j])
+            meet = boxes_overlap(low_a[i, None], high_a[i, None], low_b[j], high_b[j])
             near_i, near_j = np.nonzero(meet)
             yield i[near_i], j[near_j]
         elif len(i) > len(j):
@@ -83,8 +82,8 @@ def _halves(rows: Rows, low: Array, high: Array) -> list[Rows]:
     return np.array_split(order, 2)
 
 
-def _cross(A: Array, B: Array) -> bool:
-    """Tell whether of triangles (k, 3, 3), taken row by row, an edge pierces the other."""
+def _intersect(A: Array, B: Array) -> bool:
+    """Return whether in any row of triangles (k, 3, 3) an edge of one pierces the other."""
     return any(
         bool(_pierces(first[:, k], first[:, (k + 1) % 3], second).any())
         for first, second in ((A, B), (B, A))
@@ -93,7 +92,7 @@ def _cross(A: Array, B: Array) -> bool:
 
 
 def _pierces(start: Array, end: Array, triangle: Array) -> Flags:
-    """Tell which segments, from (k, 3) to (k, 3), meet their triangle (Moeller, Trumbore 1997)."""
+    """Return which segments (k, 3) to (k, 3) hit their triangle (Moeller and Trumbore 1997)."""
     direction = end - start
     e1, e2 = triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0]
     p = np.cross(direction, e2)

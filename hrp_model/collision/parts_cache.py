@@ -1,4 +1,4 @@
-"""Convex parts of meshes, kept on disk for the next time."""
+"""Cache of convex parts of meshes on disk."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files.writer import write_whole
+from ..files.writer import write_atomically
 from ..geometry import Mesh
 
-_FORMAT = 1  # of the files; another number makes old ones unknown
+_FORMAT = 1  # version of the files; a new number invalidates old ones
 
 
 class PartsCache:
-    """Keeps the parts of meshes in files named after all that the parts depend on.
+    """Stores the parts of meshes in files named after a hash of all that the parts depend on.
 
-    Several processes may use one folder: files appear whole. A file that cannot be read, or
-    that is damaged, counts as none, and is replaced by the next ``save``.
+    Several processes may share a folder: files are written atomically. Missing, unreadable and
+    damaged files are replaced by the next ``save``.
 
     Args:
-        folder: Where they are; made when there is something to keep. None keeps nothing.
-        maker: What the parts depend on besides the mesh: library, version and settings, as
-            JSON can tell them.
+        folder: Folder of the files, created when needed; None disables the cache.
+        maker: Everything that the parts depend on besides the mesh: library, version and
+            settings, as values that JSON can represent.
     """
 
     def __init__(self, folder: Path | None, maker: Sequence[object]) -> None:
@@ -34,7 +34,7 @@ class PartsCache:
         self._maker = json.dumps([_FORMAT, *maker], sort_keys=True).encode()
 
     def key(self, mesh: Mesh) -> str:
-        """Return a digest of a mesh and of what makes its parts."""
+        """Return a hash of a mesh and of everything else that its parts depend on."""
         digest = blake2b(self._maker, digest_size=16)
         for array in (mesh.vertices, mesh.triangles):
             digest.update(np.int64(len(array)).tobytes())
@@ -42,7 +42,7 @@ class PartsCache:
         return digest.hexdigest()
 
     def load(self, key: str) -> list[Mesh] | None:
-        """Return the parts of a mesh by its key; None if they are not there."""
+        """Return the parts of a mesh by its key; None if they are not in the cache."""
         if self._folder is None:
             return None
         try:
@@ -53,12 +53,12 @@ class PartsCache:
                 np.split(vertices, ends[:, 0]), np.split(triangles, ends[:, 1]), strict=True
             )
             parts = [Mesh(*pair) for pair in pairs]
-        except Exception:  # of many kinds, and whatever it is, there is no file to be used
+        except Exception:  # damaged files raise many kinds of errors
             return None
-        return parts if all(map(_is_sound, parts)) else None
+        return parts if all(map(_is_valid, parts)) else None
 
     def save(self, key: str, parts: Sequence[Mesh]) -> None:
-        """Keep the parts of a mesh, if they can be kept."""
+        """Store the parts of a mesh; failures are ignored."""
         if self._folder is None:
             return
         content = BytesIO()
@@ -68,16 +68,16 @@ class PartsCache:
             triangles=np.concatenate([part.triangles for part in parts]),
             counts=[(len(part.vertices), len(part.triangles)) for part in parts],
         )
-        with suppress(OSError):  # they are made anew the next time
-            write_whole(self._path(key), content.getvalue())
+        with suppress(OSError):  # the parts are then computed again next time
+            write_atomically(self._path(key), content.getvalue())
 
     def _path(self, key: str) -> Path:
         assert self._folder is not None
         return self._folder / f"{key}.npz"
 
 
-def _is_sound(part: Mesh) -> bool:
-    """Tell whether a part is a mesh at all: a file may hold anything."""
+def _is_valid(part: Mesh) -> bool:
+    """Return whether a part from a file is a valid mesh."""
     count, triangles = len(part.vertices), part.triangles
     return bool(
         triangles.size

@@ -1,1 +1,1 @@
-"""Files: references to them, bounded reads, the one writer of outputs."""
+"""Files: resolving references, bounded reads, atomic writes."""

@@ -1,4 +1,4 @@
-"""Which files a model was made from, and whether they have changed since."""
+"""Record the files that a model was made from, and detect changes to them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-# Time of the last change in [ns], size and number of a file; None where there is none.
+# Modification time in [ns], size and inode of a file; None if it does not exist.
 _State = tuple[int, int, int] | None
 
 
 class FileWatch:
-    """Remembers what files were like when they were read, and tells when that is over."""
+    """Records the state of files when they are read, and detects later changes."""
 
     def __init__(self) -> None:
         self._as_read: dict[Path, _State] = {}
-        self._seen: dict[Path, _State] = {}
+        self._last_states: dict[Path, _State] = {}
 
     @property
     def files(self) -> frozenset[Path]:
-        """All files that are watched, those included that were looked for in vain."""
+        """All watched files, including those that were looked for but do not exist."""
         return frozenset(self._as_read)
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Watch what this thread reads in a ``with`` block, as it is before it is read."""
+        """Watch the files that this thread reads within a ``with`` block."""
         token = _recording.set(self)
         try:
             yield
@@ -34,51 +34,52 @@ class FileWatch:
             _recording.reset(token)
 
     def add(self, path: Path) -> None:
-        """Watch one more file, there or not, as it is now; the first look at it counts."""
+        """Watch a file, existing or not, from its current state; a watched file is unchanged."""
         self._as_read.setdefault(path, _state(path))
 
     def has_read(self, path: Path) -> bool:
-        """Return whether a path leads to a watched file, also by another name."""
+        """Return whether a path is a watched file, possibly under another name."""
         try:
-            there = os.stat(path)
+            status = os.stat(path)
         except (OSError, ValueError):
             return False
         real = os.path.realpath(path)
         return any(
-            os.path.realpath(file) == real or (state[2] == there.st_ino and _is_same(file, there))
+            os.path.realpath(file) == real or (state[2] == status.st_ino and _is_same(file, status))
             for file, state in self._as_read.items()
             if state is not None
         )
 
     def has_changed(self) -> bool:
-        """Tell whether any file is other than it was read, and they all rest again.
+        """Return whether any file has changed since it was read, and none is still changing.
 
-        They rest if they are as at the last call, so that no half-written file is read.
+        Files are still changing if they differ from the last call; thus no half-written file
+        is read.
         """
-        now = {path: _state(path) for path in self._as_read}
-        rests, self._seen = now == self._seen, now
-        return rests and now != self._as_read
+        states = {path: _state(path) for path in self._as_read}
+        is_stable, self._last_states = states == self._last_states, states
+        return is_stable and states != self._as_read
 
 
 _recording: ContextVar[FileWatch | None] = ContextVar("file watch", default=None)
 
 
-def will_read(path: Path) -> None:
-    """Say that what is being made depends on a file, before it is looked at."""
+def record_file(path: Path) -> None:
+    """Add a file to the current ``recording``, if any; to be called before it is read."""
     watch = _recording.get()
     if watch is not None:
         watch.add(path)
 
 
 def was_read(path: Path) -> bool:
-    """Return whether the current ``recording`` has read a file, also by another name."""
+    """Return whether the current ``recording`` has read a file, possibly under another name."""
     watch = _recording.get()
     return watch is not None and watch.has_read(path)
 
 
 @contextmanager
-def unrecorded() -> Iterator[None]:
-    """Read files in a ``with`` block that may be replaced, such as a state that is saved again."""
+def without_recording() -> Iterator[None]:
+    """Suspend the recording within a ``with`` block, for files that may be overwritten later."""
     token = _recording.set(None)
     try:
         yield
@@ -86,9 +87,9 @@ def unrecorded() -> Iterator[None]:
         _recording.reset(token)
 
 
-def _is_same(file: Path, there: os.stat_result) -> bool:
+def _is_same(file: Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.stat(file), there)
+        return os.path.samestat(os.stat(file), status)
     except OSError:
         return False
 

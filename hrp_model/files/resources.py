@@ -1,4 +1,4 @@
-"""From the words a model uses for another file to the file itself."""
+"""Resolve references to files, and read files within limits."""
 
 from __future__ import annotations
 
@@ -13,148 +13,151 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from .file_watch import will_read
-from .packages_above import PackagesAbove
+from .file_watch import record_file
+from .package_search import PackageSearch
 
 PACKAGE = "hrp_ros"
-# Sizes of files in [B], far beyond any model. What is read of a file takes up to seven times its
-# size: within these limits it stays below a gigabyte.
-MAX_FILE_SIZE = 1 << 27  # models, worlds, pictures, binary meshes of 2.7 million triangles
-MAX_TEXT_SIZE = 1 << 26  # meshes in text
-MAX_MARKUP_SIZE = 1 << 24  # models in XML, which name their meshes
-_UNSIZED = 1 << 20  # read of files whose size is only known once they are read, as in /proc
+# Limits of file sizes in [B], far beyond any model. A file in memory takes up to seven times its
+# size, which these limits keep below 1 GB.
+MAX_FILE_SIZE = 1 << 27  # models, worlds, images, binary meshes of 2.7 million triangles
+MAX_TEXT_SIZE = 1 << 26  # meshes in text formats
+MAX_XML_SIZE = 1 << 24  # models in XML, which refer to mesh files
+_MIN_READ = 1 << 20  # at least this much is read, since files in /proc report a size of 0
 # A single letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)$", re.DOTALL)
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-# Where the folders that Choreonoid names by variables lie in its top folder.
-_PLACES = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": ""}
+# Choreonoid's variables for its own folders, relative to its top folder.
+_CHOREONOID_FOLDERS = {"SHARE": "share", "PROGRAM_TOP": "", "PROJECT_DIR": ""}
 _PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class ResourceError(ValueError):
-    """A reference that names no file; the message says where was looked."""
+    """A reference cannot be resolved; the message states where the file was searched."""
 
 
 class OutsideError(ResourceError):
-    """A reference to a file outside the folders that a model may read from."""
+    """A reference leads outside the folders that a model may read from."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
-    """Which files the references of a model may lead to.
+class FileAccess:
+    """The files that a model may read.
 
-    Always inside are the folders of ``roots`` with all below them, and the packages on
-    AMENT_PREFIX_PATH and ROS_PACKAGE_PATH. Links are followed before it is decided.
+    The folders of ``roots``, with everything below them, and the packages on AMENT_PREFIX_PATH
+    and ROS_PACKAGE_PATH are always allowed. Symbolic links are resolved before the check.
 
     Attributes:
         roots: Real paths of folders.
-        closed: Whether nothing else may be read. If not, the folder of the file that
-            makes a reference is inside too, and a reference may leave by saying so: with
-            "..", an absolute path, a URI, "~" or a variable.
+        sandboxed: Whether nothing else is allowed. If not, the folder of the referring file is
+            allowed too, and any file that a reference names explicitly outside of it: by "..",
+            an absolute path, a URI, "~" or a variable.
     """
 
     roots: tuple[Path, ...] = ()
-    closed: bool = False
+    sandboxed: bool = False
 
     def check(self, path: Path, folder: Path, explicit: bool) -> None:
-        """Refuse a file, whether it exists or not, that a reference must not lead to.
+        """Raise if a reference must not lead to a file, existing or not.
 
         Args:
             path: The file.
-            folder: Of the file that refers to it.
-            explicit: Whether the reference says that it leaves this folder.
+            folder: Folder of the file that refers to it.
+            explicit: Whether the reference leaves that folder explicitly.
 
         Raises:
-            OutsideError: The file is outside.
+            OutsideError: The file is not allowed.
         """
-        if explicit and not self.closed:
+        if explicit and not self.sandboxed:
             return
         real = Path(os.path.realpath(path))
-        roots = self.roots if self.closed else (*self.roots, Path(os.path.realpath(folder)))
+        roots = self.roots if self.sandboxed else (*self.roots, Path(os.path.realpath(folder)))
         if any(real.is_relative_to(root) for root in roots) or _is_in_package(real):
             return
-        if self.closed:
+        if self.sandboxed:
             raise OutsideError(f"{path} is outside the folder of the model")
         raise OutsideError(f"{path} is a link to {real}, outside the folder of the model")
 
-    def admits(self, path: Path) -> bool:
-        """Whether a search for packages may look at a folder or file."""
-        return not self.closed or any(
+    def allows_search(self, path: Path) -> bool:
+        """Whether a search for packages may access a folder or file."""
+        return not self.sandboxed or any(
             Path(os.path.realpath(path)).is_relative_to(root) for root in self.roots
         )
 
 
 def resolve(
-    uri: str, folder: Path, fence: Fence | None = None, packages: PackagesAbove | None = None
+    uri: str, folder: Path, access: FileAccess | None = None, packages: PackageSearch | None = None
 ) -> Path:
-    """Return the existing file that a model's reference names.
+    """Return the existing file that a reference in a model names.
 
-    Understood are plain paths (relative to ``folder``, that of the referring file),
-    ``file://``, ``package://name/…`` and ``model://name/…``, "~", and ``${VARIABLE}`` from
-    the environment; ``${SHARE}``, ``${PROGRAM_TOP}`` and ``${PROJECT_DIR}`` without one there
-    stand for folders above ``folder``. Packages are looked for along AMENT_PREFIX_PATH and
-    ROS_PACKAGE_PATH, then above ``folder``. Back slashes of Windows paths count as slashes.
+    Supported are plain paths (relative to ``folder``), ``file://``, ``package://name/…`` and
+    ``model://name/…``, "~", and ``${VARIABLE}`` from the environment. ``${SHARE}``,
+    ``${PROGRAM_TOP}`` and ``${PROJECT_DIR}``, unless set in the environment, stand for folders
+    above ``folder``. Packages are searched along AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, then
+    above ``folder``. Backslashes of Windows paths are accepted as slashes.
 
-    In a closed fence nothing else is taken from the environment, and no home folder is looked
-    up. No message shows the value of a variable or a home folder.
+    A sandbox uses no other environment variables and no home folders. No message contains the
+    value of a variable or a home folder.
 
     Args:
         uri: The reference.
-        folder: That of the file that makes it.
-        fence: Where it may lead; by default anywhere.
-        packages: The search above ``folder``, for callers with many references.
+        folder: Folder of the referring file.
+        access: The files that may be read; by default any.
+        packages: The search above ``folder``, to share between many references.
 
     Raises:
-        OutsideError: The file is outside the fence. Nothing was looked at there.
-        ResourceError: There is no such file, package or variable, or the file cannot be reached.
+        OutsideError: The file must not be read; it was not accessed.
+        ResourceError: The file, package or variable does not exist, or cannot be accessed.
     """
     try:
-        return _existing(uri.strip(), folder, fence, packages or packages_above(fence))
-    except (RecursionError, ResourceError):  # the first is not this reference's fault
+        return _resolve(uri.strip(), folder, access, packages or package_search(access))
+    except (RecursionError, ResourceError):  # RecursionError: not caused by this reference
         raise
-    # A name too long, a loop of links, "~nobody", a character that no name may have.
+    # Too long a name, a loop of links, "~nobody", a character not allowed in names.
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ResourceError(f"cannot use '{uri}': {reason}") from None
 
 
-def packages_above(fence: Fence | None) -> PackagesAbove:
-    """Return a search for packages in the folders above models, inside of a closed fence."""
-    return PackagesAbove(lambda path: fence is None or fence.admits(path))
+def package_search(access: FileAccess | None) -> PackageSearch:
+    """Return a search for packages in the folders above models that may be read."""
+    return PackageSearch(lambda path: access is None or access.allows_search(path))
 
 
-def _existing(written: str, folder: Path, fence: Fence | None, packages: PackagesAbove) -> Path:
-    """Return the file of a reference; errors of the system are not yet those of ``resolve``."""
-    is_closed = fence is not None and fence.closed
+def _resolve(
+    written: str, folder: Path, access: FileAccess | None, packages: PackageSearch
+) -> Path:
+    """Return the file of a reference; also raises errors of the operating system."""
+    is_sandboxed = access is not None and access.sandboxed
     match = _VARIABLE.match(written)
-    # Choreonoid's own folders: those of a copy of the program that the model is part of.
-    if match and match[1] in _PLACES and (is_closed or match[1] not in os.environ):
-        return _first_file(_above(match[1], written[match.end() :], folder), folder, fence)
-    if is_closed and (match := _VARIABLE.search(written)):
+    # Choreonoid's own folders, where the model lies in a copy of the program.
+    if match and match[1] in _CHOREONOID_FOLDERS and (is_sandboxed or match[1] not in os.environ):
+        candidates = _choreonoid_candidates(match[1], written[match.end() :], folder)
+        return _first_file(candidates, folder, access)
+    if is_sandboxed and (match := _VARIABLE.search(written)):
         raise OutsideError(f"environment variables such as {match[0]} are not used in a sandbox")
     text = _VARIABLE.sub(_variable, written)
     try:
-        meanings = _meanings(text, text != written, folder, is_closed, packages)
-        return _first_file(meanings, folder, fence)
+        candidates = _candidates(text, text != written, folder, is_sandboxed, packages)
+        return _first_file(candidates, folder, access)
     except (OSError, RuntimeError, ValueError):
         if text == written:
             raise
-        names = ", ".join(dict.fromkeys(_VARIABLE.findall(written)))  # not what they stand for
+        names = ", ".join(dict.fromkeys(_VARIABLE.findall(written)))  # not their values
         raise ResourceError(f"no such file ({names} is taken from the environment)") from None
 
 
-def _above(place: str, rest: str, folder: Path) -> Iterator[tuple[str, bool]]:
-    """Yield what a reference below one of Choreonoid's own folders may mean, the nearest first."""
-    here = Path(os.path.abspath(folder))
-    for above in (here, *here.parents):
-        yield str(above / _PLACES[place] / rest.lstrip("/\\")), True
+def _choreonoid_candidates(variable: str, rest: str, folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the paths that ``${variable}/rest`` may mean, the nearest first."""
+    start = Path(os.path.abspath(folder))
+    for parent in (start, *start.parents):
+        yield str(parent / _CHOREONOID_FOLDERS[variable] / rest.lstrip("/\\")), True
 
 
-def _meanings(
-    text: str, is_replaced: bool, folder: Path, is_closed: bool, packages: PackagesAbove
+def _candidates(
+    text: str, is_replaced: bool, folder: Path, is_sandboxed: bool, packages: PackageSearch
 ) -> Iterator[tuple[str, bool]]:
-    """Yield the paths that a reference may mean, and whether it says that it leaves its folder."""
+    """Yield the paths that a reference may mean, and whether it leaves its folder explicitly."""
     match = _SCHEME.match(text)
     if match is None:
         yield text, is_replaced
@@ -164,22 +167,22 @@ def _meanings(
         yield rest, True
     elif scheme in ("package", "model"):
         name, _, inside = rest.partition("/")
-        for package in _package_folders(name, folder, is_closed, packages):
+        for package in _package_folders(name, folder, is_sandboxed, packages):
             yield str(package / inside), True
     else:
-        raise ResourceError(f"'{scheme}:' references are not understood; use file:// or package://")
+        raise ResourceError(f"'{scheme}:' references are not supported; use file:// or package://")
 
 
 def _package_folders(
-    name: str, folder: Path, is_closed: bool, packages: PackagesAbove
+    name: str, folder: Path, is_sandboxed: bool, packages: PackageSearch
 ) -> Iterator[Path]:
     """Yield the folders of a package: the installed one, then those above the model.
 
     Raises:
-        ResourceError: There is none.
+        ResourceError: The package is not found.
     """
     if not _PACKAGE_NAME.fullmatch(name):
-        raise ResourceError(f"'{name}' is no name of a package")
+        raise ResourceError(f"'{name}' is not a valid package name")
     found: Path | None = None
     with suppress(ResourceError):
         found = package_folder(name)
@@ -187,30 +190,32 @@ def _package_folders(
     for found in packages.folders(name, folder):
         yield found
     if found is None:
-        hint = "allow its folder with --allow" if is_closed else "is its workspace sourced?"
+        hint = "allow its folder with --allow" if is_sandboxed else "is its workspace sourced?"
         raise ResourceError(
             f"no package '{name}' in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH, nor in the "
-            f"folders above the model{' that may be read' if is_closed else ''}; {hint}"
+            f"folders above the model{' that may be read' if is_sandboxed else ''}; {hint}"
         )
 
 
-def _first_file(meanings: Iterator[tuple[str, bool]], folder: Path, fence: Fence | None) -> Path:
-    """Return the first file that is there; without one, raise what is wrong with the first."""
+def _first_file(
+    candidates: Iterator[tuple[str, bool]], folder: Path, access: FileAccess | None
+) -> Path:
+    """Return the first existing file; if there is none, raise the error of the first candidate."""
     first: tuple[str, bool] | None = None
-    for meaning in meanings:
-        first = first or meaning
+    for candidate in candidates:
+        first = first or candidate
         with suppress(OSError, ResourceError):
-            return _file(*meaning, folder, fence)
-    assert first is not None  # a reference that means nothing has raised before
-    return _file(*first, folder, fence)
+            return _existing_file(*candidate, folder, access)
+    assert first is not None  # without a candidate, an error was raised before
+    return _existing_file(*first, folder, access)
 
 
-def _file(text: str, is_explicit: bool, folder: Path, fence: Fence | None) -> Path:
-    """Return the file at a path, which a reference may write in the way of Windows."""
+def _existing_file(text: str, is_explicit: bool, folder: Path, access: FileAccess | None) -> Path:
+    """Return the file at a path, which may be written with backslashes."""
     spellings = [Path(text)]
     is_home = text.startswith("~")
     if is_home:
-        if fence is not None and fence.closed:
+        if access is not None and access.sandboxed:
             raise OutsideError("home folders (~) are not used in a sandbox")
         spellings = [Path(text).expanduser()]
     if "\\" in text:
@@ -219,10 +224,10 @@ def _file(text: str, is_explicit: bool, folder: Path, fence: Fence | None) -> Pa
         path = folder / spelling
         if "\0" in str(path):
             continue
-        if fence is not None:
-            says_so = is_explicit or is_home or spelling.is_absolute() or ".." in spelling.parts
-            fence.check(path, folder, says_so)
-        will_read(path)
+        if access is not None:
+            leaves = is_explicit or is_home or spelling.is_absolute() or ".." in spelling.parts
+            access.check(path, folder, leaves)
+        record_file(path)
         if path.is_file():
             return path.resolve()
     raise ResourceError(f"no such file: {text if is_home else folder / spellings[0]}")
@@ -233,32 +238,32 @@ def read_file(path: Path, limit: int = MAX_FILE_SIZE) -> bytes:
 
     Args:
         path: The file.
-        limit: Largest size that is read, in [B].
+        limit: Maximum size, in [B].
 
     Raises:
-        OSError: It cannot be read, is no ordinary file (reading a pipe or a device may
-            never end), is larger than the limit, or only stands for a file that Git LFS
+        OSError: It cannot be read, is not a regular file (reading a pipe or a device may
+            never end), is larger than the limit, or is the pointer of a file that Git LFS
             has not fetched.
     """
-    will_read(path)
+    record_file(path)
     status = path.stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
     with path.open("rb") as file:
-        data = b"" if status.st_size > limit else file.read(max(status.st_size, _UNSIZED) + 1)
+        data = b"" if status.st_size > limit else file.read(max(status.st_size, _MIN_READ) + 1)
     if max(status.st_size, len(data)) > limit:
         raise OSError(errno.EFBIG, f"Larger than {limit / 2**20:g} MiB", str(path))
     if data.startswith(_LFS_POINTER):
-        message = "Only a pointer of Git LFS; 'git lfs pull' fetches the file"
+        message = "Only a Git LFS pointer; fetch the file with 'git lfs pull'"
         raise OSError(errno.ENODATA, message, str(path))
     return data
 
 
-def named_path(name: str | os.PathLike[str]) -> Path:
-    """Return the path a user means: a path, or a ``file://`` or ``package://`` URI.
+def path_from_uri(name: str | os.PathLike[str]) -> Path:
+    """Return the path of a ``file://`` or ``package://`` URI; plain paths are returned unchanged.
 
     Raises:
-        ResourceError: The URI names nothing that exists. A plain path is not looked at.
+        ResourceError: The file of the URI does not exist.
     """
     text = os.fspath(name)
     return resolve(text, Path.cwd()) if "://" in text else Path(text)
@@ -267,14 +272,13 @@ def named_path(name: str | os.PathLike[str]) -> Path:
 def package_folder(name: str) -> Path:
     """Return the share folder of a ROS package.
 
-    Looks along AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, and knows this package
-    itself wherever it was installed.
+    Searches AMENT_PREFIX_PATH and ROS_PACKAGE_PATH. This package itself is always found.
 
     Raises:
-        ResourceError: The package is in none of these places.
+        ResourceError: The package is not found.
     """
     if not _PACKAGE_NAME.fullmatch(name):
-        raise ResourceError(f"'{name}' is no name of a package")
+        raise ResourceError(f"'{name}' is not a valid package name")
     if name == PACKAGE:
         return share_folder()
     for prefix in _path_list("AMENT_PREFIX_PATH"):
@@ -292,8 +296,8 @@ def package_folder(name: str) -> Path:
 def share_folder() -> Path:
     """Return the folder of this package's own models, worlds, launch and configuration files.
 
-    That is the source tree where the package runs from one, else share/hrp_ros of the
-    prefix it was installed to.
+    That is the source tree if the package runs from one, else share/hrp_ros of the install
+    prefix.
     """
     source = Path(__file__).resolve().parents[2]
     if (source / "package.xml").is_file() and (source / "models").is_dir():
@@ -302,14 +306,14 @@ def share_folder() -> Path:
     for prefix in prefixes:
         if (prefix / "share" / PACKAGE / "models").is_dir():
             return prefix / "share" / PACKAGE
-    raise ResourceError(f"the data files of {PACKAGE} are not installed beside its code")
+    raise ResourceError(f"the data files of {PACKAGE} are not installed")
 
 
 def _is_in_package(real: Path) -> bool:
-    """Whether a real path lies in a package of this machine, or in the source of one.
+    """Whether a real path lies in an installed package or its source.
 
-    Installed with links (colcon --symlink-install), a package's files lie beside the
-    package.xml in its source. Only the places of packages are looked at.
+    After ``colcon build --symlink-install`` the real files lie beside the package.xml in the
+    source folder.
     """
     for folder in (real, *real.parents):
         with suppress(ResourceError):

@@ -1,4 +1,4 @@
-"""The one writer of files: whole or not at all, and never over what was read."""
+"""Write files atomically, and never over files that were read."""
 
 from __future__ import annotations
 
@@ -16,36 +16,35 @@ from typing import TextIO
 
 from .file_watch import was_read
 
-# Why a file is refused.
-IS_READ = "this command reads it, and never writes over what it reads; name another file"
+IS_READ = "this command reads it and never overwrites its input; name another file"
 
-_FOLDERS_OF_SYSTEM = (("dev",), ("proc",))
-# Open files of this process, as /dev/stdout leads to.
+_SYSTEM_FOLDERS = (("dev",), ("proc",))
+# Open file descriptors of this process, to which /dev/stdout links.
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
-_MOST_LINKS = 40  # as Linux follows
+_MAX_LINKS = 40  # as in Linux
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it; its folder is made if missing.
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file atomically; missing folders are created.
 
     Raises:
         OSError: The folder or the file cannot be written; it names ``path``.
     """
-    write_all({path: content})
+    write_all_atomically({path: content})
 
 
-def write_all(files: Mapping[Path, bytes]) -> None:
-    """Write files so that nobody ever sees half of one, and none if one cannot be written.
+def write_all_atomically(files: Mapping[Path, bytes]) -> None:
+    """Write files atomically, and none of them if one cannot be written.
 
-    All are written beside their places before the first is moved there. Missing folders are
-    made. Links are followed and stay; what is there but is no ordinary file, such as a pipe, is
-    written to as it is, in the end. A file that was read is not replaced, unless its content
+    All are written to temporary files beside their targets before the first is moved. Missing
+    folders are created. Symbolic links are followed and kept. Existing special files, such as
+    pipes, are written last, in place. A file that was read is not replaced unless its content
     stays the same (see ``file_watch.was_read``).
 
     Raises:
         OSError: A file or its folder cannot be written; it names the file. The folders are
-            then as they were, unless it was the last step that failed: to replace a file
-            that is there and must not be, or to write to a pipe.
+            unchanged then, unless the last step failed: replacing a protected file or
+            writing to a pipe.
     """
     made: list[Path] = []
     unfinished: list[tuple[Path, Path, Path]] = []
@@ -57,10 +56,10 @@ def write_all(files: Mapping[Path, bytes]) -> None:
                     special.append(path)
                     continue
                 target = _target(path)
-                if _is_settled(target, content):
+                if _is_unchanged(target, content):
                     continue
                 made = [*_make_folders(target.parent), *made]
-                draft = _unused(target.parent)
+                draft = _temporary_path(target.parent)
                 unfinished.append((path, draft, target))
                 with draft.open("xb") as file:
                     file.write(content)
@@ -75,13 +74,13 @@ def write_all(files: Mapping[Path, bytes]) -> None:
     finally:
         for _, draft, _ in unfinished:
             with suppress(OSError):
-                draft.unlink()  # none is left when all went well
+                draft.unlink()  # does not exist after success
         _remove_empty(made)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Give each OSError of a block the name that the user knows the file by."""
+    """Replace the file name of each OSError in a ``with`` block by the user's name of the file."""
     try:
         yield
     except OSError as error:
@@ -90,9 +89,9 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def open_stream(path: Path) -> TextIO:
-    """Open a text file that is written bit by bit, for whoever looks at it meanwhile.
+    """Open a text file for incremental writing, so that others can follow it.
 
-    Everything else is as with ``write_all``.
+    Folders, links and special files are treated as by ``write_all_atomically``.
 
     Raises:
         OSError: It cannot be written; it names ``path``.
@@ -101,24 +100,24 @@ def open_stream(path: Path) -> TextIO:
         if is_special(path):
             return os.fdopen(_open_special(path), "w", encoding="utf-8")
         target = _target(path)
-        _is_settled(target, None)
+        _is_unchanged(target, None)
         _make_folders(target.parent)
         return target.open("w", encoding="utf-8")
 
 
 def check_writable(path: Path) -> None:
-    """Find out, before the work, whether a file could be written; nothing is changed.
+    """Raise if a file could not be written; changes nothing.
 
     Raises:
-        OSError: It could not; it names ``path``.
+        OSError: It could not be written; it names ``path``.
     """
     with naming(path):
         if is_special(path):
             if stat.S_ISSOCK(path.stat().st_mode):
-                raise OSError(errno.ENXIO, "it is a socket, which is no place for a file")
+                raise OSError(errno.ENXIO, "a socket cannot be written as a file")
             return
         target = _target(path)
-        _is_settled(target, None)
+        _is_unchanged(target, None)
         folder = target.parent
         while not os.path.lexists(folder):
             folder = folder.parent
@@ -129,53 +128,53 @@ def check_writable(path: Path) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Return whether a path leads to a pipe or device, which a file never replaces.
+    """Return whether a path is a special file, such as a pipe, which is never replaced.
 
-    So is whatever the system shows below /dev and /proc, even if it is a file: /dev/stdout is
-    the one that the output was sent to.
+    Everything below /dev and /proc is special, even a regular file: /dev/stdout may link to the
+    file to which output is redirected.
 
     Raises:
-        OSError: The path leads nowhere: its links form a loop, or it is too long.
+        OSError: The path is invalid: its links form a loop, or it is too long.
     """
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
         return False
-    is_ordinary = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-    return not is_ordinary or any(map(_is_of_system, _places(path)))
+    is_regular = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return not is_regular or any(map(_is_in_system_folder, _link_chain(path)))
 
 
-def _places(path: Path) -> Iterator[Path]:
-    """Yield a path, and the target of each link on its way."""
-    place = Path(os.path.abspath(path))
-    for _ in range(_MOST_LINKS):
-        yield place
-        if not place.is_symlink():
+def _link_chain(path: Path) -> Iterator[Path]:
+    """Yield a path and the target of each symbolic link that it leads through."""
+    target = Path(os.path.abspath(path))
+    for _ in range(_MAX_LINKS):
+        yield target
+        if not target.is_symlink():
             return
-        place = Path(os.path.abspath(place.parent / os.readlink(place)))
+        target = Path(os.path.abspath(target.parent / os.readlink(target)))
 
 
-def _is_of_system(place: Path) -> bool:
-    folders = place.parts[1:3]
-    return folders[:1] in _FOLDERS_OF_SYSTEM and folders != ("dev", "shm")
+def _is_in_system_folder(path: Path) -> bool:
+    folders = path.parts[1:3]
+    return folders[:1] in _SYSTEM_FOLDERS and folders != ("dev", "shm")
 
 
 def _open_special(path: Path) -> int:
-    """Open a special file; it is neither created nor truncated."""
-    found = filter(None, (_DESCRIPTOR.fullmatch(str(place)) for place in _places(path)))
-    descriptor = next(found, None)
+    """Open a special file, without creating or truncating it."""
+    matches = filter(None, (_DESCRIPTOR.fullmatch(str(target)) for target in _link_chain(path)))
+    descriptor = next(matches, None)
     if descriptor is None:
         return os.open(path, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()  # what was printed comes first
-    return os.dup(int(descriptor[1]))  # goes on where the others are, in a file, too
+        stream.flush()  # keep the order of the output
+    return os.dup(int(descriptor[1]))  # shares the file offset, if output goes to a file
 
 
 def _target(path: Path) -> Path:
-    """Return where a file is to lie.
+    """Return the real path to write a file to.
 
     Raises:
-        OSError: There is a folder, or a file that must not be changed, or no place at all.
+        OSError: The path is a folder, a file without write permission, or invalid.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -189,11 +188,11 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _is_settled(target: Path, content: bytes | None) -> bool:
-    """Return whether a file was read and has the new content already.
+def _is_unchanged(target: Path, content: bytes | None) -> bool:
+    """Return whether a file was read and already has the new content.
 
     Raises:
-        FileExistsError: It was read, and would become something else.
+        FileExistsError: It was read, and its content would change.
     """
     if not was_read(target):
         return False
@@ -204,23 +203,22 @@ def _is_settled(target: Path, content: bytes | None) -> bool:
 
 @contextmanager
 def staged_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder, whose files come to lie in ``folder`` when a block ends well.
+    """Yield an empty folder whose files are moved to ``folder`` when a ``with`` block succeeds.
 
-    Each file then appears whole, in place of one of the same name; other files stay. Where
-    there is no file, no folder is made. When the block raises, nothing is left of it, nor of
-    folders made on the way.
+    Each file appears atomically and replaces one of the same name; other files are kept. Without
+    files no folder is made. If the block raises, its files and all new folders are removed.
 
     Raises:
-        OSError: The folder cannot be made or written; it names ``folder``, or a file in it,
-            never the place where it was staged.
+        OSError: The folder cannot be created or written; it names ``folder`` or a file in it,
+            never the staging folder.
     """
     target = Path(os.path.realpath(folder))
     made: list[Path] = []
     try:
         made = _make_folders(target.parent)
-        # Inside of what is there already, for the folder around it need not be ours.
+        # In the target if it exists, since its parent may not be writable.
         home = target if target.exists() else target.parent
-        staged = _unused(home)
+        staged = _temporary_path(home)
         staged.mkdir()
     except OSError as error:
         _remove_empty(made)
@@ -230,22 +228,22 @@ def staged_folder(folder: Path) -> Iterator[Path]:
         yield staged
         _move_into(staged, target)
     except OSError as error:
-        error.filename = _where_it_belongs(error.filename, staged, folder)
+        error.filename = _final_name(error.filename, staged, folder)
         raise
     finally:
         shutil.rmtree(staged, ignore_errors=True)
         _remove_empty(made)
 
 
-def _where_it_belongs(name: object, staged: Path, folder: Path) -> object:
-    """Return what a user knows a file by that was to be written into a staged folder."""
+def _final_name(name: object, staged: Path, folder: Path) -> object:
+    """Return the name in ``folder`` of a file in its staging folder."""
     if isinstance(name, str) and Path(name).is_relative_to(staged):
         return str(folder / Path(name).relative_to(staged))
     return name
 
 
 def _move_into(staged: Path, folder: Path) -> None:
-    """Move all files, and make the folders that they lie in; none for no files."""
+    """Move all files into a folder, and create missing folders; without files nothing is made."""
     if not any(staged.iterdir()):
         return
     if not folder.exists():
@@ -255,21 +253,20 @@ def _move_into(staged: Path, folder: Path) -> None:
         target = folder / path.relative_to(staged)
         if path.is_dir():
             target.mkdir(exist_ok=True)
-        elif not _is_settled(target, path.read_bytes()):
+        elif not _is_unchanged(target, path.read_bytes()):
             path.replace(target)
 
 
-def _unused(folder: Path) -> Path:
-    """Return a path in a folder that nobody has, not even another thread; hidden, and short.
+def _temporary_path(folder: Path) -> Path:
+    """Return a hidden path in a folder, unique even between threads.
 
-    Not from ``tempfile``, whose files and folders are for their owner alone, whatever the
-    umask says.
+    ``tempfile`` is not used because its files are private to their owner, whatever the umask.
     """
     return folder / f".hrp_model-{secrets.token_hex(8)}"
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and those around it; return the ones that were missing, innermost first."""
+    """Create a folder and its missing parents; return the new ones, innermost first."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -286,7 +283,7 @@ def _make_folders(folder: Path) -> list[Path]:
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    """Remove folders in which nothing came to lie."""
+    """Remove those folders that are empty."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()

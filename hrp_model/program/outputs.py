@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from ..files.resources import ResourceError, named_path
-from ..files.writer import IS_READ, check_writable, is_special, write_whole
+from ..files.resources import ResourceError, path_from_uri
+from ..files.writer import IS_READ, check_writable, is_special, write_atomically
 from .command import UsageError
 from .console import print_data, print_note
 
@@ -161,7 +161,7 @@ def print_or_write(text: str, path: Path | None) -> None:
         print_data(text)
     else:
         with writing():
-            write_whole(path, text.encode())
+            write_atomically(path, text.encode())
 
 
 def _check_distinct(outputs: Iterable[tuple[Output, Path]]) -> None:
@@ -184,7 +184,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 def _path(name: str | Path) -> Path | None:
     with suppress(ResourceError, OSError, ValueError):
-        return named_path(name)
+        return path_from_uri(name)
     return None
 
 

@@ -1,1 +1,1 @@
-"""Readers of model files, and what they share."""
+"""Readers of model files, and modules that they share."""

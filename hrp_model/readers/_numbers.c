@@ -1,4 +1,4 @@
-/* Lists of numbers in VRML text, converted in one pass. See _numbers.pyi. */
+/* Convert lists of numbers in VRML text in one pass, see _numbers.pyi. */
 #include "_numbers.h"
 
 /* Skip white space, commas and comments. The text ends with NUL. */
@@ -14,7 +14,7 @@ static const char *skip_space(const char *p)
     }
 }
 
-/* Read [+-]? digits; a value out of range becomes the nearest. Returns as read_number does. */
+/* Read [+-]? digits; a value out of range is clipped. Returns as read_number does. */
 static const char *read_integer(const char *p, int32_t *value)
 {
     const char *start = p, *first;
@@ -24,14 +24,14 @@ static const char *read_integer(const char *p, int32_t *value)
     for (first = p; is_digit(*p); p++)
         digits = digits <= INT32_MAX ? digits * 10 + (*p - '0') : digits;
     if (p == first || *p == '.' || *p == 'e' || *p == 'E')
-        return start; /* none, or a fraction */
+        return start; /* no digits, or a fraction */
     digits = negative ? -digits : digits;
     *value = (int32_t)(digits < INT32_MIN ? INT32_MIN : digits > INT32_MAX ? INT32_MAX : digits);
     return p;
 }
 
-/* Convert the numbers up to "]". Returns the place of "]"; NULL, with an exception set or not,
- * when the text holds anything else. */
+/* Convert the numbers up to "]". Returns a pointer to "]"; NULL, with or without an exception, if
+ * the text contains anything else. */
 static const char *convert(const char *p, int integer, Buffer *into)
 {
     for (p = skip_space(p); *p != ']'; p = skip_space(p)) {
@@ -46,8 +46,8 @@ static const char *convert(const char *p, int integer, Buffer *into)
     return p;
 }
 
-/* Copy text of wide characters up to the "]" that is in no comment, in one byte each.
- * What is not ASCII becomes a character that no list may hold. */
+/* Copy wide characters to single bytes, up to the first "]" outside of comments.
+ * Characters other than ASCII become one that is not allowed in lists. */
 static char *narrow(PyObject *text, Py_ssize_t start, Py_ssize_t *end)
 {
     int kind = PyUnicode_KIND(text), comment = 0;

@@ -1,4 +1,4 @@
-/* Decimal numbers out of text, rounded as Python's float() rounds them. */
+/* Read decimal numbers from text, rounded as by Python's float(). */
 #ifndef HRP_MODEL_NUMBERS_H
 #define HRP_MODEL_NUMBERS_H
 
@@ -14,8 +14,8 @@ static inline int is_digit(char c)
 
 /* Read the longest [+-]? (digits [. digits*] | . digits) ([eE] [+-]? digits)? at `p`.
  *
- * The text ends with a character that is part of no number, such as NUL. Returns the
- * character after the number; `p` itself when there is none; NULL with an exception set.
+ * The text must end with a character that is not part of a number, such as NUL. Returns the
+ * character after the number; `p` itself if there is no number; NULL with an exception set.
  */
 static inline const char *read_number(const char *p, double *value)
 {
@@ -23,7 +23,7 @@ static inline const char *read_number(const char *p, double *value)
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const char *start = p, *first, *end;
-    uint64_t digits = 0; /* all digits as one whole number; wraps if they are many */
+    uint64_t digits = 0; /* all digits as one integer; wraps around if there are many */
     long scale = 0;      /* the value is digits * 10^scale */
     Py_ssize_t count;
     int negative = *p == '-';
@@ -68,13 +68,13 @@ static inline const char *read_number(const char *p, double *value)
     return *value == -1.0 && PyErr_Occurred() ? NULL : end;
 }
 
-/* A bytes object that grows, to hold an array of numbers. */
+/* A growing bytes object with an array of numbers. */
 typedef struct {
     PyObject *bytes;
     Py_ssize_t used;
 } Buffer;
 
-/* Return where the next `size` bytes go; NULL with an exception set. */
+/* Return a pointer to space for the next `size` bytes; NULL with an exception set. */
 static inline void *buffer_take(Buffer *buffer, Py_ssize_t size)
 {
     Py_ssize_t room = buffer->bytes ? PyBytes_GET_SIZE(buffer->bytes) : 0;
@@ -82,7 +82,7 @@ static inline void *buffer_take(Buffer *buffer, Py_ssize_t size)
         Py_ssize_t wanted = room + room / 2 + 16 * size;
         if (buffer->bytes ? _PyBytes_Resize(&buffer->bytes, wanted) < 0
                           : !(buffer->bytes = PyBytes_FromStringAndSize(NULL, wanted)))
-            return NULL; /* the object is gone then */
+            return NULL; /* the object has been released */
     }
     buffer->used += size;
     return PyBytes_AS_STRING(buffer->bytes) + buffer->used - size;

@@ -1,4 +1,4 @@
-"""Kinds of files by suffix and content: models, worlds of ``hrp-sim``, others."""
+"""Detect models and worlds of ``hrp-sim`` by suffix and content of files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .yaml.nodes import Mapping, Node
 
 MODEL_SUFFIXES = (".body", ".urdf", ".wrl")
 YAML_SUFFIXES = (".yaml", ".yml")  # of models and worlds
-WRAPPER_KEYS = ("model_file", "modelFile")  # of a YAML file that names a model and adds to it
-_CHUNK = 1 << 20  # [bytes]
-_OVERLAP = 64  # [bytes]; longer than any match
+WRAPPER_KEYS = ("model_file", "modelFile")  # of YAML files that refer to a model and extend it
+_CHUNK = 1 << 20  # [B]
+_OVERLAP = 64  # [B]; longer than any match
 _ROBOT_NODE = re.compile(rb"\b(?:Humanoid|Joint)\s{0,40}\{")
-# Keys at the top of a YAML file; a file in one line may begin with a brace.
+# Keys at the top level of a YAML file; a file in flow style begins with a brace.
 _TOP_KEY = rb"(?:^|\A\s*\{\s*)[\"']?%s[\"']?\s*:"
 _FORMAT = re.compile(_TOP_KEY % rb"format" + rb"(\s*[\"']?ChoreonoidBody)?", re.MULTILINE)
 _WRAPPER = re.compile(_TOP_KEY % f"(?:{'|'.join(WRAPPER_KEYS)})".encode(), re.MULTILINE)
@@ -30,16 +30,16 @@ class FileKind(Enum):
 
 
 def is_world(top: Node | None) -> bool:
-    """Return whether the top of a YAML file is that of a world: ``bodies`` and no ``format``."""
+    """Return whether a YAML file is a world: it has ``bodies`` and no ``format`` at its top."""
     return isinstance(top, Mapping) and "bodies" in top and "format" not in top
 
 
 def file_kind(path: Path) -> FileKind:
     """Return the kind of a file with the suffix of a model or of YAML, without parsing it.
 
-    A .wrl file is a model if it has a Humanoid or Joint node, a YAML file if it is a Choreonoid
-    body or names a model, and a world as ``is_world`` defines it. What cannot be read counts as a
-    model, for its reader to report.
+    A .wrl file is a model if it has a Humanoid or Joint node; a YAML file if it is a Choreonoid
+    body or refers to a model. Worlds are defined by ``is_world``. An unreadable file is treated as
+    a model, so that its reader reports the error.
     """
     suffix = path.suffix.lower()
     try:
@@ -53,7 +53,7 @@ def file_kind(path: Path) -> FileKind:
 
 
 def _has_robot(path: Path) -> bool:
-    """Search for nodes of robots without holding a large file in memory."""
+    """Search for nodes of robots, without loading the whole file into memory."""
     with path.open("rb") as file:
         end = b""
         while chunk := file.read(_CHUNK):

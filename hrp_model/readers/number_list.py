@@ -1,4 +1,4 @@
-"""Long lists of numbers in text to arrays, in one go: what large mesh files mostly are."""
+"""Convert long lists of numbers in text to arrays, the bulk of large mesh files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def number_list(text: str, start: int, integer: bool) -> tuple[Numbers, int] | N
     """Convert decimal numbers between white space, commas and comments, up to a "]".
 
     Args:
-        text: What holds the list.
+        text: The text with the list.
         start: Offset of the first character after its opening bracket.
-        integer: True for int32 (numbers out of range become the nearest), False for float64.
+        integer: True for int32 (numbers out of range are clipped), False for float64.
 
     Returns:
-        The numbers, shape (n,), read-only, and the offset of the "]"; None when the list
-        holds anything else, has no end, or needs a closer look.
+        The numbers, shape (n,), read-only, and the offset of the "]"; None if the list
+        contains anything else or has no end, so that it must be parsed token by token.
     """
     convert = _number_list if fast is None else _fast_number_list
     return convert(text, start, integer)
@@ -48,7 +48,7 @@ def _fast_number_list(text: str, start: int, integer: bool) -> tuple[Numbers, in
 
 
 def _number_list(text: str, start: int, integer: bool) -> tuple[Numbers, int] | None:
-    """Do the same through numpy, with a few copies of the text."""
+    """Convert by numpy, where the extension was not built; takes a few copies of the text."""
     end = text.find("]", start)
     if "#" in text[start:end]:
         match = _TO_BRACKET.match(text, start)
@@ -65,7 +65,7 @@ def _number_list(text: str, start: int, integer: bool) -> tuple[Numbers, int] | 
 
 
 def _plain_numbers(written: str) -> bytes | None:
-    """Return what stands in a list without commas and comments; None if not only numbers do."""
+    """Return the text of a list without commas and comments; None if it has other characters."""
     if "#" in written:
         written = _COMMENT.sub("\n", written)
     if not written.isascii():
@@ -75,11 +75,11 @@ def _plain_numbers(written: str) -> bytes | None:
 
 
 def _converted(data: bytes, integer: bool) -> Numbers:
-    """Convert numbers between spaces; numpy warns, and one day raises, if it is not all that."""
+    """Convert numbers separated by spaces; raises DeprecationWarning or ValueError for others."""
     if not data or data.isspace():
-        return np.empty(0, np.int32) if integer else np.empty(0)  # numpy makes a number of " "
+        return np.empty(0, np.int32) if integer else np.empty(0)  # numpy reads " " as a number
     if integer and _LONE_SIGN.search(data):
-        raise ValueError("a sign alone is no number")  # to numpy it is 0
+        raise ValueError("a sign without digits")  # numpy reads it as 0
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         if integer:
@@ -88,6 +88,6 @@ def _converted(data: bytes, integer: bool) -> Numbers:
 
 
 def int32_array(values: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return numbers in the width of int32; too large ones become the largest."""
+    """Return numbers as int32, clipped to its range."""
     limits = np.iinfo(np.int32)
     return np.clip(values, limits.min, limits.max, out=values).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Configurations of RViz: displays as data, and the file that shows them."""
+"""RViz configuration files: displays, and the document that contains them."""
 
 from .displays import (
     Display,

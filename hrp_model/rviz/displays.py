@@ -1,7 +1,7 @@
-"""Displays of RViz as mappings: each function makes one.
+"""RViz displays as mappings: each function makes one.
 
-Sensors publish reliably, and so do the displays listen: a best-effort subscriber loses big
-images.
+The displays subscribe reliably, as sensors publish reliably: a best-effort subscriber would lose
+large images.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ _POINTS = {"Style": "Points", "Position Transformer": "XYZ", "Decay Time": 0, "A
 
 
 def tf_prefix(frame_prefix: str) -> str:
-    """Return RViz's TF Prefix for a prefix of frames.
+    """Return RViz's TF Prefix for a frame prefix.
 
-    RViz puts a slash behind its prefix, so only what ends with one can be told to it.
+    RViz appends a slash to its prefix, so the frame prefix must end with one.
 
     Raises:
-        ValueError: The prefix ends otherwise.
+        ValueError: The prefix does not end with a slash.
     """
     if frame_prefix and not frame_prefix.endswith("/"):
-        words = "RViz draws robots whose frame prefix ends with '/'"
-        raise ValueError(f"{words}: write '{frame_prefix}/' instead of '{frame_prefix}'")
+        problem = "RViz can only display robots whose frame prefix ends with '/'"
+        raise ValueError(f"{problem}: use '{frame_prefix}/' instead of '{frame_prefix}'")
     return frame_prefix[:-1]
 
 
 def absolute_topic(namespace: str, topic: str) -> str:
-    """Return a topic of a namespace as RViz, which is in none, must call it.
+    """Return the absolute name of a topic in a namespace.
 
     Raises:
-        ValueError: ROS has no such namespace.
+        ValueError: The namespace is not valid in ROS.
     """
     if objection := namespace_objection(namespace.strip("/")):
         raise ValueError(objection)
@@ -44,7 +44,7 @@ def absolute_topic(namespace: str, topic: str) -> str:
 
 
 def grid(frame: str, cell: float, height: float) -> Display:
-    """Return a grid of 20 by 20 cells, each so long in [m], at a height in a frame."""
+    """Return a grid of 20 by 20 cells of a length in [m], at a height in [m] in a frame."""
     return _display(
         "Grid",
         "Grid",
@@ -61,7 +61,7 @@ def grid(frame: str, cell: float, height: float) -> Display:
 
 
 def robot_model(name: str, description_topic: str, prefix: str) -> Display:
-    """Return a robot by its latched description; its frames begin with a TF Prefix of RViz."""
+    """Return a RobotModel from a latched description topic, with RViz's TF Prefix."""
     return _display(
         "RobotModel",
         name,
@@ -78,7 +78,7 @@ def robot_model(name: str, description_topic: str, prefix: str) -> Display:
 
 
 def frames(marker: float, *, on: bool) -> Display:
-    """Return the frames of /tf, their axes so long in [m]."""
+    """Return the TF display, with axes of a length in [m]."""
     return _display(
         "TF",
         "Frames",
@@ -95,13 +95,13 @@ def frames(marker: float, *, on: bool) -> Display:
 
 
 def scan(name: str, topic: str) -> Display:
-    """Return a LaserScan as points of one colour."""
+    """Return a LaserScan, shown as points of one colour."""
     color = {"Size (Pixels)": 4, "Color Transformer": "FlatColor", "Color": "255; 40; 40"}
     return _display("LaserScan", name, {"Topic": _topic(topic), **_POINTS, **color})
 
 
 def point_cloud(name: str, topic: str, *, colored: bool, on: bool = True) -> Display:
-    """Return a PointCloud2, coloured by itself or by height."""
+    """Return a PointCloud2, in its own colours or coloured by height."""
     color = {"Color Transformer": "RGB8"}
     if not colored:
         color = {"Color Transformer": "AxisColor", "Axis": "Z"}
@@ -114,21 +114,21 @@ def camera_image(name: str, topic: str, *, on: bool = True) -> Display:
     return _display("Image", name, {"Topic": _topic(topic), "Normalize Range": True}, on=on)
 
 
-def depth_image(name: str, topic: str, farthest: float) -> Display:
-    """Return an Image of depths, black at zero and white at the farthest, in [m]."""
-    limits = {"Normalize Range": False, "Min Value": 0, "Max Value": farthest}
+def depth_image(name: str, topic: str, max_depth: float) -> Display:
+    """Return a depth Image, black at zero and white at the maximum depth in [m]; disabled."""
+    limits = {"Normalize Range": False, "Min Value": 0, "Max Value": max_depth}
     return _display("Image", name, {"Topic": _topic(topic), **limits}, on=False)
 
 
 def wrench(name: str, topic: str, force_scale: float, width: float) -> Display:
-    """Return a WrenchStamped as two arrows.
+    """Return a WrenchStamped, shown as two arrows.
 
     Args:
-        name: Of the display.
-        topic: Of the messages.
-        force_scale: How long the arrow of a newton is, in [m]; a newton metre's is ten times
-            as long.
-        width: Of the arrows, in [m].
+        name: Name of the display.
+        topic: Topic of the messages.
+        force_scale: Length of the force arrow in [m/N]; the torque arrow has ten times as many
+            [m/(N m)].
+        width: Width of the arrows, in [m].
     """
     return _display(
         "Wrench",
@@ -147,21 +147,21 @@ def wrench(name: str, topic: str, force_scale: float, width: float) -> Display:
 
 
 def odometry(name: str, topic: str, length: float) -> Display:
-    """Return an Odometry as axes so long, in [m]; off, for the robot hides it."""
+    """Return an Odometry, shown as axes of a length in [m]; disabled, as the robot hides it."""
     axes = {"Value": "Axes", "Axes Length": length, "Axes Radius": 0.1 * length}
     shown = {"Topic": _topic(topic), "Keep": 1, "Shape": axes, "Covariance": {"Value": False}}
     return _display("Odometry", name, shown, on=False)
 
 
 def markers(name: str, topic: str) -> Display:
-    """Return a MarkerArray, whatever it shows."""
+    """Return a MarkerArray with all its namespaces."""
     return _display("MarkerArray", name, {"Topic": _topic(topic), "Namespaces": {}})
 
 
 def group(name: str, displays: Sequence[Display]) -> Display:
-    """Return displays under one name."""
-    made = _display("Group", name, {"Displays": list(displays)})
-    return {**made, "Class": "rviz_common/Group"}
+    """Return a group of displays."""
+    display = _display("Group", name, {"Displays": list(displays)})
+    return {**display, "Class": "rviz_common/Group"}
 
 
 def _display(kind: str, name: str, properties: Display, *, on: bool = True) -> Display:

@@ -1,4 +1,4 @@
-"""The file that RViz reads: displays, and a view from which all of something is seen."""
+"""Text of an RViz configuration file: displays, and a view that shows a given box."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from ..shapes.measure import BoundingBox, bounding_box, union
 from ..shapes.tessellate import shape_mesh, transformed
 from .displays import Display, frames, grid
 
-# A sphere fills RViz's view, 45 degrees wide, from this many radii; and some room around it.
+# Distance in radii from which a sphere fits into RViz's field of view of 45 degrees, with a margin.
 _DISTANCE = 1.15 / np.sin(np.radians(22.5))
-_LEAST_RADIUS = 0.01
+_MIN_RADIUS = 0.01  # [m]
 
 
 def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
-    """Return the bounding box of a body.
-
-    A link without shapes is a point.
+    """Return the bounding box of a body; links without shapes count as points.
 
     Args:
         body: The body.
@@ -33,8 +31,8 @@ def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
     for link in body.links:
         pose = poses[link.name]
         meshes = (shape_mesh(x) for x in link.visual or link.collision)
-        found = (bounding_box(transformed(mesh, pose.matrix())) for mesh in meshes)
-        boxes += [box for box in found if box is not None] or [BoundingBox(pose.p, pose.p)]
+        link_boxes = (bounding_box(transformed(mesh, pose.matrix())) for mesh in meshes)
+        boxes += [box for box in link_boxes if box is not None] or [BoundingBox(pose.p, pose.p)]
     whole = union(boxes)
     assert whole is not None  # a body has a root
     return whole
@@ -43,7 +41,7 @@ def body_box(body: Body, poses: Mapping[str, Pose]) -> BoundingBox:
 def document(
     displays: Sequence[Display],
     frame: str,
-    seen: BoundingBox | None,
+    visible: BoundingBox | None,
     *,
     comment: str,
     floor_height: float | None = None,
@@ -51,20 +49,20 @@ def document(
 ) -> str:
     """Return the text of a configuration file.
 
-    A grid and the frames of /tf are always there.
+    It always contains a grid and the TF display.
 
     Args:
-        displays: What else is shown.
-        frame: In which all is shown, and which nothing moves.
-        seen: The box in view, in this frame; None means a metre around the origin.
-        comment: A line, or several, about what the file is for.
-        floor_height: Where the grid lies, in [m]; None means under the lowest point.
-        frames_on: Whether the frames are shown from the start.
+        displays: Further displays.
+        frame: The fixed frame.
+        visible: The box to show, in the fixed frame; None for a cube of 1 m at the origin.
+        comment: One or more lines about the purpose of the file.
+        floor_height: Height of the grid, in [m]; None for the lowest point of the box.
+        frames_on: Whether the TF display is enabled.
     """
-    box = seen or BoundingBox(np.full(3, -0.5), np.full(3, 0.5))
+    box = visible or BoundingBox(np.full(3, -0.5), np.full(3, 0.5))
     radius = view_radius(box)
     height = box.low[2] if floor_height is None else floor_height
-    cell = rounded(_one_two_five(radius / 2.0))
+    cell = rounded(_floor_125(radius / 2.0))
     shown = [
         grid(frame, cell, rounded(height)),
         *displays,
@@ -77,12 +75,12 @@ def document(
 
 
 def view_radius(box: BoundingBox) -> float:
-    """Return the radius of the sphere in view around a box, in [m]; at least 1 cm."""
-    return max(box.radius, _LEAST_RADIUS)
+    """Return the radius of the visible sphere around a box, in [m]; at least 1 cm."""
+    return max(box.radius, _MIN_RADIUS)
 
 
 def rounded(value: float) -> float:
-    """Return a number as a person would write it, with four digits."""
+    """Return a number rounded to four significant digits; never -0."""
     return float(f"{float(value):.4g}") + 0.0
 
 
@@ -127,7 +125,7 @@ def _view(frame: str, box: BoundingBox) -> dict[str, Any]:
     }
 
 
-def _one_two_five(length: float) -> float:
-    """Return the largest of 1, 2, 5, 10, ... and of 0.5, 0.2, ... that is not longer."""
+def _floor_125(length: float) -> float:
+    """Return the largest of ..., 0.1, 0.2, 0.5, 1, 2, 5, ... that does not exceed a length."""
     decade = 10.0 ** floor(log10(length))
     return decade * max(step for step in (1, 2, 5) if step * decade <= length * (1.0 + 1e-9))

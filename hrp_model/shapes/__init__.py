@@ -1,1 +1,1 @@
-"""Geometry processing: face sets, tessellation, normals, textures, measures."""
+"""Geometry processing: face sets, tessellation, normals, textures, bounding boxes."""

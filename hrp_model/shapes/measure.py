@@ -1,4 +1,4 @@
-"""Measures of geometries: bounding box, area, volume."""
+"""Bounding boxes, areas and volumes of geometries."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..rigid import Array
 
 
 class BoundingBox(NamedTuple):
-    """A box along the axes of a frame.
+    """An axis-aligned box in some frame.
 
     Attributes:
-        low, high: Its least and greatest corner in [m], each of shape (3,).
+        low, high: Minimum and maximum corner in [m], each of shape (3,).
     """
 
     low: Array
@@ -29,7 +29,7 @@ class BoundingBox(NamedTuple):
 
     @property
     def half(self) -> Array:
-        """Half its edges in [m], shape (3,)."""
+        """Half of its edge lengths in [m], shape (3,)."""
         return (self.high - self.low) / 2.0
 
     @property
@@ -44,23 +44,23 @@ class BoundingBox(NamedTuple):
 
 
 def union(boxes: Iterable[BoundingBox]) -> BoundingBox | None:
-    """Return the bounding box of boxes; None without any."""
+    """Return the smallest box around all boxes; None for no boxes."""
     low_and_high = list(zip(*boxes, strict=True))
     if not low_and_high:
         return None
     return BoundingBox(np.min(low_and_high[0], axis=0), np.max(low_and_high[1], axis=0))
 
 
-def boxes_meet(
+def boxes_overlap(
     low_a: Array, high_a: Array, low_b: Array, high_b: Array, *, touching: bool = True
 ) -> NDArray[np.bool_]:
-    """Return which boxes along the axes of one frame meet.
+    """Return which axis-aligned boxes of one frame overlap.
 
-    The corners of ``a`` and ``b``, shapes (..., n), are broadcast. Boxes that only share points of
-    their surfaces meet if ``touching``.
+    The corners of ``a`` and ``b``, shapes (..., n), are broadcast. Boxes that only touch count as
+    overlapping if ``touching``.
     """
-    before = np.less_equal if touching else np.less
-    return np.asarray(np.all(before(low_a, high_b) & before(low_b, high_a), axis=-1))
+    below = np.less_equal if touching else np.less
+    return np.asarray(np.all(below(low_a, high_b) & below(low_b, high_a), axis=-1))
 
 
 def geometry_box(geometry: Geometry) -> BoundingBox | None:
@@ -78,9 +78,9 @@ def geometry_box(geometry: Geometry) -> BoundingBox | None:
 
 
 def bounding_box(mesh: Mesh) -> BoundingBox | None:
-    """Return the bounding box of the vertices that triangles use; None without any.
+    """Return the bounding box of the vertices that triangles use; None if there are none.
 
-    Vertices that do not exist, which the simulation and the exporters report, are ignored.
+    Indices of vertices that do not exist, which simulation and exporters report, are ignored.
     """
     triangles, count = mesh.triangles, len(mesh.vertices)
     used = np.zeros(count, dtype=bool)
@@ -100,8 +100,8 @@ def area(mesh: Mesh) -> float:
 def signed_volume(mesh: Mesh) -> float:
     """Return the volume that the triangles enclose, in [m^3]; negative when they face inward.
 
-    Divergence theorem: one sixth of the sum of a . (b x c). For a mesh with holes it
-    depends on the place of the origin and means nothing.
+    Divergence theorem: one sixth of the sum of a . (b x c). Meaningless for a mesh with
+    holes, where it depends on the origin.
     """
     a, b, c = _corners(mesh)
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)

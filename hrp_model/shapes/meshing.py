@@ -1,4 +1,4 @@
-"""Face sets, extrusions and height fields to meshes. Knows no file format."""
+"""Convert face sets, extrusions and height fields to meshes. No file format here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..rigid import Array, axis_angle_matrix, unit_vector
 from .triangulate import polygons_to_triangles
 
 _NONE = np.empty((0, 3), dtype=np.int32)
-_CLOSED = 1e-12  # [m]; ends of a curve closer than this are one point
+_CLOSED = 1e-12  # [m]; a curve with ends closer than this is closed
 
 
 def face_set(
@@ -26,7 +26,7 @@ def face_set(
     crease_angle: float = 0.0,
     solid: bool = True,
 ) -> Mesh:
-    """Return the mesh of polygons and of what is given per corner.
+    """Return the mesh of polygons with attributes per corner or per polygon.
 
     Args:
         points: In [m], shape (n, 3).
@@ -34,18 +34,18 @@ def face_set(
         normals: ``indices`` of shape (len(index_list),) gives the row of ``values`` for
             each entry of ``index_list``; shape (k,) with k polygons gives one for each
             polygon. An attribute that does not cover all corners is left out.
-        colors: Likewise.
-        tex_coords: Likewise.
-        ccw: False turns every polygon over.
+        colors: Same as ``normals``.
+        tex_coords: Same as ``normals``.
+        ccw: False reverses every polygon.
         crease_angle: In [rad].
-        solid: Whether the back of the faces may be left undrawn.
+        solid: Whether back faces may be culled.
     """
     triangles, positions, polygons = polygons_to_triangles(points, index_list)
     if not ccw:
         triangles, positions = triangles[:, ::-1], positions[:, ::-1]
     corners = len(np.asarray(index_list))
 
-    def follow(attribute: Attribute | None) -> Attribute | None:
+    def per_triangle(attribute: Attribute | None) -> Attribute | None:
         if attribute is None:
             return None
         per_corner = len(attribute.indices) == corners
@@ -60,19 +60,19 @@ def face_set(
     return Mesh(
         np.asarray(points, dtype=np.float64),
         triangles,
-        normals=follow(normals),
-        colors=follow(colors),
-        tex_coords=follow(tex_coords),
+        normals=per_triangle(normals),
+        colors=per_triangle(colors),
+        tex_coords=per_triangle(tex_coords),
         crease_angle=crease_angle,
         solid=solid,
     )
 
 
 def planar_tex_coords(mesh: Mesh) -> Attribute:
-    """Return texture coordinates laid over the two largest sides of the bounding box.
+    """Return texture coordinates projected onto the two largest sides of the bounding box.
 
-    The rule for meshes that bring none (ISO/IEC 14772-1, 6.23): s runs from 0 to 1 along
-    the largest side, t at the same scale along the second largest; ties prefer x, then y.
+    The default of meshes without texture coordinates (ISO/IEC 14772-1, 6.23): s runs from 0 to
+    1 along the largest side, t at the same scale along the second largest; ties prefer x, then y.
     """
     low, size = mesh.vertices.min(axis=0), np.ptp(mesh.vertices, axis=0)
     s, t = np.argsort(-size, kind="stable")[:2]
@@ -94,21 +94,21 @@ def extrusion(
 ) -> Mesh:
     """Sweep a curve along a spine (ISO/IEC 14772-1, 6.18).
 
-    The vertex of cross-section point j on spine point i is row i * c + j of the
-    vertices, where c counts the points of the cross-section, a closing one left out.
-    With ``ccw``, along +Y, the surface faces outward when the cross-section turns from +x
-    to +z, as the published models have it.
+    The vertex of cross-section point j at spine point i is row i * c + j of the
+    vertices, where c is the number of cross-section points without a closing one.
+    With ``ccw`` and a spine along +Y, the surface faces outward if the cross-section turns
+    from +x to +z, as in published models.
 
     Args:
         cross_section: (x, z) in [m], shape (c, 2).
         spine: In [m], shape (n, 3).
-        scale: (x, z) per spine point, shape (k, 2); the last serves all that lack one.
-        orientation: Axis and angle [rad] per spine point, shape (k, 4); likewise.
-        begin_cap: Whether an open spine's first end is closed.
-        end_cap: Whether its other end is.
+        scale: (x, z) per spine point, shape (k, 2); the last one repeats.
+        orientation: Axis and angle [rad] per spine point, shape (k, 4); the last one repeats.
+        begin_cap: Whether the first end of an open spine is closed.
+        end_cap: Whether its other end is closed.
         ccw: False turns the surface inside out.
         crease_angle: In [rad].
-        solid: Whether the back of the faces may be left undrawn.
+        solid: Whether back faces may be culled.
     """
     section = np.asarray(cross_section, dtype=np.float64).reshape(-1, 2)
     path = np.asarray(spine, dtype=np.float64).reshape(-1, 3)
@@ -146,7 +146,7 @@ def _extrusion_tex_coords(mesh: Mesh, section: Array, spine: Array, ccw: bool) -
     """Return an extrusion's texture coordinates (ISO/IEC 14772-1, 6.18).
 
     s runs along the cross-section from its first point to its last, t along the spine,
-    both by length. On a cap they run along x and z, the larger extent from 0 to 1.
+    both by arc length. On a cap they run along x and z, the larger extent from 0 to 1.
     """
     s, t = _along(section), _along(spine)
     sides = np.column_stack((np.tile(s, len(t)), np.repeat(t, len(s))))
@@ -155,14 +155,14 @@ def _extrusion_tex_coords(mesh: Mesh, section: Array, spine: Array, ccw: bool) -
         indices = indices[:, ::-1]
     extent = float(np.ptp(section, axis=0).max())
     cap = (section - section.min(axis=0)) / (extent or 1.0)
-    # On the mesh, a closing point of the cross-section is the first one again.
+    # In the mesh, a closing point of the cross-section shares the vertex of the first one.
     points = len(mesh.vertices) // len(spine)
     on_caps = mesh.triangles[len(indices) :] % max(points, 1) + len(sides)
     return Attribute(np.concatenate((sides, cap)), np.concatenate((indices, on_caps)))
 
 
 def _along(curve: Array) -> Array:
-    """Return how far along a curve each of its points lies, from 0 to 1, shape (n,)."""
+    """Return the normalized arc length at each point of a curve, from 0 to 1, shape (n,)."""
     steps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
     length = np.concatenate(([0.0], np.cumsum(steps)))
     return length / length[-1] if length[-1] > 0.0 else length
@@ -188,18 +188,20 @@ def elevation_grid(
         x_dimension: Points along x.
         z_dimension: Points along z.
         x_spacing: Distance of neighbouring points along x, in [m].
-        z_spacing: Likewise along z.
+        z_spacing: Distance of neighbouring points along z, in [m].
         height: y of each point in [m], x fastest, shape (x_dimension * z_dimension,).
-        ccw: True: the upper side is the outside.
+        ccw: Whether the upper side is the outside.
         crease_angle: In [rad].
-        solid: Whether the lower side may be left undrawn.
+        solid: Whether the lower side may be culled.
 
     Raises:
-        ValueError: The number of heights does not match.
+        ValueError: The number of heights is wrong.
     """
     heights = np.asarray(height, dtype=np.float64).reshape(-1)
     if x_dimension < 0 or z_dimension < 0 or len(heights) != x_dimension * z_dimension:
-        raise ValueError(f"{x_dimension} x {z_dimension} heights needed, {len(heights)} given")
+        raise ValueError(
+            f"{x_dimension} x {z_dimension} heights are needed, but there are {len(heights)}"
+        )
     number = np.arange(len(heights)).reshape(z_dimension, x_dimension)
     z, x = np.divmod(number.ravel(), max(x_dimension, 1))
     vertices = np.column_stack((x * x_spacing, heights, z * z_spacing))
@@ -229,7 +231,7 @@ def _is_closed(curve: Array) -> bool:
 
 
 def _one_each(values: Array, count: int) -> Array:
-    """Return ``count`` rows, the last one repeated as often as needed."""
+    """Return ``count`` rows, repeating the last one as needed."""
     return values[np.minimum(np.arange(count), len(values) - 1)]
 
 
@@ -245,7 +247,7 @@ def _spine_frames(path: Array, closed: bool) -> Array:
     """
     ahead, behind = np.roll(path, -1, axis=0), np.roll(path, 1, axis=0)
     if closed:
-        # First and last point coincide, so the neighbours at the join lie one further.
+        # First and last point coincide: use their neighbours at the seam.
         ahead[-1], behind[0] = path[1], path[-2]
     else:
         ahead[-1], behind[0] = path[-1], path[0]
@@ -262,7 +264,7 @@ def _spine_frames(path: Array, closed: bool) -> Array:
 
 
 def _unit(vectors: Array, scale: float) -> Array:
-    """Return unit vectors; those that are zero on this scale become zero."""
+    """Return unit vectors; vectors that are negligible on this scale become zero."""
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = np.zeros_like(vectors)
     np.divide(vectors, length, out=units, where=length > 1e-10 * scale)
@@ -270,12 +272,12 @@ def _unit(vectors: Array, scale: float) -> Array:
 
 
 def _defined(vectors: Array) -> Array:
-    """Replace zero rows by the row before, leading ones by the first that is not zero."""
-    known = np.flatnonzero(vectors.any(axis=1))
-    if not len(known):
+    """Replace zero rows by the previous nonzero row, leading ones by the first nonzero row."""
+    nonzero = np.flatnonzero(vectors.any(axis=1))
+    if not len(nonzero):
         return vectors
-    source = np.searchsorted(known, np.arange(len(vectors)), side="right") - 1
-    rows = known[np.maximum(source, 0)]
+    source = np.searchsorted(nonzero, np.arange(len(vectors)), side="right") - 1
+    rows = nonzero[np.maximum(source, 0)]
     chosen: Array = vectors[rows]
     return chosen
 
@@ -283,8 +285,8 @@ def _defined(vectors: Array) -> Array:
 def _shortest_from_y(direction: Array) -> Array:
     """Return the map of the cross-section plane of a straight spine, shape (3, 3).
 
-    That is the shortest rotation that turns +Y onto the unit vector ``direction``. For -Y there
-    are many; the point reflection is what the models that have such spines were drawn with.
+    That is the shortest rotation from +Y to the unit vector ``direction``. For -Y it is not
+    unique; the point reflection gives the shape that models with such spines intend.
     """
     axis = np.array([direction[2], 0.0, -direction[0]])  # Y x direction
     sine = float(np.linalg.norm(axis))
@@ -305,7 +307,7 @@ def _side_triangles(rings: int, points: int, wrap_rings: bool, wrap_points: bool
 
 
 def _cap_triangles(section: Array, rings: int, begin: bool, end: bool) -> IntArray:
-    # Scaled, turned and moved, the cuts of the cross-section stay cuts of both ends.
+    # Affine maps preserve the triangulation of the cross-section, so both ends share it.
     points = len(section)
     flat = np.insert(section, 1, 0.0, axis=1)
     first, _, _ = polygons_to_triangles(flat, np.arange(points))

@@ -1,4 +1,4 @@
-"""Normals of a mesh's corners, given or worked out from its faces."""
+"""Normals at the corners of a mesh, given or computed from its faces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _UP = np.array([0.0, 0.0, 1.0])
 def corner_normals(mesh: Mesh) -> Array:
     """Return a unit normal for each corner of each triangle, shape (m, 3, 3).
 
-    Normals that the mesh gives are used; where it gives none, or one without a
-    direction, the normal of a corner is the mean of the faces around its vertex that
-    meet its own face at no more than the crease angle, weighted by their angle there.
-    A face without an area shows nothing; its normals are +Z.
+    Given normals are used. Where they are missing or have no direction, the normal of a corner
+    is the mean of the normals of the faces around its vertex that meet its own face at no more
+    than the crease angle, weighted by their angles at the vertex. Normals of degenerate faces,
+    which are invisible, are +Z.
     """
     generated = _generated_normals(mesh)
     if mesh.normals is None:
@@ -27,7 +27,7 @@ def corner_normals(mesh: Mesh) -> Array:
 
 
 def unit(vectors: Array) -> Array:
-    """Return vectors scaled to length one; those without a direction become zero."""
+    """Return vectors scaled to length one; zero and non-finite vectors become zero."""
     vectors = np.where(np.isfinite(vectors).all(axis=-1, keepdims=True), vectors, 0.0)
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(length > 0.0, length, 1.0)
@@ -56,18 +56,18 @@ def _generated_normals(mesh: Mesh) -> Array:
 
 
 def _filled(vectors: Array, default: Array) -> Array:
-    """Replace vectors without a direction."""
+    """Replace zero vectors by a default."""
     return np.where(np.any(vectors != 0.0, axis=-1, keepdims=True), vectors, default)
 
 
 def _blend(vertices: IntArray, normals: Array, weights: Array, crease_angle: float) -> Array:
-    """Sum the normals of corners, sorted by vertex, over neighbours within the crease angle."""
+    """Average the normals of corners, sorted by vertex, over those within the crease angle."""
     weighted = normals * weights[:, None]
     starts = np.flatnonzero(np.diff(vertices, prepend=-1))
     counts = np.diff(starts, append=len(vertices))
     sums = np.add.reduceat(weighted, starts)
     total = np.repeat(sums, counts, axis=0)
-    # Normals within half the angle of one direction lie within the angle of one another.
+    # Normals within half the crease angle of their mean lie within the angle of one another.
     cosines = np.einsum("ki,ki->k", normals, np.repeat(unit(sums), counts, axis=0))
     smooth = np.minimum.reduceat(cosines, starts) >= cos(crease_angle / 2.0)
     rest = np.flatnonzero(~np.repeat(smooth, counts))
@@ -75,11 +75,11 @@ def _blend(vertices: IntArray, normals: Array, weights: Array, crease_angle: flo
     return unit(total)
 
 
-def _pairwise(vertices: IntArray, normals: Array, weighted: Array, least_cosine: float) -> Array:
-    """Return the sums of ``_blend`` by comparing every two corners of a vertex.
+def _pairwise(vertices: IntArray, normals: Array, weighted: Array, min_cosine: float) -> Array:
+    """Return the sums of ``_blend`` by comparing all pairs of corners of each vertex.
 
     Corner i is paired with i + 1, i + 2, ... of the same vertex, so that memory does not
-    grow with the number of faces that meet in a point.
+    grow with the number of faces at a vertex.
     """
     total = weighted.copy()
     distance = 1
@@ -87,7 +87,7 @@ def _pairwise(vertices: IntArray, normals: Array, weighted: Array, least_cosine:
     first = first[vertices[first] == vertices[first + 1]]
     while len(first):
         cosine = np.einsum("ki,ki->k", normals[first], normals[first + distance])
-        one = first[cosine >= least_cosine - 1e-12]
+        one = first[cosine >= min_cosine - 1e-12]
         total[one] += weighted[one + distance]
         total[one + distance] += weighted[one]
         distance += 1

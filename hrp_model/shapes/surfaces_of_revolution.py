@@ -1,4 +1,4 @@
-"""Bodies of revolution to triangles."""
+"""Triangulate surfaces of revolution."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ _Point = tuple[float, float]
 def revolved(
     geometry: Sphere | Cylinder | Capsule | Cone, divisions: int, *, textured: bool = False
 ) -> Mesh:
-    """Return a body of revolution about Y as triangles with normals, smooth around the axis.
+    """Return a solid of revolution about Y as triangles with normals, smooth around the axis.
 
-    Texture coordinates follow ISO/IEC 14772-1, 6.11, 6.14 and 6.48: s goes round
-    counter-clockwise seen from above, from -Z over -X, t from the bottom to the top by
-    length; out of caps, a circle is cut of the image. A capsule is like a long sphere.
+    Texture coordinates follow ISO/IEC 14772-1, 6.11, 6.14 and 6.48: s runs around the axis,
+    counter-clockwise seen from above, from -Z over -X; t runs from bottom to top by arc length.
+    A cap shows a circular section of the image. A capsule is textured like a sphere.
 
     Args:
-        geometry: What the model leaves out is left out.
-        divisions: Corners of a circle, at least 3.
-        textured: Whether to give it texture coordinates.
+        geometry: A primitive; faces that it omits are omitted.
+        divisions: Segments of a circle, at least 3.
+        textured: Whether to make texture coordinates.
     """
     strips = _profile(geometry, divisions)
-    mesh = _Lathe(strips, divisions)
+    mesh = _StripMesh(strips, divisions)
     triangles = [mesh.triangles(strip, face) for strip in strips for face in _faces(strip)]
     normals = [mesh.normals(strip, face) for strip in strips for face in _faces(strip)]
     coords = None
     if textured:
         heights = zip(strips, _heights(strips), strict=True)
         st = [mesh.tex_coords(strip, face, h) for strip, h in heights for face in _faces(strip)]
-        coords = each_corner(np.concatenate([np.empty((0, 3, 2)), *st]))
+        coords = per_corner_attribute(np.concatenate([np.empty((0, 3, 2)), *st]))
     return Mesh(
         mesh.vertices,
         np.concatenate([np.empty((0, 3), np.int32), *triangles]),
-        each_corner(np.concatenate([np.empty((0, 3, 3)), *normals])),
+        per_corner_attribute(np.concatenate([np.empty((0, 3, 3)), *normals])),
         tex_coords=coords,
     )
 
 
-def each_corner(values: Array) -> Attribute:
-    """Return an attribute of values of shape (m, 3, k), one for each corner."""
+def per_corner_attribute(values: Array) -> Attribute:
+    """Return an attribute from values per corner, shape (m, 3, k)."""
     rows = values.reshape(-1, values.shape[-1])
     return Attribute(rows, np.arange(len(rows), dtype=np.int32).reshape(-1, 3))
 
 
 @dataclass(frozen=True, slots=True)
 class _Strip:
-    """Faces between two circles about Y; going from start to end, outside is on the right.
+    """Faces between two circles about Y; seen along start to end, outside is on the right.
 
-    Each end is (radius, y) with the y axis upwards, each normal is (radial part, y part).
+    Each end is (radius, y) with the y axis upwards, each normal (radial component, y component).
     """
 
     start: _Point
@@ -74,12 +74,13 @@ class _Corner:
     """A corner of the triangle that a strip has in each division.
 
     Attributes:
-        at_end: Whether it is on the strip's end, not its start.
-        on: Divisions to go on; a half at a pole, where a triangle has the normal of its middle.
+        at_end: Whether it lies on the end of the strip instead of its start.
+        shift: Offset in divisions; one half at a pole, whose normal is that of the triangle's
+            middle.
     """
 
     at_end: bool
-    on: float
+    shift: float
 
 
 _Face = tuple[_Corner, _Corner, _Corner]
@@ -95,8 +96,8 @@ def _faces(strip: _Strip) -> Iterator[_Face]:
         yield _Corner(False, 0.0), second, _Corner(False, 1.0)
 
 
-class _Lathe:
-    """Turns strips about the Y axis; ends that meet share their vertices."""
+class _StripMesh:
+    """Vertices and triangles of strips; strips that meet share the vertices of that circle."""
 
     def __init__(self, strips: list[_Strip], divisions: int) -> None:
         self._divisions = divisions
@@ -113,54 +114,57 @@ class _Lathe:
         self.vertices: Array = np.concatenate([np.empty((0, 3)), *rings])
 
     def triangles(self, strip: _Strip, face: _Face) -> IntArray:
-        """Return rows of the vertices, shape (divisions, 3)."""
+        """Return triangles of one face of a strip as rows of ``vertices``, shape (divisions, 3)."""
         columns = []
         for corner in face:
             rows = self._rows[strip.end if corner.at_end else strip.start]
-            columns.append(np.roll(rows, -int(corner.on)))
+            columns.append(np.roll(rows, -int(corner.shift)))
         return np.stack(columns, axis=1)
 
     def normals(self, strip: _Strip, face: _Face) -> Array:
-        """Return the normals of corners, shape (divisions, 3, 3)."""
+        """Return the normals at their corners, shape (divisions, 3, 3)."""
         columns = []
         for corner in face:
             normal = strip.end_normal if corner.at_end else strip.start_normal
-            columns.append(_circle(normal, self._angles(corner.on)))
+            columns.append(_circle(normal, self._angles(corner.shift)))
         return np.stack(columns, axis=1)
 
     def tex_coords(self, strip: _Strip, face: _Face, heights: _Point) -> Array:
-        """Return (s, t) of corners, shape (divisions, 3, 2); ``heights`` are t of a side's ends."""
+        """Return (s, t) at their corners, shape (divisions, 3, 2).
+
+        ``heights`` are t at start and end of a strip that is not a cap.
+        """
         columns = []
         for corner in face:
             if strip.is_cap:
                 columns.append(self._on_cap(strip, corner))
             else:
-                s = self._around(corner.on)
+                s = self._around(corner.shift)
                 columns.append(np.stack([s, np.full(len(s), heights[corner.at_end])], axis=1))
         return np.stack(columns, axis=1)
 
     def _on_cap(self, strip: _Strip, corner: _Corner) -> Array:
         radius = (strip.end if corner.at_end else strip.start)[0]
         share = radius / max(strip.start[0], strip.end[0], 1e-300)
-        angles = self._angles(corner.on)
-        # Upright when the top is tilted towards +Z, the bottom when it is tilted towards -Z.
+        angles = self._angles(corner.shift)
+        # The image is upright when the top is tilted towards +Z, or the bottom towards -Z.
         up = 0.5 if strip.start_normal[1] < 0.0 else -0.5
         return np.stack(
             [0.5 + 0.5 * share * np.cos(angles), 0.5 + up * share * np.sin(angles)], axis=1
         )
 
-    def _around(self, on: float) -> Array:
-        """Return s around the axis; the angle of the seam at -Z is three quarters of a turn."""
-        s: Array = 0.75 - (self._number + on) / self._divisions
+    def _around(self, shift: float) -> Array:
+        """Return s around the axis; the seam at -Z is at three quarters of a turn."""
+        s: Array = 0.75 - (self._number + shift) / self._divisions
         return s + (self._number + 0.5 > 0.75 * self._divisions)
 
-    def _angles(self, on: float) -> Array:
-        angles: Array = 2.0 * pi * (self._number + on) / self._divisions
+    def _angles(self, shift: float) -> Array:
+        angles: Array = 2.0 * pi * (self._number + shift) / self._divisions
         return angles
 
 
 def _heights(strips: list[_Strip]) -> list[_Point]:
-    """Return how far up a body's side each strip's ends lie, from 0 to 1, by length."""
+    """Return t at start and end of each strip: the arc length along the side, from 0 to 1."""
     lengths = [
         0.0 if s.is_cap else hypot(s.end[0] - s.start[0], s.end[1] - s.start[1]) for s in strips
     ]
@@ -170,7 +174,7 @@ def _heights(strips: list[_Strip]) -> list[_Point]:
 
 
 def _profile(geometry: Sphere | Cylinder | Capsule | Cone, divisions: int) -> list[_Strip]:
-    """Return the strips of a body of revolution, from its bottom to its top."""
+    """Return the strips of a solid of revolution, from bottom to top."""
     if isinstance(geometry, Sphere):
         return _arc_strips(geometry.radius, 0.0, max(2, divisions // 2))
     if isinstance(geometry, Capsule):
@@ -194,7 +198,7 @@ def _profile(geometry: Sphere | Cylinder | Capsule | Cone, divisions: int) -> li
 
 
 def _arc_strips(radius: float, height: float, bands: int) -> list[_Strip]:
-    """Return a sphere's strips, cut at the equator by a cylinder of the given height."""
+    """Return the strips of a sphere or, with a height between its halves, of a capsule."""
     latitudes = [-pi / 2.0 + pi * i / bands for i in range(bands + 1)]
     normals = [(cos(a), cos(pi / 2.0 - a)) for a in latitudes]
     normals[0], normals[-1] = (0.0, -1.0), (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Shapes to triangles: primitives, affine placement, normals of corners."""
+"""Convert shapes to triangle meshes, and place meshes by affine maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..geometry import Attribute, Box, Cone, Cylinder, Geometry, Mesh, Shape
 from ..rigid import Array, Pose
 from .normals import corner_normals, unit
-from .surfaces_of_revolution import each_corner, revolved
+from .surfaces_of_revolution import per_corner_attribute, revolved
 from .texturing import with_tex_coords
 
 __all__ = [
@@ -26,9 +26,8 @@ __all__ = [
     "transformed",
 ]
 
-DIVISIONS = 20
-# What a matrix may differ from a rotation so that angles still say it to 1e-9.
-_TURN = 1e-9
+DIVISIONS = 20  # default number of segments of a circle
+_ROTATION_TOLERANCE = 1e-9
 
 # Corner 4x + 2y + z of a box, where x, y, z are 0 at the lower and 1 at the upper end.
 _BOX_QUADS = np.array(
@@ -38,23 +37,23 @@ _BOX_NORMALS = np.array(
     [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=np.float64
 )
 
-# Where an image's right and up point on the faces, seen from outside (ISO/IEC 14772-1, 6.6).
+# Directions of an image's right and up on each face, seen from outside (ISO/IEC 14772-1, 6.6).
 _BOX_RIGHT = np.array([[0, 0, -1], [0, 0, 1], [1, 0, 0], [1, 0, 0], [1, 0, 0], [-1, 0, 0]])
 _BOX_UP = np.array([[0, 1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1], [0, 1, 0], [0, 1, 0]])
 
 
 def mesh_of(geometry: Geometry, divisions: int = DIVISIONS, *, textured: bool = False) -> Mesh:
-    """Return a geometry as triangles, in its own frame; a mesh is returned as it is.
+    """Return a geometry as triangles, in its own frame; a mesh is returned unchanged.
 
-    Faces that the model leaves out are left out. Primitives carry normals, so that
-    their curved sides look smooth and their rims sharp; a point of a ring lies at
-    (r cos t, y, r sin t) with t = 2 pi i / divisions.
+    Faces that a primitive omits are omitted. Meshes of primitives have normals, so that curved
+    sides look smooth and rims sharp; points of a circle are at (r cos t, y, r sin t) with
+    t = 2 pi i / divisions.
 
     Args:
         geometry: A primitive or a mesh.
-        divisions: Corners of a circle, at least 3, for geometries that do not say theirs.
-        textured: Whether to give it texture coordinates where it has none, by VRML97's
-            rule for its kind.
+        divisions: Segments of a circle, at least 3, for geometries that do not specify them.
+        textured: Whether to make texture coordinates where there are none, by VRML97's rule
+            for the kind of geometry.
     """
     if divisions < 3:
         raise ValueError(f"a circle needs at least 3 divisions, not {divisions}")
@@ -66,7 +65,7 @@ def mesh_of(geometry: Geometry, divisions: int = DIVISIONS, *, textured: bool = 
 
 
 def solid_mesh(geometry: Geometry, divisions: int = DIVISIONS) -> Mesh:
-    """Return a geometry as triangles, with every face: what touches, not what is drawn."""
+    """Return a geometry as triangles with all faces, for collision."""
     if isinstance(geometry, Cylinder):
         geometry = replace(geometry, top=True, bottom=True, side=True)
     elif isinstance(geometry, Cone):
@@ -75,31 +74,30 @@ def solid_mesh(geometry: Geometry, divisions: int = DIVISIONS) -> Mesh:
 
 
 def shape_mesh(shape: Shape, divisions: int = DIVISIONS, *, solid: bool = False) -> Mesh:
-    """Return a shape as triangles in the frame F that it is placed in.
-
-    Under a texture, what is drawn has texture coordinates.
+    """Return a shape as triangles in the frame F in which it is placed.
 
     Args:
-        shape: Mirroring maps turn the triangles over, so that they still face outward.
-        divisions: Corners of a circle.
-        solid: Whether to include faces that are left out of the drawing.
+        shape: If its map mirrors, triangles are reversed so that they still face outward.
+        divisions: Segments of a circle.
+        solid: Whether to include omitted faces, for collision; else the mesh of a textured shape
+            has texture coordinates.
     """
     return transformed(drawn_mesh(shape, divisions, solid=solid), shape.T_FG)
 
 
 def drawn_mesh(shape: Shape, divisions: int = DIVISIONS, *, solid: bool = False) -> Mesh:
-    """Return a shape as triangles in its geometry's own frame G; arguments as ``shape_mesh``."""
+    """Return a shape as triangles in its geometry's frame G; arguments as of ``shape_mesh``."""
     if solid:
         return solid_mesh(shape.geometry, divisions)
     return mesh_of(shape.geometry, divisions, textured=shape.material.texture is not None)
 
 
 def placed_mesh(shape: Shape, *, solid: bool = False) -> Mesh:
-    """Return a shape as triangles relative to ``mesh_origin``, its scale worked in.
+    """Return a shape as triangles relative to ``mesh_origin``, with its scale applied.
 
-    So equal parts of a robot, such as its left and right wheel, are equal meshes.
+    Equal parts of a robot, such as left and right wheel, thus have equal meshes.
     """
-    parts = shape.rigid_parts(_TURN)
+    parts = shape.rigid_parts(_ROTATION_TOLERANCE)
     if parts is None:
         return shape_mesh(shape, solid=solid)
     mesh = drawn_mesh(shape, solid=solid)
@@ -108,19 +106,19 @@ def placed_mesh(shape: Shape, *, solid: bool = False) -> Mesh:
 
 
 def placed_mesh_key(shape: Shape) -> tuple[Hashable, ...]:
-    """Return what ``placed_mesh`` depends on, besides a texture."""
-    parts = shape.rigid_parts(_TURN)
+    """Return a key of everything that ``placed_mesh`` depends on, except a texture."""
+    parts = shape.rigid_parts(_ROTATION_TOLERANCE)
     return shape.geometry, (shape.T_FG if parts is None else parts[1]).tobytes()
 
 
 def mesh_origin(shape: Shape) -> Pose:
-    """Return the pose in F at which the mesh of ``placed_mesh`` stands."""
-    parts = shape.rigid_parts(_TURN)
+    """Return the pose in F of the mesh of ``placed_mesh``."""
+    parts = shape.rigid_parts(_ROTATION_TOLERANCE)
     return Pose() if parts is None else parts[0]
 
 
 def transformed(mesh: Mesh, T_FG: Array) -> Mesh:
-    """Return a mesh under an affine map of shape (4, 4)."""
+    """Return a mesh transformed by an affine map of shape (4, 4)."""
     A = T_FG[:3, :3]
     with np.errstate(invalid="ignore", over="ignore"):  # validation reports non-finite numbers
         vertices = mesh.vertices @ A.T + T_FG[:3, 3]
@@ -129,27 +127,29 @@ def transformed(mesh: Mesh, T_FG: Array) -> Mesh:
     if mesh.normals is not None:
         values = unit(mesh.normals.values @ _normal_map(A).T)
         moved = replace(moved, normals=Attribute(values, mesh.normals.indices))
-    return _turned_over(moved) if mirrored else moved
+    return _reversed(moved) if mirrored else moved
 
 
 def _normal_map(A: Array) -> Array:
-    """Return a positive multiple of the inverse transpose of A; a flat A has one too."""
+    """Return a positive multiple of the inverse transpose of A, also for a singular A."""
     cofactors = np.array(
         [np.cross(A[1], A[2]), np.cross(A[2], A[0]), np.cross(A[0], A[1])], dtype=np.float64
     )
     return -cofactors if np.linalg.det(A) < 0.0 else cofactors
 
 
-def _turned_over(mesh: Mesh) -> Mesh:
-    def turned(attribute: Attribute | None) -> Attribute | None:
+def _reversed(mesh: Mesh) -> Mesh:
+    """Return a mesh with the opposite orientation of its triangles."""
+
+    def flipped(attribute: Attribute | None) -> Attribute | None:
         return attribute and Attribute(attribute.values, attribute.indices[:, ::-1])
 
     return replace(
         mesh,
         triangles=mesh.triangles[:, ::-1],
-        normals=turned(mesh.normals),
-        colors=turned(mesh.colors),
-        tex_coords=turned(mesh.tex_coords),
+        normals=flipped(mesh.normals),
+        colors=flipped(mesh.colors),
+        tex_coords=flipped(mesh.tex_coords),
     )
 
 
@@ -163,6 +163,6 @@ def _box(size: Array, textured: bool) -> Mesh:
         corners = signs[triangles]
         sides = (_BOX_RIGHT[faces], _BOX_UP[faces])
         st = np.stack([np.einsum("fci,fi->fc", corners, side) for side in sides], axis=2)
-        coords = each_corner(0.5 + 0.5 * st)
+        coords = per_corner_attribute(0.5 + 0.5 * st)
     normals = Attribute(_BOX_NORMALS, indices)
     return Mesh(signs * size / 2.0, triangles, normals, tex_coords=coords)

@@ -1,4 +1,4 @@
-"""Where an image lies on a surface: texture transforms, and coordinates a mesh does not give."""
+"""Texture transforms, and default texture coordinates."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .meshing import planar_tex_coords
 
 
 def transformed_coords(texture: Texture, st: Array) -> Array:
-    """Return texture coordinates after VRML97's texture transform, shapes (..., 2).
+    """Apply VRML97's texture transform to texture coordinates, shapes (..., 2).
 
-    ISO/IEC 14772-1, 6.49: Tc' = -C x S x R x C x T x Tc; the translation comes first.
+    ISO/IEC 14772-1, 6.49: Tc' = -C x S x R x C x T x Tc; the translation is applied first.
     """
     center = np.asarray(texture.center)
     c, s = cos(texture.rotation), sin(texture.rotation)
@@ -25,7 +25,7 @@ def transformed_coords(texture: Texture, st: Array) -> Array:
 
 
 def with_tex_coords(mesh: Mesh) -> Mesh:
-    """Return a mesh that has texture coordinates: its own, else those of its default mapping."""
+    """Return a mesh with texture coordinates: its own, else those of its default mapping."""
     if mesh.tex_coords is not None or not len(mesh.triangles):
         return mesh
     return replace(mesh, tex_coords=(mesh.tex_mapping or planar_tex_coords)(mesh))

@@ -1,4 +1,4 @@
-"""Polygons to triangles."""
+"""Triangulate polygons."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from ..geometry import IntArray
 from ..rigid import Array
 
 _NONE = np.empty((0, 3), dtype=np.int32)
-# Concave polygons of more corners would take seconds each; no published model comes near.
+# Larger concave polygons would take seconds each; no published model comes near.
 MAX_CONCAVE_CORNERS = 2000
-_BLOCK = 100_000  # corners looked at at once: some dozen arrays of them are needed meanwhile
+_BLOCK = 100_000  # corners processed at once, to bound the memory of temporary arrays
 
 
 def polygons_to_triangles(
     points: ArrayLike, index_list: ArrayLike
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Cut polygons into triangles that keep their winding.
+    """Triangulate polygons, keeping their winding.
 
-    Convex polygons become fans around their last corner; others lose one ear after
-    another, up to MAX_CONCAVE_CORNERS; larger ones count as convex. Polygons of fewer than three
-    corners, of four and more with fewer than three distinct ones, or with an index that is no row
-    of ``points`` give no triangle. A triangle stays one whatever its corners, so that numbers of
-    triangles are those of the file; without an area it is neither seen nor touched.
+    Convex polygons, and those with more than MAX_CONCAVE_CORNERS corners, become fans around
+    their last corner; other polygons are triangulated by ear clipping. Polygons with fewer than
+    three corners, larger ones with fewer than three distinct corners, and those with an index
+    outside of ``points`` are dropped. Triangles are always kept, even degenerate ones, so that
+    their numbers are those of the file.
 
     Args:
         points: In [m], shape (n, 3).
-        index_list: Corners of all polygons, a negative number after each; the last may
-            be missing.
+        index_list: Corners of all polygons, each followed by a negative number, which may be
+            missing after the last.
 
     Returns:
         triangles: Rows of ``points``, shape (m, 3).
-        corner_positions: Where in ``index_list`` each corner stands, so that whatever
-            else is given per corner can follow, shape (m, 3).
-        polygons: Number of each triangle's polygon, dropped ones counted, shape (m,).
+        corner_positions: Position in ``index_list`` of each corner, to look up other
+            attributes of corners, shape (m, 3).
+        polygons: Index of each triangle's polygon, counting dropped ones, shape (m,).
     """
     xyz = np.asarray(points, dtype=np.float64).reshape(-1, 3)
     indices = np.asarray(index_list, dtype=np.int32).reshape(-1)
@@ -66,7 +66,7 @@ def polygons_to_triangles(
 
 
 def oversized_polygon(index_list: NDArray[Any]) -> int:
-    """Return the corners of the largest polygon, if they are too many to cut it if concave."""
+    """Return the corner count of the largest polygon if it exceeds MAX_CONCAVE_CORNERS, else 0."""
     if len(index_list) <= MAX_CONCAVE_CORNERS:
         return 0
     corners = int(_extents(index_list)[1].max())
@@ -74,14 +74,14 @@ def oversized_polygon(index_list: NDArray[Any]) -> int:
 
 
 def _extents(indices: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Return where in an index list each polygon starts, and its number of corners."""
+    """Return the start of each polygon in an index list, and its number of corners."""
     ends = np.flatnonzero(indices < 0).astype(np.int32)
     starts = np.concatenate(([0], ends + 1), dtype=np.int32)
     return starts, np.concatenate((ends, [len(indices)]), dtype=np.int32) - starts
 
 
 def _are_usable(rows: IntArray, count: int) -> NDArray[np.bool_]:
-    """Tell which polygons of k corners give triangles; ``count`` points exist. Shape (p,)."""
+    """Return which polygons (p, k) of ``count`` points are not dropped, shape (p,)."""
     if rows.shape[1] == 3:
         usable: NDArray[np.bool_] = rows.max(axis=1) < count
     else:
@@ -99,8 +99,8 @@ def _cut(
     Args:
         xyz: Points, shape (n, 3).
         indices: The index list.
-        numbers: Number of each polygon, shape (p,).
-        positions: Where in the list their corners stand, shape (p, k).
+        numbers: Index of each polygon, shape (p,).
+        positions: Positions of their corners in the list, shape (p, k).
     """
     k = positions.shape[1]
     if k == 3:
@@ -119,12 +119,12 @@ def _cut(
 
 
 def _are_convex(corners: Array) -> NDArray[np.bool_]:
-    """Tell which polygons turn one way only, and once around, shape (p, k, 3) to (p,)."""
+    """Return which polygons are convex and simple, shape (p, k, 3) to (p,)."""
     edges = np.roll(corners, -1, axis=1) - corners
     turns = np.cross(np.roll(edges, 1, axis=1), edges)
     normals = _newell(corners - corners[:, :1])
     sines = np.einsum("pki,pi->pk", turns, normals)
-    # A star also turns one way only; seen from its first corner it folds back.
+    # All corners of a star polygon are convex, too, but its fan has triangles of both signs.
     spokes = corners[:, 1:] - corners[:, :1]
     fan = np.einsum("pki,pi->pk", np.cross(spokes[:, :-1], spokes[:, 1:]), normals)
     convex: NDArray[np.bool_] = (sines > 0.0).all(axis=1) & (fan > 0.0).all(axis=1)
@@ -132,54 +132,57 @@ def _are_convex(corners: Array) -> NDArray[np.bool_]:
 
 
 def _newell(corners: Array) -> Array:
-    """Return the area vectors of closed polygons (Newell), shape (..., k, 3) to (..., 3)."""
+    """Return area vectors of polygons (Newell's method), shape (..., k, 3) to (..., 3)."""
     area: Array = np.cross(corners, np.roll(corners, -1, axis=-2)).sum(axis=-2) / 2.0
     return area
 
 
 def _ears(corners: Array) -> IntArray:
-    """Cut one polygon of any kind into k - 2 triangles, given by corner numbers.
+    """Cut one polygon of any kind into k - 2 triangles by ear clipping, given by corner numbers.
 
-    To cut off an ear changes the ears of a simple polygon only beside it (J. O'Rourke,
+    Clipping an ear of a simple polygon changes only the ears beside it (J. O'Rourke,
     "Computational Geometry in C", section 1.4), so the time is quadratic in k. A polygon that
-    touches itself may gain others, hence the few searches anew. Where none is left, say
-    because a polygon crosses itself, the corner with the smallest turn goes.
+    touches itself may gain other ears, so the search is repeated a few times. If no ear is
+    left, for example because the polygon intersects itself, the corner with the smallest area
+    is cut off.
     """
     polygon = _flattened(corners)
     size = float(np.ptp(polygon, axis=0).max())
-    least = 1e-12 * size * size  # a power would raise where this is infinite
+    min_area = 1e-12 * size * size  # size**2 would raise OverflowError
     left = np.arange(len(polygon))
-    maybe = np.ones(len(polygon), dtype=bool)
+    candidates = np.ones(len(polygon), dtype=bool)
     triangles = []
     start, searches = 0, 8
     while len(left) > 3:
-        at = _first_ear(polygon, maybe, start, least)
+        at = _first_ear(polygon, candidates, start, min_area)
         if at is None and searches:
             searches -= 1
-            maybe[:] = True
-            at = _first_ear(polygon, maybe, start, least)
+            candidates[:] = True
+            at = _first_ear(polygon, candidates, start, min_area)
         if at is None:
-            at = int(np.argmin(np.abs(_turns(_tips(polygon, np.arange(len(left)))))))
+            at = int(np.argmin(np.abs(_double_areas(_tips(polygon, np.arange(len(left)))))))
         triangles.append(left[[at - 1, at, (at + 1) % len(left)]])
         left, polygon = np.delete(left, at), np.delete(polygon, at, axis=0)
-        maybe = np.delete(maybe, at)
-        maybe[[at - 1, at % len(left)]] = True
+        candidates = np.delete(candidates, at)
+        candidates[[at - 1, at % len(left)]] = True
         start = max(at - 1, 0)
     return np.array([*triangles, left], dtype=np.int32)
 
 
-def _first_ear(polygon: Array, maybe: NDArray[np.bool_], start: int, least: float) -> int | None:
-    """Return a convex corner whose triangle holds no other corner, or None.
+def _first_ear(
+    polygon: Array, candidates: NDArray[np.bool_], start: int, min_area: float
+) -> int | None:
+    """Return a convex corner whose triangle contains no other corner, or None.
 
     Args:
         polygon: Counter-clockwise, shape (k, 2).
-        maybe: Corners that may be ears, shape (k,); those found to be none are taken out.
-        start: Where to begin.
-        least: Twice the area of the smallest triangle that counts, in [m^2].
+        candidates: Corners that may be ears, shape (k,); set to False for those that are not.
+        start: Corner to start from.
+        min_area: Twice the minimum area of a triangle, in [m^2].
     """
-    numbers = np.flatnonzero(maybe)
-    convex = _turns(_tips(polygon, numbers)) > least
-    maybe[numbers[~convex]] = False
+    numbers = np.flatnonzero(candidates)
+    convex = _double_areas(_tips(polygon, numbers)) > min_area
+    candidates[numbers[~convex]] = False
     numbers = numbers[convex]
     split = int(np.searchsorted(numbers, start))
     for at in [*numbers[split:].tolist(), *numbers[:split].tolist()]:
@@ -188,25 +191,24 @@ def _first_ear(polygon: Array, maybe: NDArray[np.bool_], start: int, least: floa
         near = polygon[((polygon >= low) & (polygon <= high)).all(axis=1)]
         corner = (near[:, None] == triangle).all(axis=2).any(axis=1)
         sides = triangle[[1, 2, 0]] - triangle
-        inside = _cross(sides, near[:, None] - triangle) >= -least
+        inside = _cross(sides, near[:, None] - triangle) >= -min_area
         if not (inside.all(axis=1) & ~corner).any():
             return int(at)
-        maybe[at] = False
+        candidates[at] = False
     return None
 
 
 def _fan(corners: int) -> IntArray:
     """Return the triangles around the last corner of a polygon, shape (corners - 2, 3).
 
-    Choreonoid has these too: it cuts off the first ear again and again. A polygon that is not
-    flat then has the same surface.
+    Same as in Choreonoid, so that polygons that are not planar have the same surface.
     """
     first = np.arange(corners - 2, dtype=np.int32)
     return np.stack((first, first + 1, np.full_like(first, corners - 1)), axis=1)
 
 
 def _flattened(corners: Array) -> Array:
-    """Return a polygon seen from its front, where it turns counter-clockwise, shape (k, 2)."""
+    """Return a polygon projected to a plane in which it is counter-clockwise, shape (k, 2)."""
     normal = _newell(corners - corners[0])
     drop = int(np.argmax(np.abs(normal)))
     flat = corners[:, [(drop + 1) % 3, (drop + 2) % 3]]
@@ -214,13 +216,13 @@ def _flattened(corners: Array) -> Array:
 
 
 def _tips(polygon: Array, numbers: NDArray[np.intp]) -> Array:
-    """Return corners of a polygon with the ones before and after them, shape (m, 3, 2)."""
+    """Return corners of a polygon with their predecessors and successors, shape (m, 3, 2)."""
     tips: Array = polygon[np.stack((numbers - 1, numbers, (numbers + 1) % len(polygon)), axis=1)]
     return tips
 
 
-def _turns(tips: Array) -> Array:
-    """Return twice the signed area at each tip; negative where it is concave, shape (m,)."""
+def _double_areas(tips: Array) -> Array:
+    """Return twice the signed area of each tip; negative at concave corners, shape (m,)."""
     return _cross(tips[:, 1] - tips[:, 0], tips[:, 2] - tips[:, 1])
 
 

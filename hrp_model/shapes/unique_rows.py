@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from ..geometry import IntArray
 
 _Words = NDArray[np.uint32]
-# Odd, with bits in no pattern: the fractional part of the golden ratio in 64 bits.
+# An odd multiplier with well-mixed bits: the fractional part of the golden ratio in 64 bits.
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
 def unique_rows(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], IntArray]:
-    """Return the unique rows in order of first use, and for each row the index of its equal.
+    """Return the unique rows in order of first use, and the index of each row among them.
 
-    Rows are equal if all their bits are. Negative zeros become positive.
+    Rows are equal if all their bits are equal. Negative zeros become positive.
 
     Args:
         rows: Shape (n, k).
@@ -36,7 +36,7 @@ def unique_rows(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], IntArra
 
 
 def _first_use(keys: NDArray[np.generic]) -> IntArray:
-    """Return for each key the index of the first one that equals it, in little memory."""
+    """Return for each key the index of the first equal key, using little memory."""
     if not len(keys):
         return np.zeros(0, np.int32)
     order = np.argsort(keys).astype(np.int32)
@@ -50,7 +50,7 @@ def _first_use(keys: NDArray[np.generic]) -> IntArray:
 
 
 def _hashes(words: _Words) -> NDArray[np.uint64]:
-    """Return a hash of each row, which sorts ten times as fast as the row."""
+    """Return a hash of each row; hashes sort ten times as fast as rows."""
     hashes = np.zeros(len(words), np.uint64)
     for column in words.T:
         hashes ^= column

@@ -41,5 +41,5 @@ def validated_as(body: Body, original: Body) -> Body:
 def report_limits(body: Body, diagnostics: Diagnostics) -> None:
     """Warn of invalid limits, unless ``validate`` has done so."""
     if body not in _VALIDATED:
-        with diagnostics.forgiving("not-finite"):
+        with diagnostics.as_warnings("not-finite"):
             limits_are_valid(body, diagnostics)

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
-from ..files.packages_above import MANIFEST, enclosing_package, package_name
+from ..files.package_search import MANIFEST, enclosing_package, package_name
 from .report import URDF, Differences, Row
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hrp_model import Diagnostic
 from hrp_model.rigid import Array
-from hrp_model.shapes.measure import boxes_meet
+from hrp_model.shapes.measure import boxes_overlap
 from hrp_model.validate.common import first_few
 
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
@@ -42,7 +42,7 @@ def _meeting(solids: Sequence[Solids]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of bodies whose boxes meet, as ``Solids.meets`` does, in order."""
     low, high = _corners(solids)
     for i in range(len(solids)):
-        meets = boxes_meet(low[i], high[i], low[i + 1 :], high[i + 1 :], touching=False)
+        meets = boxes_overlap(low[i], high[i], low[i + 1 :], high[i + 1 :], touching=False)
         for j in np.flatnonzero(meets).tolist():
             yield i, i + 1 + j
 
@@ -162,7 +162,7 @@ def free_bodies_can_land(physics: PhysicsSettings, starts: Sequence[Start]) -> I
             )
             continue
         under = caught & (low[:, 2] < high[i, 2])
-        under &= boxes_meet(low[:, :2], high[:, :2], low[i, :2], high[i, :2], touching=False)
+        under &= boxes_overlap(low[:, :2], high[:, :2], low[i, :2], high[i, :2], touching=False)
         caught[i] = under.any()
         if not caught[i]:
             message = "it is free and nothing is below it, so it falls out of the world"
@@ -208,7 +208,7 @@ def _supports(solids: Sequence[Solids]) -> list[list[int]]:
         gap = box.low[2] - high[:, 2]
         height = min(box.high[2] - box.low[2], _NEAR)
         on = (gap > -_SHALLOW) & (gap < height)
-        on &= boxes_meet(low[:, :2], high[:, :2], box.low[:2], box.high[:2], touching=False)
+        on &= boxes_overlap(low[:, :2], high[:, :2], box.low[:2], box.high[:2], touching=False)
         on[i] = False
         below[i] = np.flatnonzero(on).tolist()
     return below

@@ -11,7 +11,7 @@ import numpy as np
 
 from hrp_model.geometry import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from hrp_model.rigid import Array, Pose
-from hrp_model.shapes.measure import BoundingBox, boxes_meet, geometry_box, union
+from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box, union
 from hrp_model.shapes.tessellate import shape_mesh
 
 from .start import Start
@@ -81,7 +81,7 @@ class Solids:
         a, b = self.box, other.box
         if a is None or b is None or not (any(self.start.mobile) or any(other.start.mobile)):
             return False
-        return bool(boxes_meet(*a, *b, touching=False))
+        return bool(boxes_overlap(*a, *b, touching=False))
 
     @property
     def _own_boxes(self) -> Iterator[tuple[int, Shape, BoundingBox]]:
@@ -110,7 +110,7 @@ def _near_pairs(a: Solids, b: Solids) -> Iterator[tuple[Solid, Solid]]:
     low, high = (np.array([getattr(y, side) for y in b.all]) for side in ("low", "high"))
     mobile = np.array([b.start.mobile[y.link] for y in b.all])
     for x in a.all:
-        near = boxes_meet(x.low, x.high, low, high, touching=False)
+        near = boxes_overlap(x.low, x.high, low, high, touching=False)
         if not a.start.mobile[x.link]:
             near &= mobile
         for k in np.flatnonzero(near):

@@ -9,7 +9,7 @@ import numpy as np
 
 from hrp_model import Body, Diagnostic, Pose
 from hrp_model.rigid import Array
-from hrp_model.shapes.measure import BoundingBox, boxes_meet, geometry_box
+from hrp_model.shapes.measure import BoundingBox, boxes_overlap, geometry_box
 
 from ..physics.engine import PhysicsSettings, Placement
 from ..physics.state import SimulatedBody
@@ -55,7 +55,7 @@ def _near(box: BoundingBox, bodies: list[SimulatedBody]) -> list[SimulatedBody]:
         return []
     p = np.concatenate([body.motion.p for body in bodies])
     reach = np.concatenate([_reach(body.body) for body in bodies])[:, np.newaxis]
-    near = boxes_meet(p - reach, p + reach, *box, touching=False)
+    near = boxes_overlap(p - reach, p + reach, *box, touching=False)
     first = np.cumsum([0, *(len(body.motion.p) for body in bodies[:-1])])
     return [bodies[k] for k in np.flatnonzero(np.logical_or.reduceat(near, first))]
 

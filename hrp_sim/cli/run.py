@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.live import Live
 
 from hrp_model import ModelError
-from hrp_model.files.file_watch import unrecorded
+from hrp_model.files.file_watch import without_recording
 from hrp_model.program.command import GOOD, PROBLEMS, UsageError
 from hrp_model.program.console import output_console, print_data, print_message, print_text
 from hrp_model.program.outputs import (
@@ -295,7 +295,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
 def _restore(simulation: Simulation, path: Path) -> None:
     """Go back to a saved state; what does not fit is said with the name of the file."""
-    with unrecorded():  # --save may replace it
+    with without_recording():  # --save may replace it
         snapshot = Snapshot.from_file(path)
     try:
         simulation.restore(snapshot)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from hrp_model.files.resources import read_file
-from hrp_model.files.writer import write_whole
+from hrp_model.files.writer import write_atomically
 
 from .engine import AnyArray, PhysicsError, PhysicsSettings
 
@@ -68,7 +68,7 @@ class Snapshot:
         for name in self.arrays:
             if "\0" in name or not name.isprintable():
                 raise PhysicsError(f"'{path}': the name {name!r} cannot be written to a file")
-        write_whole(path, _packed({_FORMAT: np.array(_VERSION), **self.arrays}))
+        write_atomically(path, _packed({_FORMAT: np.array(_VERSION), **self.arrays}))
 
     @classmethod
     def from_file(cls, path: Path) -> Snapshot:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from hrp_model import Diagnostics, devices
+from hrp_model.devices import MAX_RAYS
 from hrp_model.rigid import Array, frozen_array
-from hrp_model.scan_angles import MAX_RAYS
 
 from ..physics.schedule import NS_PER_S
 from ..physics.state import WorldState

@@ -10,8 +10,8 @@ from math import inf, nan
 import numpy as np
 
 from hrp_model import devices
+from hrp_model.devices import pitch_angles, yaw_increment
 from hrp_model.rigid import Array
-from hrp_model.scan_angles import pitch_angles, yaw_increment
 
 from ..physics.state import WorldState
 from .context import SensorContext

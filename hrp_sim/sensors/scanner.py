@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from hrp_model import Pose
+from hrp_model.devices import MAX_RAYS, yaw_angles
 from hrp_model.rigid import Array
-from hrp_model.scan_angles import MAX_RAYS, yaw_angles
 
 from ..articulation.numeric_limits import ENDLESS
 from ..physics.state import WorldState

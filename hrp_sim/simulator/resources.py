@@ -13,8 +13,8 @@ from hrp_model import Diagnostic, Diagnostics, ModelError, Severity
 from hrp_model.files.resources import (
     PACKAGE,
     ResourceError,
-    named_path,
     package_folder,
+    path_from_uri,
     share_folder,
 )
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
@@ -104,7 +104,7 @@ def resource_file(
     try:
         if "\0" in uri:
             raise ResourceError("a file name contains no zero bytes")
-        path = named_path(uri)
+        path = path_from_uri(uri)
     except (ResourceError, ValueError) as error:
         is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
         code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND

@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Body
 from hrp_model.geometry import Shape
 from hrp_model.rigid import Array
-from hrp_model.shapes.measure import boxes_meet
+from hrp_model.shapes.measure import boxes_overlap
 from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.state import SimulatedBody
@@ -47,7 +47,7 @@ def overlaps(simulated: SimulatedBody, bounds: Bounds) -> bool:
         points = np.array(list(product(*points.T)))
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     return any(
-        bool(boxes_meet(cloud.min(axis=0), cloud.max(axis=0), low, high))
+        bool(boxes_overlap(cloud.min(axis=0), cloud.max(axis=0), low, high))
         and hull_distance(cloud, points) <= margin
         for _, cloud in link_points(simulated)
     )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hrp_model.diagnostics import did_you_mean
-from hrp_model.files.resources import ResourceError, named_path, share_folder
+from hrp_model.files.resources import ResourceError, path_from_uri, share_folder
 
 # World of ``hrp-sim run`` without an argument.
 DEFAULT_WORLD = "humanoid_in_room"
@@ -33,7 +33,7 @@ def world_path(world: str | os.PathLike[str]) -> Path:
             bundled world; the message lists these.
     """
     name = os.fspath(world)
-    path = named_path(name)
+    path = path_from_uri(name)
     if "://" in name or path.suffix or not _is_single_word(name) or _is_file_there(path):
         return path
     known = bundled_worlds()

@@ -36,7 +36,7 @@ from page_section import write_section
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hrp_model import ModelError
-from hrp_model.files.writer import write_whole
+from hrp_model.files.writer import write_atomically
 from hrp_model.program.command import GOOD, run_program
 from hrp_model.program.console import message_console, output_console
 from hrp_model.program.outputs import Output, check_outputs, writing
@@ -69,7 +69,7 @@ def _main(argv: Sequence[str] | None) -> int:
     results = rows, this_machine(ode_version), options.duration, options.runs
     with writing():
         if options.json:
-            write_whole(options.json, to_json(*results).encode())
+            write_atomically(options.json, to_json(*results).encode())
         if options.page:
             write_section(PAGE, BEGIN, END, section(*results))
     return GOOD

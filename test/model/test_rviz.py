@@ -36,7 +36,7 @@ def test_prefix_and_namespace_are_those_of_the_node(capsys):
 
 def test_a_prefix_that_rviz_cannot_have_is_wrong_use(capsys):
     assert main(["rviz", HUMANOID, "--frame-prefix", "left_"]) == 2
-    assert "write 'left_/'" in capsys.readouterr().err
+    assert "use 'left_/'" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path, capsys):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hrp_model.scan_angles import pitch_angles, yaw_angles
+from hrp_model.devices import pitch_angles, yaw_angles
 
 DEGREE = np.pi / 180.0
 

@@ -152,7 +152,7 @@ def test_an_empty_world_is_shown_too():
 
 def test_a_prefix_that_rviz_cannot_have_is_refused_with_the_one_it_can(capsys):
     assert main(["rviz", str(MODELS / "worlds" / "arm.yaml"), "--frame-prefix", "left"]) == 2
-    assert "write 'left/' instead of 'left'" in capsys.readouterr().err
+    assert "use 'left/' instead of 'left'" in capsys.readouterr().err
 
 
 def test_the_command_writes_what_is_shipped(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...diagnostics import Diagnostic, Severity
-from ...files.file_watch import unrecorded
+from ...files.file_watch import without_recording
 from ...files.resources import read_file
 
 _VERSION = 1
@@ -96,7 +96,7 @@ def read_baseline(path: Path) -> Baseline:
         OSError: The file cannot be read.
         BaselineError: It is not a baseline.
     """
-    with unrecorded():  # --write-baseline may replace it
+    with without_recording():  # --write-baseline may replace it
         data = read_file(path, _MAX_SIZE)
     known: Counter[Entry] = Counter()
     try:

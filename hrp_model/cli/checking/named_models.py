@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...diagnostics import counted
-from ...files.resources import ResourceError, named_path
+from ...files.resources import ResourceError, path_from_uri
 from ...readers.file_kind import FileKind, file_kind
 from .model_files import candidate_files
 from .settings import SettingsFinder
@@ -84,6 +84,6 @@ class NamedModels:
 
 def _path(name: str) -> Path:
     try:
-        return named_path(name)
+        return path_from_uri(name)
     except ResourceError:
         return Path(name)  # its reader reports it

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from ...diagnostics import Diagnostics
-from ...files.resources import ResourceError, named_path
+from ...files.resources import ResourceError, path_from_uri
 from ...readers.file_kind import is_world
 from ...readers.yaml.nodes import Mapping
 from ...readers.yaml.tree import parse
@@ -34,7 +34,7 @@ def checker_of(name: str, *, sandbox: bool) -> Checker | None:
     """
     quiet = Diagnostics(listener=lambda _: None)
     try:
-        path = Path(os.path.realpath(named_path(name)))
+        path = Path(os.path.realpath(path_from_uri(name)))
         root = parse(read_source(path, name), quiet)
     except (OSError, ResourceError):
         return None

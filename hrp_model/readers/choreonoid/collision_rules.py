@@ -1,4 +1,4 @@
-"""Which pairs of links the file lets collide."""
+"""Read which pairs of links may collide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scope import Scope
 
 Pairs = set[frozenset[str]]
 
-# A few words can name more pairs than any memory holds. No published model comes near.
+# A short file can name more pairs than memory can hold. No published model comes near.
 _MAX_PAIRS = 100_000
 _MAX_STEPS = 10 * _MAX_PAIRS
 _LEVEL = "disabled_link_chain_level"
@@ -26,12 +26,12 @@ RULE_KEYS = frozenset((_NEW, *_OLD))
 
 @dataclass(frozen=True)
 class Rule:
-    """One step of deciding which pairs collide.
+    """A rule that disables or enables collisions.
 
     Attributes:
-        key: What it does, in the word of the newer form.
-        level: For the rule about a level.
-        names: Of the links that any other rule is about.
+        key: Key of the rule in ``collision_detection_rules``.
+        level: Value of ``disabled_link_chain_level``.
+        names: Links of any other rule.
     """
 
     key: str
@@ -40,28 +40,28 @@ class Rule:
 
 
 class DisabledCollisions(NamedTuple):
-    """What a body's rules switch off; the fields of ``Body`` say more."""
+    """The collisions that a body's rules disable, as in the fields of ``Body``."""
 
     pairs: frozenset[frozenset[str]]
     links: frozenset[str]
 
 
 class _TooManyPairsError(Exception):
-    """The rules name more pairs of links than a model can have."""
+    """The rules exceed the limit of pairs or steps."""
 
 
 class _Filter:
-    """Rules applied so far, in the order of the file: a later one takes back an earlier one.
+    """Applies rules in the order of the file; a later rule may override earlier ones.
 
     Attributes:
-        excluded: Links that touch nothing.
-        disabled: Pairs that do not touch.
+        excluded: Links that collide with nothing.
+        disabled: Pairs that do not collide.
     """
 
     def __init__(self, links: tuple[Link, ...]) -> None:
         self._names = [link.name for link in links]
         self._steps = 0
-        # What floats freely is joined to nothing.
+        # A free joint does not connect links.
         self._neighbours: dict[str, list[str]] = {name: [] for name in self._names}
         for link in links:
             if link.parent is not None and link.joint.type is not JointType.FREE:
@@ -82,13 +82,13 @@ class _Filter:
                 near.update(edge)
 
     def exclude(self, names: Iterable[str]) -> None:
-        """Disable links altogether."""
+        """Disable all collisions of links."""
         chosen = set(names)
         self._disable_all(chosen)
         self.excluded |= chosen
 
     def include(self, names: Iterable[str]) -> None:
-        """Let links touch every link that is not excluded, whatever was said before."""
+        """Enable all collisions of links, except with excluded links."""
         chosen = set(names)
         self.excluded -= chosen
         self._take_steps(len(self.disabled))
@@ -99,14 +99,14 @@ class _Filter:
         self._disable(combinations(dict.fromkeys(names), 2))
 
     def enable_group(self, names: Iterable[str]) -> None:
-        """Let the links of a group touch one another."""
+        """Enable every pair within a group."""
         chosen = set(names)
         self.excluded -= chosen
         self._take_steps(len(self.disabled))
         self.disabled = {pair for pair in self.disabled if not pair <= chosen}
 
     def finish(self) -> None:
-        """Disable those pairs of excluded links again that their other link has freed."""
+        """Disable pairs with excluded links again that rules for the other link have enabled."""
         self._disable_all(self.excluded)
 
     def _disable_all(self, chosen: set[str]) -> None:
@@ -122,13 +122,13 @@ class _Filter:
             self.disabled.add(pair)
 
     def _take_steps(self, count: int) -> None:
-        """Bound the time that rules after rules can take."""
+        """Limit the total time of the rules."""
         self._steps += count
         if self._steps > _MAX_STEPS:
             raise _TooManyPairsError
 
     def apply(self, rule: Rule) -> None:
-        """Apply one rule; names of no link count for nothing."""
+        """Apply a rule; unknown names are ignored."""
         if rule.key == _LEVEL:
             self.chain_level(rule.level)
         else:
@@ -147,33 +147,42 @@ _ACTIONS: dict[str, Callable[[_Filter, list[str]], None]] = {
 def disabled_collisions(
     body: Mapping, links: tuple[Link, ...], included: list[Rule] | None, scope: Scope
 ) -> DisabledCollisions:
-    """Return what never collides; ``links`` has parents first.
+    """Return the disabled collisions of a body.
 
-    Without a word about it in the file, the rules of the bodies it includes count; without
-    any, links joined to one another do not collide.
+    If the file has no rules, those of included bodies apply; without any rules, links connected
+    by a joint do not collide.
+
+    Args:
+        body: The top of the file.
+        links: Links, parents before their children.
+        included: Rules of included bodies, or None.
+        scope: The file.
     """
     new = body.sequence(_NEW)
     old = body.mapping(*_OLD)
-    chosen = _Filter(links)
-    written = _Written([link.name for link in links], scope)
+    collisions = _Filter(links)
+    reader = _RuleReader([link.name for link in links], scope)
     rules: Iterable[Rule] = [Rule(_LEVEL, 1)] if included is None else included
     if new is not None:
-        rules = written.rules(new)
+        rules = reader.rules(new)
     elif old is not None:
-        rules = written.old_rules(old)
+        rules = reader.old_rules(old)
     try:
         for rule in rules:
-            chosen.apply(rule)
-        chosen.finish()
+            collisions.apply(rule)
+        collisions.finish()
     except _TooManyPairsError:
-        message = f"only {len(chosen.disabled)} of the pairs of links that never collide are kept"
+        message = (
+            "too many pairs of links with disabled collisions; only "
+            f"{len(collisions.disabled)} are used"
+        )
         at = next(node for node in (new, old, body) if node is not None)
         scope.diagnostics.warn("too-large", message, at.span)
-    return DisabledCollisions(frozenset(chosen.disabled), frozenset(chosen.excluded))
+    return DisabledCollisions(frozenset(collisions.disabled), frozenset(collisions.excluded))
 
 
-class _Written:
-    """The rules that the nodes of a file hold."""
+class _RuleReader:
+    """Reads rules from nodes."""
 
     def __init__(self, names: list[str], scope: Scope) -> None:
         self._names = names
@@ -192,21 +201,21 @@ class _Written:
             for key in _ACTIONS:
                 node = rule.get(key)
                 if node is not None:
-                    yield Rule(key, names=tuple(self._chosen(node)))
+                    yield Rule(key, names=tuple(self._link_names(node)))
             rule.finish()
 
     def old_rules(self, old: Mapping) -> Iterator[Rule]:
         yield Rule(_LEVEL, old.integer("excludeTreeDepth", "exclude_tree_depth", default=1))
         links = old.get("excludeLinks", "exclude_links")
         if links is not None:
-            yield Rule("disabled_links", names=tuple(self._chosen(links)))
+            yield Rule("disabled_links", names=tuple(self._link_names(links)))
         groups = old.sequence("excludeLinkGroups", "exclude_link_groups")
         for group in groups.items if groups else ():
             members = group.get("links") if isinstance(group, Mapping) else group
             if members is not None:
-                yield Rule("disabled_link_group", names=tuple(self._chosen(members)))
+                yield Rule("disabled_link_group", names=tuple(self._link_names(members)))
 
-    def _chosen(self, node: Node) -> Iterator[str]:
+    def _link_names(self, node: Node) -> Iterator[str]:
         if isinstance(node, Scalar) and node.text == "all":
             yield from self._names
             return
@@ -221,9 +230,9 @@ class _Written:
 
 
 def included_rules(body: Body, rename: Callable[[str], str]) -> list[Rule] | None:
-    """Return the rules of a body that another one includes, about its links' new names.
+    """Return the rules of an included body, with the new names of its links.
 
-    None without a word about it. What is wrong with them was reported with the body itself.
+    None if it has no rules. Their problems were reported when the body was read.
     """
     new = body.info.get(_NEW)
     old = next((body.info[key] for key in _OLD if key in body.info), None)
@@ -254,7 +263,7 @@ def included_rules(body: Body, rename: Callable[[str], str]) -> list[Rule] | Non
 
 
 def rules_info(rules: Iterable[Rule]) -> dict[str, Any]:
-    """Return rules as the information of a body whose file says them itself."""
+    """Return rules as ``Body.info`` of a file that contains them."""
     return {_NEW: [{r.key: r.level if r.key == _LEVEL else list(r.names)} for r in rules]}
 
 

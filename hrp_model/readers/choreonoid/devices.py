@@ -1,4 +1,4 @@
-"""Device nodes: a table from the format's words to the model's devices."""
+"""Read devices from device nodes, by tables from type names to readers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from ...diagnostics import Span
 from ...rigid import Array, Pose, axis_angle_matrix, unit_vector
 from ..yaml.tree import Mapping, Scalar
 from .nodes import COMMON
-from .scope import Placement, Scope, flag, rotation, word, words
+from .scope import Placement, Scope, flag, lenient_choice, rotation, word_set
 
-# Pure data for other programs: no reader knows what their keys mean.
-GENERIC = words(
+# Types that only other programs use; their keys are kept as ``info``.
+GENERIC = word_set(
     """
     MarkerDevice Holder Attachment Conveyor DigitalIO ZmpDevice RotorDevice Thruster Rotor
     WingDevice LivoxMid360 CompetitorMarker PassiveMarker SmokeDevice FireDevice FountainDevice
@@ -53,15 +53,15 @@ _LENSES = {
     "FISHEYE": LensType.FISHEYE,
     "DUAL_FISHEYE": LensType.DUAL_FISHEYE,
 }
-# From axes that look along -Z with +Y up to the axes in which the file gives the pose.
+# Rotations from the axes of the model (-Z forward, +Y up) to those of the file.
 _OPTICAL_FRAMES: dict[str, Array] = {
     "gl": np.eye(3),
     "cv": np.diag([1.0, -1.0, -1.0]),
     "robotics": np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
 }
 
-# Noise, blur and distortion that plugins of the simulator add to the image.
-_OF_CAMERA_PLUGINS = words(
+# Noise, blur and distortion, for plugins of Choreonoid's simulator.
+_CAMERA_PLUGIN_KEYS = word_set(
     """
     apply_camera_effect hsv rgb std_dev salt_amount salt_chance pepper_amount pepper_chance
     coef_b coef_d mosaic_chance kernel
@@ -70,7 +70,7 @@ _OF_CAMERA_PLUGINS = words(
 
 
 class _Common(TypedDict):
-    """What every device has."""
+    """Arguments that every device has."""
 
     name: str
     id: int | None
@@ -83,12 +83,12 @@ class _Common(TypedDict):
 
 @dataclass(frozen=True)
 class DeviceNode:
-    """A device as the walk over a link's elements met it; its link is not known yet.
+    """A device node of a link, not yet read.
 
     Attributes:
-        type_name: The format's word.
+        type_name: Its type in the file.
         mapping: The node.
-        place: Of the device in its link, its own translation and rotation included.
+        place: Placement of the device in its link, including its own translation and rotation.
     """
 
     type_name: str
@@ -103,22 +103,22 @@ def read_device(node: DeviceNode, scope: Scope, link: str, number: int) -> Devic
         node: The device.
         scope: Its file.
         link: Name of the link.
-        number: Of the device in the file; it names a device that has no name.
+        number: Index of the device in the file, for the name of an unnamed device.
     """
     mapping = node.mapping
     device_id = mapping.integer("id", default=-1)
     skip = ("elements", "type")
-    written = {k: v.plain_value() for k, (_, v) in mapping.entries().items() if k not in skip}
+    info = {k: v.plain_value() for k, (_, v) in mapping.entries().items() if k not in skip}
     common = _Common(
         name=mapping.text("name", default="") or f"{node.type_name}{number}",
         id=device_id if device_id >= 0 else None,
         link=link,
         X_LS=node.place.pose,
         on=flag(mapping, "on", default=node.type_name != "Holder"),
-        info=written,
+        info=info,
         at=mapping.span,
     )
-    reader = READERS.get(node.type_name) or PLAIN.get(node.type_name)
+    reader = READERS.get(node.type_name) or NUMBER_FIELD_READERS.get(node.type_name)
     if reader is None:
         return GenericDevice(**common, type_name=node.type_name)
     device = reader(mapping, scope, common)
@@ -152,17 +152,19 @@ def _force_sensor(mapping: Mapping, _: Scope, common: _Common) -> Device:
 
 def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
     if mapping.text("format", default="") not in _IMAGES:
-        what = "an unknown format" if "format" in mapping else "no format"
-        message = f"camera '{common['name']}' has {what}; it is read as a COLOR camera"
+        problem = "an unknown format" if "format" in mapping else "no format"
+        message = f"camera '{common['name']}' has {problem}; COLOR is used"
         scope.diagnostics.warn("no-format", message, mapping.at("format"))
     image_type = _IMAGES.get(mapping.text("format", default=""), ImageType.COLOR)
     nearest, farthest = (0.1, 10.0) if image_type.has_depth else (0.0, inf)
     common["X_LS"] = _optical(mapping, scope, common["X_LS"])
-    mapping.lacks(*_OF_CAMERA_PLUGINS)
+    mapping.lacks(*_CAMERA_PLUGIN_KEYS)  # marks them as used
     return Camera(
         **common,
         image_type=image_type,
-        lens_type=word(mapping, "lens_type", "lensType", choices=_LENSES, default=LensType.NORMAL),
+        lens_type=lenient_choice(
+            mapping, "lens_type", "lensType", choices=_LENSES, default=LensType.NORMAL
+        ),
         width=mapping.integer("width", default=640),
         height=mapping.integer("height", default=480),
         field_of_view=_angle(mapping, scope, 0.785398, "field_of_view", "fieldOfView"),
@@ -171,7 +173,7 @@ def _camera(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         frame_rate=mapping.number("frame_rate", "frameRate", default=30.0),
         min_distance=mapping.number("min_distance", "minDistance", default=nearest),
         max_distance=mapping.number("max_distance", "maxDistance", default=farthest),
-        **_flaws(mapping),
+        **_measurement_errors(mapping),
     )
 
 
@@ -193,12 +195,12 @@ def _range_sensor(mapping: Mapping, scope: Scope, common: _Common) -> Device:
         min_distance=mapping.number("min_distance", "minDistance", default=0.1),
         max_distance=mapping.number("max_distance", "maxDistance", default=10.0),
         scan_rate=mapping.number("scan_rate", "scanRate", default=frame_rate),
-        **_flaws(mapping),
+        **_measurement_errors(mapping),
     )
 
 
-def _flaws(mapping: Mapping) -> dict[str, float]:
-    """Return what keeps a device that measures distances from being ideal."""
+def _measurement_errors(mapping: Mapping) -> dict[str, float]:
+    """Return the error parameters of a device that measures distances, as arguments."""
     return {
         "detection_rate": mapping.number("detection_rate", "detectionRate", default=1.0),
         "error_deviation": mapping.number("error_deviation", "errorDeviation", default=0.0),
@@ -208,7 +210,7 @@ def _flaws(mapping: Mapping) -> dict[str, float]:
 def _sweep(
     mapping: Mapping, scope: Scope, default: float, axis: str, *more: str
 ) -> tuple[float, float]:
-    """Return the total angle swept about an axis, and its middle, in [rad]."""
+    """Return the total scan angle about an axis, and its middle, in [rad]."""
     title = axis.capitalize()
     low = mapping.number(f"min_{axis}_angle", f"min{title}Angle", default=None)
     high = mapping.number(f"max_{axis}_angle", f"max{title}Angle", default=None)
@@ -219,7 +221,7 @@ def _sweep(
 
 
 def _step(mapping: Mapping, scope: Scope, sweep: float, axis: str, *more: str) -> float:
-    """Return the angle between neighbouring rays; the step wins over the number of rays."""
+    """Return the angle between neighbouring rays; a step takes precedence over a ray count."""
     spellings = (f"{axis}_step", f"{axis}Step", *more)
     samples = mapping.integer(f"{axis}_samples", f"{axis}Samples", default=0)
     if mapping.get(*spellings) is None and samples > 1 and sweep > 0.0:
@@ -248,7 +250,7 @@ def _directional_light(mapping: Mapping, scope: Scope, common: _Common) -> Devic
 
 
 def _emission(mapping: Mapping) -> dict[str, Any]:
-    """Read what all lights have, as arguments."""
+    """Return the arguments that all lights have."""
     return {
         "color": tuple(mapping.numbers("color", count=3, default=np.ones(3)).tolist()),
         "intensity": mapping.number("intensity", default=1.0),
@@ -273,7 +275,7 @@ def _direction(mapping: Mapping, scope: Scope) -> Array:
 
 
 def _optical(mapping: Mapping, scope: Scope, X_LF: Pose) -> Pose:
-    """Return the pose of the frame that looks along -Z, from that of the written frame F."""
+    """Return the pose of the frame that looks along -Z, given that of the file's frame F."""
     R = mapping.choice(
         "optical_frame", "opticalFrame", choices=_OPTICAL_FRAMES, default=_OPTICAL_FRAMES["gl"]
     )
@@ -294,14 +296,17 @@ def _angular_velocity(mapping: Mapping) -> Array:
 
 
 def _limits(mapping: Mapping, *spellings: str) -> Array:
-    """Read a limit per axis; some files write one number for all three, shape (3,)."""
+    """Read a limit per axis, shape (3,); some files have one number for all axes."""
     if isinstance(mapping.get(*spellings), Scalar):
         return np.full(3, mapping.number(*spellings, default=inf))
     return mapping.numbers(*spellings, count=3, default=np.full(3, inf))
 
 
-def plain_reader(kind: type[Device]) -> _Reader | None:
-    """Return what reads a device class by the names of its fields; None unless all are numbers."""
+def number_field_reader(kind: type[Device]) -> _Reader | None:
+    """Return a reader of a device class whose own fields are all floats, by their names.
+
+    None for any other class.
+    """
     own = [f for f in fields(kind) if f not in fields(Device)]
     if not own or any(f.type not in ("float", float) for f in own):
         return None
@@ -333,10 +338,10 @@ READERS: dict[str, _Reader] = {
     "PointLight": _point_light,
     "DirectionalLight": _directional_light,
 }
-# Device classes that need no function of their own, by their names.
-PLAIN: dict[str, _Reader] = {
+# Readers of device classes that need no function of their own, by class name.
+NUMBER_FIELD_READERS: dict[str, _Reader] = {
     name: reader
     for name, kind in vars(devices).items()
     if isinstance(kind, type) and issubclass(kind, Device) and name not in READERS
-    if (reader := plain_reader(kind)) is not None
+    if (reader := number_field_reader(kind)) is not None
 }

@@ -1,4 +1,4 @@
-"""What hangs below a link: the walk over its ``elements``."""
+"""Read the ``elements`` of a link: shapes, mass properties and devices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ from ..yaml.tree import Mapping, Node
 from . import devices
 from .devices import DeviceNode
 from .masses import read_mass
-from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
+from .nodes import (
+    COMMON,
+    UNDRAWN,
+    is_library,
+    is_optional,
+    opened_library,
+    skip_unsupported,
+    typed_nodes,
+)
 from .scenes import read_resource, read_shape
 from .scope import UNMOVED, Placement, Scope, placement
 
 
 class Use(Enum):
-    """What the shapes below a node are for."""
+    """Use of the shapes below a node."""
 
     BOTH = "both"
     VISUAL = "visual"
@@ -28,15 +36,15 @@ class Use(Enum):
 
 @dataclass
 class Contents:
-    """What a link's elements hold, in the frame of the link.
+    """Contents of a link's elements, in the frame of the link.
 
     Attributes:
-        visual: What is drawn.
-        collision: What touches.
-        distinguished: Whether the link tells the two apart.
+        visual: Visual shapes.
+        collision: Collision shapes.
+        distinguished: Whether the link has separate visual and collision shapes.
         rigid_bodies: Mass properties of RigidBody nodes.
-        devices: Devices, still unread.
-        lacks_shapes: Whether files with shapes could not be read.
+        devices: Device nodes, not yet read.
+        lacks_shapes: Whether some files with shapes could not be read.
     """
 
     visual: list[Shape] = field(default_factory=list)
@@ -49,7 +57,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the walk is: the contents to fill, the placement so far, the use of shapes."""
+    """Context of a node: the contents to fill, its placement, and the use of its shapes."""
 
     contents: Contents
     scope: Scope
@@ -57,7 +65,7 @@ class _Place:
     use: Use = Use.BOTH
 
     def inside(self, mapping: Mapping) -> _Place:
-        """Return the place within a node, below its own translation, rotation and scale."""
+        """Return the context inside a node, with its translation, rotation and scale applied."""
         moved = placement(mapping, self.scope)
         if moved is UNMOVED:
             return self
@@ -95,7 +103,7 @@ def _walk(node: Node, place: _Place) -> None:
             if reader not in (_skip, _shape, _resource):
                 place.scope.finish(mapping, ignore=COMMON)
         elif type_name in UNDRAWN:
-            leave_out(type_name, mapping, place.scope)
+            skip_unsupported(type_name, mapping, place.scope)
         else:
             _device(type_name, mapping, place)
 
@@ -109,7 +117,7 @@ def _group(mapping: Mapping, place: _Place) -> None:
 
 
 def _skip(mapping: Mapping, place: _Place) -> None:
-    """Skip a node with all it holds."""
+    """Skip a node with all its contents."""
 
 
 def _shape(mapping: Mapping, place: _Place) -> None:
@@ -126,7 +134,7 @@ def _collision(mapping: Mapping, place: _Place) -> None:
 
 def _dedicated(mapping: Mapping, place: _Place, use: Use) -> None:
     if place.use not in (Use.BOTH, use):
-        message = "Visual and Collision must not be inside one another"
+        message = "Visual and Collision nodes must not be nested in one another"
         place.scope.diagnostics.error("bad-nesting", message, mapping.span)
         mapping.ignore()
         return
@@ -146,7 +154,7 @@ def _dedicated(mapping: Mapping, place: _Place, use: Use) -> None:
 def _rigid_body(mapping: Mapping, place: _Place) -> None:
     inside = place.inside(mapping)
     mass = read_mass(mapping, MassProperties())
-    # A scale above the node stretches the inertia too, as the square of lengths.
+    # A scale above the node also scales the inertia, quadratically.
     p, A = inside.at.T[:3] @ [*mass.center_of_mass, 1.0], inside.at.T[:3, :3]
     placed = MassProperties(mass.mass, p, A @ mass.inertia @ A.T)
     place.contents.rigid_bodies.append(placed)
@@ -165,7 +173,9 @@ def _resource(mapping: Mapping, place: _Place) -> None:
 
 
 def _device(type_name: str, mapping: Mapping, place: _Place) -> None:
-    if not any(type_name in x for x in (devices.READERS, devices.PLAIN, devices.GENERIC)):
+    if not any(
+        type_name in x for x in (devices.READERS, devices.NUMBER_FIELD_READERS, devices.GENERIC)
+    ):
         _report_unknown(type_name, mapping, place.scope)
     inside = place.inside(mapping)
     place.contents.devices.append(DeviceNode(type_name, mapping, inside.at))
@@ -173,12 +183,12 @@ def _device(type_name: str, mapping: Mapping, place: _Place) -> None:
 
 
 def _report_unknown(type_name: str, mapping: Mapping, scope: Scope) -> None:
-    message = f"node type '{type_name}' is unknown; it is kept as a device without meaning."
+    message = f"node type '{type_name}' is unknown; it becomes a generic device."
     at = mapping.at("type")
     if is_optional(mapping):
         scope.diagnostics.note("unknown-type", message, at)
         return
-    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.PLAIN, *devices.GENERIC]
+    known = [*_NODES, *UNDRAWN, *devices.READERS, *devices.NUMBER_FIELD_READERS, *devices.GENERIC]
     scope.diagnostics.warn("unknown-type", message + did_you_mean(type_name, known), at)
 
 

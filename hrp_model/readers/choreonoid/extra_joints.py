@@ -1,4 +1,4 @@
-"""The joints that close loops."""
+"""Read extra joints, which close loops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AXIS_X = np.array([1.0, 0.0, 0.0])
 
 
 def read_extra_joints(top: Mapping, names: set[str], scope: Scope) -> list[ExtraJoint]:
-    """Read the extra joints of a model between links with the given names."""
+    """Read the extra joints of a model whose links have the given names."""
     written = top.sequence("extra_joints", "extraJoints")
     joints = []
     for entry in written.items if written else ():
@@ -64,7 +64,7 @@ def _linked(entry: Mapping, names: set[str], scope: Scope, *spellings: str) -> s
     name = entry.text(*spellings, default="")
     if name in names:
         return name
-    message = f"an extra joint names link '{name}', which does not exist."
+    message = f"an extra joint refers to link '{name}', which does not exist."
     message += did_you_mean(name, names)
     scope.diagnostics.error("unknown-link", message, entry.at(*spellings))
     return None

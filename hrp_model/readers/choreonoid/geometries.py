@@ -1,4 +1,4 @@
-"""Geometry nodes to shapes of the model."""
+"""Read geometries from geometry nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..yaml.tree import Mapping
 from .nodes import COMMON
 from .scope import Scope, flag
 
-# Keys that only tell how finely to cut flat sides, or that primitives have no use for.
+# Keys that only subdivide flat sides, or that have no effect on primitives.
 _IGNORED = (
     *COMMON, "solid", "division_number", "divisionNumber",
     "extra_division_number", "extraDivisionNumber", "extra_division_mode", "extraDivisionMode",
@@ -25,9 +25,9 @@ _EMPTY: Array = np.empty(0)
 
 
 def read_geometry(mapping: Mapping, scope: Scope) -> Geometry | None:
-    """Read a geometry that the file itself describes; None after reporting an error.
+    """Read a geometry node; None after reporting an error.
 
-    The same node gives the same object.
+    Reading the same node again returns the same object.
     """
     key = "geometry", id(mapping)
     if key not in scope.cache:
@@ -92,7 +92,7 @@ def _capsule(mapping: Mapping, _: Scope) -> Geometry | None:
         _bad_size(mapping, "height")
     if sizes is None or height < 0.0:
         return None
-    # Without a height it is a sphere: hilly grounds are made of such.
+    # A height of 0 is allowed: some terrain models use such spheres.
     return Capsule(sizes[0], height, divisions=divisions(mapping))
 
 
@@ -105,11 +105,11 @@ def _cone(mapping: Mapping, _: Scope) -> Geometry | None:
 
 
 def divisions(mapping: Mapping) -> int | None:
-    """Read how many corners a circle is drawn with; None if the file does not say."""
+    """Read the number of segments of a circle; None if not specified."""
     number = mapping.integer("division_number", "divisionNumber", default=None)
     if number is None or 3 <= number <= _MAX_DIVISIONS:
         return number
-    message = f"a circle is not drawn with {number} corners; it takes 3 to {_MAX_DIVISIONS}"
+    message = f"a circle needs 3 to {_MAX_DIVISIONS} segments, not {number}; the default is used"
     at = mapping.at("division_number", "divisionNumber")
     mapping.diagnostics.warn("bad-division-number", message, at)
     return None
@@ -123,8 +123,9 @@ def _extrusion(mapping: Mapping, scope: Scope) -> Geometry:
     for key, rows in (("scale", scale), ("orientation", orientation)):
         if 1 < len(rows) < len(spine):
             message = f"'{key}' has {len(rows)} entries for {len(spine)} spine points"
-            scope.diagnostics.warn("short-list", f"{message}; the last repeats", mapping.at(key))
-    # The product of two lists: a short file could fill any memory.
+            message += "; the last one is repeated"
+            scope.diagnostics.warn("short-list", message, mapping.at(key))
+    # The number of points is the product of two lengths: a short file could fill any memory.
     scope.reading.count("points of extrusions", len(section) * len(spine), mapping.span)
     return extrusion(
         section,
@@ -159,7 +160,7 @@ def _elevation_grid(mapping: Mapping, scope: Scope) -> Geometry | None:
     if len(coords) == len(mesh.vertices):
         return replace(mesh, tex_coords=Attribute(coords, mesh.triangles))
     if len(coords):
-        message = "'tex_coord' does not fit the heights and is left out"
+        message = "'tex_coord' does not match the heights and is left out"
         scope.diagnostics.warn("bad-attribute", message, mapping.at("tex_coord", "texCoord"))
     return mesh
 
@@ -173,15 +174,15 @@ def _triangle_mesh(mapping: Mapping, scope: Scope) -> Geometry:
 
 
 def _faces(mapping: Mapping, scope: Scope, corners: int | None) -> Mesh:
-    """Read polygons ended by -1 each, or of a fixed number of corners."""
+    """Read polygons, each terminated by -1 or with a fixed number of corners."""
     vertices = _rows(mapping, 3, "vertices", "coordinate")
     keys = ("faces", "coordIndex")
     indices = _indices(mapping, corners, *keys)
     if indices.size and indices.max() >= len(vertices):
-        message = f"faces that name more than the {len(vertices)} vertices are left out"
+        message = f"faces with an index beyond the {len(vertices)} vertices are left out"
         scope.diagnostics.warn("bad-index", message, mapping.at(*keys))
     if largest := oversized_polygon(indices):
-        message = f"a face of {largest} corners is cut into triangles as if it were convex"
+        message = f"a face with {largest} corners is triangulated as if it were convex"
         scope.diagnostics.warn("large-face", message, mapping.at(*keys))
     normals = _attribute(mapping, corners, indices, 3, ("normals",), ("normal_indices",))
     coords = _attribute(
@@ -218,7 +219,7 @@ def _attribute(
     used = chosen if len(chosen) else faces
     if len(used) == len(faces) and (not used.size or used.max() < len(rows)):
         return Attribute(rows, used.astype(np.int32))
-    message = f"'{values[0]}' does not fit the faces and is left out"
+    message = f"'{values[0]}' does not match the faces and is left out"
     mapping.diagnostics.warn("bad-attribute", message, mapping.at(*values))
     return None
 
@@ -228,14 +229,14 @@ def _rows(mapping: Mapping, width: int, *spellings: str) -> Array:
     flat = mapping.numbers(*spellings, count=None, default=_EMPTY)
     if len(flat) % width:
         message = (
-            f"the {len(flat)} numbers do not make groups of {width}; the odd ones are left out"
+            f"the {len(flat)} numbers do not make groups of {width}; the last ones are left out"
         )
         mapping.diagnostics.warn("wrong-count", message, mapping.at(*spellings))
     return flat[: len(flat) // width * width].reshape(-1, width)
 
 
 def _indices(mapping: Mapping, corners: int | None, *spellings: str) -> Array:
-    """Read whole numbers; with a fixed number of corners, end each face with -1."""
+    """Read indices; with a fixed number of corners, -1 is appended to each face."""
     if corners is None:
         flat = mapping.numbers(*spellings, count=None, default=_EMPTY)
     else:

@@ -1,4 +1,4 @@
-"""What stands at the top of a model or scene file: its version and its unit of angles."""
+"""Read the header of a model or scene file: format version and angle unit."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from ..yaml.tree import Mapping
 
 VERSION = ("format_version", "formatVersion")
 ANGLE_UNIT = ("angle_unit", "angleUnit")
-_NEWEST = 2.1  # the first version that is not understood
+_FIRST_UNSUPPORTED = 2.1
 _DEGREE = radians(1.0)
 _ANGLE_UNITS = {"degree": _DEGREE, "radian": 1.0}
 
 
 def read_angle_unit(top: Mapping, diagnostics: Diagnostics) -> float | None:
-    """Check the version of a file and return what its unit of angles is in [rad].
+    """Check the format version and return the file's angle unit in [rad].
 
-    The version changes nothing else: all spellings of all keys go in every version.
-    None after reporting that the version is too new.
+    All spellings of keys are accepted in every version. None after reporting that the version
+    is too new.
     """
     version = top.number(*VERSION, default=None)
     at = top.at(*VERSION)
     if version is None:
         diagnostics.warn("no-version", "'format_version' is missing; 1.0 is assumed", at)
-    elif version >= _NEWEST:
-        message = f"format version {version:g} is newer than 2.0, the newest known"
+    elif version >= _FIRST_UNSUPPORTED:
+        message = f"format version {version:g} is not supported; the latest supported one is 2.0"
         diagnostics.error("unknown-version", message, at)
         return None
     unit = top.choice(*ANGLE_UNIT, choices=_ANGLE_UNITS, default=_DEGREE)
     if version is not None and version >= 2.0 and unit == 1.0:
-        message = "from format version 2.0 on, angles are in degrees only"
+        message = "from format version 2.0 on, angles must be in degrees"
         diagnostics.error("radian", message, top.at(*ANGLE_UNIT))
     return unit

@@ -1,4 +1,4 @@
-"""The joint keys of a link."""
+"""Read the joint keys of a link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...body import UNLIMITED, Joint, JointType, Range
 from ...diagnostics import did_you_mean_or_all
 from ...rigid import Array, axis_by_name, unit_vector
 from ..yaml.tree import Mapping, Node, Scalar, Sequence
-from .scope import Scope, numbers, word
+from .scope import Scope, lenient_choice, numbers
 
 JOINT_TYPES = {
     "revolute": JointType.REVOLUTE,
@@ -47,8 +47,8 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
     Args:
         mapping: The link.
         scope: Its file.
-        base: What holds for keys that are absent; only ranges and rotor inertia begin anew.
-        name: Of the joint.
+        base: Defaults for missing keys, except those of ranges and rotor inertia.
+        name: Name of the joint.
     """
     kind = _type(mapping, base.type)
     unit = scope.angle if kind is JointType.REVOLUTE else 1.0
@@ -70,8 +70,8 @@ def read_joint(mapping: Mapping, scope: Scope, base: Joint, name: str) -> Joint:
 
 
 def _initial(mapping: Mapping, scope: Scope, unit: float, default: float) -> float:
-    """Read where the joint stands at the start, in [rad] or [m]."""
-    if mapping.lacks(*_ANGLE, *_DISPLACEMENT):  # as of most joints
+    """Read the initial position, in [rad] or [m]."""
+    if mapping.lacks(*_ANGLE, *_DISPLACEMENT):  # the usual case
         return default
     angle = mapping.number(*_ANGLE, default=None)
     displacement = mapping.number(*_DISPLACEMENT, default=None)
@@ -82,10 +82,10 @@ def _initial(mapping: Mapping, scope: Scope, unit: float, default: float) -> flo
 
 
 def _motor(mapping: Mapping, base: Joint) -> dict[str, Any]:
-    """Read what is known of the motor, as attributes of a Joint."""
-    kept = {"torque_const": base.torque_const, "encoder_pulse": base.encoder_pulse}
-    if mapping.lacks(*_MOTOR):  # as of most joints
-        return kept
+    """Read the motor keys, as arguments of a Joint."""
+    defaults = {"torque_const": base.torque_const, "encoder_pulse": base.encoder_pulse}
+    if mapping.lacks(*_MOTOR):  # the usual case
+        return defaults
     gear = mapping.number("gear_ratio", "gearRatio", default=1.0)
     rotor = mapping.number("rotor_inertia", "rotorInertia", default=0.0)
     inertia = mapping.number("joint_axis_inertia", default=gear * gear * rotor)
@@ -94,17 +94,17 @@ def _motor(mapping: Mapping, base: Joint) -> dict[str, Any]:
         "equivalent_rotor_inertia": inertia,
         "gear_ratio": gear,
         "rotor_inertia": rotor,
-        **{k: mapping.number(k, spellings[k], default=default) for k, default in kept.items()},
+        **{k: mapping.number(k, spellings[k], default=default) for k, default in defaults.items()},
     }
 
 
 def _resistance(mapping: Mapping, key: str, default: float) -> float:
-    """Read how a joint resists its motion, at the joint: SI units, never an angle unit."""
-    if mapping.lacks(key):  # as of most joints
+    """Read damping or friction at the joint: in SI units, independent of the angle unit."""
+    if mapping.lacks(key):  # the usual case
         return default
     value = mapping.number(key, default=default)
     if value < 0.0:
-        message = f"{key} is {value:g}: a joint does not push itself; it counts as 0"
+        message = f"{key} is {value:g}, but it must not be negative; 0 is used"
         mapping.diagnostics.warn("negative-resistance", message, mapping.at(key))
     return max(value, 0.0)
 
@@ -114,7 +114,7 @@ def _id(mapping: Mapping, default: int | None) -> int | None:
     if joint_id is None:
         return default
     if joint_id > _MAX_ID:
-        message = f"joint id {joint_id} is out of reason: the ids are places in a list"
+        message = f"joint id {joint_id} is larger than {_MAX_ID}: ids are indices of a list"
         mapping.diagnostics.error("bad-joint-id", message, mapping.at("joint_id", "jointId"))
     return joint_id if 0 <= joint_id <= _MAX_ID else None
 
@@ -123,34 +123,34 @@ def _type(mapping: Mapping, default: JointType) -> JointType:
     written = mapping.text(*_TYPE, default="")
     kind = JOINT_TYPES.get(written, default)
     if written and written not in JOINT_TYPES:
-        message = f"joint type '{written}' is unknown: this joint is taken as {default.value}"
+        message = f"joint type '{written}' is unknown: this joint is treated as {default.value}"
         message += " and DOES NOT MOVE." if default is JointType.FIXED else "."
         message += did_you_mean_or_all(written, JOINT_TYPES)
         mapping.diagnostics.warn("unknown-joint-type", message, mapping.at(*_TYPE))
     if mapping.lacks(*_ACTUATION):
         return kind
-    mode = word(mapping, *_ACTUATION, choices=_ACTUATION_MODES, default="")
+    mode = lenient_choice(mapping, *_ACTUATION, choices=_ACTUATION_MODES, default="")
     return JointType.TRACK if mode == "surface" else kind
 
 
 def _note_unit(mapping: Mapping, displacement: float, unit: float) -> None:
-    """Tell that a displacement is read in degrees: the format's manual says radians."""
+    """Note that a displacement is read in degrees: the format's manual specifies radians."""
     if displacement != 0.0 and unit != 1.0:
-        message = "the displacement is read in degrees, like every angle of this file"
+        message = "the displacement is read in degrees, like all angles in this file"
         at = mapping.at("joint_displacement", "jointDisplacement")
         mapping.diagnostics.note("displacement-unit", message, at)
 
 
 def _axis(mapping: Mapping, scope: Scope, kind: JointType, default: Array) -> Array:
-    """Read a unit vector: three numbers, or a letter with or without a sign, shape (3,)."""
-    node = mapping.present(*_AXIS)
+    """Read a unit vector, shape (3,): three numbers, or an axis name such as X or -Z."""
+    node = mapping.get_nonempty(*_AXIS)
     if node is None:
         return default
     if isinstance(node, Scalar):
         named = axis_by_name(node.text)
         if named is not None:
             return named
-        message = f"joint axis '{node.text}' is unknown. It is X, Y, Z, -X, -Y, -Z or a list"
+        message = f"joint axis '{node.text}' is unknown: use X, Y, Z, -X, -Y, -Z or three numbers"
         scope.diagnostics.error("unknown-axis", message, node.span)
         return default
     axis = numbers(node, 3, scope.diagnostics)
@@ -163,8 +163,8 @@ def _axis(mapping: Mapping, scope: Scope, kind: JointType, default: Array) -> Ar
             scope.diagnostics.warn("zero-axis", message, node.span)
         return default
     errors = [abs(u - a) for u, a in zip(unit.tolist(), axis.tolist(), strict=True)]
-    if max(errors) > 1e-3:  # less is the rounding of a file's digits
-        message = "the joint axis is no unit vector; it is scaled to length 1"
+    if max(errors) > 1e-3:  # tolerates rounded decimals
+        message = "the joint axis is not a unit vector; it is normalized"
         scope.diagnostics.warn("axis-not-unit", message, node.span)
     return unit
 
@@ -174,21 +174,21 @@ def _velocity(mapping: Mapping, scope: Scope, unit: float) -> Range:
     one = _range(mapping, scope, unit, "max_joint_velocity", "maxJointVelocity")
     if both and one:
         at = mapping.at("max_joint_velocity", "maxJointVelocity")
-        message = "the maximum is ignored: joint_velocity_range says the same and wins"
+        message = "max_joint_velocity is ignored because there is a joint_velocity_range"
         scope.diagnostics.warn("two-velocity-limits", message, at)
     return both or one or UNLIMITED
 
 
 def _range(mapping: Mapping, scope: Scope, unit: float, *spellings: str) -> Range | None:
-    """Read [lower, upper], or s for [-s, s]; 'unlimited' may stand for any of them."""
-    node = mapping.present(*spellings)
+    """Read a range: [lower, upper], or s for [-s, s]; each number may be 'unlimited'."""
+    node = mapping.get_nonempty(*spellings)
     if node is None:
         return None
     if isinstance(node, Scalar):
         bound = _bound(node, scope)
         return None if bound is None else Range(-abs(bound) * unit, abs(bound) * unit)
     if not isinstance(node, Sequence) or node.count != 2:
-        message = f"'{spellings[0]}' is [lower, upper], one number or 'unlimited'"
+        message = f"'{spellings[0]}' must be [lower, upper], one number or 'unlimited'"
         scope.diagnostics.error("wrong-type", message, node.span)
         return None
     if node.plain_numbers is not None:
@@ -204,5 +204,5 @@ def _bound(node: Node, scope: Scope) -> float | None:
     if not isinstance(node, Scalar):
         scope.diagnostics.error("wrong-type", "expected a number or 'unlimited'", node.span)
         return None
-    words = ("unlimited", "inf", "-inf", "+inf", ".inf", "-.inf")
-    return inf if node.text.strip().lower() in words else node.number()
+    infinite = ("unlimited", "inf", "-inf", "+inf", ".inf", "-.inf")
+    return inf if node.text.strip().lower() in infinite else node.number()

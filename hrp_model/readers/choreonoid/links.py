@@ -1,4 +1,4 @@
-"""Entries of ``links``: from their keys to links that still wait for their parents."""
+"""Read entries of ``links``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .devices import read_device
 from .elements import Contents, read_elements
 from .joints import read_joint
 from .masses import read_mass
-from .scope import Scope, finish_open, rotation, translation, words
+from .scope import Scope, rotation, translation, warn_misspelt_keys, word_set
 
-_UNIT = MassProperties(1.0, np.zeros(3), np.eye(3))
-_FIXED = Joint(type=JointType.FIXED, name="")
+_DEFAULT_MASS = MassProperties(1.0, np.zeros(3), np.eye(3))
+_DEFAULT_JOINT = Joint(type=JointType.FIXED, name="")
 _MASS_KEYS = ("mass", "center_of_mass", "centerOfMass", "inertia")
-# Keys of a link that an included body does not take over.
-_KEPT_BY_BODY = ("name", "joint_name", "import", *_MASS_KEYS)
-_READ_KEYS = words(
+# Keys of a SubBody entry that do not override those of the included body's root.
+_NOT_OVERRIDING = ("name", "joint_name", "import", *_MASS_KEYS)
+_READ_KEYS = word_set(
     """
     type name joint_name parent translation rotation joint_type jointType joint_axis jointAxis
     joint_id jointId joint_angle jointAngle joint_displacement jointDisplacement joint_range
@@ -32,20 +32,20 @@ _READ_KEYS = words(
     jointFriction mass center_of_mass centerOfMass inertia material import elements
     """
 )
-# Of plugins for physics, beside those that are read: no slips of the pen.
-_OTHERS_KEYS = ("jointStaticFriction", "jointStiffness")
+# Keys of physics plugins that resemble known keys but are no misspellings.
+_PLUGIN_KEYS = ("jointStaticFriction", "jointStiffness")
 
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """A link whose parent need not exist yet.
+    """A link from one entry; its parent may not have been read yet.
 
     Attributes:
-        link: The link as far as its own entry tells.
-        entry: The entry, for messages about it.
-        devices: What it carries.
-        default_mass: The part of the mass properties that nobody wrote: "mass",
-            "inertia", or nothing.
+        link: The link.
+        entry: The entry, for messages.
+        devices: Devices of the link.
+        default_mass: Missing mass properties, for which defaults are used: "mass", "inertia"
+            or "".
     """
 
     link: Link
@@ -62,10 +62,12 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
     mass_keys = [k for k in _MASS_KEYS if k in entries and not _is_empty(entries[k][1])]
     contents = read_elements(mapping, scope)
     if contents.rigid_bodies:
-        mass = _whole([read_mass(mapping, MassProperties()), *contents.rigid_bodies])
+        mass = _drop_massless_inertia(
+            merge([read_mass(mapping, MassProperties()), *contents.rigid_bodies])
+        )
         default_mass = ""
     else:
-        mass = _without_rest(read_mass(mapping, _UNIT))
+        mass = _drop_massless_inertia(read_mass(mapping, _DEFAULT_MASS))
         default_mass = "inertia" if mass_keys else "mass"
         if "inertia" in mass_keys or mass.mass == 0.0:
             default_mass = ""
@@ -73,7 +75,9 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
     link = Link(
         name=name,
         parent=mapping.text("parent", default="") or None,
-        joint=read_joint(mapping, scope, _FIXED, mapping.text("joint_name", default="") or name),
+        joint=read_joint(
+            mapping, scope, _DEFAULT_JOINT, mapping.text("joint_name", default="") or name
+        ),
         X_PL=Pose(rotation(scope, mapping), translation(mapping)),
         mass=mass.mass,
         center_of_mass=mass.center_of_mass,
@@ -90,15 +94,15 @@ def read_link(mapping: Mapping, scope: Scope, device_count: int) -> Draft:
 
 
 def overlay_root(draft: Draft, scope: Scope, own: tuple[str, ...], device_count: int) -> Draft:
-    """Return the root link of a body included by an entry, with what the entry itself says.
+    """Return the root link of an included body, overridden by the keys of the including entry.
 
-    Names and mass keys are not taken up; ranges and rotor inertia that the entry leaves out
-    are reset. The entry's keys in ``own`` are not those of a link.
+    Names and mass keys do not override; missing ranges and rotor inertia are reset. ``own`` are
+    keys of the entry that are not keys of a link.
     """
     mapping, link = draft.entry, draft.link
-    for key in _KEPT_BY_BODY:
+    for key in _NOT_OVERRIDING:
         if mapping.get(key) is not None:
-            message = f"'{key}' is left out: the included body keeps its own"
+            message = f"'{key}' is ignored: the included body keeps its own"
             scope.diagnostics.note("left-out", message, mapping.at(key))
     contents = read_elements(mapping, scope)
     R = link.X_PL.R if mapping.lacks("rotation") else rotation(scope, mapping)
@@ -122,29 +126,26 @@ def overlay_root(draft: Draft, scope: Scope, own: tuple[str, ...], device_count:
 
 
 def link_info(mapping: Mapping, own: tuple[str, ...] = ()) -> dict[str, object]:
-    """Return the keys of a link that its reader has no use for, as plain Python values.
-
-    Nor has that of the entry it is part of, whose keys are ``own``.
-    """
+    """Return the keys of a link that are not read, except those in ``own``, as plain values."""
     entries = mapping.entries().items()
     return {k: v.plain_value() for k, (_, v) in entries if k not in _READ_KEYS and k not in own}
 
 
 def finish_link(mapping: Mapping, own: tuple[str, ...] = ()) -> None:
-    """Warn about keys that look like misspelt ones of a link's, or of the entry's ``own``."""
-    finish_open(mapping, _READ_KEYS.union(own) if own else _READ_KEYS, _OTHERS_KEYS)
+    """Warn about keys that look like misspelt keys of a link, or of ``own``."""
+    warn_misspelt_keys(mapping, _READ_KEYS.union(own) if own else _READ_KEYS, _PLUGIN_KEYS)
 
 
 def _imported(mapping: Mapping, scope: Scope) -> Mapping:
-    """Take up the entries of nodes that the link imports, but for keys it has itself.
+    """Return a link extended by the entries of the nodes that it imports.
 
-    Of several nodes with the same key the last wins.
+    Its own keys take precedence, then those of later nodes.
     """
     imported = mapping.get("import")
     if imported is None:
         return mapping
-    if isinstance(imported, Scalar):  # passed over by Choreonoid, too
-        message = f"'import' takes aliases of mappings, not {imported.described}; it is left out"
+    if isinstance(imported, Scalar):  # ignored by Choreonoid, too
+        message = f"'import' takes aliases of mappings, not {imported.description}; it is ignored"
         scope.diagnostics.warn("wrong-type", message, imported.span)
         return mapping
     for other in reversed(imported.items) if isinstance(imported, Sequence) else [imported]:
@@ -152,7 +153,7 @@ def _imported(mapping: Mapping, scope: Scope) -> Mapping:
             message = "'import' takes aliases of mappings"
             scope.diagnostics.error("wrong-type", message, other.span)
             continue
-        scope.diagnostics.note("imported", "the imported keys complete this link", other.span)
+        scope.diagnostics.note("imported", "the link imports the keys of this node", other.span)
         scope.reading.count("nodes", len(other), other.span)
         mapping = mapping.with_defaults(other)
     return mapping
@@ -162,12 +163,8 @@ def _is_empty(node: Node) -> bool:
     return isinstance(node, Scalar) and node.is_null
 
 
-def _whole(parts: list[MassProperties]) -> MassProperties:
-    return _without_rest(merge(parts))
-
-
-def _without_rest(mass: MassProperties) -> MassProperties:
-    """Return mass properties, but nothing of a massless link: the format drops its inertia."""
+def _drop_massless_inertia(mass: MassProperties) -> MassProperties:
+    """Return mass properties; a massless link has no inertia in this format."""
     return mass if mass.mass != 0.0 else MassProperties()
 
 

@@ -1,4 +1,4 @@
-"""The mass keys of links and RigidBody nodes."""
+"""Read the mass keys of links and RigidBody nodes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ...inertia import MassProperties, describe_asymmetry, is_symmetric, symmetr
 from ...rigid import Array
 from ..yaml.tree import Mapping
 
-# What other formats call an inertia. Nothing else about them would show that it is lost.
-_OTHER_WORDS = ("momentsOfInertia", "momentOfInertia")
+# Keys of an inertia in other formats; they are too different to be reported as misspelt.
+_FOREIGN_KEYS = ("momentsOfInertia", "momentOfInertia")
 
 
 def read_mass(mapping: Mapping, default: MassProperties) -> MassProperties:
     """Read the mass keys of a link or a RigidBody, in its own frame."""
     numbers = mapping.numbers("inertia", count=None, default=None, shown=default.inertia)
-    for key in _OTHER_WORDS:
+    for key in _FOREIGN_KEYS:
         if numbers is None and key in mapping:
             mapping.get(key)
-            message = f"'{key}' is not known here and not used. Did you mean 'inertia'?"
+            message = f"'{key}' is unknown here and ignored. Did you mean 'inertia'?"
             mapping.diagnostics.warn("unknown-key", message, mapping.at(key))
     return MassProperties(
         mapping.number("mass", default=default.mass),
@@ -31,7 +31,7 @@ def _inertia(numbers: Array, mapping: Mapping) -> Array:
     at = mapping.at("inertia")
     inertia = tensor(numbers)
     if inertia is None:
-        message = f"an inertia has 9 numbers, or 6 of its upper triangle, not {len(numbers)}"
+        message = f"an inertia needs 9 numbers, or the 6 of its upper triangle, not {len(numbers)}"
         mapping.diagnostics.error("wrong-count", message, at)
         return np.zeros((3, 3))
     if not is_symmetric(inertia):

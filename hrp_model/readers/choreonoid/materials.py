@@ -1,4 +1,4 @@
-"""Appearance nodes: material and texture."""
+"""Read materials and textures from appearance nodes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ...geometry import Color, Material, Texture
 from ..yaml.tree import Mapping, Scalar, Sequence
 from .scope import Scope, flag, rotation
 
-# What a shape without material, or a material without the key, looks like here.
+# Choreonoid's defaults.
 _DEFAULT_EXPONENT = 25.0
 DEFAULT_MATERIAL = Material(diffuse=(1.0, 1.0, 1.0), ambient=1.0, shininess=25.0 / 128.0)
 
 
 def read_appearance(owner: Mapping, scope: Scope) -> Material | None:
-    """Read the ``appearance`` of a Shape; None without one. The same node gives the same object.
+    """Read the ``appearance`` of a Shape; None without one.
 
-    Wrong values are warnings: nobody refuses a robot for its colour.
+    Reading the same node again returns the same object. Wrong values are only warnings.
     """
     written = owner.get("appearance")
     key = "appearance", id(written)
     if written is not None and key not in scope.cache:
-        with scope.diagnostics.forgiving("wrong-type", "wrong-count", "zero-axis"):
+        with scope.diagnostics.as_warnings("wrong-type", "wrong-count", "zero-axis"):
             mapping = owner.mapping("appearance")
             if not mapping:
                 return None
@@ -97,7 +97,7 @@ def _texture(mapping: Mapping, scope: Scope) -> Texture | None:
 
 
 def _texture_angle(mapping: Mapping, scope: Scope) -> float:
-    """Read an angle, or like some files an axis and an angle about it, in [rad]."""
+    """Read an angle or, as some files have it, an axis and an angle, in [rad]."""
     node = mapping.get("rotation")
     if isinstance(node, Sequence) and node.count == 4:
         R = rotation(scope, mapping)

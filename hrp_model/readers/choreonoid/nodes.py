@@ -1,4 +1,4 @@
-"""The ways in which nodes are written one inside another, and files that hold only nodes."""
+"""Read typed nodes in their different notations, and node libraries in other files."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from ...reading import read_source
 from ..yaml.tree import Document, Mapping, Node, Scalar, Sequence
 from .scope import Scope, flag, parse
 
-# Keys that any node may have and that change nothing about it.
+# Keys without effect that any node may have.
 COMMON = ("type", "name", "is_optional", "isOptional", "is_meta_scene")
-# Nodes of the scene that carry no shape.
+# Nodes of a scene without shapes.
 UNDRAWN = (
     "LineSet", "PointSet", "Text", "Fog", "PerspectiveCamera", "OrthographicCamera", "Node",
 )  # fmt: skip
 
-# Far beyond any model; libraries that use others twice each get there quickly.
-_MAX_OPENED = 10_000
+# Limit of uses of libraries: far beyond any model, but soon reached by libraries that use others
+# repeatedly.
+_MAX_LIBRARY_USES = 10_000
 
 
 def typed_nodes(node: Node, scope: Scope) -> Iterator[tuple[str, Mapping]]:
-    """Yield (type, node) from any of the three forms that elements take.
+    """Yield (type, node) of elements in any of their three notations.
 
-    They are a list of nodes with a type, one such node, and a mapping from types to nodes.
+    These are a list of nodes with a ``type``, one such node, and a mapping from types to nodes.
     """
     diagnostics = scope.diagnostics
     if isinstance(node, Sequence):
@@ -52,36 +53,36 @@ def typed_nodes(node: Node, scope: Scope) -> Iterator[tuple[str, Mapping]]:
 
 
 def check_type(mapping: Mapping, key: str, scope: Scope) -> None:
-    """Report a node whose own type is another one than the key it stands under says."""
+    """Report a node whose own type differs from the key that contains it."""
     if mapping.text("type", default=key) != key:
-        message = f"this node says it is another type than '{key}'"
+        message = f"the 'type' of this node differs from its key '{key}'"
         scope.diagnostics.error("type-mismatch", message, mapping.at("type"))
 
 
 def is_optional(mapping: Mapping) -> bool:
-    """Whether the file itself allows programs to skip the node."""
+    """Whether the file marks the node as optional."""
     return flag(mapping, "is_optional", "isOptional", default=False)
 
 
-def leave_out(type_name: str, mapping: Mapping, scope: Scope) -> None:
-    """Note that a node has no counterpart here, and skip it with all it holds."""
-    message = f"{type_name} has no counterpart here and is left out"
+def skip_unsupported(type_name: str, mapping: Mapping, scope: Scope) -> None:
+    """Skip a node of an unsupported type, with a note."""
+    message = f"{type_name} is not supported and is left out"
     scope.diagnostics.note("left-out", message, mapping.span)
     mapping.ignore()
 
 
 def is_library(uri: str) -> bool:
-    """Whether a Resource names a file of nodes, not one of shapes."""
+    """Whether a Resource refers to a library of nodes, not to a file of shapes."""
     return uri.lower().endswith((".yaml", ".yml"))
 
 
 @contextmanager
 def opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node | None]:
-    """Keep open the file of nodes that a Resource names.
+    """Open the library that a Resource refers to within a ``with`` block, to detect cycles.
 
     Yields:
-        The nodes that the Resource picks, the whole file by default; None after
-        reporting why there are none.
+        The node that the Resource selects, by default the root of the library; None after
+        reporting a problem.
     """
     with _opened_library(mapping, uri, scope) as node:
         if node is None:
@@ -99,10 +100,10 @@ def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node |
     if path is None:
         yield None
         return
-    scope.opened += 1
-    if scope.opened > _MAX_OPENED:
-        if scope.opened == _MAX_OPENED + 1:
-            message = f"files of nodes are used more than {_MAX_OPENED} times"
+    scope.library_uses += 1
+    if scope.library_uses > _MAX_LIBRARY_USES:
+        if scope.library_uses == _MAX_LIBRARY_USES + 1:
+            message = f"libraries of nodes are used more than {_MAX_LIBRARY_USES} times"
             scope.diagnostics.error("too-large", message, at)
         yield None
         return
@@ -113,14 +114,14 @@ def _opened_library(mapping: Mapping, uri: str, scope: Scope) -> Iterator[Node |
             return
         node = library.anchors.get(name) if name else library.root
         if node is None:
-            message = f"'{uri}' has no node anchored '&{name}'." if name else f"'{uri}' is empty"
+            message = f"'{uri}' has no anchor '&{name}'." if name else f"'{uri}' is empty"
             message += did_you_mean(name, library.anchors)
             scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
         yield node
 
 
 def _document(path: Path, at: Span, scope: Scope) -> Document | None:
-    """Return a YAML file of nodes, read once; None after reporting an error."""
+    """Return a library of nodes, read once; None after reporting an error."""
     if path not in scope.libraries:
         try:
             source = read_source(path)
@@ -128,12 +129,12 @@ def _document(path: Path, at: Span, scope: Scope) -> Document | None:
             message = f"cannot read '{path}': {error.strerror or error}"
             scope.diagnostics.error("unreadable-file", message, at)
             return None
-        # Its aliases may name nodes of the model that uses it.
+        # Its aliases may refer to nodes of the model that uses it.
         anchors = scope.document.anchors
         scope.libraries[path] = parse(source, scope.diagnostics, anchors)
     return scope.libraries[path]
 
 
 def _is_typed(mapping: Mapping) -> bool:
-    """Whether the keys of a mapping are types, which begin with a capital letter."""
+    """Whether all keys of a mapping are types, which begin with a capital letter."""
     return all(name[:1].isupper() for name in mapping.entries())

@@ -1,4 +1,4 @@
-"""Scene files (``.scen``): nodes written like the elements of a link, but only shapes."""
+"""Read scene files (``.scen``), which contain shapes in the notation of a link's elements."""
 
 from __future__ import annotations
 
@@ -12,31 +12,39 @@ from ...reading import Reading, read_source
 from ...rigid import Array
 from ..yaml.tree import Mapping, Node
 from .header import read_angle_unit
-from .nodes import COMMON, UNDRAWN, is_library, is_optional, leave_out, opened_library, typed_nodes
+from .nodes import (
+    COMMON,
+    UNDRAWN,
+    is_library,
+    is_optional,
+    opened_library,
+    skip_unsupported,
+    typed_nodes,
+)
 from .scenes import resource_scene, shapes_of
-from .scope import Placement, Scope, finish_open, parse, placement, rotation
+from .scope import Placement, Scope, parse, placement, rotation, warn_misspelt_keys
 
 _FORMATS = ("", "ChoreonoidScene", "choreonoid_scene")
 _READ_KEYS = frozenset(
     ("format", "format_version", "formatVersion", "angle_unit", "angleUnit", "scene")
 )
-# A scene has nobody to carry devices: a light in it only lights the drawing.
+# Lights in a scene are not devices of a link.
 _LIGHTS = ("DirectionalLight", "PointLight", "SpotLight")
 _GROUPS = ("Group", "Transform")
 _TYPES = (*_GROUPS, "Shape", "Resource", "Skip", *UNDRAWN, *_LIGHTS)
 
 
 def read_scene(path: Path, reading: Reading) -> SceneNode:
-    """Read the shapes of a scene file; its nodes keep their names, by which models pick them.
+    """Read the shapes of a scene file, with the node names by which models select them.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is no scene.
+        ValueError: It is not a scene file.
     """
     document = parse(read_source(path), reading.diagnostics)
     top = document.root
     if not isinstance(top, Mapping):
-        raise ValueError("it holds no keys")
+        raise ValueError("it is not a YAML mapping")
     written = top.text("format", default="")
     if written not in _FORMATS:
         raise ValueError(f"its format is '{written}', not 'ChoreonoidScene'")
@@ -48,7 +56,7 @@ def read_scene(path: Path, reading: Reading) -> SceneNode:
         reading.diagnostics.warn("missing-key", "a scene file needs a 'scene'", top.span)
         return SceneNode()
     children = _children(scene, Scope(reading, document, angle))
-    finish_open(top, _READ_KEYS)
+    warn_misspelt_keys(top, _READ_KEYS)
     return SceneNode(children=children)
 
 
@@ -59,7 +67,7 @@ def _children(node: Node, scope: Scope) -> tuple[SceneNode, ...]:
 
 def _node(type_name: str, mapping: Mapping, scope: Scope) -> SceneNode | None:
     if type_name in UNDRAWN or type_name in _LIGHTS:
-        leave_out(type_name, mapping, scope)
+        skip_unsupported(type_name, mapping, scope)
         return None
     if type_name == "Skip":
         return None
@@ -86,13 +94,13 @@ def _group(name: str, mapping: Mapping, scope: Scope, T: Array) -> SceneNode:
 
 
 def _oriented(own: Placement, mapping: Mapping, scope: Scope) -> Array:
-    """Return T R S with the scale along axes turned by ``scale_orientation``, shape (4, 4)."""
+    """Return T R S with the scale along axes rotated by ``scale_orientation``, shape (4, 4)."""
     R = rotation(scope, mapping, "scale_orientation", "scaleOrientation")
     if np.array_equal(R, np.eye(3)):
         return own.T
-    turned = own.T.copy()
-    turned[:3, :3] = own.R @ R @ (own.R.T @ own.T[:3, :3]) @ R.T
-    return turned
+    T = own.T.copy()
+    T[:3, :3] = own.R @ R @ (own.R.T @ own.T[:3, :3]) @ R.T
+    return T
 
 
 def _resource(mapping: Mapping, scope: Scope) -> tuple[SceneNode, ...]:
@@ -105,7 +113,7 @@ def _resource(mapping: Mapping, scope: Scope) -> tuple[SceneNode, ...]:
 
 
 def _report_unknown(type_name: str, mapping: Mapping, scope: Scope) -> None:
-    message = f"node type '{type_name}' is no part of a scene; only its elements are read."
+    message = f"node type '{type_name}' is unknown in a scene; only its elements are read."
     at = mapping.at("type")
     if is_optional(mapping):
         scope.diagnostics.note("unknown-type", message, at)

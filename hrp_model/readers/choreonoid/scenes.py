@@ -1,4 +1,4 @@
-"""Shape and Resource nodes: what a model shows, here or in another file."""
+"""Read shapes from Shape and Resource nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..yaml.tree import Mapping, Scalar
 from .geometries import read_geometry
 from .materials import DEFAULT_MATERIAL, read_appearance
 from .nodes import COMMON
-from .scope import Scope, placement, word
+from .scope import Scope, lenient_choice, placement
 
 _UNITS = {
     "meter": 1.0, "metre": 1.0, "m": 1.0,
@@ -28,35 +28,35 @@ _Y_UP = axis_angle_matrix([1.0, 0.0, 0.0], pi / 2.0)
 
 
 def read_shape(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
-    """Read a ``Shape`` node, placed in the frame of the node that holds it."""
+    """Read a ``Shape`` node, placed in the frame of its parent node."""
     return shapes_of(mapping, scope, placement(mapping, scope).T)
 
 
 def shapes_of(mapping: Mapping, scope: Scope, T: Array) -> tuple[Shape, ...]:
-    """Read a ``Shape`` node but for its own place, and put it at T, shape (4, 4)."""
+    """Read a ``Shape`` node, placed by T of shape (4, 4) instead of its own placement."""
     name = mapping.text("name", default="")
     material = read_appearance(mapping, scope)
     geometry = mapping.mapping("geometry")
     shapes: tuple[Shape, ...] = ()
     if geometry is not None and geometry.text("type", default="") == "Resource":
         inside = read_resource(geometry, scope)
-        shapes = tuple(_redrawn(shape, material).moved(T) for shape in inside)
+        shapes = tuple(_with_material(shape, material).moved(T) for shape in inside)
     elif geometry is not None:
         found = read_geometry(geometry, scope)
         if found is not None:
             shapes = (Shape(found, T, material or DEFAULT_MATERIAL, name),)
     elif mapping.get("geometry") is None:
         scope.diagnostics.warn(
-            "missing-key", "a Shape without geometry shows nothing", mapping.span
+            "missing-key", "a Shape needs a 'geometry'; it is left out", mapping.span
         )
     scope.finish(mapping, ignore=COMMON)
     return shapes
 
 
 def read_resource(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
-    """Read a reference to a mesh or scene file, placed in the frame of the node that holds it.
+    """Read the shapes of a Resource, placed in the frame of its parent node.
 
-    A file that cannot be used was reported and gives no shapes.
+    A file that cannot be read is reported and gives no shapes.
     """
     T = placement(mapping, scope).T
     scene = resource_scene(mapping, scope)
@@ -64,9 +64,9 @@ def read_resource(mapping: Mapping, scope: Scope) -> tuple[Shape, ...]:
 
 
 def resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
-    """Return what a Resource takes out of a mesh or scene file, but for its own place.
+    """Return the scene node that a Resource selects in a mesh or scene file.
 
-    None after reporting why there is nothing.
+    The placement of the Resource is not applied. None after reporting a problem.
     """
     scene = _resource_scene(mapping, scope)
     if scene is None:
@@ -88,22 +88,18 @@ def _resource_scene(mapping: Mapping, scope: Scope) -> SceneNode | None:
     scene = scope.reading.read_scene(path, at) if path else None
     if scene is None:
         return None
-    picked = _pick(scene, node, np.eye(3)) if node else scene
-    if picked is None:
+    selected = _select(scene, node, np.eye(3)) if node else scene
+    if selected is None:
         message = f"'{uri}' has no node named '{node}'; it is left out"
         scope.diagnostics.warn("unknown-node", message, mapping.at("node", "fragment"))
         return None
-    elsewhere = scope.picked(uri) - {node} if picked.children else set()
-    found = replace(picked, T_PN=T @ picked.T_PN)
-    found = _without(found, elsewhere)
+    elsewhere = scope.selected_nodes(uri) - {node} if selected.children else set()
+    found = _without(replace(selected, T_PN=T @ selected.T_PN), elsewhere)
     return found if crease is None else _creased(found, crease * scope.angle)
 
 
 def _creased(scene: SceneNode, angle: float) -> SceneNode:
-    """Return a scene whose meshes look sharp where faces meet at more than ``angle`` [rad].
-
-    That is for files whose normals are missing or make everything look flat.
-    """
+    """Return a scene with a new crease angle in [rad], which replaces the normals of meshes."""
     shapes = tuple(
         replace(shape, geometry=replace(mesh, normals=None, crease_angle=angle))
         if isinstance(mesh := shape.geometry, Mesh)
@@ -115,34 +111,33 @@ def _creased(scene: SceneNode, angle: float) -> SceneNode:
 
 
 def _without(scene: SceneNode, names: set[str]) -> SceneNode:
-    """Return a scene without the nodes below it that the model picks out by themselves."""
+    """Return a scene without the nodes below it that have one of the names."""
     if not names or not scene.children:
         return scene
     kept = [_without(child, names) for child in scene.children if child.name not in names]
     return replace(scene, children=tuple(kept))
 
 
-def _pick(scene: SceneNode, name: str, linear: Array) -> SceneNode | None:
-    """Return the node of this name where a model that picks it expects it.
+def _select(scene: SceneNode, name: str, linear: Array) -> SceneNode | None:
+    """Return the node of this name, placed as in Choreonoid.
 
-    It sits at the frame it is put into, with the rotations and scales from the top of
-    its file down to itself; translations on that way do not count.
+    The rotations and scales of its ancestors and itself apply, but no translations.
     """
     linear = linear @ scene.T_PN[:3, :3]
     if scene.name == name:
         T = np.eye(4)
         T[:3, :3] = linear
         return replace(scene, T_PN=T)
-    found = (_pick(child, name, linear) for child in scene.children)
-    return next((node for node in found if node is not None), None)
+    nodes = (_select(child, name, linear) for child in scene.children)
+    return next((node for node in nodes if node is not None), None)
 
 
 def _unit_and_axes(mapping: Mapping) -> Array:
-    """Read what a Resource says of its file's unit and upper axis, shape (4, 4)."""
+    """Return the map for the file's length unit and upper axis, shape (4, 4)."""
     T = np.eye(4)
     metadata = mapping.get("metadata")
     if isinstance(metadata, Mapping):
-        unit = word(metadata, "length_unit", "lengthUnit", choices=_UNITS, default=1.0)
+        unit = lenient_choice(metadata, "length_unit", "lengthUnit", choices=_UNITS, default=1.0)
         y_up = metadata.text("upper_axis", "upperAxis", default="Z").upper() == "Y"
         metadata.finish()
     elif isinstance(metadata, Scalar):
@@ -155,5 +150,5 @@ def _unit_and_axes(mapping: Mapping) -> Array:
     return T
 
 
-def _redrawn(shape: Shape, material: Material | None) -> Shape:
+def _with_material(shape: Shape, material: Material | None) -> Shape:
     return shape if material is None else replace(shape, material=material)

@@ -1,4 +1,4 @@
-"""A ``.body`` file to a Body: its header, and the order in which its parts are read."""
+"""Read a ``.body`` file as a Body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..yaml.tree import Mapping, Scalar
 from .collision_rules import RULE_KEYS, disabled_collisions, rules_info
 from .extra_joints import read_extra_joints
 from .header import ANGLE_UNIT, VERSION, read_angle_unit
-from .scope import Scope, finish_open, parse
+from .scope import Scope, parse, warn_misspelt_keys
 from .tree import Tree, arrange, read_links
 from .wrapper import is_wrapper, read_wrapped
 
@@ -21,21 +21,21 @@ _READ_KEYS = frozenset(
     ("format", *VERSION, *ANGLE_UNIT, "name", "root_link", "rootLink", "links",
      "extra_joints", "extraJoints")
 )  # fmt: skip
-# Keys of editors that resemble one of ours, root_link.
+# Keys of editors that resemble root_link.
 _INFO_KEYS = {"foot_links", "footLinks"}
 
 
 def read_body(source: Source, reading: Reading) -> Body | None:
-    """Read a Choreonoid body, or a wrapper file that names the model.
+    """Read a Choreonoid body, or a wrapper file that refers to a model.
 
-    Every problem is reported to ``reading.diagnostics``; None if there is no body then.
+    Problems are reported to ``reading.diagnostics``; None after an error.
     """
     document = parse(source, reading.diagnostics)
     top = document.root
     if not isinstance(top, Mapping):
         if not reading.diagnostics.has_errors:
             at = top.span if top else Span(source, 0, 0)
-            message = "this is no model file: it holds no keys"
+            message = "this is not a model file: it is not a YAML mapping"
             reading.diagnostics.error("not-a-model", message, at)
         return None
     if is_wrapper(top):
@@ -53,8 +53,8 @@ def _check_format(top: Mapping, reading: Reading) -> bool:
     if is_world(top):
         message = "this is a world, not a model: give it to hrp-sim, or name one of its models"
     else:
-        what = f"format '{format_name}' is not '{_FORMAT}'" if format_name else "no 'format' key"
-        message = f"this is no model file: {what}"
+        problem = f"format '{format_name}' is not '{_FORMAT}'" if format_name else "no 'format' key"
+        message = f"this is not a model file: {problem}"
     reading.diagnostics.error("not-a-model", message, top.at("format"))
     return False
 
@@ -83,7 +83,7 @@ def _body(top: Mapping, scope: Scope, source: Source) -> Body | None:
         info={**tree.info, **_inherited_rules(top, tree), **_info(top)},
         path=source.path,
     )
-    finish_open(top, _READ_KEYS, free=_INFO_KEYS)
+    warn_misspelt_keys(top, _READ_KEYS, free=_INFO_KEYS)
     return body
 
 
@@ -93,22 +93,22 @@ def _info(top: Mapping) -> dict[str, Any]:
 
 
 def _inherited_rules(top: Mapping, tree: Tree) -> dict[str, Any]:
-    """Return the rules that count for want of own ones, about the links' names in this body."""
+    """Return the collision rules of included bodies, if the file has no rules of its own."""
     if tree.collision_rules is None or any(key in top for key in RULE_KEYS):
         return {}
     return rules_info(tree.collision_rules)
 
 
 def _report_default_masses(tree: Tree, scope: Scope) -> None:
-    """Warn about masses that nobody wrote where they will move."""
+    """Warn about links that can move and have default masses or inertias."""
     moving: set[str] = set()
     for draft in tree.drafts:
         link = draft.link
         if link.joint.type is not JointType.FIXED or link.parent in moving:
             moving.add(link.name)
             if draft.default_mass == "mass":
-                message = f"link '{link.name}' has no mass; it gets 1 kg and 1 kg m^2"
+                message = f"link '{link.name}' has no mass; 1 kg and 1 kg m^2 are used"
                 scope.diagnostics.warn("default-mass", message, link.at)
             elif draft.default_mass == "inertia":
-                message = f"link '{link.name}' has a mass but no inertia; it gets 1 kg m^2"
+                message = f"link '{link.name}' has a mass but no inertia; 1 kg m^2 is used"
                 scope.diagnostics.warn("default-inertia", message, link.at)

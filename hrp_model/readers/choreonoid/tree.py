@@ -1,4 +1,4 @@
-"""From the entries of ``links`` to a tree: included bodies, names, parents, order."""
+"""Build the tree of links: included bodies, unique names, parents and order."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _TRACK_KEYS = (
 
 @dataclass
 class Tree:
-    """Links and what came with them.
+    """Links of a model, and contents of included bodies.
 
     Attributes:
-        drafts: In the order of the file; from ``arrange`` on parents come first.
-        extra_joints: Of included bodies.
-        info: Of included bodies, but for their rules about collisions.
-        collision_rules: Of included bodies; None if they say nothing.
+        drafts: Links in the order of the file; after ``arrange`` parents come first.
+        extra_joints: Extra joints of included bodies.
+        info: Entries of included bodies, except their collision rules.
+        collision_rules: Collision rules of included bodies; None if there are none.
     """
 
     drafts: list[Draft] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Tree:
     info: dict[str, Any] = field(default_factory=dict)
     collision_rules: list[Rule] | None = None
 
-    _counted: tuple[int, int] = (0, 0)  # so many drafts have so many devices
+    _counted: tuple[int, int] = (0, 0)  # number of drafts counted, and of their devices
 
     def device_count(self) -> int:
         """Return the number of devices of all links; drafts may only be added between calls."""
@@ -55,7 +55,7 @@ class Tree:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """The links alone."""
+        """The links."""
         return tuple(draft.link for draft in self.drafts)
 
     @property
@@ -98,11 +98,11 @@ def _link(entry: Mapping, scope: Scope, tree: Tree) -> None:
 
 
 def _skip(entry: Mapping, scope: Scope, tree: Tree) -> None:
-    """Skip an entry with all it holds."""
+    """Skip an entry with all its contents."""
 
 
 def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
-    """Include another body: its links get new names, its root a parent here."""
+    """Include another body: rename its links, and set the parent of its root."""
     uri = entry.text("uri", default="")
     at = entry.at("uri")
     if not uri:
@@ -131,8 +131,8 @@ def _sub_body(entry: Mapping, scope: Scope, tree: Tree) -> None:
     for joint in body.extra_joints:
         a, b = joint.links
         tree.extra_joints.append(replace(joint, links=(rename(a), rename(b))))
-    told = {key: value for key, value in body.info.items() if key not in RULE_KEYS}
-    tree.info = {**told, **tree.info}
+    info = {key: value for key, value in body.info.items() if key not in RULE_KEYS}
+    tree.info = {**info, **tree.info}
     rules = included_rules(body, rename)
     if rules is not None:
         tree.collision_rules = [*(tree.collision_rules or ()), *rules]
@@ -156,7 +156,7 @@ def _included(
 
 
 def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:
-    """Make the chain of shoe links: a free one, then each hinged to the one before."""
+    """Make the chain of track shoes: a free link, followed by links with revolute joints."""
     length = entry.integer("numJoints", "num_joints", default=0)
     offset = entry.numbers("joint_offset", "jointOffset", count=3, default=np.zeros(3))
     angles = entry.numbers(
@@ -166,7 +166,7 @@ def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:
         message = "a ContinuousTrack needs a 'joint_offset'"
         scope.diagnostics.error("missing-key", message, entry.span)
     if not 3 <= length <= 1000:
-        message = "a ContinuousTrack has 3 to 1000 joints"
+        message = f"a ContinuousTrack needs 3 to 1000 joints, not {length}"
         scope.diagnostics.error("wrong-count", message, entry.at("numJoints", "num_joints"))
         return
     first = read_link(entry, scope, tree.device_count())
@@ -189,14 +189,14 @@ def _continuous_track(entry: Mapping, scope: Scope, tree: Tree) -> None:
 
 
 class _Names:
-    """Names that are in use, and new ones beside them."""
+    """Makes unique names."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def new(self, stem: str, first: int) -> str:
-        """Return the stem with the first number from ``first`` on that makes it unique."""
+        """Return the stem with the smallest number from ``first`` on that makes it unique."""
         number = max(first, self._next.get(stem, first))
         while f"{stem}{number}" in self._taken:
             number += 1
@@ -206,7 +206,7 @@ class _Names:
 
 
 def _name_uniquely(tree: Tree, scope: Scope) -> None:
-    """Give a name to links that have none, and a new one to all but the first of equals."""
+    """Name unnamed links, and rename all but the first link of the same name."""
     names = _Names(draft.link.name for draft in tree.drafts)
     seen: set[str] = set()
     for i, draft in enumerate(tree.drafts):
@@ -218,20 +218,20 @@ def _name_uniquely(tree: Tree, scope: Scope) -> None:
         seen.add(unique)
         code = "duplicate-link-name" if name else "unnamed-link"
         problem = f"another link is named '{name}'" if name else "this link has no name"
-        message = f"{problem}; this one becomes '{unique}'"
+        message = f"{problem}; this one is named '{unique}'"
         scope.diagnostics.warn(code, message, draft.entry.at("name"))
         tree.drafts[i] = _renamed(draft, unique)
 
 
 def _name_joints_uniquely(tree: Tree, scope: Scope) -> None:
-    """Give a new name to all but the first of equally named joints."""
+    """Rename all but the first joint of the same name."""
     names = _Names(draft.link.joint.name for draft in tree.drafts)
     seen: set[str] = set()
     for i, draft in enumerate(tree.drafts):
         name = draft.link.joint.name
         if name in seen:
             unique = names.new(f"{name}_", 2)
-            message = f"another joint is named '{name}'; this one becomes '{unique}'"
+            message = f"another joint is named '{name}'; this one is named '{unique}'"
             at = draft.entry.at("joint_name", "name")
             scope.diagnostics.warn("duplicate-joint-name", message, at)
             joint = replace(draft.link.joint, name=unique)
@@ -256,7 +256,7 @@ def arrange(tree: Tree, root_name: Scalar | None, scope: Scope) -> bool:
     if root is None:
         assert root_name is not None  # the first link exists
         hint = did_you_mean(root_name.text, by_name)
-        message = f"there is no link '{root_name.text}' to be the root.{hint}"
+        message = f"the root link '{root_name.text}' does not exist.{hint}"
         scope.diagnostics.error("unknown-root", message, root_name.span)
         return False
     if root.link.parent is not None:
@@ -280,7 +280,7 @@ def arrange(tree: Tree, root_name: Scalar | None, scope: Scope) -> bool:
     if len(ordered) < len(tree.drafts):
         reached = {draft.link.name for draft in ordered}
         loop = next(draft for draft in tree.drafts if draft.link.name not in reached)
-        message = f"link '{loop.link.name}' is its own ancestor, or hangs on one that is"
+        message = f"link '{loop.link.name}' is its own ancestor, or the descendant of such a link"
         scope.diagnostics.error("link-cycle", message, loop.entry.at("parent"))
         return False
     tree.drafts = ordered
@@ -301,7 +301,7 @@ def _report_parent(
 
 
 def _descend(root: Draft, children: dict[str, list[Draft]]) -> list[Draft]:
-    """Return all links from the root down, each followed by its children in their order."""
+    """Return all links in depth-first order, children in the order of the file."""
     ordered = []
     stack = [root]
     while stack:

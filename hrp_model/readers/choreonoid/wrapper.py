@@ -1,4 +1,4 @@
-"""Files that name a model and add to what it says: poses, groups, settings of editors."""
+"""Read wrapper files, which refer to a model and add information to it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...reading import Reading
 from ..file_kind import WRAPPER_KEYS
 from ..yaml.tree import Mapping
 from .geometries import divisions
-from .scope import finish_open
+from .scope import warn_misspelt_keys
 
 _READ_KEYS = frozenset((*WRAPPER_KEYS, "link_info", "linkInfo", "geometry"))
 
 
 def is_wrapper(top: Mapping) -> bool:
-    """Whether a file without links of its own names the model that has them."""
+    """Whether a file is a wrapper: it refers to a model and has no ``format``."""
     return "format" not in top and any(key in top for key in WRAPPER_KEYS)
 
 
 def read_wrapped(top: Mapping, reading: Reading) -> Body | None:
-    """Read the model that a wrapper file names, and add what the wrapper says."""
+    """Read the model of a wrapper file, and add the wrapper's information."""
     at = top.at(*WRAPPER_KEYS)
     path = reading.resolve(top.text(*WRAPPER_KEYS, default=""), at, needed=True)
     body = reading.read_body(path, at) if path else None
@@ -39,14 +39,14 @@ def read_wrapped(top: Mapping, reading: Reading) -> Body | None:
         settings.finish()
     if number is not None:
         links = tuple(_divided(link, number) for link in links)
-    finish_open(top, _READ_KEYS)
+    warn_misspelt_keys(top, _READ_KEYS)
     return replace(body, links=links, info={**body.info, **info})
 
 
 def _with_info(
     links: tuple[Link, ...], per_link: Mapping | None, reading: Reading
 ) -> tuple[Link, ...]:
-    """Return links with what the wrapper says about them, by their names."""
+    """Return links with the wrapper's information about them."""
     named = {link.name: link for link in links}
     for key, node in per_link.items() if per_link else ():
         if key.text not in named:
@@ -62,7 +62,7 @@ def _with_info(
 
 
 def _divided(link: Link, number: int) -> Link:
-    """Return a link whose circles are drawn with ``number`` corners if they do not say."""
+    """Return a link with ``number`` segments for circles that do not specify them."""
     done: dict[int, Any] = {}
 
     def divided(geometry: Geometry) -> Geometry:

@@ -1,4 +1,4 @@
-"""COLLADA files to scenes, with the names of their nodes."""
+"""Read COLLADA files as scenes, with the names of their nodes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ...geometry import Attribute, Color, IntArray, Material, Mesh, SceneNode, S
 from ...reading import Reading
 from ...shapes.meshing import face_set
 
-# What a file says nothing about, as Choreonoid draws it.
-_GREY = 0.6
+_GREY = 0.6  # default diffuse colour, as in Choreonoid
 _MAX_DEPTH = 100
-# Nodes may draw in the same nodes again and again: a small file could make any number.
-_MAX_NODES = 10_000  # or so many for each node that the file has
+# Limits of instances of nodes, which a small file can repeat any number of times: the larger of a
+# total and a multiple of the nodes in the file.
+_MAX_NODES = 10_000
 _MAX_REPEATS = 10
-_MAX_TAGS = 1_000_000  # half a million elements, of half a kilobyte in memory each
-# Entities could multiply a small file beyond any memory, or draw in other files.
+_MAX_TAGS = 1_000_000  # half a million elements, which take about 0.5 kB of memory each
+# Entities could expand a small file beyond any memory, or include other files.
 _ENTITY = re.compile(rb"<\0*!\0*E\0*N\0*T\0*I\0*T\0*Y")
 _START = re.compile(rb"(\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*\0*<")
 _ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)")
@@ -34,18 +34,18 @@ _ENCODINGS = re.compile(rb"(us-)?ascii|utf-?8|utf-?16|iso-8859-\d+|windows-\d+|s
 def read_collada(path: Path, reading: Reading) -> SceneNode:
     """Read the visual scene of a COLLADA file, in [m].
 
-    The file's unit is converted, its upper axis is not: as the robot models that use
-    such files expect, a part lies as its numbers say.
+    The unit of the file is converted, but not its upper axis, as robot models with such files
+    expect.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is no COLLADA file, or holds no polygon.
+        ValueError: It is not a COLLADA file, or has no polygons.
         MissingLibraryError: pycollada is not installed.
     """
     try:
-        import collada  # slow to import, and most models need none of it
+        import collada  # slow to import, and few models need it
     except ImportError:
-        message = "COLLADA files need pycollada (apt install python3-collada)"
+        message = "COLLADA files need pycollada: apt install python3-collada"
         raise MissingLibraryError(message) from None
     try:
         data = _without_comments(_checked(read_file(path, MAX_TEXT_SIZE)))
@@ -56,25 +56,25 @@ def read_collada(path: Path, reading: Reading) -> SceneNode:
         children = tuple(file.node(node, 0) for node in nodes)
     except (OSError, ValueError):
         raise
-    except Exception as error:  # its parser raises whatever a broken file makes it
+    except Exception as error:  # its parser raises any kind of error for broken files
         raise ValueError(f"{type(error).__name__}: {error}") from error
-    for first in document.errors[:1]:  # what it could not read, it has left out silently
+    for first in document.errors[:1]:  # pycollada has skipped these parts
         message = f"{len(document.errors)} parts of '{path.name}' are left out; first: {first}"
-        reading.diagnostics.warn("unreadable-part", message, reading.named_at)
+        reading.diagnostics.warn("unreadable-part", message, reading.reference_span)
     if not file.has_shapes:
-        raise ValueError("it holds no polygon")
+        raise ValueError("it contains no polygon")
     return SceneNode(T_PN=np.diag([unit, unit, unit, 1.0]), children=children)
 
 
 class _File:
-    """Nodes and materials of one file, each converted once."""
+    """Converts the nodes and materials of one file, each once."""
 
     def __init__(self, path: Path, reading: Reading) -> None:
-        from .companions import Companions  # draws in Pillow, as COLLADA's parser has by now
+        from .mesh_resources import MeshResources  # imports Pillow, like pycollada
 
         self._path = path
         self._reading = reading
-        self._companions = Companions(path, reading)
+        self._resources = MeshResources(path, reading)
         self._materials: dict[int, Material] = {}
         self._meshes: dict[tuple[int, bool], Mesh | None] = {}
         self._count = 0
@@ -82,20 +82,20 @@ class _File:
         self.has_shapes = False
 
     def unit(self, written: Any) -> float:
-        """Return what the file's unit of length is in [m]."""
+        """Return the length unit of the file in [m]."""
         unit = 1.0 if written is None else float(written)
         if 0.0 < unit < inf:
             return unit
-        self._warn("wrong-value", f"has a unit of {unit:g} m; metres are used")
+        self._warn("wrong-value", f"has a length unit of {unit:g} m; metres are used")
         return 1.0
 
     def node(self, node: Any, depth: int) -> SceneNode:
         self._count += 1
         self._seen.add(id(node))
         if depth > _MAX_DEPTH:
-            raise ValueError(f"its nodes are nested more than {_MAX_DEPTH} deep")
+            raise ValueError(f"its nodes are nested more than {_MAX_DEPTH} levels deep")
         if self._count > max(_MAX_NODES, _MAX_REPEATS * len(self._seen)):
-            raise ValueError(f"its {len(self._seen)} nodes repeat more than {self._count} times")
+            raise ValueError(f"its {len(self._seen)} nodes are used {self._count} times or more")
         shapes: list[Shape] = []
         children = []
         for child in getattr(node, "children", None) or ():
@@ -115,7 +115,7 @@ class _File:
         )
 
     def _skin(self, node: Any) -> list[Shape]:
-        """Return a skin's shapes as they were bound to its bones, which models do not move."""
+        """Return the shapes of a skin in its bind pose, since bones are not animated."""
         skin = node.controller
         bound = getattr(skin, "bind_shape_matrix", None)
         if bound is None:
@@ -134,8 +134,8 @@ class _File:
                 self._meshes[key] = _mesh(primitive, solid)
             mesh = self._meshes[key]
             if mesh is not None:
-                looks = self._material(target)
-                shapes.append(Shape(mesh, material=looks, name=geometry.name or ""))
+                material = self._material(target)
+                shapes.append(Shape(mesh, material=material, name=geometry.name or ""))
         return shapes
 
     def _material(self, material: Any) -> Material:
@@ -168,44 +168,44 @@ class _File:
         try:
             uri = image_map.sampler.surface.image.path
         except AttributeError:
-            self._warn("missing-resource", "has a texture that names no image; it is left out")
+            self._warn("missing-resource", "has a texture without an image; it is left out")
             return None
-        path = self._companions.resolved(uri) if uri else None
+        path = self._resources.resolve(uri) if uri else None
         return Texture(path) if path else None
 
     def _color(self, value: Any, default: float) -> Color:
         if not isinstance(value, tuple) or len(value) < 3:
             return default, default, default
         if not all(map(isfinite, value[:3])):
-            self._warn("wrong-value", "has a colour that is no number; the default is used")
+            self._warn("wrong-value", "has a colour that is not finite; the default is used")
             return default, default, default
         r, g, b = (min(max(float(c), 0.0), 1.0) for c in value[:3])
         return r, g, b
 
     def _warn(self, code: str, message: str) -> None:
-        at = self._reading.named_at
+        at = self._reading.reference_span
         self._reading.diagnostics.warn(code, f"'{self._path.name}' {message}", at)
 
 
 def _checked(data: bytes) -> bytes:
-    """Return the text of a file; raise ValueError for what would grow when it is read."""
-    import zipfile  # as slow to import as pycollada, which needs it too
+    """Return the data of a file; raise ValueError if it could expand when it is parsed."""
+    import zipfile  # slow to import; pycollada has imported it already
 
     if data.startswith(b"PK") or zipfile.is_zipfile(io.BytesIO(data)):
         raise ValueError("it is compressed; unpack it first")
     encoding = _ENCODING.search(data[:1000].replace(b"\0", b""))
     if not _START.match(data) or (encoding and not _ENCODINGS.fullmatch(encoding[1].lower())):
-        raise ValueError("it is no XML, or not in a usual encoding")
+        raise ValueError("it is not XML, or its encoding is not supported")
     if _ENTITY.search(data):
-        raise ValueError("it declares XML entities, which no COLLADA file needs")
+        raise ValueError("it declares XML entities, which are not supported")
     if data.count(b"<") > _MAX_TAGS:
         raise ValueError(f"it has more than {_MAX_TAGS} tags")
     return data
 
 
 def _without_comments(data: bytes) -> bytes:
-    """Return a text without its comments, which pycollada takes for elements."""
-    # In all other encodings that are let in, these characters are those of ASCII.
+    """Return a text without its comments, which pycollada treats as elements."""
+    # All other accepted encodings represent these characters as in ASCII.
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
     text = data.decode(encoding)
     kept = []
@@ -214,7 +214,7 @@ def _without_comments(data: bytes) -> bytes:
         is_comment = found[0] == "<!--"
         close = "-->" if is_comment else "]]>"
         at = text.find(close, found.end()) + len(close)
-        if at < found.end():  # it has no end
+        if at < found.end():  # not terminated
             break
         if is_comment:
             kept.append(text[done : found.start()])
@@ -229,7 +229,7 @@ def _name(node: Any) -> str:
 
 
 def _mesh(primitive: Any, solid: bool) -> Mesh | None:
-    """Return the triangles of one primitive; None if it is made of lines or empty."""
+    """Return the triangles of a primitive; None if it consists of lines or is empty."""
     points = getattr(primitive, "vertex", None)
     index = getattr(primitive, "vertex_index", None)
     if points is None or index is None or not len(index):
@@ -242,11 +242,11 @@ def _mesh(primitive: Any, solid: bool) -> Mesh | None:
         return None
     vertices = np.asarray(points, dtype=np.float64)
     if not np.isfinite(vertices).all():
-        raise ValueError("it holds coordinates that are no finite numbers")
+        raise ValueError("it has coordinates that are not finite")
     ends = np.cumsum(counts)
     mesh = face_set(
         vertices,
-        _ended(index, ends),
+        _terminated(index, ends),
         normals=_attribute(primitive.normal, primitive.normal_index, ends),
         tex_coords=_attribute(
             next(iter(primitive.texcoordset), None),
@@ -260,7 +260,7 @@ def _mesh(primitive: Any, solid: bool) -> Mesh | None:
 
 
 def _colors(primitive: Any, ends: IntArray) -> Attribute | None:
-    """Return the colours of corners; pycollada leaves them where the file has them."""
+    """Return the colours of corners, which pycollada provides only as raw sources."""
     inputs = getattr(primitive, "sources", {}).get("COLOR")
     if not inputs:
         return None
@@ -274,13 +274,13 @@ def _colors(primitive: Any, ends: IntArray) -> Attribute | None:
 def _attribute(values: Any, index: Any, ends: IntArray) -> Attribute | None:
     if values is None or index is None or not len(values):
         return None
-    return Attribute(np.asarray(values, dtype=np.float64), _ended(index, ends))
+    return Attribute(np.asarray(values, dtype=np.float64), _terminated(index, ends))
 
 
-def _ended(index: Any, ends: IntArray) -> IntArray:
-    """Return an index list with -1 after each polygon, given where the polygons end."""
-    ended: IntArray = np.insert(np.asarray(index, dtype=np.int32).ravel(), ends, -1)
-    return ended
+def _terminated(index: Any, ends: IntArray) -> IntArray:
+    """Return an index list with -1 inserted after each polygon, at ``ends``."""
+    terminated: IntArray = np.insert(np.asarray(index, dtype=np.int32).ravel(), ends, -1)
+    return terminated
 
 
 def _is_number(value: Any) -> bool:
@@ -290,8 +290,7 @@ def _is_number(value: Any) -> bool:
 def _transparency(effect: Any) -> float:
     """Return 0 for opaque to 1 for invisible (COLLADA 1.4.1, determining transparency).
 
-    Files that would be quite invisible mean the opposite: their exporters mixed up
-    the two ends of the scale.
+    Completely invisible materials are treated as opaque: some exporters invert the scale.
     """
     color = effect.transparent if isinstance(effect.transparent, tuple) else (1.0, 1.0, 1.0, 1.0)
     amount = effect.transparency if isinstance(effect.transparency, float) else 1.0

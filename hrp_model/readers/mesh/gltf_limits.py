@@ -1,4 +1,4 @@
-"""What a glTF file promises, weighed before anything of it is unpacked."""
+"""Check the memory that a glTF file would take, before it is loaded."""
 
 from __future__ import annotations
 
@@ -8,41 +8,42 @@ import warnings
 from typing import Any
 
 from ...reading import Reading
-from ...shapes.images import opened_picture
-from .companions import Companions
+from ...shapes.images import opened_image
+from .mesh_resources import MeshResources
 
-# Bytes that a file may take in memory: at least so many, and so many for each of its own.
-_LEAST_LIMIT = 2**28
-_GROWTH = 8
-_MOST_VALUES = 1_000_000  # of its JSON part: texts, numbers, lists, objects
-_MOST_PRIMITIVES = 20_000  # each becomes a mesh of its own; far beyond any model
-_MOST_NODES = 50_000  # each shows a mesh anew
+# Limit of memory in [B]: the larger of a constant and a multiple of the size of the files.
+_MIN_LIMIT = 2**28
+_MAX_GROWTH = 8
+# Far beyond any model:
+_MAX_VALUES = 1_000_000  # of the JSON part: strings, numbers, lists, objects
+_MAX_PRIMITIVES = 20_000  # each becomes a mesh
+_MAX_NODES = 50_000  # each is an instance of a mesh
 _JSON = 0x4E4F534A  # "JSON"
 _COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
-_VERTEX, _INDEX = 24, 8  # bytes in the arrays made of them
+_VERTEX, _INDEX = 24, 8  # [B] in the arrays of a mesh
 
 
-def check_gltf(data: bytes, companions: Companions, reading: Reading) -> None:
-    """Refuse a file whose few bytes would become many, and report pictures that are none.
+def check_gltf(data: bytes, mesh_resources: MeshResources, reading: Reading) -> None:
+    """Raise for a file that would take too much memory, and report invalid embedded images.
 
     Views may overlap, accessors need no data, and primitives may share them, so that a
-    small file could fill any memory. Other faults are left to the loader.
+    small file could fill any memory. Other errors are left to the loader.
 
     Raises:
-        ValueError: It takes too much memory, or is no glTF at all.
-        KeyError, TypeError, ...: It is broken.
+        ValueError: The file would take too much memory, or is not glTF.
+        KeyError, TypeError, ...: The file is broken.
     """
     header, own = _header(data)
-    if len(header.get("nodes", ())) > _MOST_NODES:
-        raise ValueError(f"it has more than {_MOST_NODES} nodes")
-    buffers = [_buffer(b, companions, own) for b in header.get("buffers", ())]
-    limit = max(_LEAST_LIMIT, _GROWTH * (len(data) + sum(map(len, buffers))))
+    if len(header.get("nodes", ())) > _MAX_NODES:
+        raise ValueError(f"it has more than {_MAX_NODES} nodes")
+    buffers = [_buffer(b, mesh_resources, own) for b in header.get("buffers", ())]
+    limit = max(_MIN_LIMIT, _MAX_GROWTH * (len(data) + sum(map(len, buffers))))
     total = 0
     for view in header.get("bufferViews", ()):
         length = _natural(view, "byteLength")
         if _natural(view, "byteOffset", 0) + length > len(buffers[_natural(view, "buffer")]):
-            raise ValueError("a part of a buffer ends beyond it")
+            raise ValueError("a buffer view exceeds its buffer")
         total += length
     counts = []
     for accessor in header.get("accessors", ()):
@@ -55,21 +56,21 @@ def check_gltf(data: bytes, companions: Companions, reading: Reading) -> None:
     primitives = 0
     for mesh in header.get("meshes", ()):
         primitives += len(mesh["primitives"])
-        if primitives > _MOST_PRIMITIVES:
-            raise ValueError(f"it has more than {_MOST_PRIMITIVES} primitives")
+        if primitives > _MAX_PRIMITIVES:
+            raise ValueError(f"it has more than {_MAX_PRIMITIVES} primitives")
         for primitive in mesh["primitives"]:
             total += _VERTEX * counts[primitive["attributes"]["POSITION"]]
             total += _INDEX * counts[primitive["indices"]] if "indices" in primitive else 0
     if total > limit:
         raise ValueError(f"it would take {total / 1e6:.0f} MB of memory")
-    _check_pictures(header, buffers, reading)
+    _check_images(header, buffers, reading)
 
 
 def _natural(holder: dict[str, Any], key: str, default: int | None = None) -> int:
-    """Return a count or size, which no negative number may offset against others."""
+    """Return a count or size; raises ValueError if it is not a natural number."""
     value = holder[key] if default is None else holder.get(key, default)
     if type(value) is not int or value < 0:
-        raise ValueError(f"its {key} {value!r} is no count")
+        raise ValueError(f"{key} must be a non-negative integer, not {value!r}")
     return value
 
 
@@ -80,25 +81,25 @@ def _header(data: bytes) -> tuple[dict[str, Any], bytes]:
     if data.startswith(b"glTF"):
         length = int.from_bytes(data[12:16], "little")
         if int.from_bytes(data[16:20], "little") != _JSON or len(data) < 20 + length:
-            raise ValueError("it ends too early")
+            raise ValueError("it is truncated")
         text, own = data[20 : 20 + length], data[28 + length :]
-    if sum(map(text.count, (b",", b"{", b"["))) > _MOST_VALUES:
-        raise ValueError(f"its JSON holds more than {_MOST_VALUES} values")
+    if sum(map(text.count, (b",", b"{", b"["))) > _MAX_VALUES:
+        raise ValueError(f"its JSON has more than {_MAX_VALUES} values")
     header = json.loads(text)
     if not isinstance(header, dict):
-        raise ValueError("it is no glTF")
+        raise ValueError("it is not glTF")
     return header, own
 
 
-def _buffer(buffer: dict[str, Any], companions: Companions, own: bytes) -> bytes:
+def _buffer(buffer: dict[str, Any], mesh_resources: MeshResources, own: bytes) -> bytes:
     if "uri" not in buffer:
         return own
     _, encoded, content = buffer["uri"].partition("base64,")
-    return base64.b64decode(content) if encoded else companions.get(buffer["uri"])
+    return base64.b64decode(content) if encoded else mesh_resources.get(buffer["uri"])
 
 
-def _check_pictures(header: dict[str, Any], buffers: list[bytes], reading: Reading) -> None:
-    """Report embedded pictures that cannot be opened; the loader would say nothing."""
+def _check_images(header: dict[str, Any], buffers: list[bytes], reading: Reading) -> None:
+    """Report embedded images that cannot be opened, which the loader ignores silently."""
     for image in header.get("images", ()):
         if "bufferView" in image:
             view = header["bufferViews"][image["bufferView"]]
@@ -107,11 +108,11 @@ def _check_pictures(header: dict[str, Any], buffers: list[bytes], reading: Readi
         elif "base64," in image.get("uri", ""):
             content = base64.b64decode(image["uri"].partition("base64,")[2])
         else:
-            continue  # one in a file of its own
+            continue  # in another file
         try:
-            with warnings.catch_warnings():  # of large ones, which count when they are unpacked
+            with warnings.catch_warnings():  # about large images; the limit applies on decoding
                 warnings.simplefilter("ignore")
-                opened_picture(content).close()
-        except Exception as error:  # Pillow's plugins raise whatever broken data makes them
-            message = f"a picture inside a mesh file is left out: {error}"
-            reading.diagnostics.warn("unreadable-texture", message, reading.named_at)
+                opened_image(content).close()
+        except Exception as error:  # Pillow's plugins raise any kind of error for broken data
+            message = f"an image embedded in a mesh file is left out: {error}"
+            reading.diagnostics.warn("unreadable-texture", message, reading.reference_span)

@@ -1,4 +1,4 @@
-"""Wavefront OBJ files to scenes: a node for each object or group, a shape for each material."""
+"""Read Wavefront OBJ files: a node for each object or group, a shape for each material."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ...reading import Reading
 from ...rigid import Array
 from ...shapes.normals import unit
 from ...shapes.triangulate import oversized_polygon, polygons_to_triangles
-from .companions import Companions
+from .mesh_resources import MeshResources
 from .wavefront_materials import Materials
 from .wavefront_text import ObjText, Statement, parse_obj
 
 _Flags = NDArray[np.bool_]
 
 _MAX_PARTS = 50_000  # far beyond any model
-_LARGEST = float(np.finfo(np.float32).max)
-_NAMING = (b"o", b"g")
-# Points of curves, and what says how to draw: merging, detail levels, shadows and such.
+_MAX_COORDINATE = float(np.finfo(np.float32).max)
+_NAME_KEYWORDS = (b"o", b"g")
+# Curves and rendering options, such as merging, levels of detail and shadows.
 _IGNORED = frozenset(
     b"vp mg bevel c_interp d_interp lod maplib usemap shadow_obj trace_obj".split()
 )
@@ -35,12 +35,12 @@ _IGNORED = frozenset(
 
 @dataclass(slots=True)
 class _Part:
-    """Faces, one after another in the file, of one name and material.
+    """A range of consecutive faces with the same name and material.
 
     Attributes:
-        name: Of their object or group.
-        material: The line that names it, if any does.
-        first, end: Their numbers, the end excluded.
+        name: Name of their object or group.
+        material: The ``usemtl`` statement, or None.
+        first, end: Indices of the first face and after the last one.
     """
 
     name: str
@@ -52,35 +52,35 @@ class _Part:
 def read_obj(path: Path, reading: Reading) -> SceneNode:
     """Read the faces of an OBJ file with their materials, in [m].
 
-    What an ``o`` or ``g`` names last becomes a child node of that name; before the first
-    it is the name of the file.
+    Faces after an ``o`` or ``g`` statement become a child node of that name; faces before the
+    first one are named after the file.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It holds no face that can be drawn, or more groups than any model.
+        ValueError: It has no triangles, or too many groups.
     """
     return _File(path, read_file(path, MAX_TEXT_SIZE), reading).scene()
 
 
 class _File:
-    """One OBJ file on its way to a scene."""
+    """Converts one OBJ file to a scene."""
 
     def __init__(self, path: Path, data: bytes, reading: Reading) -> None:
         self._path = path
         self._data = data
         self._diagnostics = reading.diagnostics
         self._source: Source | None = None
-        self._last = (0, 0)  # a place in bytes and in characters
+        self._last = (0, 0)  # last place converted: offset in bytes and in characters
         self._unknown: dict[str, Statement] = {}
-        self._materials = Materials(reading, Companions(path, reading))
+        self._materials = Materials(reading, MeshResources(path, reading))
         self._text = parse_obj(data)
 
     def scene(self) -> SceneNode:
-        """Return a node with a child for each part that shows something."""
+        """Return a node with a child for each object or group that has triangles."""
         parts = self._parts()
         faces = _Faces(self._text)
         if not len(faces.triangles):
-            raise ValueError("it holds no triangle")
+            raise ValueError("it contains no triangle")
         self._report_faces(faces)
         self._report_statements()
         for statement in self._text.others:
@@ -97,10 +97,10 @@ class _File:
         return SceneNode(children=tuple(SceneNode(n, shapes=tuple(s)) for n, s in nodes))
 
     def _parts(self) -> list[_Part]:
-        """Return the parts of the file; a name or material begins one where it follows a face."""
+        """Return the parts of the file; a name or material after a face starts a new part."""
         parts = [_Part(self._path.stem, None, 0)]
         for statement in self._text.others:
-            if statement.keyword not in (*_NAMING, b"usemtl"):
+            if statement.keyword not in (*_NAME_KEYWORDS, b"usemtl"):
                 continue
             last = parts[-1]
             if statement.faces > last.first:
@@ -121,7 +121,7 @@ class _File:
             material = self._material(part.material) or GREY
         if mesh.tex_coords is None and material.texture is not None:
             material = replace(material, texture=None)
-        if mesh.colors is not None:  # they take the place of the diffuse colour
+        if mesh.colors is not None:  # they replace the diffuse colour
             colors = mesh.colors.values * np.array(material.diffuse)
             mesh = replace(mesh, colors=Attribute(colors, mesh.colors.indices))
         return Shape(mesh, material=material, name=part.name)
@@ -134,11 +134,11 @@ class _File:
         return material
 
     def _report_materials(self) -> None:
-        if not self._unknown or not self._materials.are_whole:
-            return  # what is missing was said
+        if not self._unknown or not self._materials.are_complete:
+            return  # missing libraries were reported
         (name, statement), *others = self._unknown.items()
-        more = f", nor {len(others)} more" if others else ""
-        message = f"no material library has '{name}'{more}; what uses it is grey."
+        more = f" (nor {len(others)} others)" if others else ""
+        message = f"no material library defines '{name}'{more}; grey is used."
         message += did_you_mean(name, self._materials.names)
         self._diagnostics.warn("unknown-material", message, self._span(statement))
 
@@ -153,20 +153,21 @@ class _File:
         if len(faces.bare):
             message = (
                 f"{len(faces.bare)} faces of '{name}' use normals or texture coordinates"
-                " that do not exist or are no numbers; they go without"
+                " that do not exist or are not finite; these are left out"
             )
             self._diagnostics.warn("mismatched-attribute", message, self._face_span(faces.bare[0]))
         if faces.oversized:
-            message = f"a face of {faces.oversized} corners is cut as if it were convex"
+            message = f"a face with {faces.oversized} corners is triangulated as if it were convex"
             at = self._face_span(int(np.argmax(self._text.counts)))
             self._diagnostics.warn("large-face", message, at)
 
     def _report_statements(self) -> None:
-        known = {*_NAMING, *_IGNORED, b"usemtl", b"mtllib"}
+        known = {*_NAME_KEYWORDS, *_IGNORED, b"usemtl", b"mtllib"}
         unknown = [s for s in self._text.others if s.keyword not in known]
         if unknown:
-            more = f", and {len(unknown) - 1} others are not" if len(unknown) > 1 else ""
-            message = f"'{_name(unknown[0].keyword[:40])}' is no known statement of OBJ files{more}"
+            more = f", as are {len(unknown) - 1} others" if len(unknown) > 1 else ""
+            keyword = _name(unknown[0].keyword[:40])
+            message = f"statement '{keyword}' is unknown in OBJ files and ignored{more}"
             self._diagnostics.warn("unknown-key", message, self._span(unknown[0]))
 
     def _face_span(self, face: int) -> Span:
@@ -176,10 +177,10 @@ class _File:
         return self._span_at(statement.start, len(statement.words))
 
     def _span_at(self, start: int, size: int = 1) -> Span:
-        """Return the place of so much text in the file, given in bytes."""
+        """Return the place of a byte offset in the file."""
         if self._source is None:
             self._source = Source(str(self._path), _decoded(self._data), self._path)
-        # Counted from the last place asked for, as most questions come in order.
+        # Starts from the last place, as most calls are in the order of the file.
         begin, shown = self._last if self._last[0] <= start else (0, 0)
         shown += len(_decoded(self._data[begin:start]))
         self._last = start, shown
@@ -187,13 +188,13 @@ class _File:
 
 
 class _Faces:
-    """The triangles of a file, and what their corners have.
+    """The triangles of a file, with the attributes of their corners.
 
     Attributes:
         triangles: Rows of points, shape (m, 3).
-        lost: Numbers of the faces that are left out.
-        bare: Numbers of the faces with a normal or texture coordinates that do not exist.
-        oversized: Corners of the largest face, if it is too large to look for concave corners.
+        lost: Indices of the faces that are left out.
+        bare: Indices of the faces with a normal or texture coordinates that do not exist.
+        oversized: Corners of the largest face if it is too large for ear clipping, else 0.
     """
 
     def __init__(self, text: ObjText) -> None:
@@ -209,7 +210,7 @@ class _Faces:
         self.oversized = oversized_polygon(index)
         few = np.flatnonzero(text.counts < 3)
         self.lost = np.union1d(_faces_of(np.flatnonzero(~exists), ends), few)
-        # The index list has one entry more for each face above.
+        # The index list has one more entry, -1, for each previous face.
         self._corners = text.corners[positions - self._faces[:, None]]
         self._colors = _colors(text.points)
         self._attributes = []
@@ -218,20 +219,20 @@ class _Faces:
             rows = text.corners[:, column]
             usable = _are_numbers(values)
             bare.append(np.flatnonzero((rows >= 0) & ~_chosen(usable, rows)))
-            # The last row is for corners that have none.
+            # The last row is for corners without a value.
             filled = np.vstack((np.where(usable[:, None], values, 0.0), np.zeros(values.shape[1])))
             self._attributes.append(unit(filled) if values is text.normals else filled)
         self.bare = _faces_of(np.concatenate(bare), ends)
 
     def meshes(self, ends: list[int]) -> Iterator[Mesh | None]:
-        """Yield the mesh of the faces up to each end, from the one before; None without any."""
+        """Yield the mesh of the faces between successive ends; None if there are no triangles."""
         begin = 0
         for stop in np.searchsorted(self._faces, ends).tolist():
             yield self._mesh(begin, stop) if stop > begin else None
             begin = stop
 
     def _mesh(self, begin: int, stop: int) -> Mesh:
-        """Return the mesh of some triangles, with no more points than they use."""
+        """Return the mesh of a range of triangles, with only the points that they use."""
         triangles, corners = self.triangles[begin:stop], self._corners[begin:stop]
         points, rows = _compact(self._points, triangles)
         tex_coords, normals = (
@@ -243,24 +244,24 @@ class _Faces:
 
 
 def _are_numbers(rows: Array) -> _Flags:
-    """Tell which rows hold numbers only that single precision has, shape (n,)."""
-    usable: _Flags = np.logical_and.reduce(np.abs(rows) <= _LARGEST, axis=1)
+    """Return which rows are finite in single precision, shape (n,)."""
+    usable: _Flags = np.logical_and.reduce(np.abs(rows) <= _MAX_COORDINATE, axis=1)
     return usable
 
 
 def _chosen(flags: _Flags, rows: IntArray) -> _Flags:
-    """Return the flags of rows, False for rows that do not exist."""
+    """Return the flags at rows; False for rows that do not exist."""
     inside = (rows >= 0) & (rows < len(flags))
     return inside & flags[np.where(inside, rows, 0)] if len(flags) else inside
 
 
 def _faces_of(corners: NDArray[np.int64], ends: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the faces, each once, that corners belong to, given where faces end."""
+    """Return the unique faces of corners, given the ends of faces."""
     return np.unique(np.searchsorted(ends, corners, side="right"))
 
 
 def _attribute(values: Array, rows: IntArray) -> Attribute | None:
-    """Return what corners have; None if none of them has anything."""
+    """Return the attribute of corners; None if no corner has a value."""
     last = len(values) - 1
     if last == 0:
         return None
@@ -269,14 +270,14 @@ def _attribute(values: Array, rows: IntArray) -> Attribute | None:
 
 
 def _colors(points: Array) -> Array | None:
-    """Return the colours of points, white where one has none, shape (n, 3); None without any."""
+    """Return the colours of points, shape (n, 3), white where missing; None if there are none."""
     if points.shape[1] == 3:
         return None
     return np.clip(np.nan_to_num(points[:, 3:], nan=1.0), 0.0, 1.0)
 
 
 def _compact(values: Array, rows: IntArray) -> tuple[Array, IntArray]:
-    """Return only those values that are used, in order, and the rows among them."""
+    """Return the values that rows use, in order, and the new rows."""
     if len(values) > 4 * rows.size:
         used, new = np.unique(rows, return_inverse=True)
         return values[used], new.reshape(rows.shape).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Material libraries (.mtl) of Wavefront OBJ files."""
+"""Read material libraries (.mtl) of Wavefront OBJ files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from ...diagnostics import Span, did_you_mean
 from ...geometry import Color, Material, Texture
 from ...reading import Reading, read_source
-from .companions import Companions
+from .mesh_resources import MeshResources
 
-# What a material is that says nothing of its looks, as Choreonoid draws it.
+# Choreonoid's defaults.
 _DEFAULT = Material(diffuse=(1.0, 1.0, 1.0), ambient=1.0, shininess=25.0 / 128.0)
 _WHITE = (1.0, 1.0, 1.0)
 _LINE = re.compile(r"^[^\S\n]*(?P<key>[^\s#]\S*)[^\S\n]*(?P<value>[^\n]*)", re.MULTILINE)
@@ -26,7 +26,7 @@ _OPTION = re.compile(
     r"|-(?P<word>[a-z]+)\s+(?P<value>\S+)\s+"
 )
 _READ = ("ka", "kd", "ks", "ke", "ns", "d", "tr", "map_kd")
-# What tells of refraction, reflection, relief and the like, which nothing here draws.
+# Refraction, reflection, bump maps and other properties that are not rendered.
 _IGNORED = frozenset({"ni", "tf", "illum", "sharpness", "km", "bump", "disp", "decal", "refl"})
 _IGNORED |= {"norm", "pr", "pm", "ps", "pc", "pcr", "aniso", "anisor"}
 _OTHER_MAPS = "map_"
@@ -34,44 +34,44 @@ _OTHER_MAPS = "map_"
 
 @dataclass(slots=True)
 class _Entry:
-    """A material as written: values by lower-case key, each with its place."""
+    """A material as written: values with their places, by lower-case key."""
 
     values: dict[str, tuple[str, Span]] = field(default_factory=dict)
     material: Material | None = None
 
 
 class Materials:
-    """The materials that an OBJ file may use, each converted when it is first used.
+    """The materials of an OBJ file, each converted on first use.
 
     Attributes:
-        are_whole: Whether all libraries that were named could be read.
+        are_complete: Whether all material libraries could be read.
     """
 
-    def __init__(self, reading: Reading, companions: Companions) -> None:
+    def __init__(self, reading: Reading, mesh_resources: MeshResources) -> None:
         self._reading = reading
         self._diagnostics = reading.diagnostics
-        self._companions = companions
+        self._resources = mesh_resources
         self._entries: dict[str, _Entry] = {}
         self._libraries: set[str] = set()
         self._known_keys = set(_IGNORED)
-        self.are_whole = True
+        self.are_complete = True
 
     def add(self, names: str, at: Span) -> None:
-        """Read what "mtllib" names: one file, or several between blanks."""
+        """Read the libraries of a "mtllib" statement: one file, or several separated by blanks."""
         words = names.split()
-        several = len(words) > 1 and not self._companions.exists(names)
+        several = len(words) > 1 and not self._resources.exists(names)
         for name in words if several else [names]:
             if name not in self._libraries:
                 self._libraries.add(name)
-                self.are_whole &= self._read(name, at)
+                self.are_complete &= self._read(name, at)
 
     @property
     def names(self) -> Iterable[str]:
-        """The names of all materials."""
+        """Names of all materials."""
         return self._entries
 
     def get(self, name: str) -> Material | None:
-        """Return a material; None if no library has it."""
+        """Return a material; None if no library defines it."""
         entry = self._entries.get(name)
         if entry is None:
             return None
@@ -80,7 +80,7 @@ class Materials:
         return entry.material
 
     def _read(self, name: str, at: Span) -> bool:
-        path = self._companions.resolved(name, at)
+        path = self._resources.resolve(name, at)
         if path is None:
             return False
         try:
@@ -98,8 +98,8 @@ class Materials:
             elif key in _READ:
                 values[key] = value, span
             elif key not in self._known_keys and not key.startswith(_OTHER_MAPS):
-                self._known_keys.add(key)  # one warning is enough
-                message = f"'{line['key']}' is no property of a material."
+                self._known_keys.add(key)  # report it once
+                message = f"'{line['key']}' is not a property of a material."
                 self._diagnostics.warn("unknown-key", message + did_you_mean(key, _READ), span)
         return True
 
@@ -107,7 +107,7 @@ class Materials:
         diffuse = self._color(values, "kd", _DEFAULT.diffuse)
         ambient, brightness = self._color(values, "ka", _WHITE), float(np.linalg.norm(diffuse))
         exponent = self._number(values, "ns", 128.0 * _DEFAULT.shininess)
-        # Some programs write the opacity a second time as Tr, which is the transparency.
+        # "d" takes precedence: some programs write the opacity as "Tr", too, which is transparency.
         opacity = self._number(values, "d", 1.0 - self._number(values, "tr", 0.0))
         return Material(
             name=name,
@@ -132,7 +132,7 @@ class Materials:
         return numbers[-1] if numbers else default
 
     def _numbers(self, values: dict[str, tuple[str, Span]], key: str) -> list[float]:
-        """Return the numbers of a property; empty after reporting that there are none."""
+        """Return the numbers of a property; empty after reporting an invalid value."""
         if key not in values:
             return []
         written, at = values[key]
@@ -143,13 +143,13 @@ class Materials:
             numbers = []
         wanted = (1, 3, 4) if key.startswith("k") else (1,)
         if len(numbers) not in wanted or not all(map(isfinite, numbers)):
-            message = f"'{written}' is left out: a number is needed, or red, green and blue"
+            message = f"'{written}' is ignored: it must be one number, or red, green and blue"
             self._diagnostics.warn("wrong-value", message, at)
             return []
         return numbers
 
     def _texture(self, written: str, at: Span) -> Texture | None:
-        """Return the texture of a picture's name and the options before it."""
+        """Return the texture of an image name with options before it."""
         repeat, scale, offset = True, [1.0, 1.0], [0.0, 0.0]
         at_name = 0
         while option := _OPTION.match(written, at_name):
@@ -160,10 +160,10 @@ class Materials:
             elif option["word"] == "clamp":
                 repeat = option["value"].lower() != "on"
         name = written[at_name:]
-        path = self._companions.resolved(name, at) if name else None
+        path = self._resources.resolve(name, at) if name else None
         if path is None:
             return None
-        # There the scale comes first, here the translation.
+        # OBJ applies the scale first, a Texture the translation.
         u, v = (o / s if s else 0.0 for o, s in zip(offset, scale, strict=True))
         return Texture(path, (repeat, repeat), scale=(scale[0], scale[1]), translation=(u, v))
 

@@ -1,4 +1,4 @@
-"""Text of Wavefront OBJ files to arrays: its points, what else corners have, and its faces."""
+"""Parse Wavefront OBJ files into arrays of points, texture coordinates, normals and faces."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...geometry import ByteArray, IntArray
 from ...rigid import Array
 from ..number_list import number_list
 
-_BLOCK = 1 << 22  # [B]; so much text is looked at at once, which bounds the arrays needed meanwhile
+_BLOCK = 1 << 22  # [B] parsed at once, to bound the memory of temporary arrays
 _MAX_OTHERS = 1_000_000  # far beyond any model
-_MAX_CORNERS = 10_000_000  # of all faces; each takes 60 B until it is part of a mesh
+_MAX_CORNERS = 10_000_000  # of all faces; each takes up to 60 B meanwhile
 _CONTINUED = re.compile(rb"#[^\n]*|\\\r?\n")
 _COMMENT = re.compile(rb"#[^\n]*")
 _BLANKS = re.compile(rb"[ \t]*")
-# What separates words: bytes up to that of the space, other than line ends.
+# Bytes up to the space, except line ends, separate words.
 _TO_BLANKS = bytes(32 if i < 32 and i != 10 else i for i in range(256))
 _NO_INDEX = np.iinfo(np.int32).max
 _SPACE, _LINE_END, _SLASH, _HASH = b" \n/#"
-# How lines begin that hold numbers. The first three are also the order in a corner such as 1/2/3.
+# Kinds of lines with numbers. The first three have the order of indices in a corner (1/2/3).
 _POINT, _TEX_COORD, _NORMAL, _FACE = range(1, 5)
 _OTHER = 5
 _IGNORED = np.frombuffer(b"slp", dtype=np.uint8)  # smoothing, lines, points
@@ -32,10 +32,10 @@ _COLORED = 6
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A line that says something, but is not just numbers, such as "usemtl steel".
+    """A statement without numbers, such as "usemtl steel".
 
     Attributes:
-        faces: How many faces stand above it.
+        faces: Number of faces above it.
         start: Offset of its first character in the file, in [B].
         words: Its text.
     """
@@ -51,21 +51,21 @@ class Statement:
 
     @property
     def argument(self) -> bytes:
-        """What follows the first word."""
+        """The text after the first word."""
         return self.words[len(self.keyword) :].strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjText:
-    """What an OBJ file says; numbers that are missing or none are NaN.
+    """Contents of an OBJ file; missing and invalid numbers are NaN.
 
     Attributes:
         points: Position, then RGB if any point has it, shape (n, 3) or (n, 6).
         tex_coords: (s, t), shape (k, 2).
         normals: Shape (l, 3).
         corners: Rows of points, texture coordinates and normals for each corner of each
-            face; -1 stands for none, and a row that does not exist may be met, shape (c, 3).
-        counts: Corners of each face, shape (f,).
+            face; -1 for none; rows may be out of range; shape (c, 3).
+        counts: Number of corners of each face, shape (f,).
         face_starts: Offset of each face in the file, in [B], shape (f,).
         others: All other statements, in order.
     """
@@ -80,10 +80,10 @@ class ObjText:
 
 
 def parse_obj(data: bytes) -> ObjText:
-    """Read the statements of an OBJ file (Wavefront's Advanced Visualizer manual, appendix B1).
+    """Parse an OBJ file (Wavefront's Advanced Visualizer manual, appendix B1).
 
     Raises:
-        ValueError: It is far larger than any model.
+        ValueError: It exceeds a limit of statements or corners.
     """
     text = _plain_lines(data)
     parser = _Parser()
@@ -96,7 +96,7 @@ def parse_obj(data: bytes) -> ObjText:
 
 
 def _plain_lines(data: bytes) -> bytes:
-    """Return a text of the same length that has one way to end lines and goes on on none."""
+    """Return a text of the same length with line feeds only, and without continued lines."""
     if data.startswith(b"\xef\xbb\xbf"):
         data = b"   " + data[3:]
     if b"\\\n" in data or b"\\\r\n" in data:
@@ -107,7 +107,7 @@ def _plain_lines(data: bytes) -> bytes:
 
 
 class _Parser:
-    """Collects what the blocks of a text hold."""
+    """Collects the contents of blocks of a text."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Array]] = {
@@ -121,7 +121,7 @@ class _Parser:
         self._others: list[Statement] = []
 
     def result(self) -> ObjText:
-        """Return all that was read."""
+        """Return everything that was read."""
         points, tex_coords, normals = (_joined(self._rows[kind]) for kind in _WIDTHS)
         return ObjText(
             points,
@@ -143,7 +143,7 @@ class _Parser:
                 self._rows[kind].append(_rows(lines.numbers(kind), kind))
         others = np.flatnonzero(kinds == _OTHER)
         if len(self._others) + len(others) > _MAX_OTHERS:
-            raise ValueError(f"it has more than {_MAX_OTHERS} lines that hold no numbers")
+            raise ValueError(f"it has more than {_MAX_OTHERS} lines without numbers")
         for i in others.tolist():
             words = block[lines.starts[i] : lines.ends[i]].translate(_TO_BLANKS).strip()
             start = offset + int(lines.starts[i])
@@ -162,7 +162,7 @@ class _Parser:
 
 
 class _Lines:
-    """The lines of a text: where they begin, start after blanks, and end, and their kinds."""
+    """The lines of a text: offsets of their first words and ends, and their kinds."""
 
     def __init__(self, text: bytes) -> None:
         self._codes = np.frombuffer(text, dtype=np.uint8)
@@ -177,7 +177,7 @@ class _Lines:
         self.kinds = self._kinds()
 
     def numbers(self, kind: int) -> bytes:
-        """Return the lines of one kind, without comments, blanks for their first words."""
+        """Return the lines of one kind, without comments, with keywords replaced by blanks."""
         chosen = self.kinds == kind
         text = self._codes[np.repeat(chosen, self._sizes)]
         first = np.cumsum(self._sizes[chosen]) - (self.ends - self.starts)[chosen]
@@ -188,7 +188,7 @@ class _Lines:
         return _COMMENT.sub(b"", lines) if b"#" in lines else lines
 
     def _kinds(self) -> ByteArray:
-        """Return what each line is, by its first letters; 0 for one that says nothing."""
+        """Return the kind of each line, by its first letters; 0 for lines to be ignored."""
         last = len(self._codes) - 1
         first, second, third = (self._codes[np.minimum(self.starts + i, last)] for i in range(3))
         v, ends = first == ord("v"), third <= _SPACE
@@ -223,14 +223,14 @@ def _rows(lines: bytes, kind: int) -> Array:
 
 
 def _joined(parts: list[Array]) -> Array:
-    """Return rows one below the other, with NaN for columns that some lack."""
+    """Return the concatenated rows, with NaN in missing columns."""
     width = max(part.shape[1] for part in parts)
     padded = [np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts]
     return np.concatenate(padded)
 
 
 def _begins(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell where stretches of True begin."""
+    """Return where runs of True begin."""
     begins = inside.copy()
     begins[1:] &= ~inside[:-1]
     return begins
@@ -244,10 +244,7 @@ def _number(word: bytes) -> float:
 
 
 def _faces(lines: bytes) -> tuple[IntArray, IntArray]:
-    """Return the numbers in each corner, shape (c, 3), and the corners of each face, shape (f,).
-
-    A number that a corner lacks is 0.
-    """
+    """Return indices of corners, shape (c, 3), 0 if missing, and corner counts, shape (f,)."""
     codes = np.frombuffer(lines, dtype=np.uint8)
     solid, slash = codes > _SPACE, codes == _SLASH
     begins = _begins(solid)
@@ -284,12 +281,12 @@ def _integer(word: bytes) -> int:
 
 
 def _absolute(corners: IntArray, counts: IntArray, above: NDArray[np.int64]) -> IntArray:
-    """Return rows of numbers that count from 1, or backwards from -1 for the latest above.
+    """Return rows from indices, which start at 1, or count backwards from -1 for the latest.
 
     Args:
-        corners: Shape (c, 3), 0 for none.
-        counts: Corners of each face, shape (f,).
-        above: Points, texture coordinates and normals above each face, shape (f, 3).
+        corners: Indices, shape (c, 3), 0 for none.
+        counts: Number of corners of each face, shape (f,).
+        above: Numbers of points, texture coordinates and normals above each face, shape (f, 3).
     """
     rows = corners - 1
     backwards = corners < 0

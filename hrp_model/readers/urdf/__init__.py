@@ -7,8 +7,8 @@ import numpy as np
 from ...body import Body
 from ...diagnostics import Source, Span
 from ...reading import Reading, TooLargeError
-from .markup import Element, parse
 from .to_body import RobotReader
+from .xml_tree import Element, parse
 
 __all__ = ["read_body"]
 
@@ -16,13 +16,13 @@ __all__ = ["read_body"]
 def read_body(source: Source, reading: Reading) -> Body | None:
     """Read a robot.
 
-    Problems go to ``reading.diagnostics``; None comes back only after an error.
+    Problems are reported to ``reading.diagnostics``; None after an error.
     """
     try:
         root = parse(source, reading.diagnostics, lambda at: reading.count("nodes", at=at))
         if root is None or not _is_robot(root, reading):
             return None
-        # A number that grows out of bounds is refused with its place, once the body is checked.
+        # Overflows give non-finite numbers, which validation reports with their place.
         with np.errstate(over="ignore", invalid="ignore"):
             return RobotReader(root, reading).body()
     except (TooLargeError, RecursionError) as error:
@@ -31,16 +31,16 @@ def read_body(source: Source, reading: Reading) -> Body | None:
 
 
 def _is_robot(root: Element, reading: Reading) -> bool:
-    """Tell whether this is URDF, and say what it is if it is not."""
+    """Return whether this is URDF; False after reporting what it is."""
     if root.tag != "robot":
-        message = f"this is no URDF: its outermost element is <{root.tag}>, not <robot>"
+        message = f"this is not URDF: its root element is <{root.tag}>, not <robot>"
         if root.tag == "sdf":
-            message = "this is SDF, which Gazebo reads, no URDF"
+            message = "this is SDF, the format of Gazebo, not URDF"
         reading.diagnostics.error("not-a-model", message, root.span)
         return False
-    unfilled = next((x for x in root.below() if x.tag.startswith("xacro:")), None)
-    if unfilled is not None:
-        message = "this is xacro, of which ROS makes URDF: xacro FILE > robot.urdf"
-        reading.diagnostics.error("template", message, unfilled.span)
+    macro = next((x for x in root.descendants() if x.tag.startswith("xacro:")), None)
+    if macro is not None:
+        message = "this is a xacro file: convert it to URDF with xacro FILE > robot.urdf"
+        reading.diagnostics.error("template", message, macro.span)
         return False
     return True

@@ -1,4 +1,4 @@
-"""The <gazebo> blocks of a robot: its sensors, and whether the world holds it."""
+"""Read <gazebo> blocks of a robot: its sensors, and whether it is fixed to the world."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...rigid import Pose
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
-from .markup import Element
 from .sdf import SdfReader
 from .sensors import read_sensor
+from .xml_tree import Element
 
 _FRAMES = ("gz_frame_id", "ignition_frame_id", "frame_id", "frameName")
 _SAME_PLACE = 1e-9
 
 
 class GazeboReader:
-    """Reads the blocks of one robot, whose links and joints are known."""
+    """Reads the <gazebo> blocks of a robot whose links and joints have been read."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class GazeboReader:
         self._diagnostics = diagnostics
         self._children = Counter(joint.parent for joint in above.values())
 
-    def holds(self, root: str) -> bool:
-        """Return whether the world holds the root link where it is."""
+    def fixes_to_world(self, root: str) -> bool:
+        """Return whether a block fixes the root link to the world."""
         for block in self._robot.all("gazebo"):
             sdf = SdfReader(block, self._diagnostics)
             if sdf.flag("static") and "reference" not in block.attributes:
@@ -50,18 +50,18 @@ class GazeboReader:
                 inside = SdfReader(joint, self._diagnostics)
                 is_fixed = joint.attributes.get("type") == "fixed"
                 is_in_world = is_fixed and inside.text("parent") == WORLD
-                if is_in_world and self._is_tied(inside.text("child"), root):
+                if is_in_world and self._is_fixed_to(inside.text("child"), root):
                     return True
         return False
 
-    def _is_tied(self, link: str, root: str) -> bool:
-        """Whether nothing but fixed joints is between a link and the root."""
+    def _is_fixed_to(self, link: str, root: str) -> bool:
+        """Whether only fixed joints are between a link and the root."""
         while (joint := self._above.get(link)) is not None and joint.joint.is_fixed:
             link = joint.parent
         return link == root
 
     def devices(self) -> tuple[list[Device], set[str]]:
-        """Return the sensors, and the links that are nothing but frames of theirs."""
+        """Return the sensors, and the links that are only frames of sensors."""
         sensors = list(self._sensors())
         carriers = {link for _, link in sensors}
         made = [self._device(sensor, link) for sensor, link in sensors]
@@ -73,7 +73,7 @@ class GazeboReader:
         devices: list[Device] = []
         frames: set[str] = set()
         for device, (renamed, own) in zip(made, framed, strict=True):
-            # Links that others need, too, stay links.
+            # Frames that other sensors use, too, stay links.
             shared = any(frame in carriers or len(users[frame]) > 1 for frame in own)
             devices.append(device if shared else renamed)
             frames |= set() if shared else own
@@ -83,18 +83,19 @@ class GazeboReader:
         name = sensor.element.attributes.get("name", "")
         if not name:
             name = f"{link}_{sensor.element.attributes.get('type') or 'sensor'}"
-            sensor.warn("unnamed-device", f"this sensor has no name; it becomes '{name}'")
+            sensor.warn("unnamed-device", f"this sensor has no name; it is named '{name}'")
         return read_sensor(sensor, name, link)
 
     def _sensors(self) -> Iterator[tuple[SdfReader, str]]:
-        """Yield sensors with the link that carries each, or whose joint it sits in."""
+        """Yield sensors with the link that carries them; for a joint, its child link."""
         for block in self._robot.all("gazebo"):
             on = block.attributes.get("reference")
             for element in block.all("sensor"):
                 sensor = SdfReader(element, self._diagnostics)
                 in_joint = element.attributes.get("type") == "force_torque"
                 if on is None:
-                    sensor.warn("not-used", "a sensor needs the link or joint that it is on")
+                    message = "a sensor needs a <gazebo> with a link or joint as reference"
+                    sensor.warn("not-used", f"{message}; it is ignored")
                 elif on in self._links and not (in_joint and on in self._joints):
                     yield sensor, on
                 elif on in self._joints:
@@ -105,13 +106,13 @@ class GazeboReader:
                     self._diagnostics.warn("unknown-link", message, block.at("reference"))
 
     def _with_frame(self, device: Device, sensor: SdfReader) -> tuple[Device, set[str]]:
-        """Return a device named after the empty link that marks its place, and such links.
+        """Return a device named after the empty links that are its frames, and those links.
 
-        A body has those frames by itself: a link for each would have the same name.
+        Such links are removed, since the frames of a body's devices would have the same names.
         """
-        told = next((text for tag in _FRAMES if (text := sensor.text(tag))), "")
+        frame_id = next((text for tag in _FRAMES if (text := sensor.text(tag))), "")
         X_SD = _data_pose(device)
-        for name in (told, device.name):
+        for name in (frame_id, device.name):
             if X_SD is None:
                 if self._is_frame(name, device.link, device.X_LS, children=0):
                     return replace(device, name=name), {name}
@@ -124,7 +125,7 @@ class GazeboReader:
         return device, set()
 
     def _is_frame(self, link: str, parent: str, pose: Pose, *, children: int) -> bool:
-        """Whether a link is nothing but a frame in another, with so many links below it."""
+        """Whether a link is only a frame fixed to a parent, with a given number of children."""
         joint = self._above.get(link)
         return (
             joint is not None
@@ -138,7 +139,7 @@ class GazeboReader:
 
 
 def _data_pose(device: Device) -> Pose | None:
-    """Return where the frame of a device's data stands in its own, if that is another one."""
+    """Return the pose of a device's data frame in S, or None if both are the same."""
     if isinstance(device, Camera):
         return X_S_OPTICAL
     return X_S_SCAN if isinstance(device, RangeSensor) else None

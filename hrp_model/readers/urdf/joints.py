@@ -1,4 +1,4 @@
-"""Joints: types, axes, limits, resistance, and joints that follow others."""
+"""Read joints: type, axis, limits, damping, friction and mimic."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...diagnostics import Diagnostics, did_you_mean_or_all
 from ...rigid import Array, Pose, unit_vector
 from .conventions import UNLIMITED
 from .links import pose
-from .markup import Element
 from .objects import ObjectReader, UrdfObject
+from .xml_tree import Element
 
 _TYPES = {
     "revolute": JointType.REVOLUTE,
@@ -30,14 +30,14 @@ _AXIS_X = np.array([1.0, 0.0, 0.0])
 
 @dataclass(frozen=True, eq=False)
 class JointParts:
-    """What a <joint> says.
+    """Contents of a <joint>.
 
     Attributes:
-        element: Its element.
+        element: The element.
         parent, child: Names of the links.
         X_PL: Pose of the child in its parent at position zero.
-        joint: The joint, which follows nobody yet.
-        mimic: The joint that it follows by name, with multiplier and offset; or None.
+        joint: The joint, without its mimic.
+        mimic: Name of the joint to mimic, multiplier and offset; or None.
     """
 
     element: Element
@@ -56,20 +56,20 @@ class JointReader:
         self._objects = objects
 
     def joint(self, element: Element) -> JointParts | None:
-        """Return the parts of a joint, or None after reporting an error."""
+        """Return the contents of a joint, or None after reporting an error."""
         made = self._objects.read(urdf.Joint, element)
         if made is None:
             return None
         kind = _TYPES.get(made.type)
         if kind is None:
             message = (
-                f"'{made.type}' is no type of a joint.{did_you_mean_or_all(made.type, _TYPES)}"
+                f"joint type '{made.type}' is unknown.{did_you_mean_or_all(made.type, _TYPES)}"
             )
             self._diagnostics.error("unknown-joint-type", message, element.at("type"))
             return None
         if made.type == "planar":
             message = (
-                f"joint '{made.name}' is planar; it counts as floating: nothing keeps its plane"
+                f"joint '{made.name}' is planar, which is not supported; it is treated as floating"
             )
             self._diagnostics.warn("planar-joint", message, element.at("type"))
         joint = Joint(type=kind, name=made.name)
@@ -81,14 +81,14 @@ class JointReader:
     def _mimic(
         self, joint: Joint, made: UrdfObject, element: Element
     ) -> tuple[str, float, float] | None:
-        """Return the joint that this one follows by name, with multiplier and offset."""
+        """Return the name of the joint to mimic, multiplier and offset."""
         if made.mimic is None:
             return None
-        if joint.is_fixed:  # by somebody who wanted it so
+        if joint.is_fixed:  # deliberately: no warning
             return None
         if not joint.moves:
             written = element.first("mimic")
-            message = f"{made.type} joints follow none: this <mimic> is not used"
+            message = f"a {made.type} joint cannot mimic another; this <mimic> is ignored"
             at = element.span if written is None else written.span
             self._diagnostics.warn("not-used", message, at)
             return None
@@ -123,8 +123,8 @@ class JointReader:
             self._diagnostics.error("zero-axis", message, written.at("xyz"))
             return _AXIS_X
         length = hypot(*made.axis)
-        if abs(length - 1.0) > 1e-3:  # rounded decimals are no reason to speak up
-            message = f"the axis has length {length:g}; only its direction counts"
+        if abs(length - 1.0) > 1e-3:  # tolerates rounded decimals
+            message = f"the axis has length {length:g}; only its direction is used"
             self._diagnostics.warn("axis-not-unit", message, written.at("xyz"))
         return axis
 
@@ -133,13 +133,13 @@ class JointReader:
         limit = made.limit
         if limit is None:
             if made.type != "continuous":
-                message = f"{made.type} joint '{made.name}' has no <limit>; it moves without any"
+                message = f"{made.type} joint '{made.name}' has no <limit>; it is unlimited"
                 self._diagnostics.warn("missing-limit", message, element.span)
             return NO_LIMIT, NO_LIMIT, NO_LIMIT
-        missing = [what for what in ("effort", "velocity") if getattr(limit, what) is None]
+        missing = [name for name in ("effort", "velocity") if getattr(limit, name) is None]
         if missing:
             written = element.first("limit")
-            message = f"<limit> has no {' and no '.join(missing)}; there is no such limit"
+            message = f"<limit> lacks {' and '.join(missing)}: treated as unlimited"
             self._diagnostics.warn(
                 "missing-limit", message, element.span if written is None else written.span
             )
@@ -153,17 +153,20 @@ class JointReader:
         if made.dynamics is None:
             return 0.0, 0.0
         written = element.first("dynamics")
-        for what in ("damping", "friction"):
-            value = getattr(made.dynamics, what)
+        for name in ("damping", "friction"):
+            value = getattr(made.dynamics, name)
             if value is not None and value < 0.0:
-                message = f"the {what} of joint '{made.name}' is {value:g}; it counts as zero"
-                at = element.span if written is None else written.at(what)
+                message = (
+                    f"the {name} of joint '{made.name}' is {value:g}, but it must not be negative; "
+                    "0 is used"
+                )
+                at = element.span if written is None else written.at(name)
                 self._diagnostics.warn("negative-resistance", message, at)
         return max(made.dynamics.damping or 0.0, 0.0), max(made.dynamics.friction or 0.0, 0.0)
 
 
 def _end(limit: float) -> float:
-    """Return an end of a range: what no joint comes near is no limit."""
+    """Return an end of a range: infinite from ``UNLIMITED`` on."""
     return limit if abs(limit) < UNLIMITED else inf if limit > 0.0 else -inf
 
 

@@ -1,4 +1,4 @@
-"""Links: their masses and shapes."""
+"""Read links: mass properties and shapes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ...inertia import MassProperties
 from ...reading import Reading
 from ...rigid import IDENTITY_3, Array, Pose, quaternion_matrix, rpy_matrix
 from .conventions import Y_TO_Z
-from .markup import Element
 from .materials import PLAIN, MaterialReader
 from .objects import ObjectReader, UrdfObject
 from .schema import Capsule as CapsuleElement
+from .xml_tree import Element
 
 
 @dataclass(frozen=True, eq=False)
 class LinkParts:
-    """What a <link> says; where it stands is said by the joint above it.
+    """Contents of a <link>; its pose is that of the joint above it.
 
     Attributes:
-        element: Its element.
-        mass: In the frame of the link.
-        visual: What is drawn.
-        collision: What touches.
-        lacks_shapes: Whether mesh files could not be read.
+        element: The element.
+        mass: Mass properties in the frame of the link.
+        visual: Visual shapes.
+        collision: Collision shapes.
+        lacks_shapes: Whether some mesh files could not be read.
     """
 
     element: Element
@@ -39,7 +39,7 @@ class LinkParts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is nothing but a frame."""
+        """Whether it is only a frame, without mass, inertia and shapes."""
         return not (self.mass.mass or self.mass.inertia.any() or self.visual or self.collision)
 
 
@@ -52,12 +52,12 @@ class LinkReader:
         self._materials = materials
 
     def link(self, element: Element) -> LinkParts | None:
-        """Return the parts of a link, or None after reporting an error."""
+        """Return the contents of a link, or None after reporting an error."""
         made = self._objects.read(urdf.Link, element)
         if made is None:
             return None
         if (origin := element.first("origin")) is not None:
-            message = "the <origin> of a link is not used: the joint above says where it stands"
+            message = "the <origin> of a link is ignored: its pose is that of the joint above it"
             self._reading.diagnostics.warn("not-used", message, origin.span)
         visuals = zip(element.all("visual"), made.visuals, strict=True)
         collisions = zip(element.all("collision"), made.collisions, strict=True)
@@ -71,14 +71,14 @@ class LinkReader:
         shapes = self._shapes(element, made)
         material = self._materials.material(element, made.material)
         if material is None:
-            # The file of a mesh has its own looks, which hold unless the link says others.
+            # A mesh file has its own materials, which a link may override.
             if isinstance(made.geometry, urdf.Mesh):
                 return shapes
             material = PLAIN
         return tuple(Shape(x.geometry, x.T_FG, material, x.name) for x in shapes)
 
     def _shapes(self, element: Element, made: UrdfObject) -> tuple[Shape, ...]:
-        """Return what a <visual> or <collision> shows: of a mesh file maybe several shapes."""
+        """Return the shapes of a <visual> or <collision>; a mesh file may contain several."""
         X_LS = pose(made.origin)
         name = made.name or ""
         if not isinstance(made.geometry, urdf.Mesh):
@@ -96,7 +96,7 @@ class LinkReader:
         if made.geometry.scale is not None:
             T_LS = T_LS @ np.diag([*made.geometry.scale, 1.0])
             if 0.0 in made.geometry.scale:
-                message = "a scale of zero leaves nothing of a mesh to see or touch"
+                message = "a scale of zero makes the mesh empty"
                 self._reading.diagnostics.warn("empty-shape", message, written.at("scale"))
         return tuple(
             Shape(x.geometry, T_LS @ x.T_FG, x.material, name or x.name) for x in scene.flattened()
@@ -104,7 +104,7 @@ class LinkReader:
 
 
 def pose(origin: UrdfObject | None) -> Pose:
-    """Return what an <origin> says; none is the identity."""
+    """Return the pose of an <origin>; the identity if there is none."""
     if origin is None:
         return Pose()
     R = IDENTITY_3
@@ -116,7 +116,7 @@ def pose(origin: UrdfObject | None) -> Pose:
 
 
 def _mass(inertial: UrdfObject | None) -> MassProperties:
-    """Return mass properties in the frame of the link: those of URDF may be turned and moved."""
+    """Return mass properties in the frame of the link, from those in the inertial frame."""
     if inertial is None:
         return MassProperties()
     inertia = np.zeros((3, 3))
@@ -124,13 +124,13 @@ def _mass(inertial: UrdfObject | None) -> MassProperties:
         inertia = np.array(inertial.inertia.to_matrix())
     about_center = MassProperties(inertial.mass, np.zeros(3), inertia)
     X_LC = pose(inertial.origin)
-    if X_LC.R is IDENTITY_3:  # then no digit is lost
+    if X_LC.R is IDENTITY_3:  # exact, without rounding errors
         return MassProperties(inertial.mass, X_LC.p, inertia)
     return about_center.expressed_in(X_LC)
 
 
 def _primitive(made: Any) -> tuple[Geometry, Array]:
-    """Return a shape, and how it is turned in its URDF frame."""
+    """Return a geometry, and its rotation in its URDF frame."""
     if isinstance(made, urdf.Box):
         return Box(made.size), IDENTITY_3
     if isinstance(made, urdf.Sphere):

@@ -1,4 +1,4 @@
-"""The materials of a robot: colours and textures by name."""
+"""Read materials: colours and textures by name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from urdf_parser_py import urdf
 from ...diagnostics import Diagnostics, did_you_mean
 from ...geometry import Material, Texture
 from ...reading import Reading
-from .markup import Element
 from .objects import ObjectReader, UrdfObject
+from .xml_tree import Element
 
-# What a shape looks like of which nothing is said.
+# Of shapes without a material.
 PLAIN = Material()
-_ROUNDING = 1e-3  # of a number of a colour
+_COLOR_TOLERANCE = 1e-3
 
 
 class MaterialReader:
-    """Knows the materials defined anywhere in a robot."""
+    """Reads the materials of a robot."""
 
     def __init__(self, reading: Reading, objects: ObjectReader) -> None:
         self._reading = reading
@@ -25,19 +25,20 @@ class MaterialReader:
         self._by_element: dict[int, Material] = {}
 
     def collect(self, robot: Element) -> None:
-        """Take up the materials at the top of a robot, then those that its links define.
+        """Collect the materials at the top level of a robot, then those defined in links.
 
-        A link may use a name that another one defines, above it or below.
+        A link may refer to a material that any other link defines.
         """
         for element in robot.all("material"):
             name = element.attributes.get("name", "")
             made = self._objects.read(urdf.Material, element)
             if name in self._by_name:
-                message = f"there is a material '{name}' already; this one is not used"
+                message = f"material '{name}' is already defined; this one is ignored"
                 self._reading.diagnostics.warn("duplicate-material", message, element.span)
             elif name:
                 self._by_name[name] = self._defined(made, element)
-        quiet = ObjectReader(Diagnostics(listener=lambda _: None))  # links are read once more
+        # Problems are reported when the links are read.
+        quiet = ObjectReader(Diagnostics(listener=lambda _: None))
         for link in robot.all("link"):
             for visual in link.all("visual"):
                 for element in visual.all("material"):
@@ -47,11 +48,11 @@ class MaterialReader:
                         self._by_name[name] = self._defined(made, element)
 
     def material(self, visual: Element, made: UrdfObject | None) -> Material | None:
-        """Return the looks that a shape is given; None if it is given none that is known.
+        """Return the material of a shape; None if it has none, or an unknown one.
 
         Args:
             visual: Its <visual>.
-            made: What is read of the <material> in it, if there is one.
+            made: The object of the <material> in it, if there is one.
         """
         if made is None:
             return None
@@ -66,7 +67,7 @@ class MaterialReader:
         return known
 
     def _defined(self, made: UrdfObject | None, element: Element) -> Material:
-        """Return what an element defines, whose texture is looked for once."""
+        """Return the material that an element defines; its texture is resolved once."""
         if id(element) not in self._by_element:
             name = element.attributes.get("name", "")
             material = Material(name) if made is None else self._material(made, element)
@@ -78,10 +79,10 @@ class MaterialReader:
         if made.color is None or made.color.rgba is None:
             diffuse = (1.0, 1.0, 1.0) if texture else PLAIN.diffuse  # an image shows as it is
             return Material(made.name, diffuse, texture=texture)
-        if not all(-_ROUNDING <= x <= 1.0 + _ROUNDING for x in made.color.rgba):
+        if not all(-_COLOR_TOLERANCE <= x <= 1.0 + _COLOR_TOLERANCE for x in made.color.rgba):
             written = element.first("color")
             at = element.span if written is None else written.at("rgba")
-            message = f"the numbers of colour '{made.name}' lie from 0 to 1; these are cut there"
+            message = f"the numbers of colour '{made.name}' must be in 0..1; they are clipped"
             self._reading.diagnostics.warn("color-range", message, at)
         r, g, b, a = (min(1.0, max(0.0, x)) for x in made.color.rgba)
         return Material(made.name, (r, g, b), transparency=1.0 - a, texture=texture)

@@ -1,4 +1,4 @@
-"""Joints that follow others: from names to the joint that leads them all."""
+"""Resolve mimic joints, including chains of them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ...diagnostics import Diagnostics, Span, did_you_mean
 from .joints import JointParts
 
 
-def resolved(moving: Mapping[str, JointParts], diagnostics: Diagnostics) -> dict[str, Mimic]:
-    """Return what each joint follows, by the name of the joint that follows.
+def resolve_mimics(moving: Mapping[str, JointParts], diagnostics: Diagnostics) -> dict[str, Mimic]:
+    """Return the mimic of each joint that has one, by name of the joint.
 
-    Where one follows another that follows a third, it follows the third.
+    Chains are resolved: a joint that mimics a follower follows the leader of that one.
 
     Args:
         moving: The joints that move, by name.
-        diagnostics: Where warnings go: of leaders that are none, and of circles. Such joints
-            move by themselves.
+        diagnostics: Receives warnings about unknown leaders and cycles; such joints move
+            independently.
     """
     leaders = _leaders(moving, diagnostics)
     found: dict[str, Mimic] = {}
@@ -28,7 +28,7 @@ def resolved(moving: Mapping[str, JointParts], diagnostics: Diagnostics) -> dict
 
 
 def _leaders(moving: Mapping[str, JointParts], diagnostics: Diagnostics) -> dict[str, str]:
-    """Return the name of the joint that each joint follows at first."""
+    """Return the name of the joint that each joint mimics directly."""
     leaders: dict[str, str] = {}
     for name, parts in moving.items():
         if parts.mimic is None:
@@ -37,7 +37,7 @@ def _leaders(moving: Mapping[str, JointParts], diagnostics: Diagnostics) -> dict
         if leader in moving:
             leaders[name] = leader
         else:
-            message = f"joint '{name}' moves by itself: '{leader}' is no joint that moves."
+            message = f"<mimic> of joint '{name}' is ignored: there is no moving joint '{leader}'."
             message += did_you_mean(leader, moving)
             diagnostics.warn("unknown-joint", message, _place(parts))
     return leaders
@@ -50,13 +50,13 @@ def _chain(
     moving: Mapping[str, JointParts],
     diagnostics: Diagnostics,
 ) -> list[str]:
-    """Return the joints from one to the last that still has to be found; undo circles."""
+    """Return the unresolved joints from one on along its chain of leaders; remove cycles."""
     chain: dict[str, None] = {}
     while name in leaders and name not in found:
         if name in chain:
             names = list(chain)
             for member in names[names.index(name) :]:
-                message = f"joint '{member}' moves by itself: in the end it would follow itself"
+                message = f"<mimic> of joint '{member}' is ignored: it would follow itself"
                 diagnostics.warn("mimic-cycle", message, _place(moving[member]))
                 del leaders[member]
             break

@@ -1,4 +1,4 @@
-"""Which joints have motors: what <ros2_control> and <transmission> blocks say of them."""
+"""Read motors of joints from <ros2_control> and <transmission> blocks."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from ...diagnostics import Diagnostics, did_you_mean
-from .markup import Element
 from .sdf import SdfReader
+from .xml_tree import Element
 
 
 @dataclass
 class Motors:
-    """What the blocks of a robot say.
+    """Motors of a robot's joints.
 
     Attributes:
         driven: The joints that have a motor, as keys in the order of the file.
-        initial: Positions at the start by joint, in [rad] or [m].
-        gear_ratios: By joint.
-        are_told: Whether there is any such block that tells joints.
+        initial: Initial positions by joint, in [rad] or [m].
+        gear_ratios: Gear ratios by joint.
+        are_specified: Whether there is any block with joints.
     """
 
     driven: dict[str, None] = field(default_factory=dict)
     initial: dict[str, float] = field(default_factory=dict)
     gear_ratios: dict[str, float] = field(default_factory=dict)
-    are_told: bool = False
+    are_specified: bool = False
 
     def drive(self, joint: str) -> None:
-        """Note that a joint has a motor."""
+        """Add a joint that has a motor."""
         self.driven[joint] = None
 
 
 def read_motors(robot: Element, joints: Collection[str], diagnostics: Diagnostics) -> Motors:
-    """Return what the blocks of a robot say of its joints.
+    """Return the motors in the blocks of a robot.
 
     Args:
-        robot: The outermost element.
+        robot: The root element.
         joints: Names of the joints that move.
-        diagnostics: Where warnings go.
+        diagnostics: Receives warnings.
     """
     found = Motors()
     for block in robot.all("ros2_control"):
         for joint in block.all("joint"):
-            found.are_told = True
+            found.are_specified = True
             name = joint.attributes.get("name", "")
             if name not in joints:
                 _report(joint, name, joints, diagnostics)
@@ -77,13 +77,12 @@ def _read_transmission(
         if name not in joints:
             _report(joint, name, joints, diagnostics)
             continue
-        if not is_control:  # there only a command interface makes a motor
-            found.are_told = True
+        if not is_control:  # in ros2_control only a command interface implies a motor
+            found.are_specified = True
             found.drive(name)
-        # ros2_control, Gazebo and the PR2 have it in three places.
-        inside = [joint, *transmission.all("actuator"), transmission]
-        for place in inside:
-            ratio = place.first("mechanical_reduction", "mechanicalReduction")
+        # ros2_control, Gazebo and the PR2 write it in different places.
+        for parent in (joint, *transmission.all("actuator"), transmission):
+            ratio = parent.first("mechanical_reduction", "mechanicalReduction")
             if ratio is not None:
                 _read_ratio(found, name, ratio, diagnostics)
                 break
@@ -100,12 +99,12 @@ def _read_ratio(found: Motors, joint: str, ratio: Element, diagnostics: Diagnost
     known = found.gear_ratios.get(joint, 1.0)
     value = SdfReader(ratio, diagnostics).number(default=known)
     if value == 0.0:
-        message = f"no motor turns joint '{joint}' by a gear ratio of zero; it is not used"
+        message = f"the gear ratio of joint '{joint}' is 0, which is not possible; it is ignored"
         diagnostics.warn("not-used", message, ratio.span)
         value = known
     found.gear_ratios[joint] = value
 
 
 def _report(element: Element, name: str, joints: Collection[str], diagnostics: Diagnostics) -> None:
-    message = f"'{name}' is no joint that moves.{did_you_mean(name, joints)}"
+    message = f"there is no moving joint '{name}'.{did_you_mean(name, joints)}"
     diagnostics.warn("unknown-joint", message, element.at("name"))

@@ -1,4 +1,4 @@
-"""What urdf_parser_py does not know of URDF, in its own manner."""
+"""Elements of URDF that urdf_parser_py lacks, described as it describes others."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Origin(urdf.Pose):  # type: ignore[misc]
 
 
 class Capsule(xmlr.Object):  # type: ignore[misc]
-    """A cylinder along Z with a half sphere at each end; ``length`` is the cylinder's alone."""
+    """A capsule along Z; ``length`` is that of the cylinder between the two half spheres."""
 
     radius: float = 0.0
     length: float = 0.0
 
 
 class Limit(urdf.JointLimit):  # type: ignore[misc]
-    """Limits of a joint of which any may be missing."""
+    """Limits of a joint, all of them optional."""
 
 
 _number = (float, False)
@@ -49,7 +49,7 @@ xmlr.reflect(
     ],
 )
 
-# Read instead of a class of urdf_parser_py.
+# Replacements for classes of urdf_parser_py.
 EXTENDED: dict[Any, Any] = {urdf.Pose: Origin, urdf.JointLimit: Limit}
 GEOMETRIES: dict[str, Any] = {
     "box": urdf.Box,
@@ -58,8 +58,8 @@ GEOMETRIES: dict[str, Any] = {
     "mesh": urdf.Mesh,
     "sphere": urdf.Sphere,
 }
-# Known to one program or another, and nothing that a model here could say: left out silently.
-OTHERS: dict[Any, frozenset[str]] = {
+# Attributes and elements of other programs that a Body does not need: ignored without a warning.
+IGNORED_NAMES: dict[Any, frozenset[str]] = {
     urdf.Link: frozenset(("type", "verbose", "self_collision_checking", "contact", "sensor")),
     urdf.Collision: frozenset(("verbose", "contact_coefficients", "group", "material")),
     urdf.Inertial: frozenset(("name",)),
@@ -73,10 +73,14 @@ OTHERS: dict[Any, frozenset[str]] = {
     urdf.LinkMaterial: frozenset(("specular", "emissive", "ambient")),
     urdf.Material: frozenset(("specular", "emissive", "ambient")),
 }
-# A robot can do without: what is wrong with one is a warning, and its default is used.
-DISPENSABLE: frozenset[Any] = frozenset(
+# Optional elements: their problems are warnings, and defaults are used.
+OPTIONAL_TYPES: frozenset[Any] = frozenset(
     (
-        *(urdf.LinkMaterial, urdf.Material, urdf.Color, urdf.Texture),
-        *(urdf.JointCalibration, urdf.SafetyController),
+        urdf.LinkMaterial,
+        urdf.Material,
+        urdf.Color,
+        urdf.Texture,
+        urdf.JointCalibration,
+        urdf.SafetyController,
     )
 )

@@ -1,4 +1,4 @@
-"""A <robot> to a Body: the order in which its parts are read, and what becomes of its root."""
+"""Build a Body from a <robot>."""
 
 from __future__ import annotations
 
@@ -15,17 +15,25 @@ from .conventions import WORLD
 from .gazebo import GazeboReader
 from .joints import JointParts, JointReader
 from .links import LinkParts, LinkReader
-from .markup import Element
 from .materials import MaterialReader
-from .mimics import resolved
+from .mimics import resolve_mimics
 from .motors import Motors, read_motors
 from .objects import ObjectReader
 from .tree import joints_by_child, ordered
+from .xml_tree import Element
 
-# What stands in a <robot>. Anything with a prefix is another program's as well.
+# Elements in a <robot>; those of other programs are ignored, as are all with a namespace.
 _KNOWN = (
-    *("link", "joint", "material", "gazebo", "transmission", "ros2_control"),
-    *("mujoco", "mujoco_inputs", "sensor", "version"),
+    "link",
+    "joint",
+    "material",
+    "gazebo",
+    "transmission",
+    "ros2_control",
+    "mujoco",
+    "mujoco_inputs",
+    "sensor",
+    "version",
 )
 _Parts = TypeVar("_Parts", LinkParts, JointParts)
 
@@ -62,11 +70,11 @@ class RobotReader:
     def _report_unknown(self) -> None:
         self._objects.report_attributes(self._robot, ("name", "version", "xmlns"))
         if not self._robot.attributes.get("name"):
-            message = "a <robot> needs a name; this one is called after its file"
+            message = "a <robot> needs a name; this one is named after its file"
             self._diagnostics.warn("missing-attribute", message, self._robot.span)
         for child in self._robot.children:
             if child.tag not in _KNOWN and ":" not in child.tag:
-                message = f"<{child.tag}> is unknown and not used.{did_you_mean(child.tag, _KNOWN)}"
+                message = f"<{child.tag}> is unknown and ignored.{did_you_mean(child.tag, _KNOWN)}"
                 self._diagnostics.warn("unknown-element", message, child.span)
 
     def _collect(
@@ -74,22 +82,22 @@ class RobotReader:
     ) -> dict[str, _Parts] | None:
         """Return all links or joints by name; None after reporting errors."""
         found: dict[str, _Parts] = {}
-        sound = True
+        valid = True
         for element in self._robot.all(tag):
             if tag == "link":
                 self._reading.count("links", at=element.span)
             parts = read(element)
             name = element.attributes.get("name", "")
             if parts is None:
-                sound = False
+                valid = False
             elif name in found:
-                sound = False
+                valid = False
                 line, _ = element.source.line_column(found[name].element.start)
-                message = f"there is a {tag} '{name}' already, in line {line}"
+                message = f"{tag} '{name}' is already defined in line {line}"
                 self._diagnostics.error(f"duplicate-{tag}-name", message, element.at("name"))
             else:
                 found[name] = parts
-        return found if sound else None
+        return found if valid else None
 
     def _body(
         self,
@@ -99,27 +107,27 @@ class RobotReader:
         names: list[str],
     ) -> Body:
         moving = {name: x for name, x in joints.items() if x.joint.moves}
-        mimics = resolved(moving, self._diagnostics)
+        mimics = resolve_mimics(moving, self._diagnostics)
         motors = read_motors(self._robot, moving, self._diagnostics)
         complete = _with_motors(moving, mimics, motors)
         gazebo = GazeboReader(self._robot, links, above, self._diagnostics)
         devices, frames = gazebo.devices()
         names = [name for name in names if name not in frames]
         names, root_joint, X_WR = self._root(links, above, names, devices)
-        if root_joint.type is JointType.FREE and gazebo.holds(names[0]):
+        if root_joint.type is JointType.FREE and gazebo.fixes_to_world(names[0]):
             root_joint = replace(root_joint, type=JointType.FIXED)
         made = [_link(names[0], links[names[0]], None, root_joint, X_WR)]
         for name in names[1:]:
-            told = above[name]
-            joint = complete.get(told.joint.name, told.joint)
-            made.append(_link(name, links[name], told.parent, joint, told.X_PL))
+            parts = above[name]
+            joint = complete.get(parts.joint.name, parts.joint)
+            made.append(_link(name, links[name], parts.parent, joint, parts.X_PL))
         source = self._robot.source
         stem = source.path.stem if source.path else source.name
         return Body(
             name=self._robot.attributes.get("name", "") or stem,
             links=tuple(made),
             devices=tuple(devices),
-            self_collision_disabled=_tied(made),
+            self_collision_disabled=_adjacent_pairs(made),
             path=source.path,
         )
 
@@ -132,17 +140,17 @@ class RobotReader:
     ) -> tuple[list[str], Joint, Pose]:
         """Return the links of the body, the joint between its root and the world, and its pose.
 
-        A root called "world" is the world: where it is nothing but that, and one link stands
-        or floats in it, this is the body's root.
+        A root named "world" is the world itself. If it is only a frame with a single child, on a
+        fixed or floating joint, that child is the root of the body.
         """
         root = names[0]
-        held = [name for name in names[1:] if above[name].parent == root]
-        carries = any(device.link == root for device in devices)
-        if root == WORLD and links[root].is_empty and len(held) == 1 and not carries:
-            joint = above[held[0]]
+        children = [name for name in names[1:] if above[name].parent == root]
+        has_devices = any(device.link == root for device in devices)
+        if root == WORLD and links[root].is_empty and len(children) == 1 and not has_devices:
+            joint = above[children[0]]
             if not joint.joint.moves:
                 return names[1:], joint.joint, joint.X_PL
-        if root in above:  # by a joint to a world that is no link
+        if root in above:  # by a joint whose parent "world" is not defined as a link
             return names, above[root].joint, above[root].X_PL
         kind = JointType.FIXED if root == WORLD else JointType.FREE
         return names, Joint(type=kind, name=root), Pose()
@@ -151,12 +159,12 @@ class RobotReader:
 def _with_motors(
     moving: Mapping[str, JointParts], mimics: Mapping[str, Mimic], motors: Motors
 ) -> dict[str, Joint]:
-    """Return the joints that move with all that is known of them, by name.
+    """Return the joints that move, completed by id, mimic, initial position and gear ratio.
 
-    Those with motors get an id, in order: the ones that blocks for controllers command; where
-    no block says so, all that follow no other joint.
+    Joints with motors get ids in order: those in blocks for controllers or, if there are no such
+    blocks, all that do not mimic another joint.
     """
-    driven: Iterable[str] = motors.driven if motors.are_told else moving
+    driven: Iterable[str] = motors.driven if motors.are_specified else moving
     numbered = [name for name in driven if name not in mimics]
     ids = {name: number for number, name in enumerate(numbered)}
     initial = {name: motors.initial.get(name, 0.0) for name in moving}
@@ -191,8 +199,8 @@ def _link(name: str, parts: LinkParts, parent: str | None, joint: Joint, X_PL: P
     )
 
 
-def _tied(links: Iterable[Link]) -> frozenset[frozenset[str]]:
-    """Return the pairs of links that a joint ties: they overlap at it by nature."""
+def _adjacent_pairs(links: Iterable[Link]) -> frozenset[frozenset[str]]:
+    """Return the pairs of links connected by a joint, at which they overlap."""
     return frozenset(
         link_pair(link.name, link.parent)
         for link in links

@@ -1,4 +1,4 @@
-"""The tree that links and joints make: one root, and parents before their children."""
+"""Build the tree of links and joints: one root, parents before their children."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ...diagnostics import Diagnostics, did_you_mean
 from .conventions import WORLD
 from .joints import JointParts
 from .links import LinkParts
-from .markup import Element
+from .xml_tree import Element
 
-_SHOWN = 4
+_MAX_LISTED = 4
 
 
 def joints_by_child(
@@ -19,27 +19,28 @@ def joints_by_child(
 ) -> dict[str, JointParts] | None:
     """Return the joint above each link that has one; None after reporting errors.
 
-    The parent "world" of a joint that is fixed or floats need not be a link.
+    The parent "world" of a fixed or floating joint need not be defined as a link.
     """
     above: dict[str, JointParts] = {}
-    sound = True
+    valid = True
     for joint in joints.values():
         name = joint.joint.name
-        for what, end in (("parent", joint.parent), ("child", joint.child)):
-            if end in links or (what == "parent" and end == WORLD and not joint.joint.moves):
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link in links or (role == "parent" and link == WORLD and not joint.joint.moves):
                 continue
-            sound = False
-            written = joint.element.first(what)
+            valid = False
+            written = joint.element.first(role)
             at = joint.element.span if written is None else written.at("link")
-            message = f"the {what} '{end}' of joint '{name}' is no link.{did_you_mean(end, links)}"
+            hint = did_you_mean(link, links)
+            message = f"the {role} '{link}' of joint '{name}' is not defined as a link.{hint}"
             diagnostics.error("unknown-link", message, at)
         if joint.child in above:
-            sound = False
+            valid = False
             other = above[joint.child].joint.name
-            message = f"link '{joint.child}' hangs on two joints, '{other}' and '{name}'"
+            message = f"link '{joint.child}' is the child of two joints, '{other}' and '{name}'"
             diagnostics.error("second-parent", message, joint.element.span)
         above.setdefault(joint.child, joint)
-    return above if sound else None
+    return above if valid else None
 
 
 def ordered(
@@ -48,9 +49,9 @@ def ordered(
     robot: Element,
     diagnostics: Diagnostics,
 ) -> list[str]:
-    """Return the names of links, the root first, parents before their children.
+    """Return the names of links, parents before their children, else in the order of the file.
 
-    Else they keep the order of the file. An empty list comes back after reporting an error.
+    Empty after reporting an error.
     """
     index = {name: i for i, name in enumerate(links)}
     children: dict[str, list[str]] = {}
@@ -62,9 +63,11 @@ def ordered(
         else:
             children.setdefault(joint.parent, []).append(name)
     if len(roots) > 1:
-        shown = ", ".join(f"'{name}'" for name in roots[:_SHOWN])
-        more = f" and {len(roots) - _SHOWN} more" if len(roots) > _SHOWN else ""
-        message = f"one link hangs on no other, the root; here {shown}{more} hang on none"
+        shown = ", ".join(f"'{name}'" for name in roots[:_MAX_LISTED])
+        more = f" and {len(roots) - _MAX_LISTED} more" if len(roots) > _MAX_LISTED else ""
+        message = (
+            f"a robot must have exactly one link without a parent, but {shown}{more} have none"
+        )
         diagnostics.error("second-root", message, links[roots[1]].element.span)
         return []
     found: list[str] = []
@@ -77,7 +80,7 @@ def ordered(
     if len(found) < len(links):
         reached = set(found)
         lost = next(name for name in links if name not in reached)
-        message = f"link '{lost}' is its own ancestor, or hangs on one that is"
+        message = f"link '{lost}' is its own ancestor, or the descendant of such a link"
         at = above[lost].element.span if lost in above else robot.span
         diagnostics.error("link-cycle", message, at)
         return []

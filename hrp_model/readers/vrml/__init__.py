@@ -20,13 +20,13 @@ __all__ = ["read_body", "read_scene"]
 
 
 def read_body(source: Source, reading: Reading) -> Body | None:
-    """Read a robot, or a file without a Humanoid node as one fixed link named "Root".
+    """Read a robot; a file without a Humanoid node becomes one fixed link named "Root".
 
-    Problems go to ``reading.diagnostics``; None comes back only after an error.
+    Problems are reported to ``reading.diagnostics``; None after an error.
     """
     try:
         document = parse(source, reading.diagnostics, known_types())
-        # A number that grows out of bounds is refused with its place, once the body is checked.
+        # Overflows give non-finite numbers, which validation reports with their place.
         with np.errstate(over="ignore", invalid="ignore"):
             return BodyBuilder(reading).body(document)
     except (TooLargeError, RecursionError) as error:
@@ -35,7 +35,7 @@ def read_body(source: Source, reading: Reading) -> Body | None:
 
 
 def read_scene(path: Path, reading: Reading) -> SceneNode:
-    """Read a file as shapes only. Its groups and shapes keep their DEF names.
+    """Read only the shapes of a file; groups and shapes keep their DEF names.
 
     Raises:
         OSError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""Plain nodes out of what was written: USE followed, instances of PROTOs replaced."""
+"""Resolve USE, and expand instances of PROTOs."""
 
 from __future__ import annotations
 
@@ -8,60 +8,61 @@ from ...diagnostics import Diagnostics
 from ...reading import TooLargeError
 from .nodes import Is, Node, Use
 
-# PROTOs and USEs that double at every level would fill any memory. Nodes that a file
-# spells out, and that are met once, are as many as they may be.
+# Limit of repeated and copied nodes: PROTOs and USEs that double at every level would fill any
+# memory. Nodes that occur once are not limited.
 _MAX_NODES = 150_000
 
 
 class Expander:
-    """Gives the nodes that the values of fields stand for, in order."""
+    """Returns the nodes in fields, with USE resolved and PROTOs expanded."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
         self._instances: dict[int, tuple[Node, Node | None]] = {}  # keeps the key's node alive
         self._reported: set[int] = set()
-        self._met: set[int] = set()
+        self._visited: set[int] = set()
         self._repeated = 0
 
     def nodes(self, value: object) -> Iterator[Node]:
-        """Yield the plain nodes of a field's value: one node, a list of them, or neither."""
+        """Yield the nodes of a field's value, which may be one node, a list, or anything else."""
         for written in value if isinstance(value, tuple) else (value,):
-            node = self._followed(written) if isinstance(written, Use) else written
+            node = self._target(written) if isinstance(written, Use) else written
             while isinstance(node, Node) and node.type.body:
                 node = self._instance(node)
             if isinstance(node, Node):
-                if id(node) in self._met:
+                if id(node) in self._visited:
                     self._repeat()
-                self._met.add(id(node))
+                self._visited.add(id(node))
                 yield node
 
     def node(self, owner: Node, field_name: str) -> Node | None:
-        """Return the one node of a field, or None."""
+        """Return the (first) node of a field, or None."""
         return next(self.nodes(owner.get(field_name)), None)
 
     def _repeat(self) -> None:
-        """Count a node that is there again, or a copy."""
+        """Count a repeated or copied node."""
         self._repeated += 1
         if self._repeated > _MAX_NODES:
-            raise TooLargeError("PROTO and USE multiply this file beyond any model's size")
+            raise TooLargeError(f"PROTO and USE multiply this file to more than {_MAX_NODES} nodes")
 
-    def _followed(self, use: Use) -> Node | None:
+    def _target(self, use: Use) -> Node | None:
+        """Return the node that a USE refers to; None after reporting that there is none."""
         subject = use if use.target is None else use.target
         if id(subject) not in self._reported:
             self._reported.add(id(subject))
             if use.target is None:
-                message = f"USE of '{use.name}', which nothing above is named; it is left out"
+                message = f"USE of '{use.name}', which is not defined above; it is left out"
                 self._diagnostics.warn("unknown-use", message, use.span)
             elif use.first is not None:
                 message = (
                     f"'{use.name}' names two different nodes, at {use.first.span} and "
-                    f"{use.target.span}; this is the latter"
+                    f"{use.target.span}; the latter is used"
                 )
                 self._diagnostics.warn("ambiguous-use", message, use.span)
         return use.target
 
     def _instance(self, node: Node) -> Node | None:
-        """Return the node that an instance of a PROTO stands for: the first of the body."""
+        """Return the node that an instance of a PROTO expands to: the first one in its body."""
         if id(node) not in self._instances:
             made = self._copy(node.type.body[0], node, {})
             made.name = node.name or made.name
@@ -70,7 +71,7 @@ class Expander:
         return self._instances[id(node)][1]
 
     def _copy(self, part: Node, instance: Node, copies: dict[int, Node]) -> Node:
-        """Copy a node of the body of ``instance``'s PROTO, with IS replaced by values."""
+        """Copy a node in the body of ``instance``'s PROTO, with IS replaced by values."""
         self._repeat()
         copy = Node(part.type, part.name, part.source, part.start, part.end)
         copy.places = part.places
@@ -79,7 +80,7 @@ class Expander:
             if isinstance(written, Is):
                 value = self._field_of(instance, written, part, name)
                 if value is None:
-                    continue  # the default of the part's own field
+                    continue  # the field has its default
             elif isinstance(written, Node | Use | tuple):
                 value = self._copied(written, instance, copies)
             copy.values[name] = value

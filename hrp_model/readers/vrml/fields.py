@@ -1,4 +1,4 @@
-"""Typed access to the fields of nodes, with their defaults, and frames made of them."""
+"""Typed access to the fields of nodes, with their defaults, and to the poses they define."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from ...diagnostics import Diagnostics
 from ...geometry import IntArray
 from ...rigid import IDENTITY_3, IDENTITY_4, Array, Pose, axis_angle_matrix, unit_vector
 from .library import known_types
-from .nodes import Node
-from .schema import Proto
+from .nodes import Node, Proto
 
 _NO_INDEX = 2.0**31 - 1.0
-_NOT_PLACED: dict[str, tuple[float, ...]] = {
+_IDENTITY_VALUES: dict[str, tuple[float, ...]] = {
     "translation": (0.0, 0.0, 0.0),
     "rotation": (0.0, 0.0, 1.0, 0.0),
     "scale": (1.0, 1.0, 1.0),
@@ -23,15 +22,15 @@ _NOT_PLACED: dict[str, tuple[float, ...]] = {
 
 
 class Fields:
-    """Reads fields of the nodes known by name.
+    """Reads fields of known node types.
 
-    A file's own PROTO may give a field another type or default. A value that cannot be
-    what the field's name promises is reported, and the known default is used.
+    A file's own PROTO may declare a field with another type or default. A value of the wrong
+    type is reported, and the default of the known type is used.
     """
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
-        self._placing: dict[Proto, bool] = {}  # whether a type's own defaults move its nodes
+        self._moving: dict[Proto, bool] = {}  # whether the defaults of a type move its nodes
 
     def flag(self, node: Node, name: str) -> bool:
         """Return an SFBool."""
@@ -70,7 +69,7 @@ class Fields:
         return round(value) if abs(value) < 2**31 else 0
 
     def first(self, node: Node, name: str) -> float | None:
-        """Return the first of an MFFloat, or None when it is empty; may be infinite."""
+        """Return the first number of an MFFloat, or None if it is empty; may be infinite."""
         values = self.numbers(node, name)
         if not len(values):
             return None
@@ -107,12 +106,12 @@ class Fields:
         values = self._array(value)
         if values is None or len(values) != width or not np.isfinite(values).all():
             values = self._array(self._mismatch(node, name))
-        if values is None or len(values) != width:  # a type of the author's own
+        if values is None or len(values) != width:  # a field that no known type has
             return np.ones(width) if name == "scale" else np.zeros(width)
         return values
 
     def rotation(self, node: Node, name: str) -> Array:
-        """Return an SFRotation as a matrix, shape (3, 3). Its axis need not have length one."""
+        """Return an SFRotation as a matrix, shape (3, 3); its axis is normalized."""
         value = node.get(name)
         if value == (0.0, 0.0, 1.0, 0.0):
             return IDENTITY_3
@@ -120,23 +119,23 @@ class Fields:
         axis = unit_vector((x, y, z))
         if axis is None:
             if angle != 0.0:
-                message = f"'{name}' has an axis of length zero; it counts as no rotation"
+                message = f"'{name}' has an axis of length zero; it is treated as no rotation"
                 self._diagnostics.warn("zero-axis", message, node.at(name))
             return IDENTITY_3
         return axis_angle_matrix(axis, angle)
 
     def pose(self, node: Node) -> Pose:
-        """Return the frame that ``translation`` and ``rotation`` place in the parent's."""
-        if not self._is_placed(node):
+        """Return the pose of ``translation`` and ``rotation``, in the parent's frame."""
+        if not self._is_moved(node):
             return Pose()
         return Pose(self.rotation(node, "rotation"), self.vector(node, "translation"))
 
     def affine(self, node: Node) -> Array | None:
-        """Return the matrix of a Transform, shape (4, 4), or None where it changes nothing.
+        """Return the matrix of a Transform, shape (4, 4), or None for the identity.
 
         P' = T C R SR S SR^-1 C^-1 P (ISO/IEC 14772-1, 6.52).
         """
-        if not self._is_placed(node):
+        if not self._is_moved(node):
             return None
         matrix = IDENTITY_4.copy()
         linear = self.rotation(node, "rotation")
@@ -150,28 +149,29 @@ class Fields:
             matrix[:3, 3] += center - linear @ center
         return matrix
 
-    def _is_placed(self, node: Node) -> bool:
-        """Whether a node has a place of its own: it says so, or its file's PROTO does."""
+    def _is_moved(self, node: Node) -> bool:
+        """Whether a node may have a transform, by its own fields or the defaults of its PROTO."""
         if not node.type.is_known:
-            written = {name: node.values[name] for name in _NOT_PLACED if name in node.values}
+            written = {name: node.values[name] for name in _IDENTITY_VALUES if name in node.values}
             return bool(written) and all(
                 isinstance(value, tuple)
-                and len(value) == len(_NOT_PLACED[name])
+                and len(value) == len(_IDENTITY_VALUES[name])
                 and all(isinstance(number, float) and isfinite(number) for number in value)
                 for name, value in written.items()
             )
         if "translation" not in node.type.fields:
             return False
-        return not _NOT_PLACED.keys().isdisjoint(node.values) or self._is_moved_by(node.type)
+        is_written = not _IDENTITY_VALUES.keys().isdisjoint(node.values)
+        return is_written or self._moves_by_default(node.type)
 
-    def _is_moved_by(self, node_type: Proto) -> bool:
-        if node_type not in self._placing:
-            defaults = {n: d.default for n, d in node_type.fields.items() if n in _NOT_PLACED}
-            self._placing[node_type] = not all(_is_neutral(n, v) for n, v in defaults.items())
-        return self._placing[node_type]
+    def _moves_by_default(self, node_type: Proto) -> bool:
+        if node_type not in self._moving:
+            defaults = {n: d.default for n, d in node_type.fields.items() if n in _IDENTITY_VALUES}
+            self._moving[node_type] = not all(_is_neutral(n, v) for n, v in defaults.items())
+        return self._moving[node_type]
 
     def _array(self, value: object) -> Array | None:
-        """Return numbers as they are, however many; None when the value is none."""
+        """Return all numbers of a value; None if it is not numeric."""
         if isinstance(value, np.ndarray):
             return value.reshape(-1).astype(np.float64, copy=False)
         if isinstance(value, float | int):
@@ -181,16 +181,16 @@ class Fields:
         return None
 
     def _mismatch(self, node: Node, name: str) -> object:
-        """Report a value that is not what its name promises, and return the known default."""
+        """Report a value of the wrong type, and return the default of the known type."""
         if name in node.values:
-            message = f"the value of '{name}' does not fit a {node.type_name}; the default is used"
+            message = f"'{name}' of {node.type_name} has the wrong type; the default is used"
             self._diagnostics.error("wrong-value", message, node.at(name))
         known = known_types().get(node.type_name)
         return known.fields[name].default if known and name in known.fields else None
 
 
 def _is_neutral(name: str, value: object) -> bool:
-    return value is None or (isinstance(value, tuple) and value == _NOT_PLACED[name])
+    return value is None or (isinstance(value, tuple) and value == _IDENTITY_VALUES[name])
 
 
 def _are_finite_floats(values: tuple[object, ...]) -> bool:

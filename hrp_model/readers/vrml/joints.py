@@ -1,4 +1,4 @@
-"""OpenHRP's Joint, Segment and ExtraJoint nodes to joints and masses."""
+"""Read joints and masses from OpenHRP's Joint, Segment and ExtraJoint nodes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _JOINT_TYPES = {
     "free": JointType.FREE,
     "rotate": JointType.REVOLUTE,
     "slide": JointType.PRISMATIC,
-    "crawler": JointType.TRACK,  # OpenHRP's word
-    "pseudoContinuousTrack": JointType.TRACK,  # Choreonoid's
+    "crawler": JointType.TRACK,  # OpenHRP's name
+    "pseudoContinuousTrack": JointType.TRACK,  # Choreonoid's name
     "revolute": JointType.REVOLUTE,
     "prismatic": JointType.PRISMATIC,
 }
@@ -32,22 +32,22 @@ _EXTRA_JOINT_TYPES = {
     "hinge": ExtraJointType.HINGE,
     "fixed": ExtraJointType.FIXED,
 }
-_POINTS = (ExtraJointType.BALL, ExtraJointType.FIXED)  # no axis says anything there
+_WITHOUT_AXIS = (ExtraJointType.BALL, ExtraJointType.FIXED)
 _AXIS_X = np.array([1.0, 0.0, 0.0])
 _AXIS_Z = np.array([0.0, 0.0, 1.0])
 
 
 class JointReader:
-    """Reads what joints and segments say about motion and mass."""
+    """Reads joints from Joint nodes, and masses from Segment nodes."""
 
     def __init__(self, diagnostics: Diagnostics, fields: Fields) -> None:
         self._diagnostics = diagnostics
         self._fields = fields
 
     def joint(self, node: Node, name: str, is_root: bool) -> Joint:
-        """Return the joint of a Joint node. Angles in VRML are radians already.
+        """Return the joint of a Joint node. Angles in VRML are in [rad].
 
-        ``jointValue`` is none of the initial posture: no loader but OpenHRP's reads it.
+        ``jointValue`` is not used as initial position: no loader but OpenHRP's reads it.
         """
         fields = self._fields
         joint_type = self._type(node, name, is_root)
@@ -56,7 +56,7 @@ class JointReader:
         rotor_inertia = fields.number(node, "rotorInertia")
         torque_const = fields.number(node, "torqueConst")
         encoder_pulse = fields.number(node, "encoderPulse")
-        # The field of older files that gives the product as one number.
+        # In older files this field is gear ratio squared times rotor inertia.
         equivalent = fields.number(node, "equivalentInertia")
         return Joint(
             type=joint_type,
@@ -70,7 +70,7 @@ class JointReader:
             gear_ratio=gear_ratio,
             rotor_inertia=rotor_inertia,
             torque_const=torque_const,
-            # 1 is the default of the field, and 0 what people write for "none".
+            # 1 is the default of the field, and 0 is used for "no encoder".
             encoder_pulse=None if encoder_pulse in (0.0, 1.0) else encoder_pulse,
         )
 
@@ -94,7 +94,7 @@ class JointReader:
         kind = _EXTRA_JOINT_TYPES.get(word)
         if kind is None:
             hint = did_you_mean_or_all(word, _EXTRA_JOINT_TYPES)
-            message = f"'{word}' is no type of an ExtraJoint.{hint}"
+            message = f"'{word}' is not a type of an ExtraJoint.{hint}"
             self._diagnostics.error("unknown-joint-type", message, node.at("jointType"))
         if kind is None or not links.issuperset(ends):
             return None
@@ -103,37 +103,40 @@ class JointReader:
             links=ends,
             X_AJ=Pose(p=fields.vector(node, "link1LocalPos")),
             X_BJ=Pose(p=fields.vector(node, "link2LocalPos")),
-            axis=self._axis(node, kind not in _POINTS, _AXIS_X),
+            axis=self._axis(node, kind not in _WITHOUT_AXIS, _AXIS_X),
             name=node.name,
         )
 
     def _type(self, node: Node, name: str, is_root: bool) -> JointType:
         word = self._fields.text(node, "jointType")
         if word == "free" and not is_root:
-            message = f"joint '{name}' is free, but not the root: it floats, tied to nothing"
+            message = f"joint '{name}' is free but not the root: its link is not connected"
             self._diagnostics.warn("inner-free-joint", message, node.at("jointType"))
         if word in _JOINT_TYPES:
             return _JOINT_TYPES[word]
         fallback = JointType.FREE if is_root else JointType.FIXED
         if word:
             hint = did_you_mean_or_all(word, _JOINT_TYPES)
-            message = f"joint '{name}' has jointType '{word}'; it counts as {fallback.value}.{hint}"
+            message = (
+                f"joint '{name}' has unknown jointType '{word}'; it is treated as "
+                f"{fallback.value}.{hint}"
+            )
             self._diagnostics.warn("unknown-joint-type", message, node.at("jointType"))
         else:
-            message = f"joint '{name}' has no jointType; it counts as {fallback.value}"
+            message = f"joint '{name}' has no jointType; it is treated as {fallback.value}"
             self._diagnostics.warn("missing-joint-type", message, node.span)
         return fallback
 
     def _axis(self, node: Node, matters: bool, default: Array) -> Array:
-        """Return the axis: three numbers, or a letter, after the type in the file's own PROTO.
+        """Return the axis: three numbers or a letter, depending on the type of the field.
 
-        Where it says nothing about the motion, nothing is said about it.
+        Problems are only reported if the axis ``matters`` for the motion.
         """
         written = node.get("jointAxis")
         if isinstance(written, str):
             unit = axis_by_name(written)
             if unit is None and matters:
-                message = f"jointAxis '{written}' is no axis; it may be X, Y, Z or a vector"
+                message = f"jointAxis '{written}' is not an axis; it may be X, Y, Z or a vector"
                 self._diagnostics.error("unknown-axis", message, node.at("jointAxis"))
             return default if unit is None else unit
         axis = self._fields.vector(node, "jointAxis")
@@ -141,23 +144,23 @@ class JointReader:
         if not matters:
             return default if unit is None else unit
         if unit is None:
-            message = "an axis of length zero says nothing about the motion"
+            message = "the axis has length zero"
             self._diagnostics.error("zero-axis", message, node.at("jointAxis"))
             return default
-        # Rounded decimals are no reason to speak up; "1 1 0" may be a mistake.
+        # Tolerates rounded decimals; "1 1 0" may be a mistake.
         length = hypot(*axis)
         if abs(length - 1.0) > 1e-3:
-            message = f"the axis has length {length:g}; only its direction counts"
+            message = f"the axis has length {length:g}; only its direction is used"
             self._diagnostics.warn("axis-not-unit", message, node.at("jointAxis"))
         return unit
 
     def _range(self, node: Node, lower: str, upper: str) -> Range:
-        """Read a pair of limits. OpenHRP writes them as lists; empty means none."""
-        least, most = self._fields.first(node, lower), self._fields.first(node, upper)
-        return Range(-inf if least is None else least, inf if most is None else most)
+        """Return a pair of limits. OpenHRP writes them as lists; an empty list means no limit."""
+        low, high = self._fields.first(node, lower), self._fields.first(node, upper)
+        return Range(-inf if low is None else low, inf if high is None else high)
 
     def _effort(self, node: Node, effort_per_ampere: float) -> Range:
-        """Return the range that the current limit [A] of the motor allows."""
+        """Return the effort range that follows from the motor's current limit in [A]."""
         current = self._fields.first(node, "climit")
         if current is None or not np.isfinite(current * effort_per_ampere):
             return Range()
@@ -171,7 +174,8 @@ class JointReader:
         if not len(numbers):
             return np.zeros((3, 3))
         if not np.isfinite(numbers).all():
-            self._diagnostics.error("not-finite", "momentsOfInertia holds no number", at)
+            message = "momentsOfInertia must be finite numbers"
+            self._diagnostics.error("not-finite", message, at)
             return np.zeros((3, 3))
         matrix = tensor(numbers)
         if matrix is None:

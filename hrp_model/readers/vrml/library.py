@@ -1,4 +1,4 @@
-"""The node types known by name, read from their declarations in VRML itself."""
+"""Known node types, from declarations in VRML files of this package."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ...diagnostics import Diagnostics, Source
+from .nodes import Proto
 from .parser import Parser
-from .schema import Proto
 
 
 @cache
@@ -27,7 +27,7 @@ def standard_types() -> Mapping[str, Proto]:
 
 @cache
 def scenery_types() -> Mapping[str, Proto]:
-    """Return the nodes that are no part of a robot and are ignored on purpose, by name."""
+    """Return the nodes that are not part of a robot and are ignored, by name."""
     return MappingProxyType(_declared("scenery.wrl"))
 
 

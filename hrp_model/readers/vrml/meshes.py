@@ -1,4 +1,4 @@
-"""Face sets, extrusions and height fields of VRML to meshes."""
+"""Read meshes from face sets, extrusions and height fields."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .expand import Expander
 from .fields import Fields
 from .nodes import Node
 
-# An Extrusion has the product of two lists in points: a short file could fill any memory.
-_MAX_POINTS = 2_000_000  # of all in a file
-_UNDRAWN = frozenset(("IndexedLineSet", "PointSet", "Text"))
+# Limit of the points of all extrusions in a file, each the product of the lengths of two lists.
+_MAX_POINTS = 2_000_000
+_WITHOUT_SURFACE = frozenset(("IndexedLineSet", "PointSet", "Text"))
 
 
 class MeshReader:
-    """Reads the geometry nodes that become triangles."""
+    """Reads geometry nodes that become meshes."""
 
     def __init__(self, diagnostics: Diagnostics, expander: Expander, fields: Fields) -> None:
         self._diagnostics = diagnostics
@@ -35,20 +35,20 @@ class MeshReader:
         }
 
     def mesh(self, node: Node) -> Mesh | None:
-        """Return the mesh of a geometry node, or None where there is nothing solid."""
+        """Return the mesh of a geometry node, or None if it has no triangles."""
         reader = self._readers.get(node.type_name)
         if reader is not None:
             mesh = reader(node)
             if mesh is None or len(mesh.triangles):
                 return mesh
-            message = f"this {node.type_name} has no face of three corners; it is left out"
+            message = f"this {node.type_name} has no face with three corners; it is left out"
             self._diagnostics.note("empty-mesh", message, node.span)
             return None
-        if node.type_name in _UNDRAWN:
+        if node.type_name in _WITHOUT_SURFACE:
             message = f"{node.type_name} has no surface; it is left out"
             self._diagnostics.note("no-surface", message, node.span)
         else:
-            message = f"{node.type_name} is no geometry; it is left out"
+            message = f"{node.type_name} is not a geometry; it is left out"
             self._diagnostics.warn("unknown-geometry", message, node.span)
         return None
 
@@ -80,21 +80,24 @@ class MeshReader:
         return mesh
 
     def _usable(self, node: Node, points: Array, index: IntArray) -> tuple[Array, IntArray]:
-        """Take out what names no point, with a warning: the faces that use it are dropped."""
+        """Return points and indices in which faces with invalid points are marked to be dropped.
+
+        Indices out of range, oversized polygons and points that are not finite are reported.
+        """
         if int(index.max()) >= len(points):
             faces = 1 + np.count_nonzero(index[: np.argmax(index >= len(points))] < 0)
-            message = f"face {faces} uses a point that does not exist, there are {len(points)}"
+            message = f"face {faces} uses a point that does not exist; there are {len(points)}"
             self._diagnostics.warn("bad-index", message, node.at("coordIndex"))
             index = np.minimum(index, len(points))
         if corners := oversized_polygon(index):
-            message = f"a face of {corners} corners is cut into triangles as if it were convex"
+            message = f"a face with {corners} corners is triangulated as if it were convex"
             self._diagnostics.warn("large-face", message, node.at("coordIndex"))
-        # One sum tells of any NaN without an array of its own.
+        # The sum detects any NaN without an array of flags.
         if not np.isfinite(points.sum()):
             broken = np.logical_not(np.isfinite(points).all(axis=1))
             if broken.any():
                 message = (
-                    f"{np.count_nonzero(broken)} points are no numbers; their faces are left out"
+                    f"{np.count_nonzero(broken)} points are not finite; their faces are left out"
                 )
                 self._diagnostics.warn("not-finite", message, node.span)
                 points = np.where(broken[:, None], 0.0, points)
@@ -105,33 +108,33 @@ class MeshReader:
     def _attribute(
         self, node: Node, owner: str, values_field: str, width: int, prefix: str, index: IntArray
     ) -> Attribute | None:
-        """Return what a Normal, Color or TextureCoordinate node gives to corners or faces."""
+        """Return the attribute of a Normal, Color or TextureCoordinate node."""
         values = self._values(node, owner, values_field, width)
         if values is None or not len(values):
             return None
         own = self._fields.indices(node, f"{prefix}Index" if prefix else "texCoordIndex")
         if owner == "color" and len(values) == 1 and not len(own):
-            return Attribute(values, np.zeros_like(index))  # a single one is meant for all
+            return Attribute(values, np.zeros_like(index))  # one colour for all
         if prefix and not self._fields.flag(node, f"{prefix}PerVertex"):
             faces = np.count_nonzero(index < 0) + int(index[-1] >= 0)
             own = own if len(own) else np.arange(faces, dtype=np.int32)
             return Attribute(values, own[:faces].astype(np.int32))
         if not len(own):
             own = index
-        elif abs(len(own) - len(index)) == 1:  # one of the lists lacks its last -1
+        elif abs(len(own) - len(index)) == 1:  # the last -1 is missing in one of the lists
             own = np.append(own, -1)[: len(index)]
         return Attribute(values, np.minimum(own, len(values)).astype(np.int32))
 
     def _values(self, node: Node, owner: str, values_field: str, width: int) -> Array | None:
-        """Return the rows that a node of its own, such as a Coordinate, holds."""
-        below = self._expander.node(node, owner)
-        if below is None:
+        """Return the rows in a child node, such as a Coordinate."""
+        child = self._expander.node(node, owner)
+        if child is None:
             return None
-        if values_field not in below.type.fields:
-            message = f"{below.type_name} is no '{owner}' of a {node.type_name}"
-            self._diagnostics.warn("unknown-geometry", message, below.span)
+        if values_field not in child.type.fields:
+            message = f"{child.type_name} cannot be the '{owner}' of {node.type_name}"
+            self._diagnostics.warn("unknown-geometry", message, child.span)
             return None
-        return self._fields.rows(below, values_field, width)
+        return self._fields.rows(child, values_field, width)
 
     def _extrusion(self, node: Node) -> Mesh | None:
         fields = self._fields
@@ -144,7 +147,7 @@ class MeshReader:
                 message = f"{len(rows)} values of '{name}' for {len(spine)} points of the spine"
                 self._diagnostics.warn("short-list", message, node.at(name))
         if not all(np.isfinite(rows).all() for rows in (section, spine, scale, orientation)):
-            message = "an Extrusion holds something that is no number; it is left out"
+            message = "an Extrusion has values that are not finite; it is left out"
             self._diagnostics.warn("not-finite", message, node.span)
             return None
         self._swept += len(section) * len(spine)
@@ -169,7 +172,7 @@ class MeshReader:
         columns, rows = fields.integer(node, "xDimension"), fields.integer(node, "zDimension")
         height = fields.numbers(node, "height")
         if not np.isfinite(height).all():
-            message = "an ElevationGrid holds something that is no number; it is left out"
+            message = "an ElevationGrid has heights that are not finite; it is left out"
             self._diagnostics.warn("not-finite", message, node.span)
             return None
         try:
@@ -202,7 +205,7 @@ class MeshReader:
             return None
         indices = mesh.triangles
         if owner == "color" and len(values) == 1:
-            indices = np.zeros_like(indices)  # a single one is meant for all
+            indices = np.zeros_like(indices)  # one colour for all
         elif owner != "texCoord" and not self._fields.flag(node, f"{owner}PerVertex"):
             cells = np.arange(len(indices), dtype=np.int32) // 2  # two triangles a cell
             indices = np.repeat(cells[:, None], 3, axis=1)

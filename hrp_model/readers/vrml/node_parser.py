@@ -1,4 +1,4 @@
-"""Tokens to nodes: DEF and USE, fields and their values, and the way past what is unknown."""
+"""Parse nodes: DEF and USE, fields and their values, and recovery from errors."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean
-from .nodes import Is, Node, Use
+from .field_types import FIELD_TYPES, FieldType, Kind
+from .nodes import Is, Node, Proto, Use
 from .scalars import ScalarParser, UnexpectedTokenError
-from .schema import FIELD_TYPES, FieldType, Kind, Proto
 from .tokens import TokenKind
 
-# A chain of joints is one level each; past this a file is not a model, and Python's own
-# stack is not far (three calls a level).
+# Each joint of a chain is one level. Each level takes three calls of Python's stack.
 MAX_DEPTH = 200
 _NODES, _TEXT, _VECTOR = (FIELD_TYPES[name] for name in ("MFNode", "SFString", "SFVec3f"))
 
 
 class NodeParser(ScalarParser):
-    """The part of the parser that knows nodes; declarations are left to its heir.
+    """Parses nodes; declarations are left to its subclass.
 
     Attributes:
-        protos: The node types that the file declares, as far as they can be seen here.
+        protos: Node types that the file declares, in the current scope.
     """
 
     def __init__(
@@ -30,14 +29,14 @@ class NodeParser(ScalarParser):
         super().__init__(source, diagnostics)
         self.protos: dict[str, Proto] = {}
         self._known = known
-        # The first and the latest of a name, and whether they are written differently.
+        # By DEF name: the first and the latest node, and whether they differ.
         self._defs: dict[str, tuple[Node, Node, bool]] = {}
         self._in_body = False
         self._depth = 0
 
     @abstractmethod
     def _declaration(self) -> bool:
-        """Take a PROTO, EXTERNPROTO or ROUTE, if one stands here."""
+        """Parse a PROTO, EXTERNPROTO or ROUTE, if the current token starts one."""
 
     def _node(self) -> Node | Use | None:
         """node: ["DEF" name] type "{" (field value)* "}" | "USE" name | "NULL"."""
@@ -71,11 +70,11 @@ class NodeParser(ScalarParser):
         return one is not other and text[one.start : one.end] != text[other.start : other.end]
 
     def _def_name(self) -> str:
-        """Take the name after DEF; the current token is then the node's type."""
+        """Parse the name after DEF; the current token is then the node's type."""
         self._lexer.advance_word()
-        # "DEF Transform {", in the tank of choreonoid.
+        # "DEF Transform {", in Choreonoid's tank model.
         if self._lexer.kind is TokenKind.NAME and self._lexer.opens_node():
-            message = f"no name stands between DEF and '{self._lexer.text}'"
+            message = f"there is no name between DEF and '{self._lexer.text}'"
             self._diagnostics.warn("missing-def-name", message, self._lexer.span())
             return ""
         return self._name("a name after DEF")
@@ -92,7 +91,7 @@ class NodeParser(ScalarParser):
         return Use(name, latest, first if differ else None, span)
 
     def _type(self) -> Proto:
-        """Return the type that the current token names, and leave it there."""
+        """Return the type that the current token names, without advancing."""
         if self._lexer.kind is not TokenKind.NAME:
             self._unexpected("the type of a node")
         name = self._lexer.text
@@ -102,7 +101,7 @@ class NodeParser(ScalarParser):
         if not self._lexer.opens_node():
             self._unexpected("a node")
         hint = did_you_mean(name, [*self.protos, *self._known])
-        message = f"'{name}' is no known node; only its place and its children are read.{hint}"
+        message = f"node type '{name}' is unknown; only its pose and children are read.{hint}"
         self._diagnostics.warn("unknown-node", message, self._lexer.span())
         return Proto(name, {}, is_known=False)
 
@@ -139,9 +138,9 @@ class NodeParser(ScalarParser):
         return True
 
     def _type_of_value(self, node: Node, name: str) -> FieldType:
-        """Return the type to read a field as: of an axis, a letter or a vector, what is written.
+        """Return the type of a field; for a ``jointAxis`` that of the value, a string or a vector.
 
-        OpenHRP's PROTOs declare a vector or a string, so parts without a PROTO use either.
+        OpenHRP's PROTOs declare one or the other, so files without PROTOs use both.
         """
         declared = node.type.fields[name].type
         if name == "jointAxis" and declared in (_TEXT, _VECTOR):
@@ -153,7 +152,7 @@ class NodeParser(ScalarParser):
     def _store(self, node: Node, name: str, start: int, value: object) -> None:
         span = Span(self._source, start, start + len(name))
         if name in node.values:
-            message = f"'{name}' is written twice in this {node.type_name}; the last one counts"
+            message = f"'{name}' is written twice in this {node.type_name}; the last one is used"
             self._diagnostics.warn("duplicate-field", message, span)
         if name in node.type.undeclared:
             message = f"the PROTO {node.type_name} of this file does not declare '{name}'"
@@ -163,10 +162,10 @@ class NodeParser(ScalarParser):
             node.places[name] = start
 
     def _undeclared_value(self, node: Node, name: str, start: int) -> object:
-        """Read the value of a field that the node's type has not, and warn."""
+        """Parse the value of a field that the node's type does not have, with a warning."""
         if node.type.is_known and name not in node.type.events:
             hint = did_you_mean(name, node.type.fields)
-            message = f"{node.type_name} has no field '{name}'; it is not used.{hint}"
+            message = f"{node.type_name} has no field '{name}'; it is ignored.{hint}"
             span = Span(self._source, start, start + len(name))
             self._diagnostics.warn("unknown-field", message, span)
         if name == "children":
@@ -177,7 +176,7 @@ class NodeParser(ScalarParser):
         span = self._lexer.span()
         self._lexer.advance()
         if not self._in_body:
-            self._error("stray-is", "IS has a meaning only in the body of a PROTO", span)
+            self._error("stray-is", "IS is only allowed in the body of a PROTO", span)
         return Is(self._name("the name of a field of the PROTO"))
 
     # --- values
@@ -193,7 +192,7 @@ class NodeParser(ScalarParser):
         return self._node()
 
     def _nodes(self) -> tuple[Node | Use, ...]:
-        """A list of nodes, or one without brackets; NULL in it is left out."""
+        """A list of nodes, or one node without brackets; NULL is skipped."""
         nodes: list[Node | Use] = []
         if not self._at("["):
             if self._lexer.kind is not TokenKind.NAME:
@@ -205,8 +204,8 @@ class NodeParser(ScalarParser):
             if self._lexer.kind is TokenKind.END or self._at("}"):
                 self._unexpected("a node or ']'")
             start = self._lexer.start
-            try:  # not by a method of its own: it would deepen the stack by a third
-                # The standard wants no declaration in a list; Choreonoid reads past them.
+            try:  # inline: another method would deepen the stack by a third
+                # Declarations are not allowed in a list, but Choreonoid skips them.
                 node = None if self._declaration() else self._node()
             except UnexpectedTokenError as error:
                 self._recover(str(error), start)
@@ -217,9 +216,9 @@ class NodeParser(ScalarParser):
         return tuple(nodes)
 
     def _any_value(self) -> object:
-        """Read whatever stands here: a list, a node, a string, a run of numbers, a word.
+        """Parse a value of any type: a list, a node, a string, numbers or a word.
 
-        Takes at least one token, unless a closing brace or the end is reached.
+        Advances by at least one token, except at a closing brace or the end of the file.
         """
         lexer = self._lexer
         if self._at("["):
@@ -248,10 +247,10 @@ class NodeParser(ScalarParser):
         return None
 
     def _skip_node(self, node: Node) -> None:
-        """Pass over a node whose contents are not read."""
+        """Skip the contents of a Script, or of a node that is nested too deeply."""
         if node.type_name == "Script":
             self._diagnostics.note("script", "a Script is not run", node.span)
         else:
-            message = f"nodes stand more than {MAX_DEPTH} deep in one another"
+            message = f"nodes are nested more than {MAX_DEPTH} levels deep"
             self._error("too-deep", message, node.span)
         self._skip_braces()

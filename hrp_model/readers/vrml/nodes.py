@@ -1,30 +1,62 @@
-"""The syntax tree of a VRML file: what was written, and where."""
+"""Syntax tree of a VRML file, with the place of each node and field."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...diagnostics import Source, Span
-from .schema import Proto
+from .field_types import FieldType
 
 
-# Not frozen, for a tree is built in the innermost loop and a frozen class takes three
-# times as long to make; nobody changes a node once it is parsed.
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A field of a node type: its type and default value."""
+
+    type: FieldType
+    default: object = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proto:
+    """A node type of VRML97 or OpenHRP, or one that a file declares.
+
+    Attributes:
+        name: Name of the type.
+        fields: Declarations by name. If a file declares a known type itself, its fields take
+            precedence, and missing ones are added from the known type.
+        events: Names of eventIn and eventOut entries, which have no value.
+        undeclared: Fields that the file's own declaration lacks.
+        body: Nodes that an instance expands to; empty for types known by name.
+        is_known: Whether the type is declared; of an unknown type all fields are kept.
+    """
+
+    name: str
+    fields: Mapping[str, Declaration]
+    events: frozenset[str] = frozenset()
+    undeclared: frozenset[str] = frozenset()
+    body: tuple[Node, ...] = field(default=(), repr=False)
+    is_known: bool = True
+
+
+# Not frozen, although never changed after parsing: making instances of a frozen class takes
+# three times as long.
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node as written. Nothing is interpreted yet, and no default is filled in.
+    """A node as written, without interpretation or defaults.
 
     Values are bool, int, float, str, a tuple of numbers (SFVec3f, ...), a numpy array
     (MF types of numbers, shape (n,) or (n, width); SFImage), a tuple of str or of nodes,
     or one node: a Node, a Use, or None for NULL. Inside a PROTO's body also an Is.
 
     Attributes:
-        type: Its declaration; one without fields when the type is unknown.
-        name: The name that DEF gives it, or "".
-        values: What is written, by field name.
-        places: Offset of each field's name in the source.
-        source, start, end: Where it stands, from its type to its closing brace.
-        instance: The instance of a PROTO that this node stands for, if it does.
+        type: Its type; one without fields if it is unknown.
+        name: Its DEF name, or "".
+        source: The file.
+        start, end: Offsets of its type name and of the end of its closing brace.
+        values: Values that are written, by field name.
+        places: Offset of each field's name.
+        instance: The instance of a PROTO from which this node was expanded, or None.
     """
 
     type: Proto
@@ -38,23 +70,23 @@ class Node:
 
     @property
     def type_name(self) -> str:
-        """The word it begins with."""
+        """Name of its type."""
         return self.type.name
 
     @property
     def span(self) -> Span:
-        """The place of its type name."""
+        """Place of its type name."""
         return Span(self.source, self.start, self.start + len(self.type.name))
 
     def at(self, field_name: str) -> Span:
-        """Return the place of a field's name, or of the node where it is not written."""
+        """Return the place of a field's name, or of the node if the field is not written."""
         if field_name not in self.places:
             return self.span
         start = self.places[field_name]
         return Span(self.source, start, start + len(field_name))
 
     def get(self, field_name: str) -> object:
-        """Return the value of a field: as written, else its declared default, else None."""
+        """Return the value of a field as written, else its default, else None."""
         if field_name in self.values:
             return self.values[field_name]
         declaration = self.type.fields.get(field_name)
@@ -63,11 +95,11 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Use:
-    """``USE name``, with the latest node of that name above it in the file.
+    """A ``USE name``.
 
     Attributes:
-        target: None when there is no such node.
-        first: The first node of that name, when it is another and reads differently.
+        target: The last node defined by that name above it in the file, or None.
+        first: The first node of that name if it differs from the target, else None.
     """
 
     name: str
@@ -85,7 +117,7 @@ class Is:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """One parsed file: its nodes at the top, in order."""
+    """A parsed file: its top-level nodes, in order."""
 
     source: Source
     nodes: tuple[Node | Use, ...]

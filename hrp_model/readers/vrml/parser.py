@@ -1,15 +1,15 @@
-"""Text to syntax tree: one method per rule of the grammar (ISO/IEC 14772-1, annex A)."""
+"""Parse VRML97 text: one method per rule of the grammar (ISO/IEC 14772-1, annex A)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from ...diagnostics import Diagnostics, Source, Span, did_you_mean
-from ..paused_collector import paused_collector
+from ..paused_gc import paused_gc
+from .field_types import FIELD_TYPES
 from .node_parser import NodeParser
-from .nodes import Document, Node, Use
+from .nodes import Declaration, Document, Node, Proto, Use
 from .scalars import TemplateError, TooManyProblemsError, UnexpectedTokenError
-from .schema import FIELD_TYPES, Declaration, Proto
 from .tokens import TokenKind
 
 _OTHER_LANGUAGES = (("VRML 1.0", "#VRML V1.0", "vrml-1"), ("X3D", "#X3D", "x3d"))
@@ -18,23 +18,23 @@ _WITHOUT_VALUE = frozenset(("eventIn", "eventOut", "inputOnly", "outputOnly"))
 
 
 def parse(source: Source, diagnostics: Diagnostics, known: Mapping[str, Proto]) -> Document:
-    """Parse a file, given the node types known by name. Errors are reported, never raised."""
+    """Parse a file, given the known node types by name; reports errors and does not raise them."""
     if _is_another_language(source, diagnostics):
         return Document(source, ())
-    with paused_collector():
+    with paused_gc():
         return Parser(source, diagnostics, known).document()
 
 
 def _is_another_language(source: Source, diagnostics: Diagnostics) -> bool:
-    """Report a file that is no VRML97 at all, instead of each of its words."""
+    """Return whether a file is not VRML97 at all, after reporting that."""
     header = source.text.lstrip("\ufeff")[:10]
     for language, beginning, code in _OTHER_LANGUAGES:
         if header.startswith(beginning):
-            message = f"this is {language}, another language; save the model as VRML97 (VRML 2.0)"
+            message = f"this is {language}, not VRML97; save the model as VRML97 (VRML 2.0)"
             diagnostics.error(code, message, Span(source, 0, len(beginning)))
             return True
     if "\0" in source.text:
-        message = "this is a binary file, no VRML text"
+        message = "this is a binary file, not VRML text"
         diagnostics.error("not-text", message, Span(source, 0, 0))
         return True
     return False
@@ -47,7 +47,9 @@ class Parser(NodeParser):
         self, source: Source, diagnostics: Diagnostics, known: Mapping[str, Proto]
     ) -> None:
         super().__init__(source, diagnostics, known)
-        self._declared_here: set[str] = set()  # a body's PROTOs may hide those around it
+        self._declared_here: set[str] = (
+            set()
+        )  # in the current scope: PROTOs in a body may hide others
 
     def document(self) -> Document:
         """document: statement*."""
@@ -59,10 +61,10 @@ class Parser(NodeParser):
                 self._lexer.advance()
                 self._statements(nodes)
         except TooManyProblemsError:
-            message = "so many errors; the rest of the file is not read"
+            message = "too many errors; the rest of the file is not read"
             self._diagnostics.error("too-many-errors", message, self._lexer.span())
         except RecursionError:
-            message = "lists or nodes stand too deep in one another"
+            message = "lists or nodes are nested too deeply"
             self._diagnostics.error("too-deep", message, self._lexer.span())
         except TemplateError as error:
             message = f"'{error.placeholder}' is a placeholder: fill in the template first"
@@ -110,7 +112,7 @@ class Parser(NodeParser):
         body: tuple[Node, ...] = ()
         known = self._known.get(name)
         if known is not None and not known.body and self._at("{"):
-            self._skip_braces()  # what it means is known by its name
+            self._skip_braces()  # a known type: its body is not needed
         else:
             body = self._body()
         self._declare(Proto(name, fields, events, body=body), span)
@@ -123,13 +125,13 @@ class Parser(NodeParser):
         fields, events = self._interface(with_defaults=False)
         self._any_value()
         self._declare(Proto(name, fields, events), span)
-        message = f"EXTERNPROTO '{name}' is not fetched; its nodes count as groups"
+        message = f"EXTERNPROTO '{name}' is not loaded; its nodes are treated as groups"
         self._diagnostics.note("externproto", message, span)
 
     def _declare(self, proto: Proto, span: Span) -> None:
-        """Make a type known from here on; what is known by name is completed."""
+        """Add a type to the current scope; fields missing in a known type are added."""
         if proto.name in self._declared_here:
-            message = f"'{proto.name}' is declared above already; from here on this one counts"
+            message = f"'{proto.name}' is already declared above; from here on this one is used"
             self._diagnostics.warn("duplicate-proto", message, span)
         self._declared_here.add(proto.name)
         known = self._known.get(proto.name)
@@ -148,14 +150,14 @@ class Parser(NodeParser):
         while not self._accept("]"):
             access = self._name("field, exposedField, eventIn, eventOut or ']'")
             if access not in _WITH_VALUE and access not in _WITHOUT_VALUE:
-                raise UnexpectedTokenError(f"'{access}' is no kind of field")
+                raise UnexpectedTokenError(f"'{access}' is not a kind of field")
             span = self._lexer.span()
             type_name = self._name("a field type")
             name = self._name("the name of a field")
             field_type = FIELD_TYPES.get(type_name)
             if field_type is None:
                 hint = did_you_mean(type_name, FIELD_TYPES)
-                self._error("unknown-field-type", f"'{type_name}' is no field type.{hint}", span)
+                self._error("unknown-field-type", f"'{type_name}' is not a field type.{hint}", span)
             if access in _WITHOUT_VALUE:
                 events.add(name)
             elif field_type is None:
@@ -166,7 +168,7 @@ class Parser(NodeParser):
         return fields, frozenset(events)
 
     def _body(self) -> tuple[Node, ...]:
-        """The body of a PROTO: a scope of its own for DEF and PROTO names."""
+        """Parse the body of a PROTO, which has its own scope of DEF and PROTO names."""
         outer = self._defs, self.protos, self._in_body, self._declared_here
         self._defs, self.protos, self._in_body = {}, dict(self.protos), True
         self._declared_here = set()
@@ -180,9 +182,9 @@ class Parser(NodeParser):
         return tuple(node for node in nodes if isinstance(node, Node))
 
     def _route(self) -> None:
-        """route: "ROUTE" name "." event "TO" name "." event. Nothing here moves by itself."""
+        """route: "ROUTE" name "." event "TO" name "." event; skipped."""
         if not self._in_body:
-            message = "a ROUTE animates a scene; robots have no use for it"
+            message = "a ROUTE animates a scene; it is ignored"
             self._diagnostics.note("route", message, self._lexer.span())
         for _ in range(3):
             self._lexer.advance_word()

@@ -1,4 +1,4 @@
-"""Tokens to plain values: everything of a VRML file that is not a node."""
+"""Parse plain values, such as numbers and strings, and report syntax errors."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from ...diagnostics import Diagnostics, Source, Span
 from ..number_list import Numbers, int32_array
-from .schema import FieldType, Kind
+from .field_types import FieldType, Kind
 from .tokens import Lexer, TokenKind
 
 _MAX_ERRORS = 20
-# As Jinja, CMake and their like write them.
+# Placeholders of template languages such as Jinja and CMake.
 _PLACEHOLDER = re.compile(
     r"\{\{[^{}\r\n]{1,80}\}\} | \{%[^%\r\n]{1,80}%\} | @\w{1,80}@", re.VERBOSE
 )
 
 
 class UnexpectedTokenError(Exception):
-    """Something else should stand here; the message says what."""
+    """The current token is not the expected one; the message states what is expected."""
 
 
 class TemplateError(Exception):
-    """A placeholder stands here, so that nothing fits together: nobody filled in a template."""
+    """The current token is a placeholder: the file is a template that was not filled in."""
 
     def __init__(self, placeholder: str) -> None:
         super().__init__(placeholder)
@@ -33,11 +33,11 @@ class TemplateError(Exception):
 
 
 class TooManyProblemsError(Exception):
-    """So many errors that more of them would help nobody."""
+    """The limit of errors in a file is exceeded."""
 
 
 class ScalarParser:
-    """The part of the parser that knows tokens and numbers, but no nodes."""
+    """Parses scalars and lists of scalars."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         self._source = source
@@ -62,7 +62,7 @@ class ScalarParser:
         return tuple(values)
 
     def _single(self, field_type: FieldType) -> object:
-        """One value of a type that is no node."""
+        """One value of a type other than a node."""
         lexer = self._lexer
         if field_type.kind is Kind.STRING:
             if lexer.kind is not TokenKind.STRING:
@@ -105,7 +105,7 @@ class ScalarParser:
         width = field_type.width
         if width > 1:
             if len(numbers) % width:
-                message = f"{len(numbers)} numbers are not a whole count of {width} each"
+                message = f"{len(numbers)} numbers do not make groups of {width}"
                 self._error("odd-count", message, span)
             numbers = numbers[: len(numbers) // width * width].reshape(-1, width)
         numbers.setflags(write=False)
@@ -114,7 +114,7 @@ class ScalarParser:
     def _numbers_one_by_one(self, integer: bool) -> Numbers:
         listed = self._accept("[")
         values = [] if listed else [self._number(integer)]
-        # Some exporters leave the brackets out around several numbers, too.
+        # Some exporters omit the brackets even around several numbers.
         while not (self._accept("]") if listed else self._lexer.kind is not TokenKind.NUMBER):
             values.append(self._number(integer))
         return int32_array(np.array(values, np.int64)) if integer else np.array(values, np.float64)
@@ -126,10 +126,11 @@ class ScalarParser:
         while self._lexer.kind is TokenKind.NUMBER:
             values.append(int(self._number(integer=True)))
         if len(values) != 3 + head[0] * head[1]:
-            raise UnexpectedTokenError(f"{len(values) - 3} pixels are not {head[0]} x {head[1]}")
+            problem = f"{len(values) - 3} pixels instead of {head[0]} x {head[1]}"
+            raise UnexpectedTokenError(problem)
         return np.array(values, np.float64)
 
-    # --- plumbing
+    # --- tokens
 
     def _at(self, punct: str) -> bool:
         return self._lexer.kind is TokenKind.PUNCT and self._lexer.text == punct
@@ -147,15 +148,15 @@ class ScalarParser:
         if not self._accept(punct):
             self._unexpected(f"'{punct}'")
 
-    def _name(self, what: str) -> str:
+    def _name(self, expected: str) -> str:
         if self._lexer.kind is not TokenKind.NAME:
-            self._unexpected(what)
+            self._unexpected(expected)
         name = self._lexer.text
         self._lexer.advance()
         return name
 
     def _skip_braces(self) -> None:
-        """Pass over "{", what is in it, and its "}"."""
+        """Skip a pair of braces and its contents."""
         self._expect("{")
         depth = 1
         while depth and self._lexer.kind is not TokenKind.END:
@@ -164,17 +165,17 @@ class ScalarParser:
         if depth:
             self._report("expected '}'")
 
-    def _unexpected(self, what: str) -> NoReturn:
-        raise UnexpectedTokenError(f"expected {what}")
+    def _unexpected(self, expected: str) -> NoReturn:
+        raise UnexpectedTokenError(f"expected {expected}")
 
     def _recover(self, expected: str, start: int) -> None:
-        """Report the current token, and go past it if nothing was read since ``start``."""
+        """Report the current token, and skip it if nothing was parsed since ``start``."""
         self._report(expected)
         if self._lexer.start == start:
             self._lexer.advance()
 
     def _report(self, expected: str) -> None:
-        """Report the current token, once if it is the end of the file."""
+        """Report the current token as unexpected; the end of the file only once."""
         lexer = self._lexer
         if lexer.kind is TokenKind.END:
             if not self._ended:

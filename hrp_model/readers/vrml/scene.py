@@ -1,4 +1,4 @@
-"""A file as shapes only: what is drawn, and under which names it can be picked."""
+"""Read a file as a scene: only its shapes, with the names by which a model can select them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .nodes import Node
 from .sensors import LIGHTS
 from .shapes import ShapeReader
 
-# Far deeper than any scene, and as deep as Python's own stack allows with some to spare.
+# Far deeper than any scene, and well within the limit of Python's stack.
 MAX_DEPTH = 250
 
 
 class SceneBuilder:
-    """Turns nodes into scene nodes, one for each group and for each shape with a name.
+    """Converts VRML nodes to scene nodes, one for each group and each named shape.
 
     Attributes:
-        joints: The Joint nodes met, which are groups here.
-        lights: The lights met, each with the map from its group to the file, shape (4, 4).
+        joints: All Joint nodes, which are treated as groups.
+        lights: All lights, each with the map from its group to the file, shape (4, 4).
     """
 
     def __init__(self, reading: Reading, expander: Expander) -> None:
@@ -35,16 +35,16 @@ class SceneBuilder:
         self._fields = Fields(reading.diagnostics)
         self._shapes = ShapeReader(reading, expander, self._fields)
         self._depth = 0
-        self._T_FG = np.eye(4)  # of the group at hand
+        self._T_FG = np.eye(4)  # map of the current group to the file
         self.joints: list[Node] = []
         self.lights: list[tuple[Node, Array]] = []
 
     def scene(self, nodes: Iterable[object]) -> SceneNode:
-        """Return the scene that a file's nodes at the top make up."""
-        return self._gathered("", np.eye(4), self._expander.nodes(tuple(nodes)))
+        """Return the scene of a file's top-level nodes."""
+        return self._group("", np.eye(4), self._expander.nodes(tuple(nodes)))
 
-    def _gathered(self, name: str, T_PN: Array, nodes: Iterable[Node]) -> SceneNode:
-        """Return one scene node of several nodes, their order kept."""
+    def _group(self, name: str, T_PN: Array, nodes: Iterable[Node]) -> SceneNode:
+        """Return a scene node of several nodes, in their order."""
         shapes: list[Shape] = []
         children: list[SceneNode] = []
         for node in nodes:
@@ -67,7 +67,7 @@ class SceneBuilder:
         if node.type_name == "Inline":
             return self._inline(node)
         if self._depth >= MAX_DEPTH:
-            message = f"groups stand more than {MAX_DEPTH} deep in one another"
+            message = f"groups are nested more than {MAX_DEPTH} levels deep"
             self._reading.diagnostics.error("too-deep", message, node.span)
             return None
         if node.type_name == "Joint":
@@ -76,7 +76,7 @@ class SceneBuilder:
         T_PN = np.eye(4) if matrix is None else matrix
         T_FP, self._T_FG = self._T_FG, self._T_FG @ T_PN
         self._depth += 1
-        group = self._gathered(node.name, T_PN, self._shapes.members(node))
+        group = self._group(node.name, T_PN, self._shapes.members(node))
         self._depth -= 1
         self._T_FG = T_FP
         return group

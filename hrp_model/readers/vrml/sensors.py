@@ -1,4 +1,4 @@
-"""OpenHRP's sensor nodes to devices: the one place that knows their fields."""
+"""Read devices from OpenHRP's sensor nodes and VRML97's lights."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class DeviceReader:
         self._unnamed = 0
 
     def device(self, node: Node, link: str, X_LS: Pose) -> Device:
-        """Return the device of a node; one whose type is not in ``DEVICES`` is kept as written."""
+        """Return the device of a node; a type not in ``DEVICES`` gives a GenericDevice."""
         reader = DEVICES.get(node.type_name) or LIGHTS.get(node.type_name)
         if reader is None and node.type.is_known:
-            message = f"'{node.type_name}' is no device known by name; it is kept as it is written"
+            message = f"device type '{node.type_name}' is unknown; it becomes a generic device"
             self._diagnostics.warn("unknown-device", message, node.span)
         common: dict[str, Any] = {
-            "name": node.name or self._made_up_name(node),
+            "name": node.name or self._default_name(node),
             "link": link,
             "X_LS": X_LS,
             "id": self._id(node),
@@ -55,7 +55,7 @@ class DeviceReader:
         return (reader or DeviceReader._generic)(self, node, common)
 
     def _id(self, node: Node) -> int | None:
-        """Return the number of a device: the first of its fields that holds one."""
+        """Return the id of a device, from the first field that has one."""
         for name in (*_ID_FIELDS, "id"):
             if name in node.type.fields or name in node.values:
                 number = self._fields.integer(node, name)
@@ -63,16 +63,16 @@ class DeviceReader:
                     return number
         return None
 
-    def _made_up_name(self, node: Node) -> str:
+    def _default_name(self, node: Node) -> str:
         self._unnamed += 1
         name = f"{node.type_name}{self._unnamed}"
-        if node.type_name not in LIGHTS:  # those of VRML97 need no name
-            message = f"a {node.type_name} has no DEF name; it is called '{name}'"
+        if node.type_name not in LIGHTS:  # lights need no name
+            message = f"a {node.type_name} has no DEF name; it is named '{name}'"
             self._diagnostics.warn("unnamed-device", message, node.span)
         return name
 
     def _limit(self, node: Node, name: str) -> Array:
-        """Return a limit per axis; a negative number, OpenHRP's default, means none."""
+        """Return a limit per axis; a negative number, OpenHRP's default, means no limit."""
         limit = self._fields.vector(node, name)
         return np.where(limit < 0.0, inf, limit)
 
@@ -95,10 +95,10 @@ class DeviceReader:
         image_type = _IMAGE_TYPES.get(word.upper())
         if image_type is None:
             hint = did_you_mean_or_all(word.upper(), _IMAGE_TYPES)
-            message = f"'{word}' is no type of a VisionSensor; it gives no image.{hint}"
+            message = f"VisionSensor type '{word}' is unknown; it delivers no image.{hint}"
             self._diagnostics.warn("unknown-image-type", message, node.at("type"))
             image_type = ImageType.NONE
-        # The format says nothing of what depths can be measured; these are Choreonoid's.
+        # The format does not specify the range of depths; these are Choreonoid's defaults.
         nearest, farthest = (0.1, 10.0) if image_type.has_depth else (0.0, inf)
         return Camera(
             **common,
@@ -149,7 +149,7 @@ class DeviceReader:
         )
 
     def _emission(self, node: Node) -> dict[str, Any]:
-        """Read what all lights have, as arguments."""
+        """Return the arguments that all lights have."""
         fields = self._fields
         return {
             "on": fields.flag(node, "on"),
@@ -158,7 +158,7 @@ class DeviceReader:
         }
 
     def _cone(self, node: Node) -> dict[str, Any]:
-        """Read what all spot lights have, as arguments."""
+        """Return the arguments that all spot lights have."""
         return self._emission(node) | {
             "attenuation": tuple(self._fields.vector(node, "attenuation").tolist()),
             "direction": self._direction(node),
@@ -167,7 +167,7 @@ class DeviceReader:
         }
 
     def _reach(self, node: Node) -> dict[str, Any]:
-        """Read what VRML97 gives to its lights that have a place, as arguments."""
+        """Return the arguments of VRML97's point and spot lights."""
         return {
             "ambient_intensity": self._fields.number(node, "ambientIntensity"),
             "radius": self._fields.number(node, "radius"),
@@ -178,7 +178,7 @@ class DeviceReader:
         direction = unit_vector(self._fields.vector(node, "direction"))
         if direction is not None:
             return direction
-        message = "a direction of length zero counts as 0 0 -1"
+        message = "the direction has length zero; 0 0 -1 is used"
         self._diagnostics.warn("zero-axis", message, node.at("direction"))
         return np.array([0.0, 0.0, -1.0])
 
@@ -198,7 +198,7 @@ DEVICES: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
     "HardwareComponent": DeviceReader._generic,
 }
 
-# The lights of VRML97, which are devices where they stand in a link.
+# Lights of VRML97, which are devices of the link that contains them.
 LIGHTS: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
     "DirectionalLight": DeviceReader._directional_light,
     "PointLight": DeviceReader._point_light,
@@ -207,14 +207,14 @@ LIGHTS: dict[str, Callable[[DeviceReader, Node, dict[str, Any]], Device]] = {
 
 
 def is_device(node: Node) -> bool:
-    """Whether a node is a device: by its name, or because it has a number as devices have."""
+    """Whether a node is a device: its type is known as one, or it has the id field of one."""
     if node.type_name in DEVICES:
         return True
     return any(name in node.type.fields or name in node.values for name in _ID_FIELDS)
 
 
 def written_values(node: Node, known: tuple[str, ...]) -> dict[str, object]:
-    """Return the plain values that a node writes, those of ``known`` fields left out."""
+    """Return the plain values written in a node, except those of ``known`` fields."""
     plain: dict[str, object] = {}
     for name, value in node.values.items():
         if name in known:

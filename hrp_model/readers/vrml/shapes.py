@@ -1,4 +1,4 @@
-"""Shape nodes to shapes: geometry, appearance, and what is drawn of a group."""
+"""Read shapes from Shape nodes: geometry, appearance and textures."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .meshes import MeshReader
 from .nodes import Node
 from .pixels import image_pixels
 
-# Where a node keeps what is below it, when it is not "children".
-_MEMBERS = {"Humanoid": "humanoidBody", "Surface": "visual"}
+# Field with the children of a node, if it is not "children".
+_CHILDREN_FIELDS = {"Humanoid": "humanoidBody", "Surface": "visual"}
 
 
 class ShapeReader:
-    """Reads shapes; what several shapes share is read once."""
+    """Reads shapes; geometries and materials that several shapes share are read once."""
 
     def __init__(self, reading: Reading, expander: Expander, fields: Fields) -> None:
         self._reading = reading
@@ -45,20 +45,20 @@ class ShapeReader:
         self._inlines: dict[int, tuple[Node, Path | None]] = {}
 
     def members(self, node: Node) -> Iterator[Node]:
-        """Yield the nodes that a group shows: of a Switch its choice, of a LOD the finest level.
+        """Yield the visible children: of a Switch its choice, of a LOD the finest level.
 
-        A node that cannot have any below it, such as a Box without a Shape, is reported.
+        A node that cannot have children, such as a Box outside of a Shape, is reported.
         """
         if node.type_name == "Switch":
             yield from self._chosen(node, "choice", self._fields.integer(node, "whichChoice"))
         elif node.type_name == "LOD":
             yield from self._chosen(node, "level", 0)
         else:
-            field_name = _MEMBERS.get(node.type_name, "children")
+            field_name = _CHILDREN_FIELDS.get(node.type_name, "children")
             if field_name in node.type.fields or field_name in node.values:
                 yield from self._expander.nodes(node.get(field_name))
             elif node.type_name in standard_types():
-                message = f"a {node.type_name} may not stand here; it is left out"
+                message = f"a {node.type_name} is not allowed here; it is left out"
                 self._reading.diagnostics.warn("misplaced-node", message, node.span)
 
     def _chosen(self, node: Node, field_name: str, number: int) -> Iterator[Node]:
@@ -68,7 +68,7 @@ class ShapeReader:
             yield from self._expander.nodes(listed[number])
 
     def shape(self, node: Node, T_FG: Array) -> Shape | None:
-        """Return the shape of a Shape node placed by ``T_FG``; None when nothing is to be seen."""
+        """Return the shape of a Shape node placed by ``T_FG``; None if it has no geometry."""
         written = self._expander.node(node, "geometry")
         if written is None:
             return None
@@ -81,17 +81,16 @@ class ShapeReader:
         return Shape(geometry, T_FG, material, node.name)
 
     def inline(self, node: Node) -> Path | None:
-        """Return the file that an Inline draws in: the first of its list that exists.
+        """Return the file of an Inline: the first existing one of its list.
 
-        The standard takes the first that can be had; some viewers take all, so further
-        existing files are reported.
+        So the standard specifies; some viewers load all, so further existing files are reported.
         """
         if id(node) in self._inlines:
             return self._inlines[id(node)][1]
         at = node.at("url")
-        found = [url for url in self._urls(node) if self._reading.exists(url, at)]
-        for url in found[1:]:
-            message = f"an Inline takes the first file of its list; '{url}' is left out"
+        existing = [url for url in self._urls(node) if self._reading.exists(url, at)]
+        for url in existing[1:]:
+            message = f"an Inline uses only the first file of its list; '{url}' is left out"
             self._reading.diagnostics.warn("inline-list", message, at)
         path = self._file(node)
         self._inlines[id(node)] = (node, path)
@@ -160,12 +159,12 @@ class ShapeReader:
         )
 
     def _part(self, owner: Node, field_name: str, type_name: str) -> Node | None:
-        """Return the node of a field that can hold one type only; report another."""
+        """Return the node of a field that allows only one type; report any other."""
         node = self._expander.node(owner, field_name)
         if node is None or node.type_name == type_name:
             return node
         if node.type.is_known:
-            message = f"a {node.type_name} is no '{field_name}' of a {owner.type_name}"
+            message = f"{node.type_name} cannot be the '{field_name}' of {owner.type_name}"
             self._reading.diagnostics.warn("misplaced-node", message, node.span)
         return None
 
@@ -182,9 +181,9 @@ class ShapeReader:
         elif node.type_name == "PixelTexture":
             path, image = None, self._pixels(node)
         elif not node.type.is_known:
-            return None  # reported where it stands
+            return None  # was reported by the parser
         else:
-            message = f"a {node.type_name} is not drawn; put its picture in a file"
+            message = f"{node.type_name} is not supported; use an ImageTexture with a file"
             self._reading.diagnostics.warn("unsupported-texture", message, node.span)
             return None
         if path is None and image is None:

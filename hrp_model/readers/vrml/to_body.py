@@ -1,4 +1,4 @@
-"""OpenHRP nodes to Body: the one place that knows what a tree of nodes means."""
+"""Build a Body from OpenHRP's nodes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,24 @@ from .scene import MAX_DEPTH, SceneBuilder
 from .sensors import LIGHTS, DeviceReader, is_device, written_values
 from .shapes import ShapeReader
 
-# What a Joint's fields have become in the Link and its Joint; the rest is information.
+# Fields of a Joint that are read; all others become ``Link.info``.
 _JOINT_FIELDS = (
-    *("children", "translation", "rotation", "jointType", "jointId", "jointAxis"),
-    *("llimit", "ulimit", "lvlimit", "uvlimit", "gearRatio", "rotorInertia", "torqueConst"),
+    "children",
+    "translation",
+    "rotation",
+    "jointType",
+    "jointId",
+    "jointAxis",
+    "llimit",
+    "ulimit",
+    "lvlimit",
+    "uvlimit",
+    "gearRatio",
+    "rotorInertia",
+    "torqueConst",
     "encoderPulse",
 )
-_AT_THE_TOP = frozenset(("Humanoid", "ExtraJoint", *scenery_types()))
+_TOP_LEVEL = frozenset(("Humanoid", "ExtraJoint", *scenery_types()))
 _IDENTITY = np.eye(4)
 
 
@@ -78,16 +89,22 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in a link a node stands: its frame there, and what its shapes are good for."""
+    """Context of a node within its link.
+
+    Attributes:
+        T_LN: Affine map from the node to the link, shape (4, 4).
+        in_segment: Whether it is in a Segment or device, so that its shapes belong to the link.
+        is_visual, is_collision: Use of its shapes.
+    """
 
     T_LN: Array
     in_segment: bool = False
-    drawn: bool = True
-    touched: bool = False
+    is_visual: bool = True
+    is_collision: bool = False
 
 
 class BodyBuilder:
-    """Walks the tree below a Humanoid node."""
+    """Builds a body from the tree below a Humanoid node."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -104,13 +121,13 @@ class BodyBuilder:
         self._depth = 0
 
     def body(self, document: Document) -> Body | None:
-        """Return the robot of a file; without a Humanoid, one fixed link of all its shapes."""
+        """Return the robot of a file; without a Humanoid node, one fixed link of all its shapes."""
         nodes = list(self._expander.nodes(document.nodes))
         humanoids = [node for node in nodes if node.type_name == "Humanoid"]
         if not humanoids:
             return self._scenery(nodes, document.source)
         for another in humanoids[1:]:
-            message = "a file holds one robot; this Humanoid is left out"
+            message = "a file can contain only one robot; this Humanoid is left out"
             self._diagnostics.warn("second-humanoid", message, another.span)
         return self._robot(humanoids[0], nodes, document.source)
 
@@ -130,7 +147,7 @@ class BodyBuilder:
             links=links,
             devices=tuple(d for draft in self._drafts.values() for d in draft.devices),
             extra_joints=tuple(joint for joint in found if joint is not None),
-            # Links that a joint connects overlap at it by nature; a free one connects nothing.
+            # Links overlap at the joint between them; a free joint does not connect its links.
             self_collision_disabled=frozenset(
                 link_pair(link.name, link.parent)
                 for link in links
@@ -141,42 +158,41 @@ class BodyBuilder:
         )
 
     def _warn_outside(self, nodes: Iterable[Node]) -> None:
-        """Warn about what stands beside the Humanoid, unless the robot uses it by its name."""
+        """Warn about nodes beside the Humanoid, except those that the robot refers to by USE."""
         for node in nodes:
-            left_out = node.type_name not in _AT_THE_TOP and node.type.is_known
+            left_out = node.type_name not in _TOP_LEVEL and node.type.is_known
             if left_out and id(node) not in self._walked:
-                message = f"a {node.type_name} beside the Humanoid is no part of the robot"
+                message = f"a {node.type_name} beside the Humanoid is not part of the robot"
                 self._diagnostics.warn("outside-humanoid", message, node.span)
 
     def _root(self, humanoid: Node, name: str) -> Node | None:
-        """Return the one Joint of a Humanoid; the first, or none, after an error."""
+        """Return the Joint of a Humanoid; reports an error unless there is exactly one."""
         nodes = self._expander.nodes(humanoid.get("humanoidBody"))
         roots = [node for node in nodes if node.type_name not in scenery_types()]
         joints = [node for node in roots if node.type_name == "Joint"]
         if len(joints) != 1 or len(roots) != 1:
             at = roots[1].span if len(roots) > 1 else humanoid.at("humanoidBody")
-            message = f"humanoidBody of '{name}' must hold one Joint and nothing else"
+            message = f"humanoidBody of '{name}' must contain one Joint and nothing else"
             self._diagnostics.error("bad-humanoid-body", message, at)
         return joints[0] if joints else None
 
     def _scenery(self, nodes: list[Node], source: Source) -> Body | None:
-        """Return a file without a Humanoid as one fixed link, with its lights.
+        """Return a file without a Humanoid node as one fixed link, with its lights.
 
-        Choreonoid names it "Root" and gives it 1 kg and a unit inertia, the values of a
-        link about which nothing is said; nothing can move it.
+        As in Choreonoid it is named "Root" and has the default mass of 1 kg and unit inertia.
         """
         at = Span(source, 0, 0)
         if not nodes:
             if not self._diagnostics.has_errors:
-                self._diagnostics.error("empty-file", "there is no node in this file", at)
+                self._diagnostics.error("empty-file", "the file contains no nodes", at)
             return None
         builder = SceneBuilder(self._reading, self._expander)
         shapes = builder.scene(nodes).flattened()
         for joint in builder.joints[:1]:
-            message = "no Humanoid at the top of the file holds this Joint; nothing here moves"
+            message = "this Joint is not in a top-level Humanoid node; it is fixed"
             self._diagnostics.warn("loose-joint", message, joint.span)
-        if not shapes and not self._diagnostics.found:  # else that says why
-            message = "there is neither a Humanoid nor a shape in this file; its one link is empty"
+        if not shapes and not self._diagnostics.found:  # else the reason was reported
+            message = "the file has neither a Humanoid nor a shape; its only link is empty"
             self._diagnostics.warn("empty-scene", message, at)
         link = Link(
             name="Root",
@@ -192,14 +208,14 @@ class BodyBuilder:
         return Body(name=_stem(source), links=(link,), devices=lights, path=source.path)
 
     def _joint(self, node: Node, parent: _Draft | None) -> None:
-        """Read a Joint node and all that hangs on it, parents before their children."""
+        """Read a Joint node and everything below it, parents before their children."""
         self._warn_ignored(node, "center", "scale")
         self._walked.add(id(node))
         self._reading.count("links", at=node.span)
         name = self._unique_name(node)
         joint = self._joints.joint(node, name, is_root=parent is None)
-        above = None if parent is None else parent.name
-        draft = _Draft(node, name, above, joint, self._fields.pose(node))
+        parent_name = None if parent is None else parent.name
+        draft = _Draft(node, name, parent_name, joint, self._fields.pose(node))
         self._drafts[name] = draft
         self._walk(self._expander.nodes(node.get("children")), draft, _Place(_IDENTITY))
 
@@ -210,15 +226,15 @@ class BodyBuilder:
             self._namesakes[wanted] += 1
             name = f"{wanted}_{self._namesakes[wanted]}"
         if not node.name:
-            message = f"a Joint has no DEF name; its link is called '{name}'"
+            message = f"a Joint has no DEF name; its link is named '{name}'"
             self._diagnostics.warn("unnamed-link", message, node.span)
         elif name != wanted:
-            message = f"there is a Joint '{wanted}' already; this one is called '{name}'"
+            message = f"a Joint '{wanted}' already exists; this one is named '{name}'"
             self._diagnostics.warn("duplicate-link", message, node.span)
         return name
 
     def _warn_ignored(self, node: Node, *names: str) -> None:
-        """Warn about fields that place a node, and that no loader heeds here."""
+        """Warn about fields of a transform that have no effect here in any loader."""
         for name in names:
             if name not in node.values:
                 continue
@@ -229,9 +245,9 @@ class BodyBuilder:
                 self._diagnostics.warn("ignored-field", message, node.at(name))
 
     def _walk(self, nodes: Iterable[Node], draft: _Draft, place: _Place) -> None:
-        """Read what stands in a link, at one level of groups."""
+        """Read the nodes of one level of groups in a link."""
         if self._depth >= MAX_DEPTH:
-            message = f"nodes stand more than {MAX_DEPTH} deep in one another"
+            message = f"nodes are nested more than {MAX_DEPTH} levels deep"
             self._diagnostics.error("too-deep", message, draft.node.span)
             return
         self._depth += 1
@@ -248,9 +264,11 @@ class BodyBuilder:
             elif kind == "Inline":
                 self._inline(node, draft, place)
             elif kind == "Humanoid":
-                self._statue(node, draft, place)
+                self._nested_humanoid(node, draft, place)
             elif kind == "ExtraJoint":
-                message = "an ExtraJoint stands at the top of a file, beside the Humanoid"
+                message = (
+                    "an ExtraJoint must be at the top level, beside the Humanoid; it is left out"
+                )
                 self._diagnostics.warn("misplaced-node", message, node.span)
             elif kind in LIGHTS:
                 draft.devices.append(self._light(node, draft.name, place.T_LN))
@@ -261,21 +279,21 @@ class BodyBuilder:
     def _check_place(self, joint: Node, place: _Place) -> None:
         T_LN = place.T_LN
         if T_LN is not _IDENTITY and not np.allclose(T_LN, _IDENTITY, rtol=0.0, atol=1e-9):
-            message = "a Joint may not stand in a Transform that moves it"
+            message = "a Joint must not be in a Transform that moves it"
             self._diagnostics.error("moved-joint", message, joint.span)
         if place.in_segment:
-            message = "a Joint stands in a Segment or a sensor, where other loaders refuse it"
+            message = "a Joint is in a Segment or a sensor, which other loaders reject"
             self._diagnostics.warn("joint-in-segment", message, joint.span)
 
-    def _statue(self, humanoid: Node, draft: _Draft, place: _Place) -> None:
-        """Draw a robot that stands in a link of another: one file holds one that moves."""
-        message = "a Humanoid within a link is drawn only; none of its joints moves"
+    def _nested_humanoid(self, humanoid: Node, draft: _Draft, place: _Place) -> None:
+        """Add the shapes of a Humanoid within a link."""
+        message = "only the shapes of a Humanoid within a link are read; its joints are fixed"
         self._diagnostics.warn("nested-humanoid", message, humanoid.span)
         scene = SceneBuilder(self._reading, self._expander).scene((humanoid,))
         self._scene(scene, humanoid, draft, place)
 
     def _inside(self, node: Node, draft: _Draft, place: _Place) -> _Place:
-        """Return the place inside a Segment, device or group, and keep what the node says."""
+        """Return the place inside a Segment, device or group, and add its mass or device."""
         matrix = self._fields.affine(node)
         T_LN = place.T_LN if matrix is None else place.T_LN @ matrix
         in_segment = place.in_segment
@@ -288,32 +306,32 @@ class BodyBuilder:
             X_LS = self._device_pose(device, T_LN)
             draft.devices.append(self._devices.device(device, draft.name, X_LS))
             in_segment = True
-        return _Place(T_LN, in_segment, place.drawn, place.touched)
+        return _Place(T_LN, in_segment, place.is_visual, place.is_collision)
 
     def _mass(self, segment: Node, T_LN: Array) -> MassProperties:
-        """Return the mass of a Segment in the link; a scale moves it, but leaves it as it is."""
+        """Return the mass of a Segment in the link; a scale above it only moves the mass."""
         mass = self._joints.mass(segment)
         if mass.mass and not _is_orthonormal(T_LN[:3, :3]):
-            message = "this Segment stands in a Transform that scales, but its mass is not scaled"
+            message = "this Segment is in a Transform that scales, but its mass is not scaled"
             self._diagnostics.warn("scaled-mass", message, segment.span)
         return mass.expressed_in(Pose(T_LN[:3, :3], T_LN[:3, 3]))
 
     def _light(self, node: Node, link: str, T_LN: Array) -> Device:
-        """Return a light of VRML97, which says where it is by a point."""
+        """Return a light of VRML97, which may have a location."""
         if "location" in node.type.fields:
             T_LN = T_LN.copy()
             T_LN[:3, 3] += T_LN[:3, :3] @ self._fields.vector(node, "location")
         return self._devices.device(node, link, self._device_pose(node, T_LN))
 
     def _device_pose(self, device: Node, T_LN: Array) -> Pose:
-        """Return where a device sits: in a group that is scaled, its axes stay of length one."""
+        """Return the pose of a device in its link, without the scale of the groups around it."""
         lengths = np.linalg.norm(T_LN[:3, :3], axis=0)
         if lengths.all() and is_rotation(T_LN[:3, :3] / lengths):
             exact = np.abs(lengths - 1.0).max() < 1e-12
             return Pose(T_LN[:3, :3] if exact else T_LN[:3, :3] / lengths, T_LN[:3, 3])
-        message = f"a Transform mirrors or bends this {device.type_name}; its axes are approximate"
+        message = f"a Transform mirrors or shears this {device.type_name}; its axes are approximate"
         self._diagnostics.warn("bent-device", message, device.span)
-        if not np.isfinite(T_LN).all():  # refused, once the body is checked
+        if not np.isfinite(T_LN).all():  # validation reports it
             return Pose(p=T_LN[:3, 3])
         # The nearest rotation, by the singular value decomposition.
         U, _, Vt = np.linalg.svd(T_LN[:3, :3])
@@ -321,29 +339,31 @@ class BodyBuilder:
 
     def _shape(self, node: Node, draft: _Draft, place: _Place) -> None:
         if not place.in_segment:
-            message = "a Shape below a Joint stands in a Segment, else no loader shows it"
+            message = (
+                "a Shape below a Joint must be in a Segment; it is left out, as in other loaders"
+            )
             self._diagnostics.warn("shape-outside-segment", message, node.span)
             return
         shape = self._shapes.shape(node, place.T_LN)
         if shape is not None:
-            self._keep(shape, draft, place)
+            self._add_shape(shape, draft, place)
 
-    def _keep(self, shape: Shape, draft: _Draft, place: _Place) -> None:
-        if place.drawn:
+    def _add_shape(self, shape: Shape, draft: _Draft, place: _Place) -> None:
+        if place.is_visual:
             draft.visual.append(shape)
-        if place.touched:
+        if place.is_collision:
             draft.collision.append(shape)
 
     def _surface(self, node: Node, draft: _Draft, place: _Place) -> None:
-        """Read a Surface: what is drawn and what touches, apart."""
+        """Read a Surface, which has separate visual and collision shapes."""
         draft.has_surface = True
         visual, collision = map(self._expander.nodes, map(node.get, ("visual", "collision")))
         self._walk(visual, draft, _Place(place.T_LN, place.in_segment))
-        only_touched = _Place(place.T_LN, place.in_segment, drawn=False, touched=True)
-        self._walk(collision, draft, only_touched)
+        inside = _Place(place.T_LN, place.in_segment, is_visual=False, is_collision=True)
+        self._walk(collision, draft, inside)
 
     def _inline(self, node: Node, draft: _Draft, place: _Place) -> None:
-        """Read the part that an Inline draws in; one of VRML may hold joints and sensors."""
+        """Read the file of an Inline; a VRML file may contain joints and sensors."""
         path = self._shapes.inline(node)
         if path is None:
             draft.lacks_shapes = True
@@ -366,11 +386,13 @@ class BodyBuilder:
         if scene is None:
             return
         if not place.in_segment:
-            message = "shapes below a Joint stand in a Segment, else no loader shows them"
+            message = (
+                "shapes below a Joint must be in a Segment; they are left out, as in other loaders"
+            )
             self._diagnostics.warn("shape-outside-segment", message, node.span)
             return
         for shape in scene.flattened():
-            self._keep(shape.moved(place.T_LN), draft, place)
+            self._add_shape(shape.moved(place.T_LN), draft, place)
 
     def _document(self, path: Path, at: Span) -> Document | None:
         if path not in self._documents:

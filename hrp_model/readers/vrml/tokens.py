@@ -1,4 +1,4 @@
-"""VRML97 text to tokens (ISO/IEC 14772-1, annex A). Knows no node types."""
+"""Tokenize VRML97 text (ISO/IEC 14772-1, annex A). Knows no node types."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...diagnostics import Diagnostics, Source, Span
 from ...reading import TooLargeError
 from ..number_list import Numbers, number_list
 
-# Far beyond any model: lists of numbers count as one. A token takes a microsecond, and what
-# becomes of it a hundred bytes.
+# Far beyond any model, as lists of numbers count as one token. A token takes about a microsecond
+# and a hundred bytes.
 _MAX_TOKENS = 3_000_000
 
 
 class TokenKind(Enum):
-    """What a token is."""
+    """Kind of a token."""
 
     NUMBER = "number"
     STRING = "string"
@@ -24,11 +24,10 @@ class TokenKind(Enum):
     END = "end of file"
 
 
-# Commas are white space in VRML. Written so that no two ways lead through one comment:
-# matching stays linear whatever the text. Only some comments at a time, as each takes memory
-# while matching goes on.
+# Commas are white space in VRML. There is only one way to match a comment, which keeps matching
+# linear. The number of comments per match is limited, as each takes memory during the match.
 _SPACE = r"[\s,\ufeff]* (?: \#[^\r\n]* (?: [\r\n] [\s,\ufeff]* | \Z ) ){0,100}"
-# The standard's numbers are widened to what C's strtod reads, for files hold "-nan".
+# Beyond the standard, numbers are those of C's strtod, as some files contain "-nan".
 _TOKEN = re.compile(
     _SPACE
     + r"""(?:
@@ -56,9 +55,9 @@ class Lexer:
     byte does not hide every later problem.
 
     Attributes:
-        kind: What the current token is; END once the text is used up.
-        text: Its characters.
-        start, end: Its range of offsets in the source.
+        kind: Kind of the current token; END at the end of the text.
+        text: Its text.
+        start, end: Its offsets in the source.
     """
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
@@ -78,11 +77,11 @@ class Lexer:
         """Go to the next token.
 
         Raises:
-            TooLargeError: There are more than any model has.
+            TooLargeError: The file has too many tokens.
         """
         self._count += 1
         if self._count > _MAX_TOKENS:
-            raise TooLargeError(f"this has more than {_MAX_TOKENS} words", self.span())
+            raise TooLargeError(f"the file has more than {_MAX_TOKENS} tokens", self.span())
         text, start = self.source.text, self.end
         while True:
             match = _TOKEN.match(text, start)
@@ -99,10 +98,10 @@ class Lexer:
         self.kind, self.text, self.start, self.end = TokenKind.END, "", start, start
 
     def advance_word(self) -> None:
-        """Go to the next run of characters up to white space, a comma, bracket or brace.
+        """Go to the next word, which ends at white space, a comma, bracket or brace.
 
-        Names after DEF and USE are read so, because exporters put nearly anything there,
-        even brackets, as in "Part[1]".
+        For names after DEF and USE, where exporters write nearly any characters, even brackets,
+        as in "Part[1]".
         """
         start = self._skip(self.end)
         match = _WORD.match(self.source.text, start)
@@ -113,17 +112,17 @@ class Lexer:
             self.start, self.end = start, match.end()
 
     def string(self) -> str:
-        r"""Return the text that the current STRING token stands for.
+        r"""Return the value of the current STRING token.
 
-        Only \" and \\ are escapes; other back slashes stay, as in paths of Windows.
+        Only \" and \\ are escapes; other backslashes are kept, for Windows paths.
         """
         return _ESCAPE.sub(r"\1", self.text[1:-1]) if "\\" in self.text else self.text[1:-1]
 
     def take_numbers(self, integer: bool) -> Numbers | None:
-        """Return the list of plain numbers that the current "[" opens, and go past its "]".
+        """Return the list of plain numbers that the current "[" opens, and skip its "]".
 
-        Large meshes are mostly such lists, so they are converted in one go. None, with
-        nothing taken, when the list holds anything but decimal numbers and comments.
+        Lists are converted at once, as large meshes mostly consist of them. None, without
+        advancing, if the list contains anything but decimal numbers and comments.
         """
         found = number_list(self.source.text, self.end, integer)
         if found is None:
@@ -134,7 +133,7 @@ class Lexer:
         return numbers
 
     def opens_node(self) -> bool:
-        """Whether the current token is followed by a brace, as the type of a node is."""
+        """Whether the current token is followed by an opening brace, as a node type is."""
         following = self._skip(self.end)
         return self.source.text.startswith("{", following)
 
@@ -144,11 +143,11 @@ class Lexer:
         return start
 
     def _report_stray(self, start: int) -> int:
-        """Report what starts no token, and return the offset to go on at."""
+        """Report characters that start no token, and return the offset at which to continue."""
         text = self.source.text
         if text[start] == '"':
             span = Span(self.source, start, start + 1)
-            self._diagnostics.error("unterminated-string", "this string has no end", span)
+            self._diagnostics.error("unterminated-string", "this string is not terminated", span)
             return len(text)
         stop = start + 1
         while stop < len(text) and text[stop] != '"' and self._skip(stop) == stop:

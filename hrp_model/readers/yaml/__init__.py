@@ -1,1 +1,1 @@
-"""YAML as a tree of nodes that know their place in the file."""
+"""YAML as a tree of nodes with their places in the file."""

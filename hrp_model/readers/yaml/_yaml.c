@@ -1,31 +1,31 @@
-/* The events of libyaml, with what is plain put together to nodes. See yaml_events.py. */
+/* Events of libyaml; plain nodes are combined into single events. See events.py. */
 #include "../_numbers.h"
 
 #include <math.h>
 #include <structmember.h>
 #include <yaml.h>
 
-/* As in yaml_events.py. */
+/* As in events.py. */
 enum { ANCHOR, ALIAS, LIST, MAPPING, ENTRIES, CLOSE, DOCUMENT };
 
-/* The slots of a node for a scalar. */
+/* The slots of class Scalar. */
 enum { TEXT, PLAIN, CONTEXT, START, END, SLOTS };
 static const char *const slot_names[SLOTS] = {"text", "plain", "_context", "start", "_end"};
 
 typedef struct {
     PyObject_HEAD
-    PyObject *text;          /* keeps alive what the parser reads */
+    PyObject *text;          /* keeps the parser's input alive */
     PyObject *error;         /* makes the exception for a syntax error */
-    PyObject *context;       /* what all nodes share */
+    PyObject *context;       /* shared by all nodes */
     PyTypeObject *scalar;    /* the class of scalars */
     PyObject *sequence;      /* the class of lists */
-    Py_ssize_t slots[SLOTS]; /* where the slots of a scalar lie */
+    Py_ssize_t slots[SLOTS]; /* offsets of the slots of a scalar */
     Py_ssize_t shift;
     yaml_parser_t parser;
-    PyObject *next;     /* what the next call returns, or NULL */
-    yaml_event_t ahead; /* an event read already, if its type is not YAML_NO_EVENT */
-    int named;          /* whether its anchor was told */
-    int lists;          /* whether offsets fit those of numbers */
+    PyObject *next;     /* return value of the next call, or NULL */
+    yaml_event_t ahead; /* an event read ahead, unless its type is YAML_NO_EVENT */
+    int named;          /* whether its anchor was returned */
+    int lists;          /* whether offsets fit into uint32 */
     int ready, failed, done;
 } Events;
 
@@ -46,7 +46,7 @@ static PyObject *raise_syntax_error(Events *self)
     return NULL;
 }
 
-/* Read the next event. Returns 0 after a syntax error, which is raised by the next call. */
+/* Read the next event. Returns 0 after a syntax error, which the next call raises. */
 static int read_event(Events *self, yaml_event_t *event)
 {
     self->failed = !yaml_parser_parse(&self->parser, event);
@@ -58,7 +58,7 @@ static PyObject *text_of(const yaml_char_t *text)
     return PyUnicode_FromString((const char *)text);
 }
 
-/* Return (kind, start, end, content); takes the reference to `content`. */
+/* Return (kind, start, end, content); steals the reference to `content`. */
 static PyObject *event_tuple(const Events *self, int kind, size_t start, size_t end,
                              PyObject *content)
 {
@@ -68,7 +68,7 @@ static PyObject *event_tuple(const Events *self, int kind, size_t start, size_t 
                          (Py_ssize_t)end + self->shift, content);
 }
 
-/* Return a scalar as its class would make it, but without a call of Python code for each. */
+/* Return an instance of Scalar, without calling its Python constructor. */
 static PyObject *scalar_node(const Events *self, const yaml_event_t *event)
 {
     PyObject *node = self->scalar->tp_alloc(self->scalar, 0);
@@ -128,8 +128,8 @@ static const yaml_char_t *anchor_of(const yaml_event_t *event)
     }
 }
 
-/* Take the numbers that a list begins with. If they are all it holds it becomes a node, else
- * what follows them comes with the next calls. */
+/* Read the numbers at the beginning of a list. If it has no other items, return it as a node,
+ * else as a start of a list, whose other items follow with the next calls. */
 static PyObject *list_object(Events *self, const yaml_event_t *list)
 {
     Buffer values = {NULL, 0}, starts = {NULL, 0};
@@ -163,8 +163,8 @@ end:
     return result;
 }
 
-/* Return a node for the event read ahead if it is a scalar or a list of numbers, both without
- * an anchor. NULL without an exception if not: it, or `next`, then comes with the next call. */
+/* Return a node if the event read ahead is a scalar or a list of numbers without an anchor. Else
+ * NULL without an exception; that event, or `next`, is then returned by the next call. */
 static PyObject *plain_node(Events *self)
 {
     if (!read_event(self, &self->ahead) || anchor_of(&self->ahead))
@@ -183,17 +183,17 @@ static PyObject *plain_node(Events *self)
     return node;
 }
 
-/* So that whoever counts events notices a mapping that fills the memory. */
-#define MOST_PLAIN 10000
+/* A limit, so that a mapping that fills the memory exceeds the caller's limit of events. */
+#define MAX_PLAIN 10000
 
-/* Take the entries that a mapping begins with, at most MOST_PLAIN and as long as they are plain: scalars with a scalar
- * or a list of numbers each. What follows them comes with the next calls. */
+/* Read the plain entries at the beginning of a mapping, at most MAX_PLAIN: scalar keys with a
+ * scalar or a list of numbers. Other entries follow with the next calls. */
 static PyObject *mapping_tuple(Events *self, const yaml_event_t *mapping)
 {
     PyObject *entries = PyDict_New(), *key = NULL, *value = NULL, *result = NULL;
     Py_ssize_t lists = 0;
-    while (entries && PyDict_GET_SIZE(entries) < MOST_PLAIN && (key = plain_node(self))) {
-        if (!Py_IS_TYPE(key, self->scalar)) { /* no key is a list */
+    while (entries && PyDict_GET_SIZE(entries) < MAX_PLAIN && (key = plain_node(self))) {
+        if (!Py_IS_TYPE(key, self->scalar)) { /* a list cannot be a key */
             self->next = key;
             key = NULL;
             break;
@@ -263,7 +263,7 @@ static PyObject *events_next(Events *self)
             continue;
         const yaml_char_t *anchor = self->named ? NULL : anchor_of(&event);
         self->named = anchor != NULL;
-        if (anchor) { /* what it names comes next */
+        if (anchor) { /* the node follows with the next call */
             self->ahead = event;
             return event_tuple(self, ANCHOR, event.start_mark.index, event.end_mark.index,
                                text_of(anchor));
@@ -280,7 +280,7 @@ static PyObject *events_next(Events *self)
     return NULL;
 }
 
-/* Return where a slot of a class lies in its objects; -1 with an exception set. */
+/* Return the offset of a slot in objects of a class; -1 with an exception set. */
 static Py_ssize_t slot_offset(PyTypeObject *type, const char *name)
 {
     PyObject *slot = PyObject_GetAttrString((PyObject *)type, name);

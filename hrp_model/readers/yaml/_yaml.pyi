@@ -1,4 +1,4 @@
-"""See yaml_events for what the events are."""
+"""Events of libyaml, see events.py."""
 
 from collections.abc import Callable
 

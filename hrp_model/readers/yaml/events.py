@@ -1,8 +1,8 @@
-"""YAML text to events: what begins and ends where.
+"""Parse YAML text into events with offsets.
 
-libyaml is asked by an extension of our own where that was built, else by PyYAML, whose
-events cost several times as much. Only the extension gives a list of plain numbers, and
-what of a mapping is plain, as a whole.
+A C extension of this package calls libyaml; where it was not built, PyYAML does, whose events
+take several times as long. Only the extension combines lists of plain numbers, and plain entries
+of mappings, into one event each.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ except ImportError:  # it was not built
     fast = None  # type: ignore[assignment]
 
 
-# What an event is, and what its content is.
-ANCHOR = 0  # the name of the node that comes next
-ALIAS = 1  # the anchor it names
-LIST = 2  # the beginning of one: where the plain numbers it begins with start, as uint32
-MAPPING = 3  # the beginning of one: entries, a key whose value comes next or None, count of lists
-ENTRIES = 4  # a whole mapping: its entries, None, and how many of them are lists
-CLOSE = 5  # the end of the innermost list or mapping
-DOCUMENT = 6  # the beginning of one
+# Kinds of events, with their content.
+ANCHOR = 0  # anchor of the next node: its name
+ALIAS = 1  # alias: the name of its anchor
+LIST = 2  # start of a list: offsets of the plain numbers at its beginning, as uint32
+MAPPING = 3  # start of a mapping: (entries, key of the next value or None, number of lists)
+ENTRIES = 4  # a whole mapping: (entries, None, number of entries that are lists)
+CLOSE = 5  # end of the innermost list or mapping: None
+DOCUMENT = 6  # start of a document: None
 
-# A scalar, a list of plain numbers, or: one of the above, first character, end, content.
+# A scalar, a list of plain numbers, or (kind, start, end, content).
 Event = Scalar | Sequence | tuple[int, int, int, Any]
 
 
 class YamlSyntaxError(Exception):
-    """The text is no YAML.
+    """The text is not valid YAML.
 
     Attributes:
-        offset: Of the character at which that shows; None if only ``character`` is known.
-        character: The one that may not stand in a YAML text at all, or None.
+        offset: Offset of the error; None if only ``character`` is known.
+        character: A character that is not allowed in YAML, or None.
     """
 
     def __init__(self, message: str, offset: int | None, character: str | None = None) -> None:
@@ -50,7 +50,10 @@ class YamlSyntaxError(Exception):
 def events(text: str, shift: int, context: Context) -> Iterable[Event]:
     """Yield the events of a text, with ``shift`` added to every offset.
 
-    Offsets count characters. Iterating raises YamlSyntaxError.
+    Offsets count characters.
+
+    Raises:
+        YamlSyntaxError: While iterating: the text is not valid YAML.
     """
     return (
         _events(text, shift, context)
@@ -93,7 +96,7 @@ def _events(text: str, shift: int, context: Context) -> Iterator[Event]:
 def _syntax_error(
     context: str | None, problem: str | None, offset: int, character: int
 ) -> YamlSyntaxError:
-    """Return the exception for a character that may not be there (else -1), or for a place."""
+    """Return the exception for an invalid character or, if that is -1, for an offset."""
     message = ", ".join(part for part in (context, problem) if part) or "invalid YAML"
     if character < 0:
         return YamlSyntaxError(message, offset)

@@ -1,4 +1,4 @@
-"""Mappings of a YAML document, asked by key and type. Knows no vocabulary."""
+"""Lists and mappings of a YAML document, with typed getters. Independent of any vocabulary."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from ...diagnostics import Diagnostics, Span, did_you_mean, did_you_mean_or_all
 from ...rigid import Array
-from .scalars import NULLS, Context, Scalar
-from .sequences import Sequence, complain
+from .scalars import NULLS, NUMBER, Context, Scalar, plain_number
 
 __all__ = ["Context", "Mapping", "Node", "Scalar", "Sequence"]
 
@@ -19,16 +18,117 @@ _T = TypeVar("_T")
 
 
 @final
-class Mapping:
-    """Keys with values, which remembers the keys that were asked for.
+class Sequence:
+    """A list.
 
-    Every getter takes the spellings of one key, the current one first, and returns
-    ``default`` when none of them is there, or when the value is not of the asked kind. That
-    is reported at the value: as an error, or as a warning for keys that are not among the
-    document's strict ones.
+    Args:
+        context: Shared by the nodes of its file.
+        start: Offset of its first character.
+        end: Offset of its end.
+        items: The nodes in it; None for a list of plain numbers.
+        values: The plain numbers, as float64.
+        starts: Offsets of the plain numbers, as uint32.
     """
 
-    __slots__ = ("_asked", "_context", "_end", "_entries", "_plain", "_start", "depth", "weight")
+    __slots__ = (
+        "_context",
+        "_end",
+        "_items",
+        "_numbers",
+        "_plain",
+        "_start",
+        "_starts",
+        "depth",
+        "weight",
+    )
+
+    def __init__(
+        self,
+        context: Context,
+        start: int,
+        end: int,
+        items: list[Node] | None,
+        values: bytes = b"",
+        starts: bytes = b"",
+    ) -> None:
+        self.depth = 1
+        self.weight = 1
+        self._context = context
+        self._start = start
+        self._end = end
+        self._starts = starts
+        self._items = items
+        self._plain: list[Any] | None = None
+        self._numbers: Array | None = np.frombuffer(values) if items is None else None
+
+    @property
+    def description(self) -> str:
+        """Description for messages."""
+        return "a list"
+
+    @property
+    def items(self) -> list[Node]:
+        """The nodes in it."""
+        if self._items is None:
+            self._items = number_nodes(self._context, self._starts)
+        return self._items
+
+    @property
+    def count(self) -> int:
+        """Number of nodes in it."""
+        return len(self.items if self._numbers is None else self._numbers)
+
+    @property
+    def plain_numbers(self) -> Array | None:
+        """Its items, if they are known to be finite numbers, else None; reports nothing."""
+        return self._numbers
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether its first item is a list."""
+        return self._numbers is None and bool(self.items) and type(self.items[0]) is Sequence
+
+    @property
+    def span(self) -> Span:
+        """Its place in the file."""
+        return Span(self._context.source, self._start, self._end)
+
+    def numbers(self) -> Array | None:
+        """Return all items as finite numbers, or None after reporting an error."""
+        if self._numbers is None:
+            self._numbers = _fast_numbers(self.items)
+        if self._numbers is None:
+            values = []
+            for item in self.items:
+                if not isinstance(item, Scalar):
+                    report_wrong_type(item, "a number")
+                    return None
+                if (value := item.number()) is None:
+                    return None
+                values.append(value)
+            self._numbers = np.array(values)
+        return self._numbers
+
+    def plain_value(self) -> list[Any]:
+        """Return the items as plain Python values; always the same list object."""
+        if self._plain is None and self._items is None:
+            text, starts = self._context.source.text, memoryview(self._starts).cast("I")
+            self._plain = [plain_number(m) for m in (NUMBER.match(text, s) for s in starts) if m]
+        elif self._plain is None:
+            self._plain = [item.plain_value() for item in self.items]
+        return self._plain
+
+
+@final
+class Mapping:
+    """A mapping from keys to nodes, which records the keys that were used.
+
+    Every getter takes the spellings of one key, the preferred one first. It returns ``default``
+    if none is present or if the value has the wrong type. A wrong type is an error for the
+    document's strict keys, else a warning.
+    """
+
+    __slots__ = ("_context", "_end", "_entries", "_plain", "_start", "_used", "depth", "weight")
 
     def __init__(
         self, context: Context, start: int, end: int, entries: dict[str, tuple[Scalar, Node]]
@@ -36,7 +136,7 @@ class Mapping:
         self.depth = 1
         self.weight = 1
         self._entries = entries
-        self._asked: set[str] = set()
+        self._used: set[str] = set()
         self._plain: dict[str, Any] | None = None
         self._context = context
         self._start = start
@@ -44,17 +144,17 @@ class Mapping:
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """Its place in the file."""
         return Span(self._context.source, self._start, self._end)
 
     @property
-    def described(self) -> str:
-        """What to call it in a message."""
+    def description(self) -> str:
+        """Description for messages."""
         return "a mapping"
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Where its problems go."""
+        """Receives its problems."""
         return self._context.diagnostics
 
     def __contains__(self, key: str) -> bool:
@@ -64,33 +164,33 @@ class Mapping:
         return len(self._entries)
 
     def items(self) -> Iterator[tuple[Scalar, Node]]:
-        """Yield every key and value, the merged ones last; all of them count as asked for."""
-        self._asked.update(self._entries)
+        """Yield every key and value, merged ones last, and mark all keys as used."""
+        self._used.update(self._entries)
         yield from self._entries.values()
 
     def entries(self) -> AbstractMapping[str, tuple[Scalar, Node]]:
-        """Return all keys with their nodes, without counting them as asked for."""
+        """Return all keys with their nodes, without marking them as used."""
         return self._entries
 
     def with_defaults(self, other: Mapping) -> Mapping:
-        """Return this mapping with the entries of another for the keys it lacks."""
+        """Return this mapping extended by another one's entries for missing keys."""
         entries = {**other._entries, **self._entries}
         merged = Mapping(self._context, self._start, self._end, entries)
         merged.depth, merged.weight = self.depth, self.weight
-        merged._asked = set(self._asked)
+        merged._used = set(self._used)
         return merged
 
     def lacks(self, *keys: str) -> bool:
-        """Whether none of these keys is there; they count as asked for."""
-        self._asked.update(keys)
+        """Return whether none of these keys is present, and mark them as used."""
+        self._used.update(keys)
         return self._entries.keys().isdisjoint(keys)
 
     def get(self, *spellings: str) -> Node | None:
-        """Return the value under the first spelling present; warn when there are more."""
+        """Return the value of the first spelling present; warn about further ones."""
         return self._get(spellings)
 
-    def present(self, *spellings: str) -> Node | None:
-        """Return what ``get`` returns; but warn of a key with nothing after it, and return None."""
+    def get_nonempty(self, *spellings: str) -> Node | None:
+        """Return the value as ``get`` does, but None, with a warning, for a key without a value."""
         node = self._get(spellings)
         if type(node) is not Scalar or not node.is_null:
             return node
@@ -98,7 +198,7 @@ class Mapping:
         return None
 
     def at(self, *spellings: str) -> Span:
-        """Return where the value of a key stands; where the mapping begins without it."""
+        """Return the place of a key's value, or the start of the mapping if there is none."""
         for spelling in spellings:
             if spelling in self._entries:
                 return self._entries[spelling][1].span
@@ -108,9 +208,9 @@ class Mapping:
         """Return a finite number.
 
         Args:
-            spellings: Of the key.
-            default: What to return without one.
-            shown: What messages call the default, where the file has another unit.
+            spellings: Spellings of the key.
+            default: Returned if there is no number.
+            shown: The default as shown in messages, if the file uses another unit.
         """
         node = self._get(spellings)
         if node is None:
@@ -120,7 +220,7 @@ class Mapping:
         return default if number is None else number
 
     def integer(self, *spellings: str, default: _T) -> int | _T:
-        """Return a whole number; a fraction is reported and cut off."""
+        """Return a whole number; a fraction is truncated, with a warning."""
         node = self._get(spellings)
         if node is None:
             return default
@@ -129,7 +229,7 @@ class Mapping:
         if value is None or number is None:
             return default
         if number != int(number):
-            message = f"'{value.text}' is read as {int(number)}: it must be a whole number"
+            message = f"'{value.text}' is read as {int(number)}; it must be a whole number"
             self.diagnostics.warn("not-an-integer", message, value.span)
         return int(number)
 
@@ -159,7 +259,7 @@ class Mapping:
     def choice(
         self, *spellings: str, choices: dict[str, _T], default: _T, code: str = "unknown-word"
     ) -> _T:
-        """Return what a word stands for; an unknown word is an error with this code."""
+        """Return the choice that a word selects; an unknown word is an error with this code."""
         node = self._get(spellings)
         if node is None:
             return default
@@ -179,15 +279,15 @@ class Mapping:
         """Return a list of finite numbers, shape (count,).
 
         Args:
-            spellings: Of the key.
-            count: How many there must be; None for any count.
-            default: What to return without them.
-            shown: What messages call the default, if it is none itself.
+            spellings: Spellings of the key.
+            count: The required count; None for any.
+            default: Returned if there is no such list.
+            shown: The default as shown in messages, if it differs.
         """
         node = self._get(spellings)
         if type(node) is not Sequence:
-            usual = default if shown is None else shown
-            self._refuse(node, spellings, "a list of numbers", usual)
+            shown_default = default if shown is None else shown
+            self._refuse(node, spellings, "a list of numbers", shown_default)
             return default
         array = node.numbers()
         if array is None:
@@ -215,36 +315,36 @@ class Mapping:
         return None
 
     def plain_value(self) -> dict[str, Any]:
-        """Return everything as plain Python values; the same dictionary each time."""
+        """Return everything as plain Python values; always the same dictionary object."""
         if self._plain is None:
             entries = self._entries.items()
             self._plain = {key: value.plain_value() for key, (_, value) in entries}
         return self._plain
 
     def ignore(self) -> None:
-        """Count every key as asked for: the mapping is left out as a whole."""
-        self._asked.update(self._entries)
+        """Mark every key as used, because the mapping is skipped as a whole."""
+        self._used.update(self._entries)
 
     @property
-    def all_asked(self) -> bool:
-        """Whether there is no key that nobody asked for."""
-        return self._asked.issuperset(self._entries)
+    def all_used(self) -> bool:
+        """Whether every key was used."""
+        return self._used.issuperset(self._entries)
 
     def finish(self, ignore: Collection[str] = ()) -> None:
-        """Warn about every key that nobody asked for, but for those in ``ignore``."""
-        if self.all_asked:  # as of most mappings
+        """Warn about every key that was not used and is not in ``ignore``."""
+        if self.all_used:  # the usual case
             return
         for name, (key, _) in self._entries.items():
-            if name in self._asked or name in ignore or key.start in self._context.reported:
+            if name in self._used or name in ignore or key.start in self._context.reported:
                 continue
             self._context.reported.add(key.start)
-            hint = did_you_mean(name, self._asked)
-            message = f"'{name}' is not known here and not used.{hint}"
+            hint = did_you_mean(name, self._used)
+            message = f"'{name}' is unknown here and ignored.{hint}"
             self.diagnostics.warn("unknown-key", message, key.span)
 
     def _get(self, spellings: tuple[str, ...]) -> Node | None:
         entries = self._entries
-        self._asked.update(spellings)
+        self._used.update(spellings)
         for found in spellings:
             if found in entries:
                 if len(spellings) > 1:
@@ -253,19 +353,19 @@ class Mapping:
         return None
 
     def _report_others(self, found: str, spellings: tuple[str, ...]) -> None:
-        """Warn when a key is there in a second spelling."""
+        """Warn about other spellings of a key that are present."""
         for other in spellings:
             if other != found and other in self._entries:
                 key = self._entries[other][0]
                 if key.start not in self._context.reported:
                     self._context.reported.add(key.start)
-                    message = f"'{other}' is ignored: '{found}' says the same and wins"
+                    message = f"'{other}' is ignored: it is another spelling of '{found}'"
                     self.diagnostics.warn("two-spellings", message, key.span)
 
     def _filled(
         self, node: Node, spellings: tuple[str, ...], needed: str, default: object
     ) -> Scalar | None:
-        """Return a scalar; warn of a key with nothing after it, which says nothing."""
+        """Return a scalar; None after reporting another type or a missing value."""
         if type(node) is not Scalar:
             self._report_kind(node, spellings, needed, default)
             return None
@@ -277,7 +377,7 @@ class Mapping:
     def _number(
         self, node: Node, spellings: tuple[str, ...], needed: str, default: object
     ) -> Scalar | None:
-        """Return a scalar whose text begins with a number."""
+        """Return a scalar whose text begins with a number; None after reporting another."""
         value = self._filled(node, spellings, needed, default)
         if value is None or value.is_number:
             return value
@@ -287,33 +387,60 @@ class Mapping:
     def _refuse(
         self, node: Node | None, spellings: tuple[str, ...], needed: str, default: object
     ) -> None:
-        """Report a value that is not what its reader needs; to say nothing is fine."""
+        """Report a value of the wrong type, unless it is empty."""
         if node is not None and not (isinstance(node, Scalar) and node.is_null):
             self._report_kind(node, spellings, needed, default)
 
     def _report_kind(
         self, node: Node, spellings: tuple[str, ...], needed: str, default: object
     ) -> None:
-        """Report a value of a wrong kind, and that the default is used if that is the rule."""
+        """Report a value of the wrong type: an error for strict keys, else a warning."""
         strict = self._context.strict_keys
         if strict is None or not strict.isdisjoint(spellings):
-            complain(node, needed)
+            report_wrong_type(node, needed)
             return
         used = _shown(default)
-        used = f"the default, {used}, is used" if used else "it is left out"
-        message = f"expected {needed}, found {node.described}; {used}"
+        used = f"the default, {used}, is used" if used else "it is ignored"
+        message = f"expected {needed}, found {node.description}; {used}"
         self.diagnostics.warn("wrong-type", message, node.span)
 
     def _report_empty(self, node: Scalar, spellings: tuple[str, ...]) -> None:
         key = next(s for s in spellings if s in self._entries)
-        self.diagnostics.warn("empty-value", f"'{key}' has no value; it is left out", node.span)
+        self.diagnostics.warn("empty-value", f"'{key}' has no value; it is ignored", node.span)
 
 
 Node = Scalar | Sequence | Mapping
 
 
+def number_nodes(context: Context, starts: bytes) -> list[Node]:
+    """Return nodes of the plain numbers at the offsets ``starts``, uint32, in a file."""
+    text = context.source.text
+    matches = (NUMBER.match(text, start) for start in memoryview(starts).cast("I"))
+    # Every number matches: the extension has checked it.
+    return [Scalar(m[0], True, context, m.start(), m.end()) for m in matches if m]
+
+
+def report_wrong_type(node: Node, needed: str) -> None:
+    """Report that a node has the wrong type."""
+    message = f"expected {needed}, found {node.description}"
+    node._context.diagnostics.error("wrong-type", message, node.span)
+
+
+def _fast_numbers(items: list[Node]) -> Array | None:
+    """Convert a list of numbers at once; None if an item is not a plain finite number."""
+    texts = [item.text for item in items if type(item) is Scalar]
+    try:
+        array = np.array([float(text) for text in texts])
+    except ValueError:
+        return None
+    joined = "".join(texts)  # float() also takes digit groups and foreign digits
+    if len(texts) < len(items) or "_" in joined or not joined.isascii():
+        return None
+    return array if np.isfinite(array).all() else None
+
+
 def _shown(default: object) -> str:
-    """Return a default as a file would have it; nothing if it stands for nothing."""
+    """Return a default as it would be written in a file; "" if there is none."""
     if isinstance(default, bool):
         return "true" if default else "false"
     if isinstance(default, int | float):

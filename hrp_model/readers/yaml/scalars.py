@@ -1,4 +1,4 @@
-"""Scalars of a YAML document: text with a place, asked for a number or a truth value."""
+"""Scalars of a YAML document: text with its place, read as a number or a boolean."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any, final
 
 from ...diagnostics import Diagnostics, Source, Span
 
-# What C's strtod would take: numbers are the longest such prefix of a scalar's text.
+# Numbers as C's strtod reads them, at the beginning of a scalar's text.
 NUMBER = re.compile(
     r"\s*(?:[+-]?(?:0[xX](?P<hex>[0-9a-fA-F]+)"
     r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
     r"|inf(?:inity)?|nan))",
     re.IGNORECASE,
 )
-# YAML's own spellings, which strtod does not take.
+# YAML's own spellings, which strtod does not accept.
 _NOT_FINITE = frozenset((".nan", ".inf", "+.inf", "-.inf"))
-_INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")  # longer ones are no quantities of anything
-_WORDS = {
+_INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")  # bounds the time of int()
+_BOOLEANS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
     **dict.fromkeys(("on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False),
     **dict.fromkeys(("off", "Off", "OFF"), False),
 }
 NULLS = frozenset(("", "~", "null"))
-_PLAIN_WORDS = {"true": True, "True": True, "false": False, "False": False}
+_PLAIN_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What the nodes of one file share.
+    """Context shared by the nodes of one file.
 
     Attributes:
         source: The file.
-        diagnostics: Where problems go.
-        reported: Offsets of keys that were already reported as unknown; a node that
-            is used in many places is reported once.
-        strict_keys: Keys whose values must be of the kind that their reader asks for: of
-            others the default is used, with a warning. None if all keys are strict.
+        diagnostics: Receives all problems.
+        strict_keys: Keys whose values must have the right type: a wrong type is an error. For
+            other keys it is a warning, and the default is used. None if all keys are strict.
+        reported: Offsets of keys already reported as unknown; a node that is used in many
+            places is reported once.
     """
 
     source: Source
@@ -69,31 +69,31 @@ class Scalar:
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """Its place in the file."""
         return Span(self._context.source, self.start, self._end)
 
     @property
-    def described(self) -> str:
-        """What to call it in a message."""
+    def description(self) -> str:
+        """Description for messages."""
         return f"'{self.text}'" if self.text else "nothing"
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing was written, as after ``key:``."""
+        """Whether it is empty or null, as after ``key:``."""
         return self.plain and self.text in NULLS
 
     def number(self) -> float | None:
         """Return the finite number the text begins with, or None after reporting an error."""
         match = NUMBER.match(self.text)
         if match is None:
-            self._complain("a finite number" if self.is_number else "a number")
+            self._report_type("a finite number" if self.is_number else "a number")
             return None
         value = _value(match)
         if not isfinite(value):
-            self._complain("a finite number")
+            self._report_type("a finite number")
             return None
         if match.end() < len(self.text.rstrip()):
-            message = f"'{self.text}' is read as {value:g}: what follows is no number"
+            message = f"'{self.text}' is read as {value:g}: the text after the number is ignored"
             self._context.diagnostics.warn("trailing-text", message, self.span)
         return value
 
@@ -104,28 +104,28 @@ class Scalar:
 
     @property
     def is_boolean(self) -> bool:
-        """Whether it is a YAML 1.1 word for a truth value."""
-        return self.text in _WORDS
+        """Whether it is a YAML 1.1 boolean."""
+        return self.text in _BOOLEANS
 
     def boolean(self) -> bool | None:
-        """Return the truth value of a YAML 1.1 word, or None after reporting an error."""
-        if self.text not in _WORDS:
-            self._complain("true or false")
-        return _WORDS.get(self.text)
+        """Return the value of a YAML 1.1 boolean, or None after reporting an error."""
+        if self.text not in _BOOLEANS:
+            self._report_type("true or false")
+        return _BOOLEANS.get(self.text)
 
     def plain_value(self) -> Any:
-        """Return a bool, int, float or None if it plainly is one, else the text."""
+        """Return a bool, int, float or None if it is written as one, else the text."""
         if not self.plain:
             return self.text
         if self.is_null:
             return None
-        if self.text in _PLAIN_WORDS:
-            return _PLAIN_WORDS[self.text]
+        if self.text in _PLAIN_BOOLEANS:
+            return _PLAIN_BOOLEANS[self.text]
         match = NUMBER.fullmatch(self.text)
         return self.text if match is None else plain_number(match)
 
-    def _complain(self, needed: str) -> None:
-        message = f"expected {needed}, found {self.described}"
+    def _report_type(self, needed: str) -> None:
+        message = f"expected {needed}, found {self.description}"
         self._context.diagnostics.error("wrong-type", message, self.span)
 
 

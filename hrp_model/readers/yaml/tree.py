@@ -1,8 +1,8 @@
-"""YAML events to a tree of located nodes.
+"""Parse YAML into a tree of nodes with their places.
 
 A general YAML loader resolves types: the key ``on`` becomes true, ``010`` becomes 8 and
-``1e-3`` a string. Here every scalar stays text until a reader asks, every node knows its
-place, and what YAML lets pass silently (equal keys, equal anchors) is reported.
+``1e-3`` a string. Here every scalar stays text until a getter converts it, and duplicate keys
+and anchors, which YAML loaders accept silently, are reported.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ...diagnostics import Diagnostics, Source, Span
-from ..paused_collector import paused_collector
+from ..paused_gc import paused_gc
 from .events import ANCHOR, CLOSE, DOCUMENT, ENTRIES, LIST, MAPPING, YamlSyntaxError, events
-from .nodes import Context, Mapping, Node, Scalar, Sequence
-from .sequences import number_nodes
+from .nodes import Context, Mapping, Node, Scalar, Sequence, number_nodes
 
 __all__ = ["Document", "Mapping", "Node", "Scalar", "Sequence", "parse", "parse_document"]
 
-# Deeper nesting, or more lists and mappings after following every alias, is an attack or
-# an accident; the largest published models stay below a tenth of either.
+# Limits of nesting, and of lists and mappings after following every alias. The largest published
+# models stay below a tenth of either.
 _MAX_DEPTH = 100
 _MAX_WEIGHT = 500_000
-_MAX_EVENTS = 1_200_000  # lists of numbers count as one, and so do plain entries of a mapping
+_MAX_EVENTS = 1_200_000  # a list of numbers is one event, as are the plain entries of a mapping
 
 _Entries = dict[str, tuple[Scalar, Node]]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed document: its root node (None: nothing usable) and what its anchors name."""
+    """A parsed document: its root node (None if unusable) and its nodes by anchor."""
 
     root: Node | None
     anchors: dict[str, Node] = field(default_factory=dict)
@@ -39,7 +38,7 @@ class Document:
 def parse(source: Source, diagnostics: Diagnostics) -> Node | None:
     """Return the root of the first document in a YAML text, or None if there is none.
 
-    Syntax errors are reported at their place and give None; an empty text gives None silently.
+    Syntax errors are reported; an empty text gives None without a report.
     """
     return parse_document(source, diagnostics).root
 
@@ -50,18 +49,18 @@ def parse_document(
     anchors: AbstractMapping[str, Node] | None = None,
     strict_keys: frozenset[str] | None = None,
 ) -> Document:
-    """Parse a text whose aliases may also name nodes of another one.
+    """Parse a text whose aliases may also refer to nodes of another text.
 
     Args:
         source: The text.
-        diagnostics: Where problems go.
-        anchors: Nodes that aliases may name beside those anchored in the text itself.
-        strict_keys: Keys whose values must be of the kind that is asked for, see ``Context``;
-            by default all.
+        diagnostics: Receives all problems.
+        anchors: Further nodes by anchor to which aliases may refer.
+        strict_keys: Keys whose values must have the right type, see ``Context``; by default
+            all.
     """
     builder = _Builder(Context(source, diagnostics, strict_keys), anchors or {})
     try:
-        with paused_collector():
+        with paused_gc():
             return Document(builder.build(), builder.anchors)
     except _UnusableError as error:
         diagnostics.error(error.code, str(error), error.at)
@@ -69,7 +68,7 @@ def parse_document(
         at = builder.place_of(error)
         is_tab = source.text[at.start : at.end] == "\t"
         if is_tab and error.character is None:
-            message = "a tab; YAML is indented with spaces only"
+            message = "YAML must be indented with spaces, not with tabs"
         elif error.character is not None:
             message = f"{error}: U+{ord(error.character):04X}"
         else:
@@ -88,16 +87,17 @@ class _UnusableError(Exception):
 
 
 class _Open:
-    """A list or mapping under construction, or the whole document, a list of one.
+    """A list or mapping under construction, or the whole document, as a list of one node.
 
     Attributes:
-        start: Where it begins.
-        anchor: Its name for aliases.
+        start: Offset of its first character.
+        anchor: Its anchor, or None.
         items: The nodes of a list.
         entries: A mapping's own entries so far; None for a list.
-        key: A key of a mapping that waits for its value.
-        merged: What a mapping's merge keys name, in their order.
-        weight, depth: Of what it holds so far.
+        key: The key of a mapping whose value comes next.
+        merged: The mappings of its merge keys, in their order.
+        weight: Number of lists and mappings in it so far, following aliases.
+        depth: Depth of its nesting so far.
     """
 
     __slots__ = ("anchor", "depth", "entries", "items", "key", "merged", "start", "weight")
@@ -113,7 +113,7 @@ class _Open:
         self.depth = 1
 
     def measure(self, node: Node) -> None:
-        """Count a node in that it holds now."""
+        """Add the weight and depth of a node."""
         if not isinstance(node, Scalar):
             self.weight += node.weight
             if self.depth <= node.depth:
@@ -121,7 +121,7 @@ class _Open:
 
 
 class _Builder:
-    """Turns events into nodes, with its own stack: no text can exhaust the interpreter's."""
+    """Builds nodes from events, with a stack of its own instead of recursion."""
 
     def __init__(self, context: Context, foreign: AbstractMapping[str, Node]) -> None:
         self.anchors: dict[str, Node] = {}
@@ -129,7 +129,7 @@ class _Builder:
         self._source = source = context.source
         self._diagnostics = context.diagnostics
         self._context = context
-        # A byte order mark is a character of the text but none to libyaml.
+        # libyaml does not count a byte order mark as a character.
         self._shift = 1 if source.text.startswith("\ufeff") else 0
         self._stack = [_Open(0, None)]
         self._merged = 0
@@ -181,7 +181,7 @@ class _Builder:
         return root.items[0] if root.items else None
 
     def place_of(self, error: YamlSyntaxError) -> Span:
-        """Return the character at which a text shows to be no YAML."""
+        """Return the place of a syntax error."""
         text, offset = self._source.text, error.offset
         if error.character is not None:
             offset = text.find(error.character, self._shift)
@@ -190,7 +190,7 @@ class _Builder:
 
     def _give_up(self, top: _Open) -> NoReturn:
         at = Span(self._source, top.start, top.start)
-        raise _UnusableError("too-large", "this holds more values than any model", at)
+        raise _UnusableError("too-large", f"the file has more than {_MAX_EVENTS} values", at)
 
     def _report_more(self, offset: int) -> None:
         message = "only the first document of a file is read"
@@ -206,7 +206,7 @@ class _Builder:
         return opened
 
     def _add(self, top: _Open, node: Node) -> None:
-        """Add a node to what is open: an item, a key, or the value of the last key."""
+        """Add a node to an open list or mapping: an item, a key, or the value of the last key."""
         entries, key = top.entries, top.key
         if entries is None:
             top.items.append(node)
@@ -223,9 +223,9 @@ class _Builder:
             top.measure(node)
 
     def _close(self, end: int) -> tuple[Sequence | Mapping, str | None]:
-        """Return the innermost list or mapping, complete, and its anchor.
+        """Return the innermost list or mapping, now complete, and its anchor.
 
-        What following every alias in it would visit, and how deep it would go, is bounded.
+        Its weight and depth, following every alias, are limited.
         """
         opened = self._stack.pop()
         node: Sequence | Mapping
@@ -241,20 +241,20 @@ class _Builder:
             node = Mapping(self._context, opened.start, end, opened.entries)
         node.weight, node.depth = opened.weight, opened.depth
         if node.weight > _MAX_WEIGHT:
-            raise _UnusableError("alias-bomb", "the aliases repeat each other too often", node.span)
+            raise _UnusableError("alias-bomb", "aliases multiply this node too often", node.span)
         if node.depth > _MAX_DEPTH:
             raise _UnusableError("too-deep", f"more than {_MAX_DEPTH} levels of nesting", node.span)
         return node, opened.anchor
 
     def _count_merged(self, other: Mapping) -> None:
-        """Bound what merge keys copy: any number of mappings may take up a long one."""
+        """Limit the number of entries that merge keys copy."""
         self._merged += len(other)
         if self._merged > _MAX_WEIGHT:
-            message = "merge keys repeat this mapping too often"
+            message = "merge keys copy this mapping too often"
             raise _UnusableError("alias-bomb", message, other.span)
 
     def _put(self, top: _Open, entries: _Entries, key: Node, value: Node) -> None:
-        """Put an entry into a mapping if it is none as any other."""
+        """Add an entry with a special key: not a scalar, a merge key, or a duplicate."""
         if not isinstance(key, Scalar):
             self._diagnostics.error("bad-key", "a key must be a single value", key.span)
         elif key.text == "<<" and key.plain:
@@ -268,10 +268,11 @@ class _Builder:
     def _report_duplicate(self, key: Scalar, earlier: Scalar, lost: Node, value: Node) -> None:
         """Report a key that replaces an earlier one.
 
-        Files keep nodes for aliases at their top, under keys that nobody reads; both stay.
+        Files define nodes for aliases at their top, under keys that are never read; aliases of
+        both still work.
         """
         line, _ = self._source.line_column(earlier.span.start)
-        message = f"'{key.text}' replaces the one in line {line} of the same mapping"
+        message = f"'{key.text}' replaces the same key in line {line}"
         if self._is_at_top and {id(lost), id(value)} <= self._anchored:
             message += "; aliases of both still work"
             self._diagnostics.note("duplicate-key", message, key.span)
@@ -280,21 +281,21 @@ class _Builder:
 
     @property
     def _is_at_top(self) -> bool:
-        """Whether what comes next is a value of the outermost mapping."""
+        """Whether the current node is a value of the outermost mapping."""
         return len(self._stack) == 2 and self._stack[1].entries is not None
 
     def _merge(self, top: _Open, value: Node) -> None:
-        """Note the mappings of a merge key. An earlier one wins over a later one."""
+        """Record the mappings of a merge key; earlier ones take precedence over later ones."""
         for other in value.items if isinstance(value, Sequence) else [value]:
             if isinstance(other, Mapping):
                 top.merged.append(other)
             else:
-                message = "'<<' takes a mapping or a list of mappings"
+                message = "the value of '<<' must be a mapping or a list of mappings"
                 self._diagnostics.error("bad-merge", message, other.span)
 
     def _name(self, anchor: str, node: Node) -> None:
         if anchor in self.anchors:
-            message = f"the anchor '&{anchor}' is used again; aliases after it mean this node"
+            message = f"anchor '&{anchor}' is defined again; later aliases refer to this node"
             if self._is_at_top:
                 self._diagnostics.note("duplicate-anchor", message, node.span)
             else:
@@ -304,11 +305,11 @@ class _Builder:
 
     def _aliased(self, anchor: str, at: Span) -> Node:
         if any(opened.anchor == anchor for opened in self._stack):
-            self._diagnostics.error("alias-cycle", f"'*{anchor}' contains itself", at)
+            self._diagnostics.error("alias-cycle", f"the node of '*{anchor}' contains itself", at)
         elif anchor in self.anchors:
             return self.anchors[anchor]
         elif anchor in self._foreign:
             return self._foreign[anchor]
         else:
-            self._diagnostics.error("unknown-alias", f"no anchor '&{anchor}' before this", at)
+            self._diagnostics.error("unknown-alias", f"anchor '&{anchor}' is not defined above", at)
         return Scalar("", True, self._context, at.start, at.end)

@@ -14,11 +14,10 @@ import numpy as np
 
 from hrp_msgs import names
 
-from ...devices import Camera, Device, ForceSensor, ImageType, RangeSensor
+from ...devices import Camera, Device, ForceSensor, ImageType, RangeSensor, pitch_angles, yaw_angles
 from ...frames import X_S_SCAN
 from ...inertial_units import InertialUnit
 from ...rigid import Array, Pose
-from ...scan_angles import pitch_angles, yaw_angles
 from ..xml import element, pose_text
 from .sensors import Sensors
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...body import Body, Link
 from ...diagnostics import Diagnostics, Span
-from ...files.writer import write_whole
+from ...files.writer import write_atomically
 from ...geometry import Material, Shape, Texture
 from ...shapes.tessellate import placed_mesh, placed_mesh_key
 from ..shapes import needs_mesh
@@ -120,7 +120,7 @@ class _Writer:
             base = _UNSAFE.sub("_", link)[:_MAX_NAME]
             name = f"{base}-{digest.hex()}{suffix}"
             if not any(_has_content(folder / name, data) for folder in self._folders):
-                write_whole(self._folders[0] / name, data)
+                write_atomically(self._folders[0] / name, data)
             self._by_content[key] = f"{self._base_uri}/{name}"
         return self._by_content[key]
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from ...files.resources import read_file
 from ...geometry import Texture
-from ...shapes.images import opened_picture, texture_image
+from ...shapes.images import opened_image, texture_image
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
 # Twice as fast as Pillow's default of 6, and hardly larger.
@@ -58,7 +58,7 @@ def _original_file(texture: Texture, mode: str) -> tuple[bytes, str] | None:
     if texture.path is None or mode not in ("RGB", "RGBA"):
         return None
     data = read_file(texture.path)
-    opened: Image.Image = opened_picture(data)
+    opened: Image.Image = opened_image(data)
     if opened.format not in _MEDIA_TYPES or opened.mode != mode:
         return None
     return data, _MEDIA_TYPES[opened.format]

@@ -11,7 +11,7 @@ from ...body import Body
 from ...collision.decompose import Progress
 from ...collision.shapes import CollisionShapes
 from ...diagnostics import Diagnostics
-from ...files.writer import staged_folder, write_whole
+from ...files.writer import staged_folder, write_atomically
 from ...kinematics.actuation import controlled_joints
 from ..convert import LOOPS_FILE, Conversion, convert
 from ..meshes.glb import UpAxis
@@ -140,7 +140,7 @@ def _write_texts(
     paths = {*files, *digests(folder)}
     files.update(_package_texts(name, conversion, options, command, paths))
     for path, text in files.items():
-        write_whole(folder / path, text.encode())
+        write_atomically(folder / path, text.encode())
 
 
 def _robot_texts(

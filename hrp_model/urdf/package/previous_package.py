@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from ...diagnostics import Diagnostics
-from ...files.writer import write_whole
+from ...files.writer import write_atomically
 
 # A file in the package with the digest of each written file, by path.
 _MANIFEST = ".hrp_model.json"
@@ -125,7 +125,7 @@ def write_manifest(
         files: Digests by path.
     """
     manifest = {"package": name, "options": list(options), "files": dict(files)}
-    write_whole(folder / _MANIFEST, f"{json.dumps(manifest, indent=1)}\n".encode())
+    write_atomically(folder / _MANIFEST, f"{json.dumps(manifest, indent=1)}\n".encode())
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -260,7 +260,7 @@ def test_what_is_no_baseline_is_never_replaced(project, capsys):
     assert "the existing file is not a baseline" in capsys.readouterr().err
     assert (project / "arm.body").read_text() == before
     assert main(["check", ".", "--write-baseline", "/dev/null"]) == 2
-    assert "the existing file is not a baseline (Not an ordinary file)" in capsys.readouterr().err
+    assert "the existing file is not a baseline (Not a regular file)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

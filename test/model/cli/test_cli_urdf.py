@@ -101,7 +101,7 @@ def test_meshes_are_named_by_the_package_around_them(model, tmp_path, capsys):
     manifest = "<package format='3'><name>my_robot</name></package>"
     (tmp_path / "my_robot" / "package.xml").write_text("<package/>")
     assert main(["urdf", *arguments]) == 2
-    assert "package.xml: it names no package" in capsys.readouterr().err
+    assert "package.xml: it has no package name" in capsys.readouterr().err
     (tmp_path / "my_robot" / "package.xml").write_text(manifest)
     assert main(["urdf", *arguments]) == 0
     robot = ElementTree.fromstring(capsys.readouterr().out)
@@ -312,10 +312,12 @@ def test_a_proved_urdf_prints_a_table_instead_of_itself(model, tmp_path, capsys)
 
 def test_a_urdf_that_is_not_the_model_fails(model, tmp_path, capsys, monkeypatch):
     def write_otherwise(files):
-        write_all({path: text.replace(b"0.005", b"0.006") for path, text in files.items()})
+        write_all_atomically(
+            {path: text.replace(b"0.005", b"0.006") for path, text in files.items()}
+        )
 
-    write_all = urdf.write_all
-    monkeypatch.setattr(urdf, "write_all", write_otherwise)
+    write_all_atomically = urdf.write_all_atomically
+    monkeypatch.setattr(urdf, "write_all_atomically", write_otherwise)
     out = tmp_path / "out" / "arm.urdf"
     assert main(["urdf", "--verify", model(), "-o", str(out)]) == 1
     assert "FAILED" in capsys.readouterr().out

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hrp_model.files.writer import staged_folder, write_all, write_whole
+from hrp_model.files.writer import staged_folder, write_all_atomically, write_atomically
 
 
 def everything_in(folder):
@@ -13,7 +13,7 @@ def everything_in(folder):
 
 
 def test_files_are_written_with_the_folders_around_them(tmp_path):
-    write_all({tmp_path / "a" / "b" / "x": b"1", tmp_path / "a" / "y": b"2"})
+    write_all_atomically({tmp_path / "a" / "b" / "x": b"1", tmp_path / "a" / "y": b"2"})
     assert everything_in(tmp_path) == ["a", "a/b", "a/b/x", "a/y"]
     assert (tmp_path / "a" / "b" / "x").read_bytes() == b"1"
 
@@ -23,7 +23,9 @@ def test_of_several_files_none_is_written_when_one_cannot_be(tmp_path):
     (tmp_path / "in the way").write_bytes(b"")
     bad = tmp_path / "in the way" / "z"
     with pytest.raises(NotADirectoryError) as caught:
-        write_all({tmp_path / "old": b"new", tmp_path / "deep" / "er" / "y": b"2", bad: b"3"})
+        write_all_atomically(
+            {tmp_path / "old": b"new", tmp_path / "deep" / "er" / "y": b"2", bad: b"3"}
+        )
     assert caught.value.filename == str(bad)
     assert everything_in(tmp_path) == ["in the way", "old"]
     assert (tmp_path / "old").read_bytes() == b"old"
@@ -31,7 +33,7 @@ def test_of_several_files_none_is_written_when_one_cannot_be(tmp_path):
 
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(IsADirectoryError) as caught:
-        write_all({tmp_path / "x": b"1", tmp_path: b"2"})
+        write_all_atomically({tmp_path / "x": b"1", tmp_path: b"2"})
     assert caught.value.filename == str(tmp_path)
     assert everything_in(tmp_path) == []
 
@@ -39,7 +41,7 @@ def test_a_folder_is_no_file(tmp_path):
 def test_a_link_is_followed_and_stays(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "file")
-    write_whole(tmp_path / "link", b"1")
+    write_atomically(tmp_path / "link", b"1")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "elsewhere" / "file").read_bytes() == b"1"
 
@@ -50,7 +52,7 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
     got = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
-    write_all({pipe: b"content", tmp_path / "file": b"2"})
+    write_all_atomically({pipe: b"content", tmp_path / "file": b"2"})
     reader.join()
     assert got == [b"content"]
     assert everything_in(tmp_path) == ["file", "pipe"]
@@ -59,7 +61,7 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
 def test_files_are_for_those_that_the_umask_lets(tmp_path):
     before = os.umask(0o027)
     try:
-        write_whole(tmp_path / "file", b"1")
+        write_atomically(tmp_path / "file", b"1")
         with staged_folder(tmp_path / "folder") as staged:
             (staged / "x").write_bytes(b"2")
     finally:
@@ -76,7 +78,7 @@ def test_threads_may_write_one_file(tmp_path):
         start.wait()
         try:
             for _ in range(100):
-                write_whole(file, content)
+                write_atomically(file, content)
                 assert len(set(file.read_bytes())) == 1
         except Exception as error:
             failed.append(error)
@@ -91,7 +93,7 @@ def test_threads_may_write_one_file(tmp_path):
 
 
 def test_a_name_may_be_as_long_as_names_are(tmp_path):
-    write_whole(tmp_path / ("x" * 255), b"1")
+    write_atomically(tmp_path / ("x" * 255), b"1")
     assert everything_in(tmp_path) == ["x" * 255]
 
 

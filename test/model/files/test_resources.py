@@ -63,13 +63,13 @@ def test_a_variable_of_the_environment_wins_over_folders_above(workspace, monkey
 
 def test_folders_above_are_outside_of_a_closed_fence(workspace):
     robot = (workspace / "robot").resolve()
-    fence = resources.Fence((robot,), closed=True)
+    access = resources.FileAccess((robot,), sandboxed=True)
     uri = "${PROGRAM_TOP}/meshes/arm.stl"
-    assert resolve(uri, robot / "meshes", fence) == robot / "meshes/arm.stl"
+    assert resolve(uri, robot / "meshes", access) == robot / "meshes/arm.stl"
     (workspace / "loose.stl").touch()
     assert resolve("${PROGRAM_TOP}/loose.stl", robot).name == "loose.stl"
     with pytest.raises(ResourceError, match=r"outside the folder of the model|no such file"):
-        resolve("${PROGRAM_TOP}/loose.stl", robot, fence)
+        resolve("${PROGRAM_TOP}/loose.stl", robot, access)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_folders_above_are_outside_of_a_closed_fence(workspace):
         ("C:\\meshes\\arm.stl", "no such file"),
         ("${SHARE}/arms/meshes/leg.stl", "no such file: .*/share/arms/meshes/leg.stl"),
         ("${NO_SUCH_VARIABLE}/arm.stl", "environment variable NO_SUCH_VARIABLE is not set"),
-        ("http://example.com/arm.stl", "'http:' references are not understood"),
+        ("http://example.com/arm.stl", "'http:' references are not supported"),
         ("${MESHES}/leg.stl", r"^no such file \(MESHES is taken from the environment\)$"),
         ("package://${MESHES}/leg.stl", r"^no such file \(MESHES is"),
         ("${SECRET}", r"^no such file \(SECRET is taken from the environment\)$"),
         ("~/leg.stl", "^no such file: ~/leg.stl$"),
         ("package://wings/arm.stl", "no package 'wings' in AMENT_PREFIX_PATH"),
-        ("package://../arms/meshes/elbow.stl", "'..' is no name of a package"),
-        ("package:///arms/meshes/elbow.stl", "'' is no name of a package"),
+        ("package://../arms/meshes/elbow.stl", "'..' is not a valid package name"),
+        ("package:///arms/meshes/elbow.stl", "'' is not a valid package name"),
         ("package://arms/meshes/leg.stl", "no such file: .*/install/share/arms/meshes/leg.stl"),
         ("~nobody-of-this-name/arm.stl", "cannot use '~nobody"),
         ("x" * 300, "cannot use 'xxx.*too long"),
@@ -104,10 +104,10 @@ def test_a_reference_without_a_file_says_what_is_missing(workspace, uri, message
 
 
 def test_a_name_that_no_file_can_have_is_none_in_a_sandbox_either(workspace):
-    fence = resources.Fence((workspace.resolve(),), closed=True)
+    access = resources.FileAccess((workspace.resolve(),), sandboxed=True)
     for uri, message in (("~a\0b", "home folders"), ("a\ud800b", "cannot use")):
         with pytest.raises(ResourceError, match=message):
-            resolve(uri, workspace / "robot", fence)
+            resolve(uri, workspace / "robot", access)
 
 
 def test_a_loop_of_links_is_no_file(workspace):

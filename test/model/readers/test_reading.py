@@ -164,14 +164,14 @@ def test_a_reader_knows_where_its_file_was_named(files, diagnostics):
     named = []
 
     def read(path, reading):
-        named.append(reading.named_at)
+        named.append(reading.reference_span)
         return SceneNode()
 
     files.reading.scene_readers[".bin"] = read
     at = files.place()
     files.reading.read_scene(files.write("a.bin"), at)
     assert named == [at]
-    assert files.reading.named_at is None
+    assert files.reading.reference_span is None
 
 
 def test_a_link_out_of_the_folder_is_left_out_or_an_error(files, diagnostics, tmp_path_factory):

@@ -8,7 +8,7 @@ import pytest
 
 from hrp_model import load_body
 from hrp_model.diagnostics import Diagnostics, ModelError
-from hrp_model.files.resources import MAX_FILE_SIZE, Fence, OutsideError, read_file, resolve
+from hrp_model.files.resources import MAX_FILE_SIZE, FileAccess, OutsideError, read_file, resolve
 from hrp_model.program.report import json_report, sarif_report
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
@@ -254,7 +254,7 @@ def test_the_buffers_of_a_mesh_stay_inside_and_come_from_no_net(tree):
     assert "outside-sandbox" in codes(tree.body("a.gltf", sandbox=True)[1])
     tree.write("robot/b.gltf", gltf % "http://127.0.0.1:9/points.bin")
     _, found = tree.body("b.gltf")
-    assert "'http:' references are not understood" in str(found[0])
+    assert "'http:' references are not supported" in str(found[0])
 
 
 DAE = """\
@@ -294,7 +294,7 @@ def test_only_ordinary_files_are_read(tree):
     assert codes(tree.body("pipe.obj")[1]) == ["missing-resource"]
     assert codes(tree.body("meshes")[1]) == ["missing-resource"]
     _, (problem,) = tree.load("robot/pipe.wrl")
-    assert (problem.code, "Not an ordinary file" in problem.message) == ("unreadable-file", True)
+    assert (problem.code, "Not a regular file" in problem.message) == ("unreadable-file", True)
     (tree.root / "robot" / "zero.wrl").symlink_to("/dev/zero")
     assert tree.load("robot/zero.wrl")[0] is None
 
@@ -315,10 +315,10 @@ def test_an_open_fence_still_tells_links_from_words(tree):
     out = tree.root / "outside/out.obj"
     (tree.root / "robot/link.obj").symlink_to(out)
     folder = tree.root / "robot"
-    assert resolve("../outside/out.obj", folder, Fence()) == out.resolve()
+    assert resolve("../outside/out.obj", folder, FileAccess()) == out.resolve()
     assert resolve("link.obj", folder) == out.resolve()
     with pytest.raises(OutsideError, match="is a link to"):
-        resolve("link.obj", folder, Fence())
+        resolve("link.obj", folder, FileAccess())
 
 
 @pytest.mark.parametrize("suffix", ["stl", "obj", "dae", "glb", "wrl", "ply"])
@@ -327,7 +327,7 @@ def test_what_git_lfs_has_not_fetched_is_called_so(suffix, tree):
     tree.write(f"robot/part.{suffix}", pointer)
     body, (problem,) = tree.body(f"part.{suffix}")
     assert body is not None
-    assert problem.message.startswith(f"'part.{suffix}' is left out: Only a pointer of Git LFS; ")
+    assert problem.message.startswith(f"'part.{suffix}' is left out: Only a Git LFS pointer; ")
     tree.write("robot/robot.wrl", pointer)
     _, (problem,) = tree.load("robot/robot.wrl")
-    assert problem.message.endswith("'git lfs pull' fetches the file")
+    assert problem.message.endswith("fetch the file with 'git lfs pull'")

@@ -9,7 +9,7 @@ from bounded_reading import outcome, read_or_refused
 from hostile import BODY, WRL, shown, write
 
 from hrp_model import Diagnostics, ModelError, load_body
-from hrp_model.diagnostics import MOST_OF_A_CODE, Source
+from hrp_model.diagnostics import MAX_PER_CODE, Source
 from hrp_model.files.resources import read_file
 from hrp_model.kinematics.postures import PostureError, read_postures
 from hrp_model.readers.mesh import gltf_limits, wavefront_text
@@ -70,15 +70,15 @@ def test_a_tag_of_many_attributes_takes_little_time(count, tmp_path):
 def test_equal_keys_far_apart_take_little_time(tmp_path):
     keys = "".join(f"a{i}: 1\n" for i in range(50_000))
     found = read_or_refused(write(tmp_path, a_body=BODY + keys + keys), cpu_seconds=6)
-    assert found.codes.count("duplicate-key") == MOST_OF_A_CODE
+    assert found.codes.count("duplicate-key") == MAX_PER_CODE
 
 
 def test_only_so_many_problems_of_a_kind_are_reported():
     diagnostics = quiet()
-    for _ in range(MOST_OF_A_CODE + 5):
+    for _ in range(MAX_PER_CODE + 5):
         diagnostics.warn("one", "odd")
     diagnostics.error("one", "wrong")
-    assert len(diagnostics.found) == MOST_OF_A_CODE + 1
+    assert len(diagnostics.found) == MAX_PER_CODE + 1
     assert "further ones" in diagnostics.found[-2].message
     assert diagnostics.has_errors
 
@@ -98,7 +98,7 @@ def test_places_are_right_in_whatever_order_they_are_asked_for(line_length):
 def test_a_text_of_too_many_words_is_given_up(tmp_path, monkeypatch, diagnostics):
     monkeypatch.setattr(tokens, "_MAX_TOKENS", 1000)
     path = write(tmp_path, a_wrl=WRL + "Group { }\n" * 1000)
-    with pytest.raises(ModelError, match="more than 1000 words"):
+    with pytest.raises(ModelError, match="more than 1000 tokens"):
         load_body(path, diagnostics)
     diagnostics.found.clear()
 
@@ -129,7 +129,7 @@ def test_corners_of_an_obj_file_are_counted(monkeypatch):
 
 
 def test_nodes_and_values_of_gltf_are_counted(monkeypatch):
-    monkeypatch.setattr(gltf_limits, "_MOST_NODES", 2)
+    monkeypatch.setattr(gltf_limits, "_MAX_NODES", 2)
     with pytest.raises(ValueError, match="more than 2 nodes"):
         gltf_limits.check_gltf(b'{"nodes": [{}, {}, {}]}', None, None)
     with pytest.raises(ValueError, match="more than 1000000 values"):

@@ -17,10 +17,10 @@ def refusal(path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("arm.sdf", "SDF file, which Gazebo reads; models are read from .body, .urdf, .wrl,"),
-        ("arm.XACRO", "a xacro file, of which ROS makes URDF"),
+        ("arm.sdf", "SDF file, the format of Gazebo; models are read from .body, .urdf, .wrl,"),
+        ("arm.XACRO", "a xacro file: convert it to URDF with xacro"),
         ("arm.cnoid", "name one of the models that it lists"),
-        ("arm.dae", "a link of a model can draw it"),
+        ("arm.dae", "links of a model can refer to it"),
         ("arm.doc", "arm.doc': models are read from .body, .urdf, .wrl, .yaml, .yml files"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from hrp_model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
 from hrp_model.rigid import rpy_matrix
-from hrp_model.shapes.measure import BoundingBox, bounding_box, boxes_meet, geometry_box, union
+from hrp_model.shapes.measure import BoundingBox, bounding_box, boxes_overlap, geometry_box, union
 from hrp_model.shapes.tessellate import mesh_of, transformed
 
 TETRAHEDRON = Mesh([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], [[0, 2, 1], [0, 1, 3], [1, 2, 3]])
@@ -52,5 +52,5 @@ def test_a_union_contains_its_boxes():
 def test_boxes_that_touch_meet_if_that_counts():
     a = np.zeros(3), np.ones(3)
     low = np.array([[1.0, 0.0, 0.0], [0.9, 0.0, 0.0], [1.1, 0.0, 0.0]])
-    assert boxes_meet(*a, low, low + 1.0).tolist() == [True, True, False]
-    assert boxes_meet(*a, low, low + 1.0, touching=False).tolist() == [False, True, False]
+    assert boxes_overlap(*a, low, low + 1.0).tolist() == [True, True, False]
+    assert boxes_overlap(*a, low, low + 1.0, touching=False).tolist() == [False, True, False]

@@ -238,5 +238,5 @@ def test_a_height_field_faces_upward():
 
 
 def test_a_height_field_needs_all_its_heights():
-    with pytest.raises(ValueError, match="3 x 2 heights needed, 1 given"):
+    with pytest.raises(ValueError, match="3 x 2 heights are needed, but there are 1"):
         elevation_grid(3, 2, 1.0, 1.0, [0.0])

@@ -151,7 +151,7 @@ def test_what_is_not_a_file_is_an_error_of_the_system(tmp_path):
     with pytest.raises(NotADirectoryError, match="file"):
         Snapshot({}).to_file(tmp_path / "file" / "s.npz")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="Not an ordinary file"):
+    with pytest.raises(OSError, match="Not a regular file"):
         Snapshot.from_file(tmp_path / "pipe")
 
 

@@ -54,7 +54,7 @@ def moving_joints(urdf):
 def test_states_and_the_urdf_have_the_same_names(model, heard):
     with closing(Simulation(load_world(model, heard))) as simulation:
         assert told(simulation) == LEGAL
-    renamed = [d for d in heard.found if "becomes" in d.message]
+    renamed = [d for d in heard.found if "name" in d.code]
     assert [d.code for d in renamed] == [
         "duplicate-joint-name",
         *["illegal-name"] * 2,

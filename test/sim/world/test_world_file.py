@@ -323,7 +323,7 @@ def test_a_body_is_more_than_the_name_of_a_file(problems):
         (with_body("positon: [ 0, 0, 0 ]"), "3:5", "Did you mean 'position'?"),
         (with_body("velocity: { anglar: [ 0, 0, 0 ] }"), "3:17", "Did you mean 'angular'?"),
         (with_body("control: { modes: position }"), "3:16", "Did you mean 'mode'?"),
-        (with_body("colour: red"), "3:5", "not used."),
+        (with_body("colour: red"), "3:5", "ignored."),
     ],
 )
 def test_an_unknown_key_is_a_warning_with_a_suggestion(world, diagnostics, text, place, hint):

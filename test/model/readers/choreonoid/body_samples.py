@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hrp_model.readers.choreonoid.scope import words
+from hrp_model.readers.choreonoid.scope import word_set
 
 MASS = "mass: 1, inertia: [1, 0, 0, 1, 0, 1]"
 BOX = "{type: Shape, geometry: {type: Box}}"
@@ -161,16 +161,16 @@ _ELEMENTS = (f"[{BOX}]", f"[{BALL}]")
 
 _BY_KEY = {
     **dict.fromkeys(
-        words("""
+        word_set("""
         translation center_of_mass joint_axis joint_offset axis offset_translation direction
         translation_in_link1 translation_in_link2 attenuation"""),
         _VECTORS,
     ),
     **dict.fromkeys(
-        words("rotation rotation_in_link1 rotation_in_link2 optical_frame_rotation"), _TURNS
+        word_set("rotation rotation_in_link1 rotation_in_link2 optical_frame_rotation"), _TURNS
     ),
     **dict.fromkeys(
-        words("""
+        word_set("""
         mass joint_angle joint_displacement max_joint_velocity max_joint_effort rotor_inertia
         gear_ratio joint_axis_inertia torque_const encoder_pulse jointViscosity jointFriction
         jointStaticFriction jointStiffness radius height x_spacing z_spacing ambient
@@ -181,20 +181,20 @@ _BY_KEY = {
         coef_b coef_d mosaic_chance"""),
         _NUMBERS,
     ),
-    **dict.fromkeys(words("joint_id id joint_id_offset division_number width kernel"), _COUNTS),
+    **dict.fromkeys(word_set("joint_id id joint_id_offset division_number width kernel"), _COUNTS),
     **dict.fromkeys(
-        words("""
+        word_set("""
         on top bottom begin_cap end_cap ccw solid repeat repeat_s repeat_t is_optional
         is_meta_scene remove_redundant_vertices apply_camera_effect"""),
         _BOOLEANS,
     ),
-    **dict.fromkeys(words("diffuse emissive specular color hsv rgb"), _COLORS),
+    **dict.fromkeys(word_set("diffuse emissive specular color hsv rgb"), _COLORS),
     **dict.fromkeys(
-        words("max_acceleration max_angular_velocity max_force max_torque scale size"), _LIMITS
+        word_set("max_acceleration max_angular_velocity max_force max_torque scale size"), _LIMITS
     ),
-    **dict.fromkeys(words("name joint_name material prefix suffix device_prefix"), _NAMES),
-    **dict.fromkeys(words("elements scene"), _ELEMENTS),
-    **dict.fromkeys(words("joint_range joint_velocity_range"), ("[-1, 2]", "[-2, 1]")),
+    **dict.fromkeys(word_set("name joint_name material prefix suffix device_prefix"), _NAMES),
+    **dict.fromkeys(word_set("elements scene"), _ELEMENTS),
+    **dict.fromkeys(word_set("joint_range joint_velocity_range"), ("[-1, 2]", "[-2, 1]")),
     "center": _PAIRS,
     "type": (),
     "parent": ("R", "A"),

@@ -9,7 +9,7 @@ from body_tools import read_device, read_text
 
 from hrp_model import devices
 from hrp_model.devices import ImageType, LensType
-from hrp_model.readers.choreonoid.devices import PLAIN, plain_reader
+from hrp_model.readers.choreonoid.devices import NUMBER_FIELD_READERS, number_field_reader
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ class Barometer(devices.Device):
 
 
 def test_a_device_of_numbers_alone_is_read_by_the_names_of_its_fields(diagnostics, monkeypatch):
-    monkeypatch.setitem(PLAIN, "Barometer", plain_reader(Barometer))
+    monkeypatch.setitem(NUMBER_FIELD_READERS, "Barometer", number_field_reader(Barometer))
     for keys in ("sample_rate: 20, bias: 3", "sampleRate: 20, bias: 3"):
         device = read_device(f"type: Barometer, name: b, id: 1, {keys}", diagnostics)
         assert (type(device), device.name, device.id) == (Barometer, "b", 1)
@@ -233,7 +233,7 @@ def test_a_device_of_numbers_alone_is_read_by_the_names_of_its_fields(diagnostic
 
 
 def test_a_key_that_no_field_has_is_told_for_such_a_device_too(diagnostics, monkeypatch):
-    monkeypatch.setitem(PLAIN, "Barometer", plain_reader(Barometer))
+    monkeypatch.setitem(NUMBER_FIELD_READERS, "Barometer", number_field_reader(Barometer))
     read_device("type: Barometer, biass: 3", diagnostics)
     assert [d.code for d in diagnostics.found] == ["unknown-key"]
     diagnostics.found.clear()
@@ -243,4 +243,4 @@ def test_a_key_that_no_field_has_is_told_for_such_a_device_too(diagnostics, monk
     "kind", [devices.Device, devices.Light, devices.ForceSensor, devices.GenericDevice]
 )
 def test_devices_with_more_than_numbers_have_functions_of_their_own(kind):
-    assert plain_reader(kind) is None
+    assert number_field_reader(kind) is None

@@ -36,7 +36,7 @@ def test_a_library_without_the_node_is_reported(tmp_path, diagnostics):
 
 
 def test_libraries_that_multiply_nodes_are_refused(tmp_path, diagnostics, monkeypatch):
-    monkeypatch.setattr(nodes, "_MAX_OPENED", 3)
+    monkeypatch.setattr(nodes, "_MAX_LIBRARY_USES", 3)
     (tmp_path / "a.yaml").write_text(
         "[{type: Resource, uri: b.yaml}, {type: Resource, uri: b.yaml}]"
     )

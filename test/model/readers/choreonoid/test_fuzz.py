@@ -14,14 +14,14 @@ from paths import ROOT
 from hrp_model.diagnostics import Diagnostics
 from hrp_model.readers.choreonoid import elements, geometries, joints, links, to_body
 from hrp_model.readers.choreonoid.devices import GENERIC, READERS
-from hrp_model.readers.choreonoid.scope import words
+from hrp_model.readers.choreonoid.scope import word_set
 
 SAMPLE = (ROOT / "test/data/choreonoid/valid/kitchen_sink.body").read_text(encoding="utf-8")
 TYPES = [*elements._NODES, *READERS, *sorted(GENERIC), *geometries.READERS, "SubBody", "Link"]
 KEYS = sorted(
     set(links._READ_KEYS)
     | set(to_body._READ_KEYS) - {"format"}
-    | words(
+    | word_set(
         """
         type geometry appearance material shape resource size radius height vertices faces scale
         spine crossSection orientation coordIndex normals texture url uri node metadata id on

@@ -14,7 +14,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from trimesh.visual.material import PBRMaterial
 
-from hrp_model.files.resources import Fence
+from hrp_model.files.resources import FileAccess
 from hrp_model.geometry import Texture
 from hrp_model.readers.mesh.mesh_file import read_scene
 from hrp_model.shapes.images import texture_image
@@ -202,7 +202,7 @@ def test_a_sandbox_holds_for_images_too(suffix, tmp_path, wood, diagnostics):
     (inside / "a.obj").write_bytes(obj(head="mtllib a.mtl\nusemtl paint\n"))
     (inside / "a.dae").write_text(painted_dae("../wood.png"))
     found = reading(diagnostics)
-    found.fence = Fence((inside,), closed=True)
+    found.access = FileAccess((inside,), sandboxed=True)
     (shape,) = read_scene(inside / f"a.{suffix}", found).flattened()
     assert shape.material.texture is None
     diagnostics.take("outside-sandbox")

@@ -58,10 +58,10 @@ def test_a_text_stl_may_be_untidy(data):
         (b"", "neither"),
         (b"solid x\nendsolid\n", "no triangle"),
         (b"ISO-10303-21;", "neither"),
-        (binary_stl(count=9), "ends too early"),
-        (text_stl().replace(b"3.0", b"tall"), "no numbers"),
-        (text_stl().replace(b"3.0", b"nan"), "no finite"),
-        (text_stl().replace(b"vertex 0.0 0.0 3.0", b"vertex 0.0 0.0", 1), "no numbers"),
+        (binary_stl(count=9), "it is truncated"),
+        (text_stl().replace(b"3.0", b"tall"), "not numbers"),
+        (text_stl().replace(b"3.0", b"nan"), "not finite"),
+        (text_stl().replace(b"vertex 0.0 0.0 3.0", b"vertex 0.0 0.0", 1), "not numbers"),
     ],
 )
 def test_a_broken_stl_is_refused_with_a_reason(data, reason):

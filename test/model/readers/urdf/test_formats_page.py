@@ -14,7 +14,7 @@ from verify_samples import silent
 
 from hrp_model import ModelError, load_body_text
 from hrp_model.diagnostics import Diagnostics, Span
-from hrp_model.readers.urdf.schema import EXTENDED, GEOMETRIES, OTHERS
+from hrp_model.readers.urdf.schema import EXTENDED, GEOMETRIES, IGNORED_NAMES
 
 PAGE = ROOT / "docs" / "formats" / "urdf.md"
 VALID = ROOT / "test" / "data" / "urdf" / "valid"
@@ -35,7 +35,9 @@ def listed(number):
 
 SUPPORTED, IGNORED = listed(1), listed(2)
 # Attributes in some files, elements in others.
-WORDS_OF_OTHERS = {(kind.XML_REFL.tag, word) for kind, words in OTHERS.items() for word in words}
+WORDS_OF_OTHERS = {
+    (kind.XML_REFL.tag, word) for kind, words in IGNORED_NAMES.items() for word in words
+}
 
 
 def known():

@@ -7,9 +7,17 @@ import pytest
 from urdf_reader_tools import arm, codes, equal, joint, read, robot
 
 from hrp_model import JointType
-from hrp_model.devices import Camera, ForceSensor, GenericDevice, ImageType, Imu, RangeSensor
+from hrp_model.devices import (
+    Camera,
+    ForceSensor,
+    GenericDevice,
+    ImageType,
+    Imu,
+    RangeSensor,
+    pitch_angles,
+    yaw_angles,
+)
 from hrp_model.rigid import axis_angle_matrix, matrix_quaternion, rpy_matrix
-from hrp_model.scan_angles import pitch_angles, yaw_angles
 
 
 def sensed(sensor, on="arm"):

@@ -17,12 +17,13 @@ from hrp_model.devices import (
     Imu,
     RangeSensor,
     RateGyroSensor,
+    pitch_angles,
+    yaw_angles,
 )
 from hrp_model.frames import Base
 from hrp_model.geometry import Mesh
 from hrp_model.kinematics.loops import mimic_joints
 from hrp_model.rigid import axis_angle_matrix
-from hrp_model.scan_angles import pitch_angles, yaw_angles
 from hrp_model.shapes.tessellate import shape_mesh
 from hrp_model.urdf import Hardware, UrdfOptions, convert
 from hrp_model.urdf.materials import rgba_of

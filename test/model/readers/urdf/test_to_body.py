@@ -188,7 +188,7 @@ def test_a_text_is_known_by_how_it_begins():
     yaml = "format: ChoreonoidBody\nformat_version: 2.0\nname: y\nlinks: [ { name: A } ]\n"
     urdf = '<?xml version="1.0"?>\n<!-- <robot> --><robot name="z"><link name="A"/></robot>'
     assert [load_body_text(text).name for text in (wrl, yaml, urdf)] == ["x", "y", "z"]
-    with pytest.raises(ValueError, match="none of wrl, body, urdf"):
+    with pytest.raises(ValueError, match="one of wrl, body, urdf"):
         load_body_text(urdf, kind="xml")
 
 

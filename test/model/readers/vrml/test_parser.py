@@ -132,7 +132,7 @@ def test_an_unknown_node_keeps_its_fields_as_they_are(diagnostics):
     children = made.values.pop("children")
     assert made.values == {"a": (1.0, 2.0), "b": "x", "c": ("y", True)}
     assert [child.type_name for child in children] == ["Box"]
-    assert "its children are read" in diagnostics.take("unknown-node").message
+    assert "only its pose and children are read" in diagnostics.take("unknown-node").message
 
 
 def test_a_missing_name_after_def_is_noticed(diagnostics):

@@ -77,11 +77,11 @@ def test_joint_types(word, joint_type):
 def test_an_unknown_joint_type_leaves_the_root_free_and_others_fixed(diagnostics):
     assert joint_of('jointType "rotat"', diagnostics).type is JointType.FIXED
     assert str(diagnostics.take("unknown-joint-type")) == (
-        "m.wrl:1:88: warning: joint 'J' has jointType 'rotat'; it counts as fixed."
+        "m.wrl:1:88: warning: joint 'J' has unknown jointType 'rotat'; it is treated as fixed."
         " Did you mean 'rotate'? [unknown-joint-type]"
     )
     assert not robot('jointType "floating"', diagnostics).is_root_fixed
-    assert "counts as free" in diagnostics.take("unknown-joint-type").message
+    assert "treated as free" in diagnostics.take("unknown-joint-type").message
 
 
 def test_a_link_below_the_root_that_floats_is_warned_about(diagnostics):

@@ -87,7 +87,7 @@ def test_the_last_of_equal_keys_wins_with_a_warning(diagnostics):
     root = tree("a: 1\nb: 2\na: 3\n", diagnostics)
     assert root.number("a", default=0.0) == 3.0
     found = diagnostics.take("duplicate-key")
-    assert str(found).startswith("m.yaml:3:1: warning: 'a' replaces the one in line 1")
+    assert str(found).startswith("m.yaml:3:1: warning: 'a' replaces the same key in line 1")
 
 
 def test_an_alias_without_anchor_is_an_error(diagnostics):
@@ -240,7 +240,7 @@ def test_plain_values_are_only_what_is_plainly_so(diagnostics):
 def test_tabs_before_a_key_are_called_by_their_name(loader, diagnostics):
     assert tree("a:\n\t- b\n", diagnostics) is None
     assert str(diagnostics.take("yaml-syntax")) == (
-        "m.yaml:2:1: error: a tab; YAML is indented with spaces only [yaml-syntax]"
+        "m.yaml:2:1: error: YAML must be indented with spaces, not with tabs [yaml-syntax]"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hrp_model import load_body
 from hrp_model.cli.main import main
 from hrp_model.diagnostics import Diagnostics
-from hrp_model.files.resources import Fence, ResourceError, resolve
+from hrp_model.files.resources import FileAccess, ResourceError, resolve
 
 TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 ROBOT = (
@@ -56,7 +56,7 @@ def test_a_package_above_the_model_is_found(mesh, manifest, scheme, write, tmp_p
     uri = ARM.replace("package", scheme, 1)
     assert resolve(uri, folder) == path.resolve()
     roots = (tmp_path.resolve(),)
-    assert resolve(uri, folder, Fence(roots, closed=True)) == path.resolve()
+    assert resolve(uri, folder, FileAccess(roots, sandboxed=True)) == path.resolve()
 
 
 def test_the_nearest_package_that_has_the_file_counts(write, tmp_path):
@@ -138,15 +138,15 @@ def test_links_lead_out_of_no_sandbox(write, tmp_path):
     write("elsewhere/package.xml", MANIFEST)
     folder = tmp_path / "ws/urdf"
     folder.mkdir(parents=True)
-    fence = Fence(((tmp_path / "ws").resolve(),), closed=True)
+    access = FileAccess(((tmp_path / "ws").resolve(),), sandboxed=True)
     (tmp_path / "ws/arm_description").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ResourceError, match="no package"):
-        resolve(ARM, folder, fence)
+        resolve(ARM, folder, access)
     (tmp_path / "ws/arm_description").unlink()
     write("ws/meshes/a.obj")
     (tmp_path / "ws/package.xml").symlink_to(tmp_path / "elsewhere/package.xml")
     with pytest.raises(ResourceError, match="no package"):
-        resolve(ARM, folder, fence)
+        resolve(ARM, folder, access)
     assert resolve(ARM, folder) == (tmp_path / "ws/meshes/a.obj").resolve()
 
 

@@ -1,4 +1,4 @@
-"""XML text to a tree of elements with places. Knows no word of URDF."""
+"""Parse XML into a tree of elements with their places. Independent of URDF."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 from ...diagnostics import Diagnostics, Source, Span
 
-# A number as XML writes it; "inf" and "nan" are numbers, too, for those who can use them.
+# A decimal number, or "inf" or "nan", which callers may reject.
 NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
 )
@@ -20,15 +20,15 @@ _ATTRIBUTE = re.compile(r"""\s+([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """An element as written. Nothing is interpreted yet.
+    """An element as written, without interpretation.
 
     Attributes:
-        tag: Its name, with its prefix if it has one.
-        attributes: Values by name, in the order written.
+        tag: Its name, including a namespace prefix.
+        attributes: Values by name, in the order of the file.
         source: The file.
         start: Offset of its "<".
-        children: The elements directly inside.
-        text: The text directly inside, without blanks at its ends.
+        children: Child elements.
+        text: Its own text, without surrounding blanks.
     """
 
     tag: str
@@ -41,18 +41,18 @@ class Element:
 
     @property
     def span(self) -> Span:
-        """Where its tag is written."""
+        """Place of its tag."""
         return Span(self.source, self.start, self.start + 1 + len(self.tag))
 
     def at(self, attribute: str) -> Span:
-        """Return where an attribute is written; where the tag is if it is not there."""
+        """Return the place of an attribute, or of the tag if the attribute is missing."""
         if self._places is None:
-            self._places = self._found_places()
+            self._places = self._find_places()
         start, end = self._places.get(attribute, (self.span.start, self.span.end))
         return Span(self.source, start, end)
 
-    def _found_places(self) -> dict[str, tuple[int, int]]:
-        """Return where each attribute begins and ends."""
+    def _find_places(self) -> dict[str, tuple[int, int]]:
+        """Return the start and end of each attribute."""
         places: dict[str, tuple[int, int]] = {}
         offset = self.start + 1 + len(self.tag)
         while (match := _ATTRIBUTE.match(self.source.text, offset)) is not None:
@@ -61,35 +61,35 @@ class Element:
         return places
 
     def all(self, *tags: str) -> Iterator[Element]:
-        """Yield the elements directly inside that have one of these names."""
+        """Yield the child elements with one of these tags."""
         return (child for child in self.children if child.tag in tags)
 
     def first(self, *tags: str) -> Element | None:
-        """Return the first of them, or None."""
+        """Return the first child element with one of these tags, or None."""
         return next(self.all(*tags), None)
 
-    def below(self) -> Iterator[Element]:
-        """Yield all elements inside, each before those inside of it."""
-        waiting = self.children[::-1]
-        while waiting:
-            element = waiting.pop()
+    def descendants(self) -> Iterator[Element]:
+        """Yield all descendants, parents before their children."""
+        stack = self.children[::-1]
+        while stack:
+            element = stack.pop()
             yield element
-            waiting += element.children[::-1]
+            stack += element.children[::-1]
 
 
 class _RefusedError(Exception):
-    """A text that is XML, but none that is read; holds a code and a message."""
+    """The text exceeds a limit or has an entity; its arguments are a code and a message."""
 
 
 def parse(
     source: Source, diagnostics: Diagnostics, count: Callable[[Span], None] | None = None
 ) -> Element | None:
-    """Return the outermost element of a text; None after reporting what is wrong with it.
+    """Return the root element of a text; None after reporting an error.
 
     Args:
-        source: The text. What its XML declaration says of its encoding is past.
-        diagnostics: Where problems go.
-        count: Called with the place of each element; may raise to give up.
+        source: The text, already decoded; the encoding in its XML declaration is ignored.
+        diagnostics: Receives errors.
+        count: Called with the place of each element; may raise to abort.
     """
     builder = _Builder(source, count)
     try:
@@ -108,11 +108,11 @@ class _Builder:
         self._count = count
         self._data = source.text.encode("utf-8", errors="replace")
         self._is_ascii = len(self._data) == len(source.text)
-        self._passed = (0, 0)  # so many bytes are so many characters
+        self._passed = (0, 0)  # a byte offset, and its character offset
         self._root: Element | None = None
         self._stack: list[Element] = []
         self._texts: list[list[str]] = []
-        # The text is decoded already: whatever encoding it declares, this is UTF-8.
+        # Overrides the encoding that the text declares, since it was decoded already.
         self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._open
@@ -121,24 +121,24 @@ class _Builder:
         self._parser.EntityDeclHandler = self._refuse_entity
 
     def build(self) -> Element | None:
-        """Return the outermost element; raises ExpatError."""
+        """Return the root element; raises ExpatError."""
         self._parser.Parse(self._data, True)
         return self._root
 
     def here(self, *, failed: bool = False) -> Span:
-        """Return where the parser is, or where it gave up."""
+        """Return the current place of the parser, or the place of its error."""
         parser = self._parser
         offset = self._offset(parser.ErrorByteIndex if failed else parser.CurrentByteIndex)
         return Span(self._source, offset, min(offset + 1, len(self._source.text)))
 
     def explain(self, error: expat.ExpatError) -> str:
-        """Return a message for what is no XML."""
+        """Return a message for a syntax error."""
         reason = expat.ErrorString(error.code)
         if self._stack:
             inside = self._stack[-1]
             line, _ = self._source.line_column(inside.start)
-            return f"this is no XML: {reason}, inside of <{inside.tag}> of line {line}"
-        return f"this is no XML: {reason}"
+            return f"invalid XML: {reason}, inside <{inside.tag}> of line {line}"
+        return f"invalid XML: {reason}"
 
     def _offset(self, byte: int) -> int:
         if self._is_ascii:
@@ -158,7 +158,8 @@ class _Builder:
         if len(attributes) > _MAX_ATTRIBUTES:
             raise _RefusedError("too-large", f"<{tag}> has more than {_MAX_ATTRIBUTES} attributes")
         if len(self._stack) >= _MAX_DEPTH:
-            raise _RefusedError("too-deep", f"elements stand more than {_MAX_DEPTH} deep")
+            message = f"elements are nested more than {_MAX_DEPTH} levels deep"
+            raise _RefusedError("too-deep", message)
         if self._stack:
             self._stack[-1].children.append(element)
         else:
@@ -167,15 +168,15 @@ class _Builder:
         self._texts.append([])
 
     def _close(self, tag: str) -> None:
-        del tag  # expat checks that it fits
+        del tag  # expat checks that it matches
         self._stack.pop().text = "".join(self._texts.pop()).strip()
 
     def _add_text(self, text: str) -> None:
         self._texts[-1].append(text)
 
     def _refuse_entity(self, name: str, *rest: object) -> None:
-        """Give up: a few lines of entities can stand for any amount of text, or for files."""
+        """Abort: a few entities can expand to any amount of text, or to files."""
         del rest
         raise _RefusedError(
-            "xml-entity", f"entities such as '{name}' are not read: write out the text"
+            "xml-entity", f"entities such as '{name}' are not supported: write out the text"
         )

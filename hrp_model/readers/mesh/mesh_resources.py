@@ -1,4 +1,4 @@
-"""The files beside a mesh file: materials, buffers and pictures that it names."""
+"""Files that a mesh file refers to: materials, buffers and images."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ...reading import Reading
 if TYPE_CHECKING:
     from PIL import Image
 
-_PICTURES = re.compile(r"\.(bmp|dds|gif|jpe?g|p[gnp]m|png|tga|tiff?|webp)$", re.IGNORECASE)
+_IMAGE_SUFFIX = re.compile(r"\.(bmp|dds|gif|jpe?g|p[gnp]m|png|tga|tiff?|webp)$", re.IGNORECASE)
 _TAG = "texture"
 
 
-class Companions:
-    """The files that a mesh file names, for a reader of our own or trimesh's loaders.
+class MeshResources:
+    """Reads the files that a mesh file refers to; also a resolver for trimesh's loaders.
 
-    The names are references like any other: reported when missing, never fetched from
-    a net, and inside the sandbox if there is one. A picture is not read here but when it
-    is drawn: instead of it a loader gets one that says which texture it stands for.
+    References are resolved as those of models: missing files are reported, a sandbox applies,
+    and nothing is downloaded. Images are not read until they are needed: a loader receives a
+    placeholder image, which ``texture`` maps to its file.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:
@@ -36,9 +36,9 @@ class Companions:
         self._textures: dict[str, Texture] = {}
 
     def get(self, name: str) -> bytes:
-        """Return the content of a file; raises OSError when it cannot be had."""
+        """Return the content of a file; raises OSError if it cannot be read."""
         if name not in self._contents:
-            self._contents[name] = b""  # so that it is reported once
+            self._contents[name] = b""  # reported only once
             self._contents[name] = self._content(name)
         if not self._contents[name]:
             raise FileNotFoundError(name)
@@ -47,42 +47,42 @@ class Companions:
     __getitem__ = get
 
     def texture(self, image: Image.Image) -> Texture | None:
-        """Return the texture that a picture from here stands for, or None for any other."""
+        """Return the texture of a placeholder image; None for any other image."""
         return self._textures.get(str(image.info.get(_TAG)))
 
-    def resolved(self, name: str, at: Span | None = None) -> Path | None:
-        """Return the file of this name, None after reporting that there is none.
+    def resolve(self, name: str, at: Span | None = None) -> Path | None:
+        """Return the file of a name; None after reporting that it does not exist.
 
-        A path on the author's own machine counts by its last part.
+        If a path does not exist, such as one on the author's machine, its last part is used.
 
         Args:
-            name: As written.
-            at: Where; by default, where the mesh file itself was named.
+            name: The name as written.
+            at: Its place; by default the reference to the mesh file.
         """
         plain = unquote(name)
         for candidate in dict.fromkeys((name, plain, PureWindowsPath(plain).name)):
             if self.exists(candidate):
                 name = candidate
                 break
-        return self._reading.resolve(name, at or self._reading.named_at, folder=self._folder)
+        return self._reading.resolve(name, at or self._reading.reference_span, folder=self._folder)
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is a file of just this name that may be read."""
+        """Return whether a file of exactly this name exists and may be read."""
         return self._reading.exists(name, folder=self._folder)
 
     def _content(self, name: str) -> bytes:
-        path = self.resolved(name)
+        path = self.resolve(name)
         if path is None:
             return b""
-        if _PICTURES.search(name):
-            return self._stand_in(Texture(path))
-        content = read_file(path, MAX_FILE_SIZE - self._size)  # all together are one mesh file
+        if _IMAGE_SUFFIX.search(name):
+            return self._placeholder(Texture(path))
+        content = read_file(path, MAX_FILE_SIZE - self._size)  # a limit for all files together
         self._size += len(content)
         return content
 
-    def _stand_in(self, texture: Texture) -> bytes:
-        """Return a picture of one pixel that says which texture it stands for."""
-        from PIL import Image, PngImagePlugin  # slow to import, and OBJ files need none of it
+    def _placeholder(self, texture: Texture) -> bytes:
+        """Return a PNG image of one pixel, tagged with the number of the texture."""
+        from PIL import Image, PngImagePlugin  # slow to import, and not needed for OBJ files
 
         number = str(len(self._textures))
         self._textures[number] = texture

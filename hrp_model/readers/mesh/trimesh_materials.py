@@ -1,4 +1,4 @@
-"""Colours and textures of what trimesh has read."""
+"""Convert materials, colours and textures of meshes loaded by trimesh."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...geometry import GREY, Attribute, Color, IntArray, Material, Texture
 from ...reading import Reading
 from ...rigid import Array
 from ...shapes import images
-from .companions import Companions
+from .mesh_resources import MeshResources
 
 
-class Looks:
-    """Materials and colours of one file, each material converted once."""
+class TrimeshMaterials:
+    """Converts the materials and colours of one file, each material once."""
 
-    def __init__(self, path: Path, reading: Reading, companions: Companions) -> None:
+    def __init__(self, path: Path, reading: Reading, mesh_resources: MeshResources) -> None:
         self._path = path
         self._reading = reading
-        self._companions = companions
+        self._resources = mesh_resources
         self._materials: dict[int, tuple[Any, Material]] = {}  # keeps the key alive
 
     def material(self, visual: Any) -> Material:
@@ -31,14 +31,20 @@ class Looks:
         if written is None:
             return GREY
         if id(written) not in self._materials:
-            make = self._of_gltf if hasattr(written, "baseColorFactor") else self._of_image
-            self._materials[id(written)] = (written, make(written))
+            convert = self._gltf if hasattr(written, "baseColorFactor") else self._ply
+            self._materials[id(written)] = (written, convert(written))
         return self._materials[id(written)][1]
 
     def colors(self, visual: Any, faces: IntArray, kept: IntArray, count: int) -> Attribute | None:
-        """Return the colours of vertices or faces; ``kept`` are the rows of ``faces`` in the file.
+        """Return the colours of vertices or faces.
 
-        A file that has a colour for each of ``count`` vertices and a material wants the product.
+        If a file has both vertex colours and a material, their product applies.
+
+        Args:
+            visual: The visual of the mesh.
+            faces: Faces that are kept.
+            kept: Their indices among all faces of the file.
+            count: Number of vertices.
         """
         given = getattr(visual, "vertex_attributes", None) or {}
         if visual.kind == "vertex":
@@ -55,14 +61,15 @@ class Looks:
 
     @staticmethod
     def double_sided(visual: Any) -> bool:
-        """Tell whether both sides of the faces are to be drawn."""
+        """Return whether both sides of the faces are visible."""
         return bool(getattr(getattr(visual, "material", None), "doubleSided", False))
 
-    def _of_image(self, written: Any) -> Material:
-        """Return the material of a PLY file that names a picture."""
+    def _ply(self, written: Any) -> Material:
+        """Return the material of a PLY file with a texture."""
         return replace(GREY, texture=self._texture(written.image, opaque=False))
 
-    def _of_gltf(self, written: Any) -> Material:
+    def _gltf(self, written: Any) -> Material:
+        """Return a material of a glTF file."""
         factor = getattr(written, "baseColorFactor", None)
         r, g, b, a = (
             (1.0, 1.0, 1.0, 1.0)
@@ -84,25 +91,27 @@ class Looks:
     def _texture(
         self, image: Image.Image | None, *, opaque: bool, factor: Color = (1.0, 1.0, 1.0)
     ) -> Texture | None:
-        """Return a file's picture as a texture.
+        """Return the texture of an image.
 
         Args:
-            image: As trimesh has opened it.
-            opaque: Whether its opacity, if it has any, means nothing.
-            factor: Colour to multiply it with; a grey one is, by the diffuse colour.
+            image: Image as opened by trimesh, or a placeholder of ``MeshResources``.
+            opaque: Whether to ignore its alpha channel.
+            factor: Colour to multiply it with; only the diffuse colour multiplies a grey image.
         """
-        texture = None if image is None else self._companions.texture(image)
+        texture = None if image is None else self._resources.texture(image)
         if image is None or (texture is not None and not opaque and factor == (1.0, 1.0, 1.0)):
             return texture
         try:
-            picture = images.decoded(image if texture is None else texture.path or Path())
+            decoded = images.decoded(image if texture is None else texture.path or Path())
         except OSError as error:
             message = f"a texture of '{self._path.name}' is left out: {error}"
-            self._reading.diagnostics.warn("unreadable-texture", message, self._reading.named_at)
+            self._reading.diagnostics.warn(
+                "unreadable-texture", message, self._reading.reference_span
+            )
             return None
-        if opaque and picture.mode in ("LA", "RGBA"):
-            picture = picture.convert(picture.mode[:-1])
-        pixels = images.pixels_of(picture)
+        if opaque and decoded.mode in ("LA", "RGBA"):
+            decoded = decoded.convert(decoded.mode[:-1])
+        pixels = images.pixels_of(decoded)
         if pixels.shape[2] >= 3 and factor != (1.0, 1.0, 1.0):
             pixels = pixels.copy()
             pixels[:, :, :3] = np.round(pixels[:, :, :3] * np.array(factor)).astype(np.uint8)
@@ -110,7 +119,7 @@ class Looks:
 
 
 def _unit_range(colors: Any) -> Array:
-    """Return RGB in 0..1 of colours in floats or in bytes, shape (n, 3)."""
+    """Return RGB in 0..1 of colours given as floats or integers, shape (n, 3)."""
     values = np.asarray(colors)
     top = float(np.iinfo(values.dtype).max) if values.dtype.kind in "iu" else 1.0
     rgb = np.asarray(values[:, :3], dtype=np.float64) / top
