@@ -17,7 +17,7 @@ from .engines import ENGINES, make_engine
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints
 from .physics.engine import Engine, Placement
-from .physics.external_wrenches import Push, Pushes
+from .physics.external_wrenches import ExternalWrenches, TimedWrench
 from .physics.snapshot import Snapshot, check_arrays, check_names
 from .physics.state import SimulatedBody, WorldState
 from .sensors import Reading, Sensor
@@ -39,7 +39,7 @@ class Simulation:
     Args:
         world: What is in it, or the path of a world file or of a model; see ``load_world``.
         engine: Made from the world's settings; ODE by default.
-        defer_images: Cameras give an ``Exposure`` instead of an image, to be developed
+        defer_images: Cameras give an ``RenderRequest`` instead of an image, to be developed
             later, maybe by another thread.
         diagnostics: Where warnings go, of sensors and spawning; by default they are logged.
 
@@ -72,7 +72,7 @@ class Simulation:
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._placements = ByName[Placement]("body", {})
         self._namespaces = ByName[str | None]("body", {})
-        self._drives, self._pushes = Drives(), Pushes()
+        self._drives, self._wrenches = Drives(), ExternalWrenches()
         self._sensors = WorldSensors(
             self.engine,
             world.sensors,
@@ -80,9 +80,9 @@ class Simulation:
             defer_images=defer_images,
             switched=lambda name, on: self.switched(name, on),
         )
-        self._watch = self._sensors.watch
+        self._schedule = self._sensors.schedule
         for entry in world.bodies:
-            self._put(entry)
+            self._add_body(entry)
         self.engine.reset()
         self._add_sensors(self.bodies)
 
@@ -114,12 +114,12 @@ class Simulation:
         It is the name of the device in the model, with the body's name and a slash in front
         where several bodies have sensors of that name.
         """
-        return self._watch.sensors
+        return self._schedule.sensors
 
     @property
     def lights(self) -> Mapping[str, Light]:
         """Every light by its name, which it has as sensors have theirs."""
-        return self._watch.lights
+        return self._schedule.lights
 
     def is_enabled(self, name: str) -> bool:
         """Tell whether a sensor or light is on.
@@ -127,7 +127,7 @@ class Simulation:
         Raises:
             KeyError: There is none of this name; the message lists those there are.
         """
-        return self._watch.is_on(name)
+        return self._schedule.is_on(name)
 
     def set_enabled(self, name: str, on: bool) -> None:
         """Switch a sensor or light from now on, and until a reset.
@@ -138,7 +138,7 @@ class Simulation:
         Raises:
             KeyError: There is none of this name; the message lists those there are.
         """
-        self._watch.switch(name, on, self.state.time_ns)
+        self._schedule.switch(name, on, self.state.time_ns)
 
     def is_fixed(self, body: str) -> bool:
         """Return whether the root of a body is fixed to the world.
@@ -166,7 +166,7 @@ class Simulation:
             ValueError: Its control names a joint that it does not have, or its options a sensor
                 that it does not have, or what such a sensor may not be asked.
         """
-        simulated = self._put(entry)
+        simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
@@ -179,7 +179,7 @@ class Simulation:
             KeyError: There is none of this name.
             PhysicsError: The engine has failed; the world can only be reset.
         """
-        self._known(name)
+        self._body(name)
         self.engine.remove_body(name)
         del self._placements[name], self._namespaces[name]
         self._drives.remove(name)
@@ -199,11 +199,11 @@ class Simulation:
             KeyError: There is none of this name.
             PhysicsError: The placement is not one of this body; nothing was moved.
         """
-        self._known(placement.name)
+        self._body(placement.name)
         self.engine.move_body(placement)
         if not keep_targets:
             self._drives.move(placement)
-        self._watch.forget(placement.name)
+        self._schedule.reset_sensors(placement.name)
 
     def push(
         self,
@@ -217,7 +217,7 @@ class Simulation:
         local: bool = False,
         source: str = "",
     ) -> None:
-        """Push a link from the next step on. Pushes add up. May be called from any thread.
+        """TimedWrench a link from the next step on. ExternalWrenches add up. May be called from any thread.
 
         Args:
             body: Name of the body in the world.
@@ -235,12 +235,14 @@ class Simulation:
             ValueError: A number is not finite, or absurd, or there are not three.
         """
         wrench = (force, torque, np.zeros(3) if point is None else point)
-        self._pushes.add(Push.checked(self._known(body), link, wrench, duration, local, source))
+        self._wrenches.add(
+            TimedWrench.checked(self._body(body), link, wrench, duration, local, source)
+        )
 
     def contacts(self) -> ContactPoints:
         """Return where bodies touched in the last step, and with what forces.
 
-        There are none unless ``engine.tells_contacts`` was set before it.
+        There are none unless ``engine.record_contacts`` was set before it.
         """
         return self.engine.contact_points()
 
@@ -276,9 +278,9 @@ class Simulation:
         given = as_command(self.bodies[body], command, velocity, effort)
         self._drives.command(body, given, source)
 
-    def settle(self) -> None:
+    def apply_pending(self) -> None:
         """Let changes of gains, modes and time-outs count now that wait for the next step."""
-        self._drives.settle(self.state.time_ns)
+        self._drives.apply_pending(self.state.time_ns)
 
     def controller(self, body: str) -> BodyController:
         """Return what drives a body, to ask about its gains and modes, and to set them.
@@ -290,10 +292,10 @@ class Simulation:
 
     def reset(self) -> None:
         """Go back to the start, at time zero, when everything is on or off as its model says."""
-        self._pushes.clear()
+        self._wrenches.clear()
         self.engine.reset()
         self._drives.reset()
-        self._watch.reset()
+        self._schedule.reset()
 
     def retime(self, time_ns: int) -> None:
         """Set the clock to a time in [ns], at least 0; nothing moves by that.
@@ -304,7 +306,7 @@ class Simulation:
         before_ns = self.state.time_ns
         self.engine.retime(time_ns)
         self._drives.retime(before_ns, time_ns)
-        self._watch.retime(before_ns, time_ns)
+        self._schedule.retime(before_ns, time_ns)
 
     def step(self) -> dict[str, Reading]:
         """Advance one step; return the readings that fell due, by sensor name.
@@ -318,8 +320,8 @@ class Simulation:
         time_ns, step_ns = self.state.time_ns, self.engine.settings.step_ns
         self._drives.take(time_ns)
         self._drives.update(time_ns, step_ns)
-        if self._pushes:
-            with self._pushes.acting(self.bodies, step_ns):
+        if self._wrenches:
+            with self._wrenches.applied(self.bodies, step_ns):
                 self.engine.step()
         else:
             self.engine.step()
@@ -331,9 +333,9 @@ class Simulation:
         self._drives.take(self.state.time_ns)  # that is where they would have their effect
         parts = {
             "physics": self.engine.save(),
-            "pushes": self._pushes.save(),
+            "pushes": self._wrenches.save(),
             "drives": self._drives.save(),
-            "simulation": self._watch.save(),
+            "simulation": self._schedule.save(),
         }
         return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
 
@@ -348,13 +350,13 @@ class Simulation:
         """
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
-        pushes = Pushes.restored(snapshot.part("pushes"), self.bodies)
+        pushes = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)
         drives = self._drives.check(snapshot.part("drives"))
-        check_arrays(own, self._watch.save())
+        check_arrays(own, self._schedule.save())
         self.engine.restore(physics)
-        self._pushes = pushes
+        self._wrenches = pushes
         self._drives.restore(drives, self.state.time_ns)
-        self._watch.restore(own, self.state.time_ns)
+        self._schedule.restore(own, self.state.time_ns)
 
     def state_hash(self) -> str:
         """Return the SHA-256 of time and every body's motion: equal for equal runs."""
@@ -364,10 +366,10 @@ class Simulation:
         """Free the engine (idempotent). Nothing else may be called afterwards."""
         self.engine.close()
 
-    def _known(self, name: str) -> SimulatedBody:
+    def _body(self, name: str) -> SimulatedBody:
         return ByName("body", self.bodies)[name]
 
-    def _put(self, entry: BodyEntry) -> SimulatedBody:
+    def _add_body(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body and what drives it, or nothing."""
         placement = entry.placement
         own_settings = self._sensors.own_settings(entry.placement, entry.sensors)

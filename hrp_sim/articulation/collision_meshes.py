@@ -38,7 +38,7 @@ def triangle_geom(placement: Placement, link: Link, shape: Shape) -> Geom:
     return Geom(GeomKind.MESH, vertices=vertices, triangles=triangles[whole])
 
 
-def joined(meshes: list[Geom]) -> list[Geom]:
+def merge_meshes(meshes: list[Geom]) -> list[Geom]:
     """Return the triangles of several meshes as one, or nothing when there are none."""
     meshes = [m for m in meshes if len(m.triangles)]
     if not meshes:

@@ -29,7 +29,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class _Tie:
+class _ExtraJointFrames:
     """An extra joint, with the places of its links and its frame J in both."""
 
     joint: ExtraJoint
@@ -82,7 +82,7 @@ def flatten_extra_joints(placement: Placement, links: Links) -> Loops:
     )
 
 
-def _tie(placement: Placement, joint: ExtraJoint) -> _Tie:
+def _tie(placement: Placement, joint: ExtraJoint) -> _ExtraJointFrames:
     body = placement.body
     try:
         a, b = (body.link_index(name) for name in joint.links)
@@ -99,10 +99,10 @@ def _tie(placement: Placement, joint: ExtraJoint) -> _Tie:
     except ValueError as error:
         raise link_error(placement, body.links[a], str(error)) from None
     (X_AJ, X_BJ), axis = constraints.ends[0], constraints.axes[0]
-    return _Tie(joint, a, b, X_AJ, X_BJ, axis)
+    return _ExtraJointFrames(joint, a, b, X_AJ, X_BJ, axis)
 
 
-def _gaps(placement: Placement, ties: list[_Tie]) -> list[Array]:
+def _gaps(placement: Placement, ties: list[_ExtraJointFrames]) -> list[Array]:
     """Return, in link A, how far B's point is from A's wherever the joints are as they shall be."""
     body = placement.body
     gaps = {id(x.joint): np.zeros(3) for x in ties}
@@ -121,7 +121,7 @@ def _gaps(placement: Placement, ties: list[_Tie]) -> list[Array]:
     return [gaps[id(x.joint)] for x in ties]
 
 
-def _gap(state: BodyState, tie: _Tie) -> Array:
+def _gap(state: BodyState, tie: _ExtraJointFrames) -> Array:
     """Return where B's point is from A's in a posture, in link A, as far as the joint cares."""
     R_WA, R_WB = state.R[tie.a], state.R[tie.b]
     p_W = state.p[tie.b] + R_WB @ tie.X_BJ.p - state.p[tie.a] - R_WA @ tie.X_AJ.p
@@ -135,7 +135,7 @@ def _gap(state: BodyState, tie: _Tie) -> Array:
     return np.asarray(p)
 
 
-def _is_loose(body: Body, tie: _Tie) -> bool:
+def _is_loose(body: Body, tie: _ExtraJointFrames) -> bool:
     """Whether a link between an end of an extra joint and the root moves freely."""
     for i in (tie.a, tie.b):
         while (parent := body.parent_indices[i]) >= 0:

@@ -15,7 +15,7 @@ from hrp_model.rigid import Array, Pose, is_rotation
 from hrp_model.validate import report_limits
 
 from ..physics.engine import PhysicsError, PhysicsSettings, Placement
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .articulation import (
     NO_CONTACT,
     STATIC,
@@ -30,16 +30,16 @@ from .articulation import (
     Loops,
     link_error,
 )
-from .collision_pairs import flatten_shapes
+from .collision_shapes import flatten_shapes
 from .extra_joints import flatten_extra_joints
-from .numeric_limits import MOST_PAIRS, check_count, check_magnitudes
-from .repaired_masses import mend
-from .rigid_groups import at_zero, group_masses, rigid_groups, watched_links
+from .mass_repair import repair_masses
+from .numeric_limits import MAX_SHAPE_PAIRS, check_link_count, check_numeric_limits
+from .rigid_groups import force_sensor_links, group_masses, rigid_groups, zero_state
 
 _log = logging.getLogger("hrp_sim")
 
 _JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
-_HELD = Joint(type=JointType.FIXED, name="root")  # of a root that a force sensor watches
+_BASE_JOINT = Joint(type=JointType.FIXED, name="root")  # of a root that a force sensor watches
 
 
 def flatten(
@@ -56,15 +56,15 @@ def flatten(
         PhysicsError: A number is not finite, a mass or inertia cannot move, an axis is
             zero, a shape is impossible; the message names the body and the link.
     """
-    check_count(placement)
+    check_link_count(placement)
     _check_numbers(placement)
     report_limits(placement.body, Diagnostics(listener=partial(_log_warning, placement.name)))
     start = start_state(placement)
-    zero = at_zero(placement.body, placement.X_WL)
-    watched = watched_links(placement.body)
+    zero = zero_state(placement.body, placement.X_WL)
+    watched = force_sensor_links(placement.body)
     group_of, members = rigid_groups(placement.body, placement.fixed)
     masses = group_masses(placement, members, zero)
-    mended = mend(placement, group_of, members, masses, settings)
+    mended = repair_masses(placement, group_of, members, masses, settings)
     for group, change in mended.items():
         masses[group] = change.after
     groups = _groups(masses, members, zero, start)
@@ -107,7 +107,7 @@ def _check_joint(placement: Placement, link: Link) -> None:
         ("joint damping", joint.damping),
         ("joint friction", joint.friction),
     ):
-        if not 0.0 <= value < LARGEST_DRIVE:
+        if not 0.0 <= value < MAX_DRIVE_VALUE:
             raise link_error(placement, link, f"its {what} is {value:g}")
 
 
@@ -147,7 +147,7 @@ def start_state(placement: Placement) -> BodyState:
         state.v[0], state.w[0] = placement.v, placement.w
     if not (np.all(np.isfinite(state.v[0])) and np.all(np.isfinite(state.w[0]))):
         raise link_error(placement, body.root, "its velocity is not finite")
-    check_magnitudes(placement)
+    check_numeric_limits(placement)
     state.calc_forward_kinematics(velocity=True)
     return state
 
@@ -208,7 +208,7 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
             above.append(i)
             parents.append(onto)
     links = [body.links[i] for i in above]
-    joints = [x.joint if x.parent else _HELD for x in links]
+    joints = [x.joint if x.parent else _BASE_JOINT for x in links]
     axes = [zero.R[i] @ _unit(body.links[i].joint.axis) for i in above]
     q = np.array([x.joint.position_limits for x in links], dtype=np.float64)
     effort = np.array([x.joint.effort_limits for x in links], dtype=np.float64)
@@ -274,9 +274,9 @@ def _check_pairs(placement: Placement, contacts: IntArray, geoms: Geoms) -> None
     touching = geoms.link[geoms.material != NO_CONTACT]
     shapes = np.bincount(touching, minlength=len(contacts))
     pairs = int(shapes @ ((contacts != Contact.NEVER) @ shapes)) // 2
-    if pairs > MOST_PAIRS:
+    if pairs > MAX_SHAPE_PAIRS:
         raise PhysicsError(
             f"body '{placement.name}': {pairs} pairs of its {len(touching)} collision shapes may "
-            f"touch each other, more than the {MOST_PAIRS} that can be simulated; write "
+            f"touch each other, more than the {MAX_SHAPE_PAIRS} that can be simulated; write "
             "self_collision: false, exclude pairs of links, or use fewer shapes"
         )

@@ -15,7 +15,7 @@ from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.measure import BoundingBox, geometry_box, union
 
 from .articulation import STATIC, IntArray
-from .rigid_groups import at_zero
+from .rigid_groups import zero_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class GroupTree:
         """Return the first link of a group, the one below its joint."""
         return self.body.links[self.members[group][0]]
 
-    def floats(self, group: int) -> bool:
+    def is_free(self, group: int) -> bool:
         """Whether a group hangs on nothing."""
         link = self.link(group)
         return not self.fixed if link.parent is None else link.joint.type is JointType.FREE
@@ -48,24 +48,24 @@ class GroupTree:
     def parent(self, group: int) -> int:
         """Return the group above the joint, ``STATIC`` if there is none that can move."""
         above = self.body.parent_indices[self.members[group][0]]
-        return STATIC if above < 0 or self.floats(group) else int(self.group_of[above])
+        return STATIC if above < 0 or self.is_free(group) else int(self.group_of[above])
 
     def stands(self, group: int) -> bool:
         """Whether fixed joints, which force sensors watch, tie a group to the world."""
         while group != STATIC:
             link = self.link(group)
-            if self.floats(group) or (link.parent is not None and link.joint.moves):
+            if self.is_free(group) or (link.parent is not None and link.joint.moves):
                 return False
             group = self.parent(group)
         return True
 
-    def first_heavy(self, group: int) -> int:
+    def nearest_with_mass(self, group: int) -> int:
         """Return the group itself or the next above that carries mass, else ``STATIC``."""
         while group != STATIC and not self._carried[group].mass > 0.0:
             group = self.parent(group)
         return group
 
-    def burden(self, group: int) -> tuple[float, float]:
+    def carried_load(self, group: int) -> tuple[float, float]:
         """Return what a joint carries: mass, and the greatest moment of inertia about its origin.
 
         In [kg] and [kg m^2].
@@ -100,7 +100,7 @@ class GroupTree:
     @cached_property
     def _poses(self) -> list[Pose]:
         """Pose of each link."""
-        zero = at_zero(self.body, Pose())
+        zero = zero_state(self.body, Pose())
         return [Pose(R, p) for R, p in zip(zero.R, zero.p, strict=True)]
 
     @cached_property

@@ -16,12 +16,12 @@ from ..physics.engine import Placement
 from .articulation import STATIC, IntArray
 
 
-def watched_links(body: Body) -> set[str]:
+def force_sensor_links(body: Body) -> set[str]:
     """Return the names of the links whose joints force sensors watch."""
     return {d.link for d in body.devices if isinstance(d, ForceSensor)}
 
 
-def at_zero(body: Body, X_WL: Pose) -> BodyState:
+def zero_state(body: Body, X_WL: Pose) -> BodyState:
     """Return a body with its root at X_WL and every joint at zero."""
     zero = BodyState(body)
     zero.p[0], zero.R[0], zero.q[:] = X_WL.p, X_WL.R, 0.0
@@ -36,7 +36,7 @@ def rigid_groups(body: Body, fixed: bool) -> tuple[IntArray, list[list[int]]]:
     cannot move is in the group ``STATIC``, which has no links in the second list. A root that
     is fixed to the world while a force sensor watches it is a group: a joint holds it there.
     """
-    watched = watched_links(body)
+    watched = force_sensor_links(body)
     group_of = np.full(len(body.links), STATIC, dtype=np.int32)
     members: list[list[int]] = []
     for i, link in enumerate(body.links):

@@ -17,10 +17,10 @@ from .articulation import STATIC, Articulation, Geoms
 from .flatten import flatten, start_state
 
 
-def jumped(first: Articulation, placement: Placement) -> Articulation:
+def with_placement(first: Articulation, placement: Placement) -> Articulation:
     """Return an articulation whose moving groups and joints start as a placement says.
 
-    What else there is in it stays; see ``rebased`` for links that cannot move.
+    What else there is in it stays; see ``with_base_pose`` for links that cannot move.
 
     Raises:
         PhysicsError: It is the placement of another model, is fixed where the body is not or
@@ -46,7 +46,7 @@ def jumped(first: Articulation, placement: Placement) -> Articulation:
     return replace(first, placement=placement, q=start.q, dq=start.dq, groups=moved)
 
 
-def rebased(first: Articulation, X_WL: Pose, settings: PhysicsSettings) -> Articulation:
+def with_base_pose(first: Articulation, X_WL: Pose, settings: PhysicsSettings) -> Articulation:
     """Return the articulation that the first placement gives with its fixed root elsewhere.
 
     Args:
@@ -57,13 +57,13 @@ def rebased(first: Articulation, X_WL: Pose, settings: PhysicsSettings) -> Artic
     Raises:
         PhysicsError: The pose is no finite rigid transform.
     """
-    if same_bits(X_WL, first.placement.X_WL):
+    if is_bit_identical(X_WL, first.placement.X_WL):
         return first
     moved = flatten(replace(first.placement, X_WL=X_WL), settings, first.geoms)
     return replace(moved, geoms=_carried(first, moved))
 
 
-def same_bits(a: Pose, b: Pose) -> bool:
+def is_bit_identical(a: Pose, b: Pose) -> bool:
     """Tell whether two poses are equal to the last bit, the signs of zeros included."""
     return a.R.tobytes() == b.R.tobytes() and a.p.tobytes() == b.p.tobytes()
 

@@ -14,7 +14,7 @@ from ..render.context import cores
 from ..render.scene import build_scene
 from ..render.view import Picture
 from ..running.render_thread import Darkroom
-from ..sensors import CameraSensor, Exposure, ImageReading
+from ..sensors import CameraSensor, ImageReading, RenderRequest
 from ..simulation import Simulation
 from .bare_drawing import BareDrawing
 from .plain_c import BenchError
@@ -47,9 +47,9 @@ class _Filmed:
         (self.camera,) = cameras
         self.simulation.wanted = lambda name: name != self.camera.name
 
-    def expose(self) -> Exposure:
+    def capture(self) -> RenderRequest:
         """Return what the camera sees now."""
-        return self.camera.expose(self.simulation.state)
+        return self.camera.capture(self.simulation.state)
 
 
 class CameraRun:
@@ -81,12 +81,12 @@ class BareDrawingRun:
 
     def __init__(self, scene: Scene) -> None:
         filmed = _Filmed(scene)
-        camera, exposure = filmed.camera, filmed.expose()
+        camera, exposure = filmed.camera, filmed.capture()
         bodies = {k: s.body for k, s in filmed.simulation.bodies.items()}
         drawn = build_scene(bodies, Diagnostics())
         own = exposure.poses[camera.body]
         X_WC = Pose(own.R[camera.link], own.p[camera.link]) @ camera.X_LS
-        poses_C = [exposure.poses[name].seen_from(X_WC) for name in drawn.first_links]
+        poses_C = [exposure.poses[name].relative_to(X_WC) for name in drawn.first_links]
         filmed.simulation.close()
         background = camera.surroundings.background
         self.picture = BareDrawing(
@@ -142,10 +142,10 @@ class FilmingRun:
         self._filmed.simulation.close()
 
     def _expose(self) -> None:
-        exposure = self._filmed.expose()
+        exposure = self._filmed.capture()
         self._developed.clear()
         self._last_ns = exposure.time_ns
-        self._darkroom.submit("", partial(self._filmed.camera.develop, exposure))
+        self._darkroom.submit("", partial(self._filmed.camera.render, exposure))
 
     def _take(self, _camera: str, image: ImageReading) -> None:
         if image.time_ns == self._last_ns:  # the others are older, and nobody waits for them

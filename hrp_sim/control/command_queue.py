@@ -122,7 +122,7 @@ class Drives:
                 self.counts.taken += 1
                 waiting.command.give(controller, time_ns)
 
-    def settle(self, time_ns: int) -> None:
+    def apply_pending(self, time_ns: int) -> None:
         """Hand only the settings that wait to the controllers."""
         with self._lock:
             settings, self._waiting = self._parted()

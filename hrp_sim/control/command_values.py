@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import isnan, nan
 
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .commands import JointCommand
 
 _KINDS = ("position", "velocity", "effort")
@@ -29,7 +29,7 @@ def columns(
 
 def usable(name: str, value: float, refuse: Callable[[str, str], None]) -> float | None:
     """Return one value of a joint; None for NaN and, with a complaint, for an absurd one."""
-    if -LARGEST_DRIVE < value < LARGEST_DRIVE:
+    if -MAX_DRIVE_VALUE < value < MAX_DRIVE_VALUE:
         return float(value)
     if not isnan(value):
         refuse(f"value {name}", f"a command of {value} to joint '{name}' is ignored")

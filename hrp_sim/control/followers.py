@@ -6,7 +6,7 @@ import numpy as np
 
 from hrp_model import Body
 
-from ..physics.state import LARGEST_DRIVE, BodyMotion, JointDrive
+from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
 
 
 class Followers:
@@ -37,7 +37,7 @@ class Followers:
         """Write where the joints that follow must be, and how fast they must move."""
         if not len(self._joints):
             return
-        largest = 0.5 * LARGEST_DRIVE
+        largest = 0.5 * MAX_DRIVE_VALUE
         q = self._multiplier * motion.q[self._leaders] + self._offset
         drive.q[self._joints] = np.clip(q, -largest, largest)
         dq = self._multiplier * motion.dq[self._leaders]

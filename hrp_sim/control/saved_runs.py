@@ -9,7 +9,7 @@ import numpy as np
 
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.snapshot import check_arrays
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .runs import Following, TrajectoryRun, TrajectoryStatus
 from .spline import VELOCITY, Spline
 from .trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
@@ -83,7 +83,7 @@ def restored_following(arrays: Mapping[str, AnyArray], names: Sequence[str]) -> 
 def _makes_sense(arrays: Mapping[str, AnyArray], count: int) -> bool:
     joints, times = arrays["joints"], arrays["times_ns"]
     # The shifts by whole turns are exact enough, but may pass the largest number by a little.
-    largest = 2.0 * LARGEST_DRIVE
+    largest = 2.0 * MAX_DRIVE_VALUE
     latest = 2 * LATEST_NS
     numbers = (arrays["points"], arrays["behind"], arrays["desired"][:VELOCITY])
     return bool(

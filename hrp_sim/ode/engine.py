@@ -12,7 +12,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..articulation.flatten import flatten
-from ..articulation.teleport import jumped, rebased, same_bits
+from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -23,17 +23,17 @@ from ..physics.engine import (
     Solver,
     check_ranges,
 )
-from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
+from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from . import _core
-from .failure import MANY_COMPLAINTS, body_failure, solver_failure, warn_of_complaints
-from .saving import Entry, part_of
+from .saved_state import EngineBody, body_arrays
+from .step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
 
 _log = logging.getLogger("hrp_sim")
 
 _FARTHEST = 1e6  # [m], of a ray
 _NO_BODY = _ALL_LINKS = -1
-_END_OF_HABITS = 128  # each is less
+_MAX_BACKOFF = 128  # each is less
 
 
 class OdeEngine:
@@ -56,12 +56,12 @@ class OdeEngine:
         self._settings = settings
         self._step_ns = settings.step_ns
         self._world = _make_world(settings)
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, EngineBody] = {}
         # Never changed, but replaced, so that any thread may walk through it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
-        self._has_complained = False
-        self._is_told = False  # whether the world's contacts are those of the state
+        self._has_warned = False
+        self._has_points = False  # whether the world's contacts are those of the state
 
     @property
     def settings(self) -> PhysicsSettings:
@@ -79,28 +79,28 @@ class OdeEngine:
         return self._world.contacts
 
     @property
-    def tells_contacts(self) -> bool:
+    def record_contacts(self) -> bool:
         """Whether steps keep for ``contact_points`` what they know; it changes no state."""
-        return self._world.tells
+        return self._world.record_contacts
 
-    @tells_contacts.setter
-    def tells_contacts(self, on: bool) -> None:
-        self._world.tells = on
-        self._is_told = False
+    @record_contacts.setter
+    def record_contacts(self, on: bool) -> None:
+        self._world.record_contacts = on
+        self._has_points = False
 
     def contact_points(self) -> ContactPoints:
         """Return where bodies touched in the last step, and with what forces.
 
         There are none where no step led, nor where the last step was not to tell them.
         """
-        if not self._is_told or not self._world.told:
-            return ContactPoints.none(self._time_ns)
-        count = self._world.told
+        if not self._has_points or not self._world.recorded_contacts:
+            return ContactPoints.empty(self._time_ns)
+        count = self._world.recorded_contacts
         who, what = np.empty((count, 4), dtype=np.int32), np.empty((count, 10))
         self._world.read_contacts(who, what)
         names = {entry.number: name for name, entry in self._entries.items()}
         bodies = tuple((names[a], names[b]) for a, b in who[:, ::2].tolist())
-        return ContactPoints.of(self._time_ns, bodies, who, what)
+        return ContactPoints.from_arrays(self._time_ns, bodies, who, what)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
         """Put a body into the world.
@@ -111,7 +111,7 @@ class OdeEngine:
             PhysicsError: The name is taken, or ODE cannot take what the model says; the
                 message names the link, and nothing was added.
         """
-        self._check_whole()
+        self._check_usable()
         name, body = placement.name, placement.body
         if name in self._entries:
             raise PhysicsError(f"there is a body '{name}' in the world already")
@@ -124,7 +124,7 @@ class OdeEngine:
             raise
         except (ValueError, RuntimeError) as error:  # what flatten let through
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
-        self._entries[name] = Entry(number, articulation, simulated)
+        self._entries[name] = EngineBody(number, articulation, simulated)
         known = {**self._simulated, name: simulated}
         self._simulated = MappingProxyType(ByName("body", known))
         if overlapping:
@@ -139,14 +139,14 @@ class OdeEngine:
             KeyError: There is none of this name.
             PhysicsError: ODE has failed; the world can only be reset.
         """
-        self._check_whole()
-        self._is_told = False
+        self._check_usable()
+        self._has_points = False
         self._world.remove_body(self._entries[name].number)
         del self._entries[name]
         self._show_bodies()
 
     def move_body(self, placement: Placement) -> None:
-        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
+        """Put the body ``placement.name`` elsewhere, between two steps, as if it jumped.
 
         Its pose, velocities, q and dq become those of the placement; also those of a fixed or
         static body, whose shapes move along. What it is driven and pushed by stays. The points
@@ -158,26 +158,28 @@ class OdeEngine:
             PhysicsError: The placement is one of another model, is fixed where the body is not
                 or the other way round, or is not finite; nothing was moved.
         """
-        self._check_whole()
+        self._check_usable()
         entry = self._entries[placement.name]
-        there = jumped(entry.first, placement)
-        self._is_told = False
-        self._stand(entry, placement.X_WL)
+        there = with_placement(entry.first, placement)
+        self._has_points = False
+        self._place_base(entry, placement.X_WL)
         self._world.move_body(entry.number, there)
 
     def save(self) -> dict[str, AnyArray]:
         """Return all that ``restore`` needs to go on to the last bit: copies, by name.
 
         ``time_ns`` and ``random`` (), ``habits`` (contacts, 2; see _core_sticking.c), ``bodies``
-        (their names, in order), ``settings`` ("name=value" each), and what ``saving.Entry``
+        (their names, in order), ``settings`` ("name=value" each), and what ``saved_state.EngineBody``
         keeps of each body, as "BODY/...".
         """
         arrays: dict[str, AnyArray] = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "random": np.array(self._world.random, dtype=np.int64),
-            "habits": np.frombuffer(self._world.habits, np.uint8).reshape(-1, 2).astype(np.int32),
+            "habits": np.frombuffer(self._world.stick_backoffs, np.uint8)
+            .reshape(-1, 2)
+            .astype(np.int32),
             "bodies": np.array(list(self._entries), dtype=np.str_),
-            "settings": described(self._settings),
+            "settings": settings_lines(self._settings),
         }
         for name, entry in self._entries.items():
             saved = entry.save(self._world)
@@ -201,24 +203,24 @@ class OdeEngine:
         contacts = len(np.atleast_1d(arrays.get("habits", ())))
         check_arrays(arrays, self.save() | {"habits": np.zeros((contacts, 2), dtype=np.int32)})
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
-        ranges = {"time_ns": 2**62, "random": 2**32, "habits": _END_OF_HABITS}
+        ranges = {"time_ns": 2**62, "random": 2**32, "habits": _MAX_BACKOFF}
         for name, end in ranges.items():
             if np.any(arrays[name] < 0) or np.any(arrays[name] >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
-        if contacts > _core.MOST_CONTACTS:
+        if contacts > _core.MAX_CONTACTS:
             raise PhysicsError("'habits' of the snapshot are those of too many contacts")
-        parts = {name: part_of(arrays, name) for name in order}
+        parts = {name: body_arrays(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
-        self._is_told = False
+        self._has_points = False
         if self._world.broken or order != list(self._entries):
             self._rebuild(order)
         for name, entry in self._entries.items():
             if entry.has_base:
-                self._stand(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
+                self._place_base(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
             entry.restore(self._world, parts[name])
         self._world.random = random
-        self._world.habits = habits.astype(np.uint8).tobytes()
+        self._world.stick_backoffs = habits.astype(np.uint8).tobytes()
         self._time_ns = time_ns
 
     def reset(self) -> None:
@@ -226,17 +228,17 @@ class OdeEngine:
 
         Nothing pushes any more; the drives stay.
         """
-        self._is_told = False
+        self._has_points = False
         if self._world.broken:
             self._rebuild(list(self._entries))
         for entry in self._entries.values():
-            self._stand(entry, entry.first.placement.X_WL)
+            self._place_base(entry, entry.first.placement.X_WL)
         self._world.reset()
         self._time_ns = 0
 
     def retime(self, time_ns: int) -> None:
         """Set the clock to a time in [ns], at least 0; the world stays as it is."""
-        self._is_told = False
+        self._has_points = False
         self._time_ns = time_ns
 
     def step(self, count: int = 1) -> None:
@@ -250,18 +252,18 @@ class OdeEngine:
         """
         world = self._world
         if world.broken:
-            self._check_whole()
+            self._check_usable()
         if count < 0:
             raise ValueError(f"no world goes back by {-count} steps")
-        self._is_told = count > 0
+        self._has_points = count > 0
         fault = world.step(count)
         if fault is None:
             self._time_ns += count * self._step_ns
-            if world.complaints >= MANY_COMPLAINTS and not self._has_complained:
-                self._has_complained = True
-                warn_of_complaints(self._time_ns)
+            if world.message_count >= MANY_MESSAGES and not self._has_warned:
+                self._has_warned = True
+                warn_of_messages(self._time_ns)
             return
-        self._is_told = False
+        self._has_points = False
         kind, done, number, index = fault
         self._time_ns += done * self._settings.step_ns
         raise self._failure(kind, number, index)
@@ -302,7 +304,7 @@ class OdeEngine:
         """Free what the engine holds. Nothing else may be called afterwards."""
         self._world.close()
 
-    def _check_whole(self) -> None:
+    def _check_usable(self) -> None:
         if self._world.broken:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 
@@ -310,29 +312,29 @@ class OdeEngine:
         step = self._time_ns // self._settings.step_ns
         when = f"at {self._time_ns / 1e9:.6g} s (step {step})"
         if kind == _core.FAULT_SOLVER:
-            return solver_failure(when)
+            return solver_error(when)
         entry = next(e for e in self._entries.values() if e.number == number)
-        return body_failure(kind, index, entry.first, entry.simulated, when)
+        return body_error(kind, index, entry.first, entry.simulated, when)
 
-    def _stand(self, entry: Entry, X_WB: Pose) -> None:
+    def _place_base(self, entry: EngineBody, X_WB: Pose) -> None:
         """Put what cannot move of a body where its root is said to be, if it is not there."""
-        if entry.has_base and not same_bits(X_WB, entry.X_WB):
-            self._world.rebase_body(entry.number, rebased(entry.first, X_WB, self._settings))
+        if entry.has_base and not is_bit_identical(X_WB, entry.X_WB):
+            self._world.rebase_body(entry.number, with_base_pose(entry.first, X_WB, self._settings))
             entry.X_WB = X_WB
 
     def _rebuild(self, order: list[str]) -> None:
         """Make the world anew: ODE was left in the middle of a step, or in another order."""
-        tells = self._world.tells
+        tells = self._world.record_contacts
         self._world.close()
         self._world = _make_world(self._settings)
-        self._world.tells = tells
+        self._world.record_contacts = tells
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
         for name, entry in entries.items():
             simulated = entry.simulated
             arrays = simulated.motion, simulated.drive, simulated.wrench
             number, _ = self._world.add_body(entry.first, *arrays)
-            self._entries[name] = Entry(number, entry.first, simulated)
+            self._entries[name] = EngineBody(number, entry.first, simulated)
         self._show_bodies()
 
     def _show_bodies(self) -> None:

@@ -11,11 +11,11 @@ from ._core import (
     FAULT_STATE,
     FAULT_TRACK,
     FAULT_WRENCH,
-    MOST_CONTACTS,
-    MOST_ROWS,
+    MAX_CONTACTS,
+    MAX_ROWS,
     OdeError,
     guarded,
-    take_complaints,
+    take_messages,
 )
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
     "FAULT_STATE",
     "FAULT_TRACK",
     "FAULT_WRENCH",
-    "MOST_CONTACTS",
-    "MOST_ROWS",
+    "MAX_CONTACTS",
+    "MAX_ROWS",
     "OdeError",
     "guarded",
-    "take_complaints",
+    "take_messages",
 ]

@@ -41,12 +41,12 @@ class ContactPoints:
         return len(self.bodies)
 
     @classmethod
-    def none(cls, time_ns: int) -> ContactPoints:
+    def empty(cls, time_ns: int) -> ContactPoints:
         """Return those of a step in which nothing touched, or that nobody has watched."""
-        return cls.of(time_ns, (), np.zeros((0, 4), dtype=np.int32), np.zeros((0, 10)))
+        return cls.from_arrays(time_ns, (), np.zeros((0, 4), dtype=np.int32), np.zeros((0, 10)))
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         time_ns: int,
         bodies: tuple[tuple[str, str], ...],

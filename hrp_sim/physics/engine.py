@@ -91,7 +91,7 @@ class PhysicsSettings:
 
 
 # No element of gravity means as much as this, in [m/s^2].
-LARGEST_GRAVITY = 1e6
+MAX_GRAVITY = 1e6
 # The range in which each other number of PhysicsSettings makes sense.
 PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
     "time_step": (1e-6, 0.1),
@@ -119,7 +119,7 @@ def check_ranges(settings: PhysicsSettings) -> None:
             raise PhysicsError(
                 f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
             )
-    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
+    if len(settings.gravity) != 3 or not all(abs(g) < MAX_GRAVITY for g in settings.gravity):
         raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")
 
 
@@ -170,7 +170,7 @@ class Engine(Protocol):
     def contacts(self) -> int:
         """At how many points bodies touched in the last step."""
 
-    tells_contacts: bool
+    record_contacts: bool
     """Whether steps keep for ``contact_points`` what they know: not at first, since it takes
     time. It changes no state, to the last bit."""
 

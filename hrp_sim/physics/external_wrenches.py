@@ -15,13 +15,13 @@ from hrp_model.rigid import Array
 from .engine import AnyArray, PhysicsError
 from .schedule import NS_PER_S
 from .snapshot import check_arrays
-from .state import LARGEST_DRIVE, SimulatedBody
+from .state import MAX_DRIVE_VALUE, SimulatedBody
 
-LONGEST = 10**18  # [ns], thirty years
+_MAX_DURATION_NS = 10**18  # [ns], thirty years
 
 
 @dataclass(slots=True)
-class Push:
+class TimedWrench:
     """A wrench on one link.
 
     Attributes:
@@ -30,7 +30,7 @@ class Push:
         force: In [N], shape (3,).
         torque: About ``point``, in [N m], shape (3,).
         point: Of the link, where the force acts: in the link's frame, in [m], shape (3,).
-        left_ns: How long it still lasts, in [ns].
+        remaining_ns: How long it still lasts, in [ns].
         local: Whether force and torque are in the link's axes, and turn with them; else they are
             in W.
         source: Who pushes; a later push of the same one on the same link replaces this. Empty
@@ -42,7 +42,7 @@ class Push:
     force: Array
     torque: Array
     point: Array
-    left_ns: int
+    remaining_ns: int
     local: bool = False
     source: str = ""
 
@@ -55,7 +55,7 @@ class Push:
         duration: float,
         local: bool,
         source: str,
-    ) -> Push:
+    ) -> TimedWrench:
         """Return a push of what somebody asks for.
 
         Args:
@@ -72,37 +72,40 @@ class Push:
         """
         index = target.body.link_index(link)
         force, torque, point = (np.array(v, dtype=np.float64) for v in wrench)
-        lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= LONGEST
-        left_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
-        push = cls(target, index, force, torque, point, left_ns, local, source)
-        if not (force.shape == torque.shape == point.shape == (3,) and push.is_sane):
+        lasts = isfinite(duration) and 0.0 < duration * NS_PER_S <= _MAX_DURATION_NS
+        remaining_ns = max(1, round(duration * NS_PER_S)) if lasts else 0
+        push = cls(target, index, force, torque, point, remaining_ns, local, source)
+        if not (force.shape == torque.shape == point.shape == (3,) and push.is_valid):
             raise ValueError(
                 f"body '{target.name}', link '{link}': a push needs finite vectors of three "
                 "numbers and a duration greater than 0"
             )
         return push
 
-    def replaces(self, other: Push) -> bool:
+    def replaces(self, other: TimedWrench) -> bool:
         """Tell whether another push ends when this one comes."""
         same = self.target is other.target and self.link == other.link
         return same and self.source == other.source != ""
 
     @property
-    def is_sane(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether it has numbers that an engine takes, and still lasts."""
         values = np.concatenate([self.force, self.torque, self.point])
-        return bool(np.all(np.abs(values) < LARGEST_DRIVE)) and 0 < self.left_ns <= LONGEST
+        return (
+            bool(np.all(np.abs(values) < MAX_DRIVE_VALUE))
+            and 0 < self.remaining_ns <= _MAX_DURATION_NS
+        )
 
 
-class Pushes:
+class ExternalWrenches:
     """The pushes that still last. They add up, with each other and with a body's own wrench."""
 
     def __init__(self) -> None:
-        self._new: list[Push] = []
+        self._new: list[TimedWrench] = []
         self._lock = threading.Lock()  # of the new ones
-        self._lasting: list[Push] = []
+        self._lasting: list[TimedWrench] = []
 
-    def add(self, push: Push) -> None:
+    def add(self, push: TimedWrench) -> None:
         """Let a push act from the next step on. May be called from any thread.
 
         What it replaces is forgotten at once: a world that stands still gathers no more pushes
@@ -116,7 +119,7 @@ class Pushes:
         return bool(self._new or self._lasting)
 
     @contextmanager
-    def acting(self, bodies: Mapping[str, SimulatedBody], step_ns: int) -> Iterator[None]:
+    def applied(self, bodies: Mapping[str, SimulatedBody], step_ns: int) -> Iterator[None]:
         """Add the pushes to the wrenches of their bodies while a step is taken.
 
         Of a step in which a push ends it has its share, so that its impulse is exact. A step
@@ -128,7 +131,7 @@ class Pushes:
         wrenches = {push.target.name: push.target.wrench for push in self._lasting}
         before = {name: (w.force.copy(), w.torque.copy()) for name, w in wrenches.items()}
         for push in self._lasting:
-            share = min(1.0, push.left_ns / step_ns)
+            share = min(1.0, push.remaining_ns / step_ns)
             R_WL = push.target.motion.R[push.link]
             force, torque = push.force, push.torque
             if push.local:
@@ -142,8 +145,8 @@ class Pushes:
             for name, wrench in wrenches.items():
                 wrench.force[:], wrench.torque[:] = before[name]
         for push in self._lasting:
-            push.left_ns -= step_ns
-        self._lasting = [push for push in self._lasting if push.left_ns > 0]
+            push.remaining_ns -= step_ns
+        self._lasting = [push for push in self._lasting if push.remaining_ns > 0]
 
     def clear(self) -> None:
         """Forget all."""
@@ -152,22 +155,22 @@ class Pushes:
         self._lasting.clear()
 
     def save(self) -> dict[str, AnyArray]:
-        """Return what still lasts, for ``restored``."""
+        """Return what still lasts, for ``from_arrays``."""
         self._take()
         rows = [np.concatenate([p.force, p.torque, p.point]) for p in self._lasting]
         return {
             "body": np.array([p.target.name for p in self._lasting], dtype=np.str_),
             "link": np.array([p.link for p in self._lasting], dtype=np.int64),
             "wrench": np.array(rows, dtype=np.float64).reshape(-1, 9),
-            "left_ns": np.array([p.left_ns for p in self._lasting], dtype=np.int64),
+            "left_ns": np.array([p.remaining_ns for p in self._lasting], dtype=np.int64),
             "local": np.array([p.local for p in self._lasting], dtype=np.int64),
             "source": np.array([p.source for p in self._lasting], dtype=np.str_),
         }
 
     @classmethod
-    def restored(
+    def from_arrays(
         cls, arrays: Mapping[str, AnyArray], bodies: Mapping[str, SimulatedBody]
-    ) -> Pushes:
+    ) -> ExternalWrenches:
         """Return the pushes that were saved.
 
         Raises:
@@ -185,12 +188,16 @@ class Pushes:
         check_arrays(arrays, expected)
         pushes = cls()
         rows = (arrays[k].tolist() for k in ("body", "link", "left_ns", "local", "source"))
-        for wrench, body, link, left_ns, local, source in zip(arrays["wrench"], *rows, strict=True):
+        for wrench, body, link, remaining_ns, local, source in zip(
+            arrays["wrench"], *rows, strict=True
+        ):
             if body not in bodies or not 0 <= link < len(bodies[body].body.links):
                 raise PhysicsError("a push of the snapshot acts on a link that is not here")
             force, torque, point = wrench.reshape(3, 3).copy()
-            push = Push(bodies[body], link, force, torque, point, left_ns, bool(local), source)
-            if not push.is_sane:
+            push = TimedWrench(
+                bodies[body], link, force, torque, point, remaining_ns, bool(local), source
+            )
+            if not push.is_valid:
                 raise PhysicsError("a push of the snapshot makes no sense")
             pushes.add(push)
         return pushes

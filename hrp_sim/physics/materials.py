@@ -14,7 +14,7 @@ from hrp_model.rigid import Array
 DEFAULT = "Default"
 _DEFAULT_SPELLINGS = ("", DEFAULT, "default")
 NO_MATERIAL = 0
-MOST_FRICTION = 1e6  # as ``friction`` of the world may be
+MAX_FRICTION = 1e6  # as ``friction`` of the world may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Material:
     viscosity: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("roughness", self.roughness, MOST_FRICTION)
-        _check("viscosity", self.viscosity, MOST_FRICTION)
+        _check("roughness", self.roughness, MAX_FRICTION)
+        _check("viscosity", self.viscosity, MAX_FRICTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ContactMaterial:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        _check("friction", self.friction, MOST_FRICTION)
+        _check("friction", self.friction, MAX_FRICTION)
         _check("restitution", self.restitution, 1.0)
 
 
@@ -78,7 +78,7 @@ class MaterialTable:
     def names(self) -> tuple[str, ...]:
         """Every material spoken of, in the order of its index; the first is "Default"."""
         named = [*self.materials, *(name for pair in self.pairs for name in sorted(pair))]
-        return tuple(dict.fromkeys([DEFAULT, *map(plain_name, named)]))
+        return tuple(dict.fromkeys([DEFAULT, *map(canonical_name, named)]))
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -86,11 +86,11 @@ class MaterialTable:
 
     def index(self, name: str) -> int:
         """Return the row of a material in ``matrices``; NO_MATERIAL for an unknown one."""
-        return self._index.get(plain_name(name), NO_MATERIAL)
+        return self._index.get(canonical_name(name), NO_MATERIAL)
 
-    def knows(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
         """Whether the table says anything about a material."""
-        return plain_name(name) in self._index
+        return canonical_name(name) in self._index
 
     def matrices(self, friction: float) -> tuple[Array, Array]:
         """Return friction and restitution of every pair, each symmetric, shape (n, n).
@@ -98,7 +98,7 @@ class MaterialTable:
         Args:
             friction: Coulomb coefficient of what has no material.
         """
-        given = {plain_name(name): m for name, m in self.materials.items()}
+        given = {canonical_name(name): m for name, m in self.materials.items()}
         # What only pairs speak of is otherwise as without a material.
         nothing = given.get(DEFAULT, Material(roughness=friction))
         surfaces = [given.get(name, nothing) for name in self.names]
@@ -113,14 +113,14 @@ class MaterialTable:
         return mu, e
 
 
-def plain_name(name: str) -> str:
+def canonical_name(name: str) -> str:
     """Return a material's name in its one spelling."""
     return DEFAULT if name in _DEFAULT_SPELLINGS else name
 
 
 def material_pair(a: str, b: str) -> frozenset[str]:
     """Return the key of an unordered pair of materials, which may be the same."""
-    return frozenset((plain_name(a), plain_name(b)))
+    return frozenset((canonical_name(a), canonical_name(b)))
 
 
 def _check(what: str, value: float, most: float) -> None:

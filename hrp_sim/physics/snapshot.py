@@ -149,7 +149,7 @@ def _array(name: str, data: bytes) -> AnyArray:
     return array.copy()
 
 
-def described(settings: PhysicsSettings) -> AnyArray:
+def settings_lines(settings: PhysicsSettings) -> AnyArray:
     """Return settings as lines "name=value", exact to the last digit."""
     lines = []
     for f in fields(settings):
@@ -164,7 +164,7 @@ def check_settings(arrays: Mapping[str, AnyArray], settings: PhysicsSettings) ->
     Raises:
         PhysicsError: It was not; the message names those that differ.
     """
-    saved, here = _texts(arrays, "settings"), described(settings).tolist()
+    saved, here = _texts(arrays, "settings"), settings_lines(settings).tolist()
     if saved != here:
         there = ", ".join(line for line in saved if line not in here)
         own = ", ".join(line for line in here if line not in saved)

@@ -68,7 +68,7 @@ class BodyMotion:
 
 
 # No drive means more than this, in SI units: engines refuse it.
-LARGEST_DRIVE = 1e12
+MAX_DRIVE_VALUE = 1e12
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class JointDrive:
     track_speed: Array
 
     @classmethod
-    def limp(cls, body: Body) -> JointDrive:
+    def zeros(cls, body: Body) -> JointDrive:
         """Return a drive that leaves every joint limp."""
         n = len(body.moving_links)
         names = ("q", "dq", "kp", "kd", "effort")
@@ -150,7 +150,7 @@ class SimulatedBody:
     def at_rest(cls, name: str, body: Body) -> SimulatedBody:
         """Return a body with arrays of its own: motion at zero, limp joints, nothing pushes."""
         return cls(
-            name, body, BodyMotion.zeros(body), JointDrive.limp(body), ExternalWrench.zeros(body)
+            name, body, BodyMotion.zeros(body), JointDrive.zeros(body), ExternalWrench.zeros(body)
         )
 
 

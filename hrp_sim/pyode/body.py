@@ -13,9 +13,9 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import STATIC, Articulation
 from ..ode import guard
-from ..ode.saving import SavedBody
+from ..ode.saved_state import SavedBody
 from ..physics.engine import PhysicsSettings
-from ..physics.state import LARGEST_DRIVE, SimulatedBody
+from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
 from .joints import JOINTS, DrivenJoint, make_loop
 from .shapes import make_shapes
 
@@ -66,7 +66,7 @@ class GroupStates:
             w=np.array([g.getAngularVel() for g in groups]).reshape(-1, 3),
         )
 
-    def sane(self) -> NDArray[np.bool_]:
+    def valid(self) -> NDArray[np.bool_]:
         """Return which groups have finite and sensible states, shape (g,)."""
         good: NDArray[np.bool_] = np.abs((self.quaternion**2).sum(axis=1) - 1.0) < 1e-3
         for values, most in (self.p, _FARTHEST), (self.v, _FASTEST), (self.w, _FASTEST_TURN):
@@ -153,19 +153,19 @@ class ArticulatedBody:
                 joint.q = q
         self._write_at_rest()
 
-    def check_orders(self) -> None:
+    def check_inputs(self) -> None:
         """Check the arrays that the engine is given.
 
         Raises:
             StepFaultError: A number is not finite, absurd, or a negative gain.
         """
         *joints, track_speed = astuple(self.drive)
-        drives = (np.abs(joints) < LARGEST_DRIVE).all(axis=0)
+        drives = (np.abs(joints) < MAX_DRIVE_VALUE).all(axis=0)
         drives &= (self.drive.kp >= 0.0) & (self.drive.kd >= 0.0)
-        pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < LARGEST_DRIVE
+        pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < MAX_DRIVE_VALUE
         for kind, good in (
             (guard.FAULT_DRIVE, drives),
-            (guard.FAULT_TRACK, np.abs(track_speed) < LARGEST_DRIVE),
+            (guard.FAULT_TRACK, np.abs(track_speed) < MAX_DRIVE_VALUE),
             (guard.FAULT_WRENCH, pushes.all(axis=1)),
         ):
             if not good.all():
@@ -189,9 +189,9 @@ class ArticulatedBody:
             StepFaultError: The state is not finite, or absurd.
         """
         self._next = GroupStates.of(self._groups)
-        sane = self._next.sane()
-        if not sane.all():
-            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(sane)))
+        valid = self._next.valid()
+        if not valid.all():
+            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(valid)))
         R = self._state.R
         return {joint for joint in self.driven if joint.measure(R[joint.child])}
 

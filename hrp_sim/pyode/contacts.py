@@ -41,7 +41,7 @@ class Contacts:
 
     Attributes:
         count: How many there are.
-        keeps_forces: Whether the forces of the steps to come are kept.
+        record_forces: Whether the forces of the steps to come are kept.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Contacts:
         settings: PhysicsSettings,
     ) -> None:
         self.count = 0
-        self.keeps_forces = False
+        self.record_forces = False
         self._world, self._space, self._bodies, self._settings = world, space, bodies, settings
         self._friction, self._restitution = settings.materials.matrices(settings.friction)
         self._joints: list[ode.ContactJoint] = []
@@ -72,7 +72,7 @@ class Contacts:
                 continue
             for contact in _spread(collide(a, b), self._settings.max_contacts):
                 self._add(a, b, contact)
-            if len(self._joints) > guard.MOST_CONTACTS:
+            if len(self._joints) > guard.MAX_CONTACTS:
                 raise StepFaultError(guard.FAULT_CONTACTS, a.owner.body, a.owner.link)
         self.count = len(self._joints)
 
@@ -85,21 +85,21 @@ class Contacts:
             self._forces.append(np.array(joint.getFeedback()[0]) * (1.0 if is_first else -1.0))
         self._joints.clear()
 
-    def forget(self) -> None:
+    def discard_points(self) -> None:
         """Forget the contact points of the last step."""
         self._touching.clear()
         self._forces.clear()
 
     def clear(self) -> None:
         """Forget everything of the last step."""
-        self.forget()
+        self.discard_points()
         self._joints.clear()
         self.count = 0
 
     def points(self, time_ns: int) -> ContactPoints:
         """Return the contact points of the last step, which ended at a time."""
         if not self._forces:
-            return ContactPoints.none(time_ns)
+            return ContactPoints.empty(time_ns)
         owners = [(a, b) for a, b, _ in self._touching]
         places = [contact.getContactGeomParams() for _, _, contact in self._touching]
         return ContactPoints(
@@ -112,7 +112,7 @@ class Contacts:
             force=np.array(self._forces),
         )
 
-    def forbid_overlaps(self, body: ArticulatedBody) -> list[tuple[int, int]]:
+    def disable_overlapping_pairs(self, body: ArticulatedBody) -> list[tuple[int, int]]:
         """Let links of a new body that are drawn into each other pass through each other.
 
         Returns:
@@ -141,11 +141,11 @@ class Contacts:
         """Make a contact joint of a contact whose normal points into the shape a."""
         self._set_surface(a.owner, b.owner, contact)
         if not (self._set_track(a, b, contact, 1.0) or self._set_track(b, a, contact, -1.0)):
-            self._direct_friction(a.getBody(), b.getBody(), contact)
+            self._align_friction(a.getBody(), b.getBody(), contact)
         joint = ode.ContactJoint(self._world, None, contact)
         joint.attach(a.getBody(), b.getBody())
         self._joints.append(joint)
-        if self.keeps_forces:
+        if self.record_forces:
             joint.setFeedback(True)
             self._touching.append((a.owner, b.owner, contact))
 
@@ -193,7 +193,7 @@ class Contacts:
         contact.setMu2(_TRACK_SIDE_FRICTION)
         return True
 
-    def _direct_friction(self, a: ode.Body, b: ode.Body, contact: ode.Contact) -> None:
+    def _align_friction(self, a: ode.Body, b: ode.Body, contact: ode.Contact) -> None:
         """Let friction act along the slip, and across it only as far as a step can turn the slip.
 
         ODE bounds friction along two directions by mu times the normal force each, and lays them

@@ -14,10 +14,10 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import Articulation
 from ..articulation.flatten import flatten
-from ..articulation.teleport import jumped, rebased, same_bits
+from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..ode import guard
-from ..ode.failure import MANY_COMPLAINTS, body_failure, solver_failure, warn_of_complaints
-from ..ode.saving import Entry, part_of
+from ..ode.saved_state import EngineBody, body_arrays
+from ..ode.step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -28,18 +28,18 @@ from ..physics.engine import (
     Solver,
     check_ranges,
 )
-from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
+from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
 from .contacts import Contacts
 from .joints import DrivenJoint
-from .refusal import check_library, refuse_body, refuse_settings
 from .shapes import cast_rays
+from .unsupported import check_library, check_supported_body, check_supported_settings
 
 _log = logging.getLogger("hrp_sim")
 
 _FARTHEST, _FARTHEST_ORIGIN = 1e6, 1e9  # [m], of a ray
-_NUMBER = 0  # of an Entry; here, bodies are known by their names
+_NUMBER = 0  # of an EngineBody; here, bodies are known by their names
 # Worlds in which ODE has failed: their memory is not to be touched again, nor freed.
 _abandoned: list[object] = []
 
@@ -59,10 +59,10 @@ class PyOdeEngine:
 
     def __init__(self, settings: PhysicsSettings) -> None:
         check_ranges(settings)
-        refuse_settings(settings)
+        check_supported_settings(settings)
         check_library()
         self._settings = settings
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, EngineBody] = {}
         # Never changed, but replaced, so that any thread may iterate over it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = self._complaints = 0
@@ -85,14 +85,14 @@ class PyOdeEngine:
         return self._contacts.count
 
     @property
-    def tells_contacts(self) -> bool:
+    def record_contacts(self) -> bool:
         """Whether steps keep contact points and forces."""
         return self._keeps_contacts
 
-    @tells_contacts.setter
-    def tells_contacts(self, on: bool) -> None:
-        self._keeps_contacts = self._contacts.keeps_forces = on
-        self._contacts.forget()
+    @record_contacts.setter
+    def record_contacts(self, on: bool) -> None:
+        self._keeps_contacts = self._contacts.record_forces = on
+        self._contacts.discard_points()
 
     def contact_points(self) -> ContactPoints:
         """Return where bodies touched in the last step, and with what forces."""
@@ -105,13 +105,13 @@ class PyOdeEngine:
             PhysicsError: The name is taken, or PyODE cannot take what the model says; the
                 message names the link, and nothing was added.
         """
-        self._check_whole()
+        self._check_usable()
         name, body = placement.name, placement.body
         if name in self._entries:
             raise PhysicsError(f"there is a body '{name}' in the world already")
         flat = flatten(placement, self._settings)
-        refuse_body(flat)
-        entry = Entry(_NUMBER, flat, SimulatedBody.at_rest(name, body))
+        check_supported_body(flat)
+        entry = EngineBody(_NUMBER, flat, SimulatedBody.at_rest(name, body))
         try:
             overlapping = self._put(entry)
         except guard.OdeError as error:  # about what flatten let through
@@ -129,7 +129,7 @@ class PyOdeEngine:
 
     def remove_body(self, name: str) -> None:
         """Take a body out of the world; its arrays stay as they were."""
-        self._check_whole()
+        self._check_usable()
         del self._entries[name]
         self._contacts.clear()
         self._bodies.pop(name).remove()
@@ -137,12 +137,12 @@ class PyOdeEngine:
         self._simulated = MappingProxyType(ByName("body", left))
 
     def move_body(self, placement: Placement) -> None:
-        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped."""
-        self._check_whole()
+        """Put the body ``placement.name`` elsewhere, between two steps, as if it jumped."""
+        self._check_usable()
         entry = self._entries[placement.name]
-        there = jumped(entry.first, placement)
-        self._contacts.forget()
-        self._stand(entry, placement.X_WL)
+        there = with_placement(entry.first, placement)
+        self._contacts.discard_points()
+        self._place_base(entry, placement.X_WL)
         self._bodies[placement.name].start(there)
 
     def save(self) -> dict[str, AnyArray]:
@@ -150,7 +150,7 @@ class PyOdeEngine:
         arrays: dict[str, AnyArray] = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "bodies": np.array(list(self._entries), dtype=np.str_),
-            "settings": described(self._settings),
+            "settings": settings_lines(self._settings),
         }
         for name, entry in self._entries.items():
             saved = entry.save(self._bodies[name])
@@ -165,14 +165,14 @@ class PyOdeEngine:
         check_arrays(arrays, self.save())
         if not 0 <= arrays["time_ns"] < 2**62:
             raise PhysicsError("'time_ns' of the snapshot is out of range")
-        parts = {name: part_of(arrays, name) for name in order}
+        parts = {name: body_arrays(arrays, name) for name in order}
         for name, part in parts.items():
             self._entries[name].check(part)
         self._rebuild(order)
         for name, part in parts.items():
             entry = self._entries[name]
             if entry.has_base:
-                self._stand(entry, Pose(part["base_R"], part["base_p"]))
+                self._place_base(entry, Pose(part["base_R"], part["base_p"]))
             entry.restore(self._bodies[name], part)
         self._time_ns = int(arrays["time_ns"])
 
@@ -186,7 +186,7 @@ class PyOdeEngine:
 
     def retime(self, time_ns: int) -> None:
         """Set the clock to a time in [ns], at least 0; the world stays as it is."""
-        self._contacts.forget()
+        self._contacts.discard_points()
         self._time_ns = time_ns
 
     def step(self, count: int = 1) -> None:
@@ -198,27 +198,27 @@ class PyOdeEngine:
                 negative gain; or the state came out so. The world stays as it was before the
                 offending step. It can go on when the cause is gone, and can be reset.
         """
-        self._check_whole()
+        self._check_usable()
         if count < 0:
             raise ValueError(f"the number of steps must not be negative, not {count}")
-        self._contacts.forget()
-        guard.take_complaints()
+        self._contacts.discard_points()
+        guard.take_messages()
         try:
             for body in self._bodies.values():
-                body.check_orders()
+                body.check_inputs()
             for _ in range(count):
                 self._step_once()
                 self._time_ns += self._settings.step_ns
         except guard.OdeError:
-            raise solver_failure(self._when()) from None
+            raise solver_error(self._when()) from None
         except StepFaultError as fault:
             entry = self._entries[fault.body]
             where = fault.index, entry.first, entry.simulated
-            raise body_failure(fault.kind, *where, self._when()) from None
-        had_many = self._complaints >= MANY_COMPLAINTS
-        self._complaints += guard.take_complaints()
-        if self._complaints >= MANY_COMPLAINTS and not had_many:
-            warn_of_complaints(self._time_ns)
+            raise body_error(fault.kind, *where, self._when()) from None
+        had_many = self._complaints >= MANY_MESSAGES
+        self._complaints += guard.take_messages()
+        if self._complaints >= MANY_MESSAGES and not had_many:
+            warn_of_messages(self._time_ns)
 
     def cast_rays(
         self,
@@ -268,17 +268,17 @@ class PyOdeEngine:
         self._space = ode.SimpleSpace()  # a HashSpace misses a few pairs
         self._bodies: dict[str, ArticulatedBody] = {}
         self._contacts = Contacts(self._world, self._space, self._bodies, settings)
-        self._contacts.keeps_forces = self._keeps_contacts
+        self._contacts.record_forces = self._keeps_contacts
         self._is_broken = False  # whether ODE has failed in the middle of a step
 
-    def _put(self, entry: Entry) -> list[tuple[int, int]]:
+    def _put(self, entry: EngineBody) -> list[tuple[int, int]]:
         """Make a body where it was placed first; return which of its links overlap."""
         name = entry.simulated.name
         self._bodies[name] = self._assemble(entry, entry.first)
         self._entries[name] = entry
-        return self._contacts.forbid_overlaps(self._bodies[name])
+        return self._contacts.disable_overlapping_pairs(self._bodies[name])
 
-    def _assemble(self, entry: Entry, flat: Articulation) -> ArticulatedBody:
+    def _assemble(self, entry: EngineBody, flat: Articulation) -> ArticulatedBody:
         where = self._settings, self._world, self._space
         return ArticulatedBody(flat, entry.simulated, *where)
 
@@ -289,16 +289,18 @@ class PyOdeEngine:
         first = {name: self._entries[name].first for name in order}
         self._entries.clear()
         for name, flat in first.items():
-            self._put(Entry(_NUMBER, flat, self._simulated[name]))
+            self._put(EngineBody(_NUMBER, flat, self._simulated[name]))
 
-    def _stand(self, entry: Entry, X_WB: Pose) -> None:
+    def _place_base(self, entry: EngineBody, X_WB: Pose) -> None:
         """Make a fixed body anew where its root is said to be, if it is not there."""
-        if not entry.has_base or same_bits(X_WB, entry.X_WB):
+        if not entry.has_base or is_bit_identical(X_WB, entry.X_WB):
             return
         name = entry.simulated.name
         old = self._bodies[name]
         old.remove()
-        self._bodies[name] = self._assemble(entry, rebased(entry.first, X_WB, self._settings))
+        self._bodies[name] = self._assemble(
+            entry, with_base_pose(entry.first, X_WB, self._settings)
+        )
         self._bodies[name].contacts = old.contacts
         entry.X_WB = X_WB
 
@@ -341,10 +343,10 @@ class PyOdeEngine:
         try:
             self._contacts.make()
             rows = sum(body.rows for body in self._bodies.values()) + 3 * self.contacts
-            if not is_quick and rows > guard.MOST_ROWS:  # its matrices grow with their square
+            if not is_quick and rows > guard.MAX_ROWS:  # its matrices grow with their square
                 raise PhysicsError(
                     f"there are {rows} rows of constraints {self._when()}, more than the "
-                    f"{guard.MOST_ROWS} that the engine 'pyode' takes with solver: world; use "
+                    f"{guard.MAX_ROWS} that the engine 'pyode' takes with solver: world; use "
                     "solver: quick, a smaller max_contacts, or the engine 'ode'"
                 )
             solve = self._world.quickStep if is_quick else self._world.step
@@ -360,7 +362,7 @@ class PyOdeEngine:
             for body in self._bodies.values():
                 body.undo()
 
-    def _check_whole(self) -> None:
+    def _check_usable(self) -> None:
         if self._is_broken:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 

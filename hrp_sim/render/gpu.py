@@ -10,13 +10,13 @@ import numpy as np
 
 from hrp_model import Pose
 
-from . import unlocked
+from . import gl_calls
 from .boxes import back_to_front
+from .data_texture import DataTexture
 from .depth import DepthVariant
 from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene
 from .shaders import Variant
-from .table import Table
 from .target import Target
 from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
@@ -72,9 +72,9 @@ class GpuScene:
         self._textures: dict[int, Any] = {}
         self._targets: dict[tuple[int, int], Target] = {}
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
-        self._poses = Table(context, self._poses_C)
-        self._materials = Table(context, scene.materials)
-        self._surfaces = Table(context, scene.surfaces)
+        self._poses = DataTexture(context, self._poses_C)
+        self._materials = DataTexture(context, scene.materials)
+        self._surfaces = DataTexture(context, scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
@@ -103,7 +103,7 @@ class GpuScene:
             for drawable in self._opaque:
                 self._begin(drawable)
                 variant = drawable.variant(*counts, measured=parts.depth)
-                unlocked.draw(self._array(drawable, variant))
+                gl_calls.draw(self._array(drawable, variant))
             if self._transparent:
                 target.color.use()
                 self._draw_transparent(*counts)
@@ -111,7 +111,7 @@ class GpuScene:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
-                unlocked.draw(self._array(drawable, drawable.depth_variant()))
+                gl_calls.draw(self._array(drawable, drawable.depth_variant()))
         picture = target.read(parts)
         # moderngl asks for no errors; without this the picture would be whatever was there.
         if (error := self._context.error) != "GL_NO_ERROR":
@@ -126,7 +126,7 @@ class GpuScene:
             if link_poses is None or len(link_poses.p) != len(rows):
                 rows[:] = 0.0  # was not there yet, or another was: all of it in one point
             else:
-                rows[:] = link_poses.seen_from(X_WC)
+                rows[:] = link_poses.relative_to(X_WC)
         self._poses.write(self._poses_C)
 
     def _set_up(
@@ -176,7 +176,7 @@ class GpuScene:
             # What is seen from inside, too, lies behind what is seen from outside.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
-                unlocked.draw(array, chunk.length, chunk.first)
+                gl_calls.draw(array, chunk.length, chunk.first)
         context.fbo.depth_mask = True
         context.disable(moderngl.BLEND)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import ENDLESS, is_mounting
+from ..articulation.numeric_limits import MAX_RANGE, is_valid_mounting
 from .shaders import MAX_LIGHTS
 
 # (name of a body, name of one of its lights) -> whether it is on; others are as the model says.
@@ -79,7 +79,7 @@ def flaw(light: Light) -> str:
         return f"a radius of {light.radius} m is impossible"
     if isinstance(light, DirectionalLight | SpotLight) and not _is_unit(light.direction):
         return "its direction is no unit vector"
-    if not is_mounting(light.X_LS):
+    if not is_valid_mounting(light.X_LS):
         return "its pose on the link is no rigid transform, or far away"
     return ""
 
@@ -121,7 +121,7 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
     if isinstance(light, PointLight):
         row["place"] = *(X_CL[:, :3] @ light.X_LS.p + X_CL[:, 3]), 1.0
         row["attenuation"] = light.attenuation
-        row["radius"] = light.radius if light.radius < ENDLESS else inf
+        row["radius"] = light.radius if light.radius < MAX_RANGE else inf
     if isinstance(light, SpotLight):
         row["axis"] = R_CS @ light.direction
         row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent

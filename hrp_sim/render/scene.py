@@ -36,8 +36,8 @@ VERTEX = np.dtype(
 # Beyond this a length [m], a colour or another number of a shape means nothing.
 _LARGEST = 1e6
 # What takes some gigabytes; else a model could fill any memory.
-MOST_TRIANGLES = 2**24
-MOST_TEXELS = 2**29
+MAX_TRIANGLES = 2**24
+MAX_TEXELS = 2**29
 
 
 class Chunk(NamedTuple):
@@ -173,8 +173,8 @@ class _Builder:
         self._textures: dict[Texture, TextureImage | None] = {}
         self._surfaces: list[NDArray[np.float32]] = [np.zeros((1, 4, 4), np.float32)]
         self._surface_count = 1
-        self._triangles_left = MOST_TRIANGLES
-        self._texels_left = MOST_TEXELS
+        self._triangles_left = MAX_TRIANGLES
+        self._texels_left = MAX_TEXELS
 
     def add(self, link: int, shape: Shape) -> str:
         """Add a shape of the link in this row; return why it cannot be drawn, or nothing."""
@@ -194,7 +194,7 @@ class _Builder:
         if not len(mesh.triangles):
             return ""
         if len(mesh.triangles) > self._triangles_left:
-            return f"with it pictures would show more than {MOST_TRIANGLES} triangles"
+            return f"with it pictures would show more than {MAX_TRIANGLES} triangles"
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
         ids = np.zeros((len(mesh.triangles), 3), np.uint32)
         ids[:] = link, self._material(material), 0
@@ -262,7 +262,7 @@ class _Builder:
 
     def _read(self, texture: Texture) -> TextureImage:
         if not self._texels_left:
-            raise OSError(f"the textures before it have {MOST_TEXELS} pixels already")
+            raise OSError(f"the textures before it have {MAX_TEXELS} pixels already")
         image = read_texture(texture)
         self._texels_left = max(self._texels_left - image.size[0] * image.size[1], 0)
         return image

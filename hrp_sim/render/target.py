@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import unlocked
+from . import gl_calls
 from .view import Depths, Parts, Picture, Pixels
 
 
@@ -58,10 +58,10 @@ class Target:
         depths: Depths | None = None
         if parts.color:
             colors = np.empty((height, width, 3), np.uint8)
-            unlocked.read(self.color, colors)
+            gl_calls.read(self.color, colors)
         if parts.depth:
             depths = np.empty((height, width), np.float32)
-            unlocked.read(self.depth, depths)
+            gl_calls.read(self.depth, depths)
         return Picture(colors, depths)
 
     @cached_property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array, Pose
 
-from ..articulation.numeric_limits import ENDLESS
+from ..articulation.numeric_limits import MAX_RANGE
 
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]
@@ -21,7 +21,7 @@ Depths = NDArray[np.float32]
 MAX_SIDE = 8192
 # For less the float32 of OpenGL would overflow; in [rad] and [m].
 _NARROWEST = 1e-6
-_NEAREST = 1.0 / ENDLESS
+_NEAREST = 1.0 / MAX_RANGE
 
 
 class LinkPoses(NamedTuple):
@@ -30,7 +30,7 @@ class LinkPoses(NamedTuple):
     p: Array
     R: Array
 
-    def seen_from(self, X_WC: Pose) -> Array:
+    def relative_to(self, X_WC: Pose) -> Array:
         """Return the rows of [R_CL | p_CL] for a camera frame C, shape (links, 3, 4).
 
         In double precision, so that a scene far from the origin keeps its digits.
@@ -101,7 +101,7 @@ class Pinhole:
             raise ValueError(f"an image of {self.width} x {self.height} pixels is impossible")
         if not _NARROWEST <= self.field_of_view <= pi - _NARROWEST:
             raise ValueError(f"a field of view of {self.field_of_view} rad is impossible")
-        if not _NEAREST <= self.near < self.far <= ENDLESS:
+        if not _NEAREST <= self.near < self.far <= MAX_RANGE:
             raise ValueError(f"clipping at {self.near} m and {self.far} m leaves nothing to see")
 
     @property

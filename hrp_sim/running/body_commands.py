@@ -39,7 +39,7 @@ from ..control.trajectory import (
     check_trajectory,
 )
 from ..physics.schedule import NS_PER_S
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from ..simulation import Simulation
 
 # What is stamped so much later than now was stamped by another clock. In [ns].
@@ -197,7 +197,7 @@ class BodyCommands:
                 problem = f"there is no link with the frame '{frame}' to push"
                 raise ValueError(shortened(f"{problem}.{known}"))
             vectors = np.array([force, torque], dtype=np.float64)
-            if not np.all(np.abs(vectors) < LARGEST_DRIVE):
+            if not np.all(np.abs(vectors) < MAX_DRIVE_VALUE):
                 raise ValueError(f"a force of {force} N and a torque of {torque} N m push nothing")
         push = partial(self._simulation.push, self._name, self._frames[frame], *vectors)
         duration = self.options.push

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import is_mounting
+from ..articulation.numeric_limits import is_valid_mounting
 from ..physics.state import WorldState
 
 AnyArray = NDArray[Any]
@@ -68,7 +68,7 @@ class Observer(Protocol):
 
 
 @runtime_checkable
-class Remembering(Protocol):
+class StatefulSensor(Protocol):
     """A sensor whose readings depend on earlier ones, as those of a filter."""
 
     @property
@@ -80,7 +80,7 @@ class Remembering(Protocol):
         is before zero of a clock that was put back.
         """
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew, as at time zero; called by a reset, and when it is switched on."""
 
 
@@ -90,7 +90,7 @@ def check_mounting(X_LS: Pose) -> None:
     Raises:
         ValueError: It is no rigid transform, not finite, or absurdly far away.
     """
-    if not is_mounting(X_LS):
+    if not is_valid_mounting(X_LS):
         raise ValueError("its pose on the link is no rigid transform, or far away")
 
 
@@ -115,7 +115,7 @@ def rows_of(R: Array) -> Rows:
     return tuple(x), tuple(y), tuple(z)
 
 
-def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
+def rotate_inverse(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
     """Return R^T v: a vector of W in the axes of S, for the rows of R_WS."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     x, y, z = v
@@ -126,17 +126,17 @@ def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
     )
 
 
-def unless_identity(rows: Rows) -> Rows | None:
+def none_if_identity(rows: Rows) -> Rows | None:
     """Return the rows of a rotation, or None for the identity, which need not be applied."""
     return None if rows == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) else rows
 
 
-def turned(rows: Rows | None, v: Vector) -> Vector:
-    """Return R^T v as ``unrotated`` does, where None is the identity."""
-    return v if rows is None else unrotated(rows, v)
+def rotate_to_sensor(rows: Rows | None, v: Vector) -> Vector:
+    """Return R^T v as ``rotate_inverse`` does, where None is the identity."""
+    return v if rows is None else rotate_inverse(rows, v)
 
 
-def saturated(values: Vector, limits: Vector) -> Array:
+def saturate(values: Vector, limits: Vector) -> Array:
     """Return three values as an array, each kept within +-limit; NaN stays NaN. Shape (3,)."""
     x, y, z = values
     a, b, c = limits

@@ -13,7 +13,7 @@ from PIL import Image
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType, LensType
 
-from ..articulation.numeric_limits import ENDLESS
+from ..articulation.numeric_limits import MAX_RANGE
 from ..physics.state import WorldState
 from ..render import (
     ALL_PARTS,
@@ -29,11 +29,11 @@ from ..render import (
 )
 from .base import check_mounting
 from .context import SensorContext
-from .flaws import FLAWLESS, Flaws
+from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exposure:
+class RenderRequest:
     """What a camera caught: where everything was. Later steps do not change it.
 
     Attributes:
@@ -107,7 +107,7 @@ class CameraSensor:
         surroundings: What it sees by, and where nothing is.
         image_type: What it delivers; of clouds their depths.
         min_distance, max_distance: Of the depth that it can measure, in [m].
-        flaws: Errors of the distances along the lines of sight, and pixels without a depth.
+        distance_noise: Errors of the distances along the lines of sight, and pixels without a depth.
 
     Raises:
         ValueError: There can be no such camera.
@@ -124,25 +124,25 @@ class CameraSensor:
     image_type: ImageType = ImageType.COLOR
     min_distance: float = 0.0
     max_distance: float = inf
-    flaws: Flaws = FLAWLESS
+    distance_noise: DistanceNoise = NO_DISTANCE_NOISE
 
     def __post_init__(self) -> None:
         farthest = self.max_distance
-        if not 0.0 <= self.min_distance < farthest or ENDLESS < farthest < inf:
+        if not 0.0 <= self.min_distance < farthest or MAX_RANGE < farthest < inf:
             raise ValueError(
                 f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
         check_mounting(self.X_LS)
 
-    def expose(self, world: WorldState) -> Exposure:
+    def capture(self, world: WorldState) -> RenderRequest:
         """Note where everything is, and which lights were switched."""
         poses = {
             name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
             for name, simulated in world.bodies.items()
         }
-        return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
+        return RenderRequest(world.time_ns, self.body, poses, self.renderer.switches)
 
-    def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
+    def render(self, exposure: RenderRequest, parts: Parts = ALL_PARTS) -> ImageReading:
         """Draw those of these parts that the camera delivers; raises what ``renderer`` does."""
         kind = self.image_type
         wanted = Parts(
@@ -171,15 +171,15 @@ class CameraSensor:
 
     def read(self, world: WorldState) -> ImageReading:
         """Expose and develop at once."""
-        return self.develop(self.expose(world))
+        return self.render(self.capture(world))
 
     def _measured(self, depth: Depths, time_ns: int) -> Depths:
         """Return what the camera makes of the true depths, in the same array."""
-        if (errors := self.flaws.errors(time_ns, depth.shape)) is not None:
+        if (errors := self.distance_noise.errors(time_ns, depth.shape)) is not None:
             depth += errors * self.lens.cosines
         np.copyto(depth, np.float32(-inf), where=depth < self.min_distance)
         np.copyto(depth, np.float32(inf), where=depth > self.max_distance)
-        if (missed := self.flaws.missed(time_ns, depth.shape)) is not None:
+        if (missed := self.distance_noise.missed(time_ns, depth.shape)) is not None:
             depth[missed] = nan
         return depth
 
@@ -210,7 +210,7 @@ def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor 
             image_type=device.image_type,
             min_distance=device.min_distance,
             max_distance=device.max_distance,
-            flaws=context.flaws(device),
+            distance_noise=context.distance_noise(device),
         )
     except ValueError as error:
         drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"

@@ -13,7 +13,7 @@ from hrp_model.rigid import Array
 
 from ..physics.state import SimulatedBody
 from ..render import Renderer
-from .flaws import Flaws
+from .distance_noise import DistanceNoise
 from .noise import Noise
 from .scanner import CastRays
 from .settings import SensorSettings
@@ -145,7 +145,7 @@ class SensorContext:
         """Return the random numbers of a sensor."""
         return Noise(self.seed, self.simulated.name, sensor)
 
-    def flaws(self, device: devices.Camera | devices.RangeSensor) -> Flaws:
+    def distance_noise(self, device: devices.Camera | devices.RangeSensor) -> DistanceNoise:
         """Return the errors of distances; options take precedence over the model."""
         settings = self.settings(device.name)
         rate, deviation = settings.detection_rate, settings.error_deviation
@@ -153,7 +153,7 @@ class SensorContext:
         deviation = device.error_deviation if deviation < 0.0 else deviation
         is_ideal = rate == 1.0 and deviation == 0.0
         noise = None if is_ideal else self.noise(device.name)
-        return Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
+        return DistanceNoise(detection_rate=rate, error_deviation=deviation, noise=noise)
 
     def warn(self, code: str, source: Source, text: str) -> None:
         """Warn of a sensor; the text goes on after its name and that of its body."""

@@ -42,7 +42,7 @@ class Encoders:
             "time_ns": self._time_ns,
         }
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Wait for the first sample."""
         self._counts[:] = self._velocity[:] = 0.0
         self._time_ns[()] = _NEVER

@@ -20,8 +20,8 @@ from .scanner import CastRays
 from .settings import IDEAL
 
 # What all sensors that are made at once may have together; else a model could fill any memory.
-MOST_RAYS = 10 * MAX_RAYS
-MOST_PIXELS = 2 * MAX_SIDE**2
+MAX_TOTAL_RAYS = 10 * MAX_RAYS
+MAX_TOTAL_PIXELS = 2 * MAX_SIDE**2
 
 
 def make_sensors(
@@ -56,7 +56,7 @@ def make_sensors(
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
-    rays, pixels = Budget("rays", MOST_RAYS), Budget("pixels", MOST_PIXELS)
+    rays, pixels = Budget("rays", MAX_TOTAL_RAYS), Budget("pixels", MAX_TOTAL_PIXELS)
     for name, simulated in world.bodies.items():
         context = SensorContext(
             simulated=simulated,

@@ -18,11 +18,11 @@ from .base import (
     Vector,
     check_limits,
     check_mounting,
+    none_if_identity,
+    rotate_inverse,
+    rotate_to_sensor,
     rows_of,
-    saturated,
-    turned,
-    unless_identity,
-    unrotated,
+    saturate,
 )
 from .context import SensorContext
 from .noise import Noise
@@ -104,7 +104,7 @@ class ForceSensor:
         check_mounting(self.X_LS)
         check_limits(self.max_force, self.max_torque)
         limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
-        object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
+        object.__setattr__(self, "_R_LS", none_if_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_limits", limits)
         object.__setattr__(self, "_filtered", np.zeros((2, 3)))
@@ -122,7 +122,7 @@ class ForceSensor:
             return {}
         return {"filtered": self._filtered, "filtered_ns": self._filtered_ns}
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Let the filter start at the next wrench it sees."""
         self._filtered_ns[0] = _NEVER
 
@@ -158,22 +158,24 @@ class ForceSensor:
         return WrenchReading(
             world.time_ns,
             self.body,
-            saturated(force, max_force),
-            saturated(torque, max_torque),
+            saturate(force, max_force),
+            saturate(torque, max_torque),
         )
 
     def _wrench(self, world: WorldState) -> tuple[Vector, Vector]:
         """Turn what the parent applies to the link about L into what S is asked for."""
         motion, i = world.bodies[self.body].motion, self.link
         R_WL = motion.R[i].tolist()
-        fx, fy, fz = unrotated(R_WL, motion.force[i].tolist())
-        tx, ty, tz = unrotated(R_WL, motion.torque[i].tolist())
+        fx, fy, fz = rotate_inverse(R_WL, motion.force[i].tolist())
+        tx, ty, tz = rotate_inverse(R_WL, motion.torque[i].tolist())
         x, y, z = self._p_LS
         # torque about S = torque about L - p_LS x force
         tx, ty, tz = tx - y * fz + z * fy, ty - z * fx + x * fz, tz - x * fy + y * fx
         if not self.on_link:
             fx, fy, fz, tx, ty, tz = -fx, -fy, -fz, -tx, -ty, -tz
-        return turned(self._R_LS, (fx, fy, fz)), turned(self._R_LS, (tx, ty, tz))
+        return rotate_to_sensor(self._R_LS, (fx, fy, fz)), rotate_to_sensor(
+            self._R_LS, (tx, ty, tz)
+        )
 
 
 def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> ForceSensor:

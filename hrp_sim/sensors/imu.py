@@ -17,11 +17,11 @@ from .base import (
     Vector,
     check_limits,
     check_mounting,
+    none_if_identity,
+    rotate_inverse,
+    rotate_to_sensor,
     rows_of,
-    saturated,
-    turned,
-    unless_identity,
-    unrotated,
+    saturate,
 )
 from .context import SensorContext
 from .imu_noise import ImuNoise
@@ -72,7 +72,7 @@ class ImuSensor:
             None without a gyro.
         max_acceleration: Where the accelerometer saturates per axis, in [m/s^2],
             shape (3,); None without an accelerometer.
-        tells_orientation: Whether it measures that as well.
+        measures_orientation: Whether it measures that as well.
         noise: Added before anything saturates; None for an ideal sensor.
 
     Raises:
@@ -87,7 +87,7 @@ class ImuSensor:
     g_W: Array
     max_angular_velocity: Array | None
     max_acceleration: Array | None
-    tells_orientation: bool = False
+    measures_orientation: bool = False
     noise: ImuNoise | None = None
     _R_LS: Rows | None = field(init=False, repr=False)
     _p_LS: Vector = field(init=False, repr=False)
@@ -99,7 +99,7 @@ class ImuSensor:
         ranges = (self.max_angular_velocity, self.max_acceleration)
         check_limits(*ranges)
         limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
-        object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
+        object.__setattr__(self, "_R_LS", none_if_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_g_W", tuple(self.g_W.tolist()))
         object.__setattr__(self, "_limits", limits)
@@ -109,31 +109,31 @@ class ImuSensor:
         """The biases of the noise, if they wander."""
         return {} if self.noise is None else self.noise.memory
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Set the biases to 0 at the next sample."""
         if self.noise is not None:
-            self.noise.forget()
+            self.noise.reset()
 
     def read(self, world: WorldState) -> ImuReading:
         """Measure at the sensor's own origin, lever arm included."""
         motion, i = world.bodies[self.body].motion, self.link
         R_WL = motion.R[i].tolist()
-        w_L = unrotated(R_WL, motion.w[i].tolist())
+        w_L = rotate_inverse(R_WL, motion.w[i].tolist())
         gyro = acceleration = orientation = None
         max_angular_velocity, max_acceleration = self._limits
         noise = None if self.noise is None else self.noise.at(world.time_ns)
         if max_angular_velocity is not None:
-            w_S = turned(self._R_LS, w_L)
-            gyro = saturated(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
+            w_S = rotate_to_sensor(self._R_LS, w_L)
+            gyro = saturate(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
         if max_acceleration is not None:
-            alpha_L = unrotated(R_WL, motion.alpha[i].tolist())
+            alpha_L = rotate_inverse(R_WL, motion.alpha[i].tolist())
             (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
-            f_L = unrotated(R_WL, (ax - gx, ay - gy, az - gz))
-            f_S = turned(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
-            acceleration = saturated(
+            f_L = rotate_inverse(R_WL, (ax - gx, ay - gy, az - gz))
+            f_S = rotate_to_sensor(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
+            acceleration = saturate(
                 f_S if noise is None else _plus(f_S, noise[1]), max_acceleration
             )
-        if self.tells_orientation:
+        if self.measures_orientation:
             orientation = _orientation(motion.R[i] @ self.X_LS.R, noise and noise[2])
         if self.noise is None:
             return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation)
@@ -150,7 +150,7 @@ def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
         g_W=context.g_W,
         max_angular_velocity=unit.max_angular_velocity,
         max_acceleration=unit.max_acceleration,
-        tells_orientation=settings.orientation,
+        measures_orientation=settings.orientation,
         noise=ImuNoise(settings, context.noise(unit.name)) if is_noisy else None,
     )
 
@@ -160,7 +160,7 @@ def _plus(v: Vector, error: Vector) -> Vector:
 
 
 def _orientation(R_WS: Array, error: Vector | None) -> Quaternion:
-    """Return the quaternion of S, turned about its own axes by a rotation vector [rad]."""
+    """Return the quaternion of S, rotate_to_sensor about its own axes by a rotation vector [rad]."""
     angle = 0.0 if error is None else hypot(*error)
     if error is None or angle == 0.0:
         return matrix_quaternion(R_WS)

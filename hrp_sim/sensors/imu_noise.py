@@ -64,7 +64,7 @@ class ImuNoise:
             return {}
         return {"bias": self._bias, "bias_time_ns": self._bias_time_ns}
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Set the biases to 0 at the next sample."""
         self._bias[:] = 0.0
         self._bias_time_ns[0] = _NEVER_NS
@@ -72,7 +72,7 @@ class ImuNoise:
     def at(self, time_ns: int) -> tuple[Vector, Vector, Vector]:
         """Return the errors of gyro [rad/s] and accelerometer [m/s^2], and a rotation vector.
 
-        By that vector [rad] the axes are turned of which the orientation is told.
+        By that vector [rad] the axes are rotate_to_sensor of which the orientation is told.
         """
         errors = self._white * self._source.normals(time_ns, 9, _WHITE)
         if self._wanders:

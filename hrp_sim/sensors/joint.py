@@ -88,10 +88,10 @@ class JointSensor:
         """What the encoders remember; nothing of ideal ones."""
         return {} if self.encoders is None else self.encoders.memory
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew, as at time zero."""
         if self.encoders is not None:
-            self.encoders.forget()
+            self.encoders.reset()
 
     def read(self, world: WorldState) -> JointReading:
         """Copy the joint vectors."""

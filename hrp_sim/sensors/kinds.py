@@ -77,7 +77,7 @@ class SensorKind(Generic[D, S, R]):
         topics: Of what it reads.
         quantities: That sum up its readings.
         is_device: Whether it can be switched by a service, as the devices of a model can.
-        rests_unheard: Whether it is not read while nobody listens although it remembers: it
+        skips_unsubscribed: Whether it is not read while nobody listens although it remembers: it
             costs much, and starts afresh when it finds that time has passed.
     """
 
@@ -88,4 +88,4 @@ class SensorKind(Generic[D, S, R]):
     topics: tuple[TopicSpec[S, R], ...]
     quantities: tuple[Quantity[S, R], ...] = ()
     is_device: bool = True
-    rests_unheard: bool = False
+    skips_unsubscribed: bool = False

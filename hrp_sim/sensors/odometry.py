@@ -9,7 +9,7 @@ import numpy as np
 from hrp_model.rigid import Array, matrix_quaternion
 
 from ..physics.state import WorldState
-from .base import unrotated
+from .base import rotate_inverse
 from .context import BodySource, SensorContext
 
 ODOMETRY = "odometry"  # the name of the sensor
@@ -61,8 +61,8 @@ class OdometrySensor:
             self.body,
             motion.p[0].copy(),
             matrix_quaternion(R_WL),
-            np.array(unrotated(rows, motion.v[0].tolist())),
-            np.array(unrotated(rows, motion.w[0].tolist())),
+            np.array(rotate_inverse(rows, motion.v[0].tolist())),
+            np.array(rotate_inverse(rows, motion.w[0].tolist())),
         )
 
 

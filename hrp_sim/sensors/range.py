@@ -169,7 +169,7 @@ def make_range_sensor(
         cast_rays=context.cast_rays,
         sees_own_body=settings.own_body == "seen",
         no_return=device.max_distance if settings.no_return == "max" else inf,
-        flaws=context.flaws(device),
+        distance_noise=context.distance_noise(device),
         spread=settings.spread_scan,
         step_ns=context.step_ns,
     )

@@ -148,7 +148,7 @@ _RANGE = SensorKind[
     sensors=(RangeSensor, RangeSensor3D),
     find=_devices(devices.RangeSensor),
     make=make_range_sensor,
-    rests_unheard=True,
+    skips_unsubscribed=True,
     topics=(
         TopicSpec(
             names.SCAN,

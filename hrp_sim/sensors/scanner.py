@@ -13,10 +13,10 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 from hrp_model.scan_angles import MAX_RAYS, yaw_angles
 
-from ..articulation.numeric_limits import ENDLESS
+from ..articulation.numeric_limits import MAX_RANGE
 from ..physics.state import WorldState
 from .base import AnyArray, check_mounting
-from .flaws import FLAWLESS, Flaws
+from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 from .sweep import Sweep
 
 # Rays reach so many standard deviations farther than the sensor: errors may bring things nearer.
@@ -61,7 +61,7 @@ class Scanner:
         sees_own_body: Whether links of ``body`` other than L stop rays, too.
         no_return: What is told of rays from which nothing comes back: infinity or the greatest
             distance, in [m].
-        flaws: Errors of the distances, and rays that do not come back.
+        distance_noise: Errors of the distances, and rays that do not come back.
         spread: Whether a scan takes its whole period, one column of rays after the other. Then
             ``observe`` must be called after every step.
         step_ns: Of the physics, in [ns]; only matters to a scan that is spread.
@@ -82,7 +82,7 @@ class Scanner:
     cast_rays: CastRays
     sees_own_body: bool = False
     no_return: float = inf
-    flaws: Flaws = FLAWLESS
+    distance_noise: DistanceNoise = NO_DISTANCE_NOISE
     spread: bool = False
     step_ns: int = 1_000_000
     _angle_min: float = field(init=False, repr=False)
@@ -92,7 +92,7 @@ class Scanner:
     _sweep: Sweep | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.min_distance < self.max_distance <= ENDLESS:
+        if not 0.0 <= self.min_distance < self.max_distance <= MAX_RANGE:
             raise ValueError(
                 f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
             )
@@ -131,7 +131,7 @@ class Scanner:
         """What has been cast of a scan that is spread."""
         return {} if self._sweep is None else self._sweep.memory
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Give up the scan that is being taken."""
         if self._sweep is not None:
             self._sweep.stop()
@@ -180,18 +180,18 @@ class Scanner:
         directions = directions_L.reshape(-1, 3) @ motion.R[i].T
         origin = motion.p[i] + motion.R[i] @ self.X_LS.p
         origins = np.repeat(origin[np.newaxis], len(directions), axis=0)
-        reach = self.max_distance + _REACH * self.flaws.error_deviation
+        reach = self.max_distance + _REACH * self.distance_noise.error_deviation
         distances = self.cast_rays(origins, directions, reach, *self._ignored)
         return np.array(distances).reshape(directions_L.shape[:2])
 
     def _measured(self, distances: Array, time_ns: int) -> Array:
         """Return what the sensor makes of true distances, in the same array."""
         ranges = distances
-        if (errors := self.flaws.errors(time_ns, ranges.shape)) is not None:
+        if (errors := self.distance_noise.errors(time_ns, ranges.shape)) is not None:
             ranges += errors
         ranges[ranges > self.max_distance] = self.no_return
         ranges[ranges < self.min_distance] = -inf
-        if (missed := self.flaws.missed(time_ns, ranges.shape)) is not None:
+        if (missed := self.distance_noise.missed(time_ns, ranges.shape)) is not None:
             ranges[missed] = self.no_return
         return ranges
 
@@ -199,7 +199,7 @@ class Scanner:
 def _directions(pitch: Array, yaw: Array) -> Array:
     """Return unit vectors in C for all pairs of angles, shape (layers, columns, 3).
 
-    As in Choreonoid a ray is first turned up by the pitch, then about the vertical by the yaw:
+    As in Choreonoid a ray is first rotate_to_sensor up by the pitch, then about the vertical by the yaw:
     they are elevation and azimuth.
     """
     if len(pitch) * len(yaw) > MAX_RAYS:

@@ -13,7 +13,7 @@ import numpy as np
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray
 from ..physics.schedule import EARLIEST_NS, SampleClock
-from . import Observer, Remembering, Sensor
+from . import Observer, Sensor, StatefulSensor
 
 NEVER_NS = 2**63  # when what nobody waits for is due
 _NEVER_SEEN_NS = -1  # what sensors remember of it
@@ -35,7 +35,7 @@ class Light:
 _S = TypeVar("_S", bound=Sensor | Light)
 
 
-class Watch:
+class SensorSchedule:
     """Sensors and lights that come and go with their bodies.
 
     The samples of a body's sensors are counted from the moment when it appeared, whether
@@ -85,7 +85,7 @@ class Watch:
         for body, states in on.items():
             self._on[body], self._on_at_start[body] = dict(states), states
             self._origins[body] = time_ns
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
 
     def remove(self, body: str, time_ns: int) -> None:
         """Forget the sensors and lights of a body."""
@@ -93,7 +93,7 @@ class Watch:
         lights = {name: s for name, s in self.lights.items() if s.body != body}
         self.sensors, self.lights = ByName("sensor", sensors), ByName("light", lights)
         del self._on[body], self._on_at_start[body], self._origins[body]
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
 
     def is_on(self, name: str) -> bool:
         """Tell whether a sensor or light is on.
@@ -113,17 +113,17 @@ class Watch:
         if self.is_on(name) == on:
             return
         device = self._devices[name]
-        if on and isinstance(device, Remembering):
-            device.forget()
+        if on and isinstance(device, StatefulSensor):
+            device.reset()
         self._on[device.body][device.name] = on
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
         self._switched(name, on)
 
-    def forget(self, body: str) -> None:
+    def reset_sensors(self, body: str) -> None:
         """Let the sensors of a body begin anew, where nothing led from before to what they see."""
         for sensor in self.sensors.values():
-            if sensor.body == body and isinstance(sensor, Remembering):
-                sensor.forget()
+            if sensor.body == body and isinstance(sensor, StatefulSensor):
+                sensor.reset()
 
     def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
         """Return the sensors that are due now, with their names; each of them waits anew."""
@@ -138,7 +138,7 @@ class Watch:
     def reset(self) -> None:
         """Go back to time zero, when all bodies that are there appear, as their models say."""
         for body in self._origins:
-            self.forget(body)
+            self.reset_sensors(body)
         self._origins = dict.fromkeys(self._origins, 0)
         self._set_all({body: dict(states) for body, states in self._on_at_start.items()}, 0)
 
@@ -151,7 +151,7 @@ class Watch:
             if name.endswith("_ns"):
                 array[array != _NEVER_SEEN_NS] += time_ns - before_ns
         self._origins = {body: min(origin, time_ns) for body, origin in self._origins.items()}
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
 
     def save(self) -> dict[str, AnyArray]:
         """Return what is to be known to go on, as copies.
@@ -184,7 +184,7 @@ class Watch:
 
     def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
         before, self._on = self._on, states
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
         for name, device in self._devices.items():
             if (on := states[device.body][device.name]) != before[device.body][device.name]:
                 self._switched(name, on)
@@ -197,11 +197,11 @@ class Watch:
         return {
             f"{sensor.body}/memory/{quote(sensor.name, safe='')}/{key}": array
             for sensor in self.sensors.values()
-            if isinstance(sensor, Remembering)
+            if isinstance(sensor, StatefulSensor)
             for key, array in sensor.memory.items()
         }
 
-    def _wind(self, time_ns: int) -> None:
+    def _rebuild_clocks(self, time_ns: int) -> None:
         """Make the clocks, one for the sensors that are always due together, without the rest.
 
         A clock that is made anew falls due at the same times as before.

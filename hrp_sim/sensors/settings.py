@@ -128,7 +128,7 @@ class SensorSettings:
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            if why := objection(option, getattr(self, option.name)):
+            if why := option_error(option, getattr(self, option.name)):
                 raise ValueError(why)
 
     @property
@@ -150,13 +150,13 @@ class SensorSettings:
         return replace(self, **dict(values))  # type: ignore[arg-type]
 
 
-def concerns(option: Field[OptionValue], kind: str) -> bool:
+def applies_to(option: Field[OptionValue], kind: str) -> bool:
     """Return whether an option is for a kind of sensor."""
     kinds = option.metadata["kinds"]
     return not kinds or kind in kinds
 
 
-def objection(option: Field[OptionValue], value: object) -> str:
+def option_error(option: Field[OptionValue], value: object) -> str:
     """Return why an option may not have a value, and what it may have, or nothing."""
     name, rules = option.name, option.metadata
     if isinstance(option.default, bool):

@@ -12,7 +12,7 @@ from ..physics.engine import Engine, Placement
 from ..physics.state import WorldState
 from ..render import Renderer
 from . import CameraSensor, Reading, instruments, make_sensors
-from .sensor_schedule import Light, Watch
+from .sensor_schedule import Light, SensorSchedule
 from .settings import OptionValue, SensorSettings
 
 
@@ -23,7 +23,7 @@ class WorldSensors:
         engine: What they observe.
         settings: Options of all sensors.
         diagnostics: Where warnings go.
-        defer_images: Cameras give an ``Exposure`` instead of an image.
+        defer_images: Cameras give an ``RenderRequest`` instead of an image.
         switched: Called with a name and whether it is on now, whenever that has changed.
 
     Attributes:
@@ -39,7 +39,7 @@ class WorldSensors:
         defer_images: bool,
         switched: Callable[[str, bool], None],
     ) -> None:
-        self.watch = Watch(self._has_switched)
+        self.schedule = SensorSchedule(self._has_switched)
         self._engine = engine
         self._settings = settings
         self._diagnostics = diagnostics
@@ -98,32 +98,32 @@ class WorldSensors:
             found = instruments(simulated.body).values()
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
-        self.watch.add(sensors, lights, on, state.time_ns)
+        self.schedule.add(sensors, lights, on, state.time_ns)
 
     def remove(self, body: str) -> None:
         """Forget the sensors and lights of a body that has been removed."""
         del self._own_settings[body]
-        self.watch.remove(body, self._engine.state.time_ns)
+        self.schedule.remove(body, self._engine.state.time_ns)
         self._show()
 
     def read(self, wanted: Callable[[str], bool]) -> dict[str, Reading]:
         """Return the readings that fall due after a step, by name, of the sensors wanted."""
         state = self._engine.state
         readings: dict[str, Reading] = {}
-        for name, observer in self.watch.observers:
+        for name, observer in self.schedule.observers:
             if wanted(name):
                 observer.observe(state)
-        for name, sensor in self.watch.due(state.time_ns):
+        for name, sensor in self.schedule.due(state.time_ns):
             if not wanted(name):
                 continue
             if self._defer_images and isinstance(sensor, CameraSensor):
-                readings[name] = sensor.expose(state)
+                readings[name] = sensor.capture(state)
             elif (reading := sensor.read(state)) is not None:
                 readings[name] = reading
         return readings
 
     def _has_switched(self, name: str, on: bool) -> None:
-        if (light := self.watch.lights.get(name)) is not None:
+        if (light := self.schedule.lights.get(name)) is not None:
             self._renderer.switch_light(light.body, light.name, on)
         self._switched(name, on)
 

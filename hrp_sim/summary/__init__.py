@@ -2,16 +2,16 @@
 
 from .expectations import Expectation, ExpectationError, Outcome
 from .quantities import quantities, values
+from .recorder import RunRecorder
 from .report import result_lines, result_object, speed_lines
 from .result import RunResult, result_of
-from .watch import RunWatch
 
 __all__ = [
     "Expectation",
     "ExpectationError",
     "Outcome",
+    "RunRecorder",
     "RunResult",
-    "RunWatch",
     "quantities",
     "result_lines",
     "result_object",

@@ -39,7 +39,7 @@ _MULTIPLES = {
     "%": ("", 0.01),
 }
 _NAME = "--expect"
-_MOST_EXAMPLES = 8
+_MAX_EXAMPLES = 8
 
 
 class ExpectationError(ValueError):
@@ -94,7 +94,7 @@ class Expectation:
         if quantity not in known:
             start = len(text) - len(text.lstrip())
             alike = _alike(quantity, known) or known
-            hint = did_you_mean_or_all(quantity, alike, _MOST_EXAMPLES)
+            hint = did_you_mean_or_all(quantity, alike, _MAX_EXAMPLES)
             message = f"this world has no quantity '{quantity}'.{hint}"
             raise _error(text, start, start + len(quantity), "unknown-quantity", message)
         number = _NUMBER.match(text, sign.end())

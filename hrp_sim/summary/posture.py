@@ -23,7 +23,7 @@ _LEAST_SHARE = 0.5
 _FASTEST_DESCENT = 1.0
 
 
-class Outline:
+class CollisionExtent:
     """Boxes around the collision shapes of a body's links, to know how low it reaches.
 
     Args:
@@ -104,7 +104,7 @@ class Posture:
         return ""
 
 
-def posture_of(simulated: SimulatedBody, outline: Outline) -> Posture:
+def posture_of(simulated: SimulatedBody, outline: CollisionExtent) -> Posture:
     """Return how a body stands now."""
     motion = simulated.motion
     lowest = outline.lowest(motion.p, motion.R)

@@ -28,7 +28,10 @@ _OF_JOINT: dict[str, tuple[Callable[[JointUnits], str], Callable[[JointResult], 
 _OF_WORLD: dict[str, tuple[str, Callable[[RunResult], float]]] = {
     "contacts.count": ("", lambda result: float(result.contacts)),
     "contacts.most": ("", lambda result: float(result.most_contacts)),
-    "contacts.largest_force": ("N", lambda result: result.blow.force if result.blow else 0.0),
+    "contacts.largest_force": (
+        "N",
+        lambda result: result.peak_force.force if result.peak_force else 0.0,
+    ),
     "effort.share": ("", lambda result: _largest_share(result)),
 }
 

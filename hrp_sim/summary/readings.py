@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..render import RendererUnavailable
-from ..sensors import CameraSensor, Exposure, Reading, Sensor
+from ..sensors import CameraSensor, Reading, RenderRequest, Sensor
 from ..sensors.registry import KINDS, kind_of
 
 # By the names of quantities; a share of 1 has none.
@@ -31,9 +31,9 @@ def last_values(sensor: Sensor, reading: Reading | None) -> Mapping[str, float]:
         What can be known: an IMU without a gyro has no turn rate, and without a renderer an
         image has no brightness.
     """
-    if isinstance(reading, Exposure) and isinstance(sensor, CameraSensor):
+    if isinstance(reading, RenderRequest) and isinstance(sensor, CameraSensor):
         try:
-            reading = sensor.develop(reading)
+            reading = sensor.render(reading)
         except (RendererUnavailable, KeyError):  # or its body has left the world
             return {}
     if reading is None:

@@ -11,7 +11,7 @@ from .posture import Posture
 from .readings import UNITS
 from .result import BodyResult, JointResult, RunResult, SensorResult
 
-_MOST_BODIES = 10
+_MAX_BODIES = 10
 _SMALLEST_SHOWN = 1e-3  # of a reading, which is never negative, in its SI unit
 _SECOND = 1e-9  # [s] per [ns]
 
@@ -38,8 +38,8 @@ def speed_lines(result: RunResult) -> list[str]:
 def _body_lines(result: RunResult) -> list[str]:
     free = {name: body for name, body in result.bodies.items() if body.free}
     by_fall = sorted(free.items(), key=lambda item: not item[1].fall)
-    lines = [_body_line(name, body) for name, body in by_fall[:_MOST_BODIES]]
-    if rest := by_fall[_MOST_BODIES:]:
+    lines = [_body_line(name, body) for name, body in by_fall[:_MAX_BODIES]]
+    if rest := by_fall[_MAX_BODIES:]:
         fallen = sum(bool(body.fall) for _, body in rest)
         lines.append(f"and {len(rest)} more free bodies, of which {fallen} fell")
     return lines
@@ -58,12 +58,12 @@ def _contact_lines(result: RunResult) -> list[str]:
     if not result.most_contacts:
         return ["contacts: none"]
     line = f"contacts: {result.contacts} at the end, at most {result.most_contacts}"
-    if result.blow is None:
+    if result.peak_force is None:
         return [line]
-    (a, link_a), (b, link_b) = result.blow.between
+    (a, link_a), (b, link_b) = result.peak_force.between
     return [
-        f"{line}; largest force {result.blow.force:.3g} N "
-        f"at {result.blow.time_ns * _SECOND:.3f} s, "
+        f"{line}; largest force {result.peak_force.force:.3g} N "
+        f"at {result.peak_force.time_ns * _SECOND:.3f} s, "
         f"between '{link_a}' of '{a}' and '{link_b}' of '{b}'"
     ]
 
@@ -106,7 +106,7 @@ def _reading(sensor: SensorResult) -> str:
 
 def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[str, Any]:
     """Return a result as a JSON object. SI units and radians; null is what cannot be known."""
-    blow, hardest = result.blow, result.hardest_joint
+    peak_force, hardest = result.peak_force, result.hardest_joint
     return {
         "world": result.world,
         "time": result.time,
@@ -119,9 +119,11 @@ def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[s
         "contacts": {
             "count": result.contacts,
             "most": result.most_contacts,
-            "largest_force": blow.force if blow else 0.0,
-            "time": blow.time_ns * _SECOND if blow else None,
-            "between": [{"body": b, "link": k} for b, k in blow.between] if blow else None,
+            "largest_force": peak_force.force if peak_force else 0.0,
+            "time": peak_force.time_ns * _SECOND if peak_force else None,
+            "between": [{"body": b, "link": k} for b, k in peak_force.between]
+            if peak_force
+            else None,
         },
         "hardest_joint": hardest and {"body": hardest[0], "joint": hardest[1]},
         "sensors": {name: _sensor_object(sensor) for name, sensor in result.sensors.items()},

@@ -13,7 +13,7 @@ from ..sensors import CameraSensor, Sensor
 from ..simulation import Simulation
 from .posture import Posture, posture_of
 from .readings import last_values
-from .watch import Blow, Efforts, RunWatch
+from .recorder import Efforts, PeakForce, RunRecorder
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class RunResult:
         bodies: By name.
         contacts: Number of contact points in the last step.
         most_contacts: The greatest number in one step.
-        blow: The largest force at a contact, None if there was none.
+        peak_force: The largest force at a contact, None if there was none.
         sensors: By name.
     """
 
@@ -104,7 +104,7 @@ class RunResult:
     bodies: Mapping[str, BodyResult] = field(default_factory=dict)
     contacts: int = 0
     most_contacts: int = 0
-    blow: Blow | None = None
+    peak_force: PeakForce | None = None
     sensors: Mapping[str, SensorResult] = field(default_factory=dict)
 
     @property
@@ -129,7 +129,7 @@ class RunResult:
         )
 
 
-def result_of(watch: RunWatch, world: str, elapsed: float, error: str = "") -> RunResult:
+def result_of(watch: RunRecorder, world: str, elapsed: float, error: str = "") -> RunResult:
     """Return the result of a run that has ended; cameras draw their last images for it.
 
     Args:
@@ -139,7 +139,7 @@ def result_of(watch: RunWatch, world: str, elapsed: float, error: str = "") -> R
         error: Why the physics failed, or nothing.
     """
     simulation = watch.simulation
-    watch.meet_bodies()  # those that have come within the last steps
+    watch.add_new_bodies()  # those that have come within the last steps
     return RunResult(
         world=world,
         time=simulation.state.time_ns / NS_PER_S,
@@ -150,12 +150,12 @@ def result_of(watch: RunWatch, world: str, elapsed: float, error: str = "") -> R
         bodies=_bodies(watch, simulation),
         contacts=simulation.engine.contacts,
         most_contacts=max(watch.most_contacts, simulation.engine.contacts),
-        blow=watch.blow,
+        peak_force=watch.peak_force,
         sensors={name: _sensor(watch, name, s) for name, s in simulation.sensors.items()},
     )
 
 
-def _bodies(watch: RunWatch, simulation: Simulation) -> dict[str, BodyResult]:
+def _bodies(watch: RunRecorder, simulation: Simulation) -> dict[str, BodyResult]:
     found = {}
     for name, simulated in simulation.bodies.items():
         motion, efforts = simulated.motion, watch.efforts[name]
@@ -200,7 +200,7 @@ def _share(effort: float, limit: float) -> float:
     return effort / limit if 0.0 < abs(limit) < inf and effort * limit > 0.0 else 0.0
 
 
-def _sensor(watch: RunWatch, name: str, sensor: Sensor) -> SensorResult:
+def _sensor(watch: RunRecorder, name: str, sensor: Sensor) -> SensorResult:
     values = last_values(sensor, watch.last.get(name))
     image = (sensor.lens.width, sensor.lens.height) if isinstance(sensor, CameraSensor) else None
     return SensorResult(type(sensor).__name__, sensor.body, watch.counts[name], values, image)

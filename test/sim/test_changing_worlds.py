@@ -288,13 +288,13 @@ def test_cameras_see_who_came_and_not_who_went():
     if not isinstance(camera, CameraSensor):
         pytest.skip("this machine has no EGL")
     plain = camera.read(simulation.state).color
-    early = camera.expose(simulation.state)
+    early = camera.capture(simulation.state)
     rover = load_body(MODELS / "rover" / "rover.body")
     simulation.spawn(
         BodyEntry(placement=Placement(name="rover", body=rover, X_WL=at(2.0, 0.0, 0.5)))
     )
     assert np.any(camera.read(simulation.state).color != plain)
-    np.testing.assert_array_equal(camera.develop(early).color, plain)
+    np.testing.assert_array_equal(camera.render(early).color, plain)
     simulation.remove("rover")
     np.testing.assert_array_equal(camera.read(simulation.state).color, plain)
     simulation.close()
@@ -306,12 +306,12 @@ def test_what_a_camera_caught_before_it_went_can_still_be_developed():
     if not isinstance(camera, CameraSensor):
         pytest.skip("this machine has no EGL")
     before = camera.read(simulation.state).color
-    early = camera.expose(simulation.state)
+    early = camera.capture(simulation.state)
     simulation.remove(camera.body)
     assert "head_camera" not in simulation.sensors
     images = queue.Queue()
     room = Darkroom(lambda name, image: images.put(image))
-    room.submit("head_camera", lambda: camera.develop(early))
+    room.submit("head_camera", lambda: camera.render(early))
     after = images.get(timeout=30).color
     room.close()
     # The room around it is there as ever.

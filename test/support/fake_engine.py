@@ -35,7 +35,7 @@ class FakeEngine:
         self._time_ns = 0
         self.fail_at = None
         self.closed = False
-        self.tells_contacts = False
+        self.record_contacts = False
 
     @property
     def settings(self):
@@ -46,7 +46,7 @@ class FakeEngine:
         return 0
 
     def contact_points(self):
-        return ContactPoints.none(self._time_ns)
+        return ContactPoints.empty(self._time_ns)
 
     @property
     def state(self):

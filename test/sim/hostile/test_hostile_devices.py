@@ -93,8 +93,8 @@ def test_a_sensor_that_cannot_be_is_left_out(device, bad, diagnostics):
 
 @needs_opengl
 def test_all_sensors_together_cannot_take_all_memory(diagnostics, monkeypatch):
-    monkeypatch.setattr(factory, "MOST_RAYS", 25)
-    monkeypatch.setattr(factory, "MOST_PIXELS", 2000)
+    monkeypatch.setattr(factory, "MAX_TOTAL_RAYS", 25)
+    monkeypatch.setattr(factory, "MAX_TOTAL_PIXELS", 2000)
     simulation = simulation_of(
         *(replace(SCAN, name=f"scan {i}") for i in range(4)),  # of 11 rays each
         *(replace(CAMERA, name=f"camera {i}", on=False) for i in range(4)),  # 768 pixels each
@@ -162,8 +162,8 @@ def test_a_shape_too_small_to_be_seen_is_no_matter(shape, diagnostics):
 
 @needs_opengl
 def test_a_scene_too_large_is_drawn_in_part(diagnostics, monkeypatch):
-    monkeypatch.setattr("hrp_sim.render.scene.MOST_TRIANGLES", 30)
-    monkeypatch.setattr("hrp_sim.render.scene.MOST_TEXELS", 4)
+    monkeypatch.setattr("hrp_sim.render.scene.MAX_TRIANGLES", 30)
+    monkeypatch.setattr("hrp_sim.render.scene.MAX_TEXELS", 4)
     looks = [Material(texture=Texture(image=PIXELS + np.uint8(i))) for i in range(3)]
     cubes = [replace(CUBE, material=material) for material in looks]
     simulation_of(CAMERA, visual=cubes, diagnostics=diagnostics)

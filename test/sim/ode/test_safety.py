@@ -31,7 +31,7 @@ from hrp_model.geometry import Box, Mesh, Shape, Sphere
 from hrp_model.rigid import Pose
 from hrp_sim.ode import OdeEngine
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
-from hrp_sim.physics.state import LARGEST_DRIVE
+from hrp_sim.physics.state import MAX_DRIVE_VALUE
 
 NAN = float("nan")
 SKEWED = Pose(np.diag([1.0, 1.0, 2.0]), np.zeros(3))
@@ -121,7 +121,7 @@ def test_impossible_settings_are_refused(bad):
 
 
 @pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
-@pytest.mark.parametrize("value", [NAN, np.inf, -1e300, LARGEST_DRIVE])
+@pytest.mark.parametrize("value", [NAN, np.inf, -1e300, MAX_DRIVE_VALUE])
 def test_a_bad_drive_is_one_error_and_changes_nothing(name, value):
     engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z), q=np.array([0.3])))
     engine.step(10)
@@ -141,7 +141,7 @@ def test_a_bad_drive_is_one_error_and_changes_nothing(name, value):
 @pytest.mark.parametrize("name", ["q", "dq", "kp", "kd", "effort"])
 def test_the_largest_drive_that_controllers_let_through_is_none_too_many(name):
     engine, arm = world(fixed(one_joint(REVOLUTE, X, center_of_mass=0.1 * Z)))
-    getattr(arm.drive, name)[0] = 0.999 * LARGEST_DRIVE
+    getattr(arm.drive, name)[0] = 0.999 * MAX_DRIVE_VALUE
     faults = []
     try:
         engine.step()

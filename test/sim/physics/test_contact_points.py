@@ -36,7 +36,7 @@ def watched(engine, *placements, **settings):
     made = make_engine(engine, PhysicsSettings(**settings))
     for placement in placements:
         made.add_body(placement)
-    made.tells_contacts = True
+    made.record_contacts = True
     return made
 
 
@@ -169,7 +169,7 @@ def test_telling_changes_no_bit_of_the_motion(engine, solver):
             R = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), rng.uniform(0.0, 3.0))
             world.add_body(moving(box(name=f"box{k}"), at(*rng.uniform(-0.1, 0.1, 2), 0.3 + k, R)))
         world.add_body(floor())
-        world.tells_contacts = tells
+        world.record_contacts = tells
         world.step(1200)
         return [s.motion.p.tobytes() + s.motion.R.tobytes() for s in world.state.bodies.values()]
 
@@ -201,11 +201,11 @@ def test_nothing_is_told_where_no_step_led(engine):
 @ENGINE
 def test_nothing_is_told_that_nobody_asked_for(engine):
     world = watched(engine, resting(), floor())
-    world.tells_contacts = False
+    world.record_contacts = False
     world.step()
     assert world.contacts == 4
     assert len(world.contact_points()) == 0
-    world.tells_contacts = True
+    world.record_contacts = True
     assert len(world.contact_points()) == 0
     world.step()
     assert len(world.contact_points()) == 4

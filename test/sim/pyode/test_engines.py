@@ -85,9 +85,9 @@ def test_settings_out_of_range_are_refused():
 
 @needs_pyode
 def test_a_library_whose_errors_would_end_the_process_is_refused(monkeypatch):
-    from hrp_sim.pyode import refusal
+    from hrp_sim.pyode import unsupported
 
-    monkeypatch.setattr(refusal.guard, "take_complaints", lambda: 0)
+    monkeypatch.setattr(unsupported.guard, "take_messages", lambda: 0)
     with pytest.raises(PhysicsError, match=r"linked with an ODE of its own; .*--engine ode"):
         make_engine("pyode", PhysicsSettings())
 
@@ -212,7 +212,7 @@ def test_a_step_that_was_refused_pushes_nothing_in_the_next(monkeypatch, fails):
     box.wrench.force[0] = (0.0, 0.0, 1000.0)
     if fails:
         with monkeypatch.context() as patch:
-            patch.setattr(guard, "MOST_ROWS", -1)
+            patch.setattr(guard, "MAX_ROWS", -1)
             with pytest.raises(PhysicsError, match=r"rows of constraints at 0 s .*solver: quick"):
                 engine.step()
     engine.step(10)

@@ -152,7 +152,7 @@ def test_a_snapshot_keeps_the_last_counts():
 def test_an_ideal_sensor_remembers_nothing():
     sensor = JointSensor(name="joint_states", body="r1", rate_hz=500.0, joints=("A",))
     assert sensor.memory == {}
-    sensor.forget()
+    sensor.reset()
 
 
 def test_a_body_without_encoders_stays_exact_and_says_so(diagnostics):

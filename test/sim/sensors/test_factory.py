@@ -266,7 +266,8 @@ def test_options_of_what_measures_distances_go_before_its_device(
 ):
     device = of_kind(detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
+    noise = sensor.distance_noise
+    assert (noise.detection_rate, noise.error_deviation) == (rate, deviation)
 
 
 def test_how_a_range_sensor_scans_is_an_option(diagnostics):

@@ -31,7 +31,8 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
     (sensor,) = devices_only(sensors_of(diagnostics, device))
     assert sensor.image_type is kind
     assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
-    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
+    noise = sensor.distance_noise
+    assert (noise.detection_rate, noise.error_deviation) == (0.75, 0.01)
 
 
 @pytest.mark.parametrize(

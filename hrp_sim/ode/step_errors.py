@@ -15,10 +15,10 @@ from . import _core
 _log = logging.getLogger("hrp_sim")
 
 # A sudden change of speed may cost ODE's solver one message; this many mean trouble.
-MANY_COMPLAINTS = 10
+MANY_MESSAGES = 10
 
 
-def warn_of_complaints(time_ns: int) -> None:
+def warn_of_messages(time_ns: int) -> None:
     """Warn that ODE's solver has difficulties, at a simulated time in [ns]."""
     _log.warning(
         "ODE's solver has difficulties at %.6g s; bodies may be jammed, or a larger cfm "
@@ -27,7 +27,7 @@ def warn_of_complaints(time_ns: int) -> None:
     )
 
 
-def solver_failure(when: str) -> PhysicsError:
+def solver_error(when: str) -> PhysicsError:
     """Return the error of a step that ODE gave up, with no body to blame."""
     return PhysicsError(
         f"ODE could not solve the step {when}; a shorter time_step, solver: quick, or a larger "
@@ -35,7 +35,7 @@ def solver_failure(when: str) -> PhysicsError:
     )
 
 
-def body_failure(
+def body_error(
     kind: int, index: int, articulation: Articulation, simulated: SimulatedBody, when: str
 ) -> PhysicsError:
     """Return the error of a step that failed because of one body.
@@ -51,7 +51,7 @@ def body_failure(
     body = placement.body
     if kind == _core.FAULT_CONTACTS:
         problem = (
-            f"with it there are more than {_core.MOST_CONTACTS} contacts {when}; move apart what "
+            f"with it there are more than {_core.MAX_CONTACTS} contacts {when}; move apart what "
             "lies in each other, or use a smaller max_contacts"
         )
         return link_error(placement, body.links[index], problem)
@@ -83,7 +83,7 @@ def _absurd(simulated: SimulatedBody, link: int, when: str) -> str:
 
 def _crowd(when: str) -> str:
     return (
-        f"it and all that hangs together with it come to more than {_core.MOST_ROWS} rows of "
+        f"it and all that hangs together with it come to more than {_core.MAX_ROWS} rows of "
         f"constraints, too many for solver: world, {when}; use solver: quick, or a smaller "
         "max_contacts"
     )

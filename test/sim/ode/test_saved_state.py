@@ -104,7 +104,7 @@ def test_another_process_goes_on_with_it(tmp_path):
     """Ten seconds in one go, in two processes, and cut at three seconds: one state."""
     code = (
         "import sys\n"
-        "from sim.ode.test_saving import *\n"
+        "from sim.ode.test_saved_state import *\n"
         "for solver in Solver:\n"
         "    engine = tumbling(solver, time_step=0.002)\n"
         "    if len(sys.argv) > 1:\n"

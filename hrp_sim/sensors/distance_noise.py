@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import FARTHEST
+from ..articulation.numeric_limits import MAX_COORDINATE
 from .noise import Noise
 
 _ERRORS, _DETECTIONS = 0, 1  # streams
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Flaws:
+class DistanceNoise:
     """Errors of distances, and distances that are missed.
 
     Attributes:
@@ -36,7 +36,7 @@ class Flaws:
         rate, deviation = self.detection_rate, self.error_deviation
         if not 0.0 <= rate <= 1.0:
             raise ValueError(f"a detection rate of {rate} is not in 0..1")
-        if not 0.0 <= deviation <= FARTHEST:
+        if not 0.0 <= deviation <= MAX_COORDINATE:
             raise ValueError(f"a standard deviation of {deviation} m is impossible")
         if self.noise is None and (rate < 1.0 or deviation > 0.0):
             raise ValueError("what is not ideal needs noise")
@@ -57,4 +57,4 @@ class Flaws:
         return missed
 
 
-FLAWLESS = Flaws()
+NO_DISTANCE_NOISE = DistanceNoise()

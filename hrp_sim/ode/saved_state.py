@@ -76,7 +76,7 @@ class BodyStates(Protocol):
 
 
 @dataclass
-class Entry:
+class EngineBody:
     """A body of the engine.
 
     Attributes:
@@ -160,7 +160,7 @@ class Entry:
         }
 
 
-def part_of(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
+def body_arrays(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
     """Return the arrays of one body, without its name."""
     return {
         key.rpartition("/")[2]: array

@@ -24,13 +24,13 @@ def check_library() -> None:
     Raises:
         PhysicsError: PyODE is linked with another library.
     """
-    guard.take_complaints()
+    guard.take_messages()
     ode.Mass().setParameters(-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    if not guard.take_complaints():
+    if not guard.take_messages():
         raise PhysicsError(f"PyODE is linked with an ODE of its own; {_ADVICE}")
 
 
-def refuse_settings(settings: PhysicsSettings) -> None:
+def check_supported_settings(settings: PhysicsSettings) -> None:
     """Check that PyODE can set what the solver ``quick`` needs.
 
     Raises:
@@ -46,7 +46,7 @@ def refuse_settings(settings: PhysicsSettings) -> None:
             )
 
 
-def refuse_body(articulation: Articulation) -> None:
+def check_supported_body(articulation: Articulation) -> None:
     """Check that PyODE has the shapes and extra joints of a body.
 
     Raises:

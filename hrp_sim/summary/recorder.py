@@ -14,7 +14,7 @@ from ..physics.schedule import NS_PER_S
 from ..physics.state import SimulatedBody
 from ..sensors import Reading
 from ..simulation import Simulation
-from .posture import Outline, Posture, posture_of
+from .posture import CollisionExtent, Posture, posture_of
 
 # Contacts are looked at in steps that change their number, which blows do, and else in simulated
 # time as often as this, in [ns]: to look costs a twentieth of the step of a humanoid.
@@ -28,7 +28,7 @@ class Efforts(NamedTuple):
     greatest: Array
 
 
-class Blow(NamedTuple):
+class PeakForce(NamedTuple):
     """The largest force that was seen at a contact.
 
     Attributes:
@@ -42,7 +42,7 @@ class Blow(NamedTuple):
     between: tuple[tuple[str, str], tuple[str, str]]
 
 
-class RunWatch:
+class RunRecorder:
     """Follows a run. It changes nothing in it, to the last bit.
 
     Attributes:
@@ -54,7 +54,7 @@ class RunWatch:
         outlines: How far each body reaches.
         efforts: Of each body with joints that was seen, by its name.
         most_contacts: The greatest number of contact points in one step.
-        blow: The largest force at a contact, None if there was none.
+        peak_force: The largest force at a contact, None if there was none.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -90,18 +90,18 @@ class RunWatch:
         self.counts: Counter[str] = Counter()
         self.last: dict[str, Reading] = {}
         self.most_contacts = 0
-        self.blow: Blow | None = None
+        self.peak_force: PeakForce | None = None
         self.starts: dict[str, Posture] = {}
-        self.outlines: dict[str, Outline] = {}
+        self.outlines: dict[str, CollisionExtent] = {}
         self.efforts: dict[str, Efforts] = {}
         self._efforts: list[tuple[Efforts, Array]] = []
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._count = 0
         self._looked_ns = simulation.state.time_ns
-        simulation.engine.tells_contacts = True
-        self.meet_bodies()
+        simulation.engine.record_contacts = True
+        self.add_new_bodies()
 
-    def meet_bodies(self) -> None:
+    def add_new_bodies(self) -> None:
         """Note how bodies stand that were not seen before."""
         bodies = self.simulation.bodies
         if bodies is self._bodies:
@@ -110,7 +110,7 @@ class RunWatch:
         for name, simulated in bodies.items():
             outline = self.outlines.get(name)
             if outline is None or outline.body is not simulated.body:
-                self.outlines[name] = Outline(simulated.body)
+                self.outlines[name] = CollisionExtent(simulated.body)
                 self.starts[name] = posture_of(simulated, self.outlines[name])
                 zeros = np.zeros(len(simulated.body.moving_links))
                 self.efforts[name] = Efforts(zeros, zeros.copy())
@@ -120,18 +120,18 @@ class RunWatch:
     def _look(self, time_ns: int, count: int) -> None:
         self._looked_ns, self._count = time_ns, count
         self.most_contacts = max(self.most_contacts, count)
-        self.meet_bodies()
+        self.add_new_bodies()
         points = self.simulation.contacts()
         if not len(points):
             return
         squares = np.einsum("ij,ij->i", points.force, points.force)
         k = int(np.argmax(squares))
         force = float(np.sqrt(squares[k]))
-        if self.blow is None or force > self.blow.force:
+        if self.peak_force is None or force > self.peak_force.force:
             bodies, links = points.bodies[k], points.links[k].tolist()
             (a, i), (b, j) = zip(bodies, links, strict=True)
             between = (a, self._link(a, i)), (b, self._link(b, j))
-            self.blow = Blow(force, time_ns, between)
+            self.peak_force = PeakForce(force, time_ns, between)
 
     def _link(self, body: str, index: int) -> str:
         return self.simulation.bodies[body].body.links[index].name

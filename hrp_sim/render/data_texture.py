@@ -19,7 +19,7 @@ vec4 entry(sampler2D table, int columns, int row, int column) {{
 """
 
 
-class Table:
+class DataTexture:
     """Rows of vectors in the memory of an OpenGL context.
 
     Args:

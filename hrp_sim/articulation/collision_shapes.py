@@ -13,7 +13,7 @@ from hrp_model.rigid import Pose
 
 from ..physics.engine import PhysicsSettings, Placement
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
-from .collision_meshes import LARGEST, convex_geom, joined, triangle_geom
+from .collision_meshes import LARGEST, convex_geom, merge_meshes, triangle_geom
 
 _log = logging.getLogger("hrp_sim")
 
@@ -68,7 +68,7 @@ def _material(placement: Placement, link: Link, settings: PhysicsSettings) -> in
     if link.name in placement.body.collision_disabled:
         return NO_CONTACT
     name, table = link.contact_material, settings.materials
-    if not table.knows(name) and len(table.names) > 1 and link.collision:
+    if not table.has(name) and len(table.names) > 1 and link.collision:
         at = f" ({link.at})" if link.at else ""
         _log.warning(
             "body '%s', link '%s': the table of materials does not know '%s'; the link is as one "
@@ -99,7 +99,7 @@ def _of_link(placement: Placement, link: Link, *, convex: bool) -> list[Geom]:
             )
         else:
             primitives.append(primitive)
-    return [*primitives, *joined(meshes)]
+    return [*primitives, *merge_meshes(meshes)]
 
 
 def _primitive(shape: Shape) -> Geom | None:

@@ -29,15 +29,15 @@ from hrp_model.inertia import MassProperties
 from ..physics.engine import PhysicsSettings, Placement, Solver
 from .articulation import STATIC, IntArray, link_error
 from .group_tree import GroupTree
-from .numeric_limits import LIGHTEST
-from .rigid_groups import at_zero, group_masses, rigid_groups
+from .numeric_limits import MIN_MASS
+from .rigid_groups import group_masses, rigid_groups, zero_state
 
 # Least share of what a joint carries that a mended link gets, in mass and in inertia.
-SHARE_FOR_WORLD = 1e-5
+MIN_SHARE_FOR_WORLD = 1e-5
 # QUICK bears a load of that many times the mass of the link above for each of its iterations.
 RATIO_PER_ITERATION = 5.0
 # Least share of a solid box around the shapes in the inertia of a link that hangs on a joint;
-# what floats gets all of it, since nothing but contacts and its inertia determines its rotation.
+# what is_free gets all of it, since nothing but contacts and its inertia determines its rotation.
 _BOX_FOR_WORLD = 1e-3
 _BOX_FOR_QUICK = 0.1
 # Radius of gyration of what neither carries anything nor has a shape, in [m].
@@ -57,7 +57,7 @@ _ROUNDED = 1e-6
 _MOST_NEGATIVE = 0.5
 
 
-class Mend(NamedTuple):
+class MassRepair(NamedTuple):
     """What a rigid group got.
 
     Attributes:
@@ -85,21 +85,21 @@ class Mend(NamedTuple):
         return self.after.inertia is not self.before.inertia
 
 
-def mends(placement: Placement, settings: PhysicsSettings) -> Mapping[str, Mend]:
+def mass_repairs(placement: Placement, settings: PhysicsSettings) -> Mapping[str, MassRepair]:
     """Return what has to be filled up in a body that an engine has accepted, by first links."""
     group_of, members = rigid_groups(placement.body, placement.fixed)
-    masses = group_masses(placement, members, at_zero(placement.body, placement.X_WL))
-    found = mend(placement, group_of, members, masses, settings)
+    masses = group_masses(placement, members, zero_state(placement.body, placement.X_WL))
+    found = repair_masses(placement, group_of, members, masses, settings)
     return {change.link.name: change for change in found.values()}
 
 
-def mend(
+def repair_masses(
     placement: Placement,
     group_of: IntArray,
     members: Sequence[Sequence[int]],
     masses: Sequence[MassProperties],
     settings: PhysicsSettings,
-) -> dict[int, Mend]:
+) -> dict[int, MassRepair]:
     """Return new mass properties for the groups that could not be accelerated.
 
     The numbers depend on the body and the settings, but for
@@ -161,30 +161,30 @@ def _nothing(mass: float, most: float) -> float:
     return max(_NO_MOMENT * most, _NO_GYRATION**2 * mass, 0.0)
 
 
-def _mended(tree: GroupTree, group: int, settings: PhysicsSettings) -> Mend:
+def _mended(tree: GroupTree, group: int, settings: PhysicsSettings) -> MassRepair:
     share, of_box = _shares(settings)
     before = tree.masses[group]
     mass, heavy = before.mass, group
     if not mass > 0.0:
-        heavy = tree.first_heavy(group)
-        mass = share * (tree.mass if heavy == STATIC else tree.burden(heavy)[0])
-        mass = max(mass, LIGHTEST if tree.mass > 0.0 else _LIGHT_PLATE)
+        heavy = tree.nearest_with_mass(group)
+        mass = share * (tree.mass if heavy == STATIC else tree.carried_load(heavy)[0])
+        mass = max(mass, MIN_MASS if tree.mass > 0.0 else _LIGHT_PLATE)
     moments, axes = np.linalg.eigh(before.inertia)
     lacks = ~(moments > _nothing(before.mass, float(moments[2])))
     inertia = before.inertia
     if lacks.any():
-        box = mass * tree.box_moments(group, axes) * (1.0 if tree.floats(group) else of_box)
-        burden = 0.0 if heavy == STATIC else tree.burden(heavy)[1]
-        least = np.maximum(share * max(burden, float(moments[2])), box)
+        box = mass * tree.box_moments(group, axes) * (1.0 if tree.is_free(group) else of_box)
+        carried_load = 0.0 if heavy == STATIC else tree.carried_load(heavy)[1]
+        least = np.maximum(share * max(carried_load, float(moments[2])), box)
         least[~(least > 0.0)] = mass * _NO_SIZE**2
         inertia = (axes * np.where(lacks, np.maximum(least, moments), moments)) @ axes.T
         inertia = (inertia + inertia.T) / 2.0
     after = MassProperties(mass, before.center_of_mass, inertia)
-    return Mend(tree.link(group), before, after, share, tree.stands(group))
+    return MassRepair(tree.link(group), before, after, share, tree.stands(group))
 
 
 def _shares(settings: PhysicsSettings) -> tuple[float, float]:
     """Return the least share of what a joint carries, and of a solid box around the shapes."""
     if settings.solver is Solver.QUICK:
         return 1.0 / (RATIO_PER_ITERATION * settings.iterations), _BOX_FOR_QUICK
-    return SHARE_FOR_WORLD, _BOX_FOR_WORLD
+    return MIN_SHARE_FOR_WORLD, _BOX_FOR_WORLD
