@@ -236,7 +236,7 @@ class Simulation:
         """
         wrench = (force, torque, np.zeros(3) if point is None else point)
         self._wrenches.add(
-            TimedWrench.checked(self._body(body), link, wrench, duration, local, source)
+            TimedWrench.from_request(self._body(body), link, wrench, duration, local, source)
         )
 
     def contacts(self) -> ContactPoints:

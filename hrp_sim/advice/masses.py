@@ -27,7 +27,7 @@ def what_moves_has_mass_and_inertia(
     tail = _WORLD_NEEDS_LESS if physics.solver is Solver.QUICK else ""
     for start in starts:
         # The inertia of what stands is no matter.
-        found = [x for x in start.mass_repairs.values() if x.lacked_mass or not x.stands]
+        found = [x for x in start.mass_repairs.values() if x.lacked_mass or not x.is_static]
         for text, link in _told([x for x in found if x.lacked_mass], _mass, _masses):
             yield start.warning("mended-mass", text + tail, link)
         for text, link in _told([x for x in found if not x.lacked_mass], _inertia, _inertias):
@@ -48,7 +48,7 @@ def _told(
 
 
 def _mass(change: MassRepair) -> str:
-    if change.stands:
+    if change.is_static:
         return (
             f"link '{change.link.name}', which a force sensor holds in place, has no mass; it is "
             f"weighed with {change.after.mass:.2g} kg: write its mass"

@@ -20,13 +20,13 @@ MAX_CONTACTS: int
 MAX_ROWS: int
 
 class OdeError(RuntimeError):
-    """ODE has failed in the middle; what it was working on is not to be touched again."""
+    """ODE has failed; the objects that it was working on must not be used again."""
 
 def guarded(function: Callable[..., Any], /, *arguments: object) -> Any:
-    """Call a builtin that does nothing but call ODE; raise OdeError where ODE fails."""
+    """Call a builtin that only calls ODE; raise OdeError if ODE fails."""
 
 def take_messages() -> int:
-    """Return how many messages ODE had for this thread since the last call."""
+    """Return the number of ODE messages in this thread since the last call."""
 
 class World:
     def __new__(

@@ -1,4 +1,4 @@
-"""Refusals of what PyODE cannot simulate, before anything is made of it."""
+"""Checks for settings, shapes and joints that PyODE does not support."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ADVICE = "use the engine 'ode' (--engine ode, or the parameter engine)"
 
 
 def check_library() -> None:
-    """Check that errors of PyODE's library do not end the process.
+    """Check that errors of PyODE's library do not abort the process.
 
-    ODE ends it unless somebody handles its errors; PyODE does not. The extension of the engine
-    "ode" does, for the whole process (``guard``), if both are linked with the same library: then
-    it hears ODE's complaint about an impossible mass.
+    ODE aborts on errors unless a handler is installed, and PyODE installs none. The extension of
+    the engine "ode" does, for the whole process (``guard``), if both are linked with the same
+    library: then it receives ODE's message about an invalid mass.
 
     Raises:
         PhysicsError: PyODE is linked with another library.
@@ -27,30 +27,33 @@ def check_library() -> None:
     guard.take_messages()
     ode.Mass().setParameters(-1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
     if not guard.take_messages():
-        raise PhysicsError(f"PyODE is linked with an ODE of its own; {_ADVICE}")
+        raise PhysicsError(
+            f"PyODE is linked with another ODE library than the engine 'ode', so its errors cannot "
+            f"be handled; {_ADVICE}"
+        )
 
 
 def check_supported_settings(settings: PhysicsSettings) -> None:
-    """Check that PyODE can set what the solver ``quick`` needs.
+    """Check that PyODE supports the settings of the solver ``quick``.
 
     Raises:
-        PhysicsError: It cannot.
+        PhysicsError: It does not.
     """
     default = PhysicsSettings()
     for name in ("over_relaxation", "seed"):
-        value, only = getattr(settings, name), getattr(default, name)
-        if settings.solver is Solver.QUICK and value != only:
+        value, supported = getattr(settings, name), getattr(default, name)
+        if settings.solver is Solver.QUICK and value != supported:
             raise PhysicsError(
-                f"{name} is {value:g}, and the solver quick of the engine 'pyode' knows {only:g} "
-                f"only; {_ADVICE}"
+                f"{name} is {value:g}, but the solver quick of the engine 'pyode' supports only "
+                f"{supported:g}; {_ADVICE}"
             )
 
 
 def check_supported_body(articulation: Articulation) -> None:
-    """Check that PyODE has the shapes and extra joints of a body.
+    """Check that PyODE supports the shapes and extra joints of a body.
 
     Raises:
-        PhysicsError: It has not; the message names the link.
+        PhysicsError: It does not; the message names the link.
     """
     placement = articulation.placement
     links = placement.body.links
@@ -58,8 +61,9 @@ def check_supported_body(articulation: Articulation) -> None:
     for kind, link in zip(geoms.kind.tolist(), geoms.link.tolist(), strict=True):
         if kind not in SHAPES:
             problem = (
-                f"its collision shape is a {GeomKind(kind).name.lower()} to the physics, and the "
-                f"engine 'pyode' knows boxes, spheres, cylinders and capsules only; {_ADVICE}"
+                f"its collision shape is a {GeomKind(kind).name.lower()} in the physics, but the "
+                "engine 'pyode' supports only boxes, spheres, cylinders and capsules; "
+                f"{_ADVICE}"
             )
             raise link_error(placement, links[link], problem)
     for i, kind in enumerate(loops.kind.tolist()):
@@ -67,7 +71,7 @@ def check_supported_body(articulation: Articulation) -> None:
             group = loops.b[i] if loops.a[i] == STATIC else loops.a[i]
             link = int(np.argmax(articulation.links.group == group))
             problem = (
-                f"its extra joint is of type {LoopKind(kind).name.lower()}; the engine 'pyode' "
-                f"knows ball, hinge and fixed only; {_ADVICE}"
+                f"its extra joint is of type {LoopKind(kind).name.lower()}, but the engine 'pyode' "
+                f"supports only ball, hinge and fixed; {_ADVICE}"
             )
             raise link_error(placement, links[link], problem)

@@ -114,7 +114,7 @@ def test_a_spawned_body_is_driven_and_stays_after_a_reset(arm_body):
 @pytest.mark.parametrize(
     ("entry", "error", "words"),
     [
-        (ball("arm"), PhysicsError, "a body 'arm' in the world already"),
+        (ball("arm"), PhysicsError, "the world has a body 'arm' already"),
         (ball("bad", X_WL=at(np.nan)), PhysicsError, "body 'bad', link 'BASE'"),
         (
             BodyEntry(
@@ -251,7 +251,7 @@ def test_a_push_on_a_step_that_fails_is_not_used_up():
     thing = simulation.spawn(ball())
     simulation.push("ball", "BASE", np.array([1.0, 0.0, 0.0]), np.zeros(3), 0.01)
     thing.wrench.torque[0, 0] = np.nan
-    with pytest.raises(PhysicsError, match="'BASE': it cannot be pushed"):
+    with pytest.raises(PhysicsError, match="'BASE': the external force"):
         simulation.step()
     thing.wrench.torque[0, 0] = 0.0
     run(simulation, 20)
@@ -373,7 +373,7 @@ def test_saving_changes_nothing():
         ("pushes/left_ns", np.array([0, 1]), "makes no sense"),
         ("pushes/wrench", np.full((2, 9), 1e20), "makes no sense"),
         ("pushes/body", np.array(["arm", "leg"]), "a link that is not here"),
-        ("physics/bodies", np.array(["arm", "Floor"]), "lacks bodies that are here: 'second'"),
+        ("physics/bodies", np.array(["arm", "Floor"]), "lacks bodies of the world: 'second'"),
         ("physics/arm/group_p", np.zeros(0), "shape"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 from hrp_model.kinematics import BodyState
 from hrp_sim.physics.contact_points import ContactPoints
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
-from hrp_sim.physics.snapshot import check_arrays, check_bodies, check_settings, described
+from hrp_sim.physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from hrp_sim.physics.state import SimulatedBody, WorldState
 
 
@@ -75,7 +75,7 @@ class FakeEngine:
         arrays = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "bodies": np.array(list(self._bodies), dtype=np.str_),
-            "settings": described(self._settings),
+            "settings": settings_lines(self._settings),
         }
         for name, simulated in self._bodies.items():
             arrays[f"{name}/fingerprint"] = np.array(simulated.body.name)

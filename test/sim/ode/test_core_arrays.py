@@ -30,7 +30,7 @@ def looped():
     [
         ("coordinate", -1, "has no coordinate"),
         ("coordinate", 1, "out of range"),
-        ("parent", 0, "ties a group to itself"),
+        ("parent", 0, "connects a group to itself"),
         ("child", 1, "out of range"),
         ("kind", 7, "out of range"),
     ],
@@ -49,7 +49,7 @@ def test_extra_joints_between_a_group_and_itself(group):
     engine, *_ = world(floor())
     articulation = looped()
     same = np.full_like(articulation.loops.a, group)
-    with pytest.raises(ValueError, match="ties a group to itself"):
+    with pytest.raises(ValueError, match="connects a group to itself"):
         add(engine, replace(articulation, loops=replace(articulation.loops, a=same, b=same)))
     engine.step()
 

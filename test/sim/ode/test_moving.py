@@ -163,7 +163,7 @@ def test_a_reset_leads_back_to_the_first_placements_to_the_last_bit():
         ({"q": np.array([np.nan])}, "link 'WHEEL'"),
         ({"q": np.zeros(3)}, "1 elements"),
         ({"fixed": False}, "is fixed and cannot become free"),
-        ({"body": top()}, "cannot become another model"),
+        ({"body": top()}, "a placement of another model"),
     ],
 )
 def test_a_jump_that_cannot_be_changes_nothing(changes, words):

@@ -101,7 +101,7 @@ VERSION = ("format.npy", npy("hrp_ros world 1"))
 def test_a_file_that_is_no_snapshot_is_refused_by_name(tmp_path, members, words):
     path = tmp_path / "bad.npz"
     packed(path, *members)
-    with pytest.raises(PhysicsError, match=f"bad.npz' is no snapshot of a world.*{words}"):
+    with pytest.raises(PhysicsError, match=f"bad.npz' is not a snapshot of a world.*{words}"):
         Snapshot.from_file(path)
 
 
@@ -109,7 +109,7 @@ def test_text_that_is_no_text_and_compressed_data_are_refused(tmp_path):
     path = tmp_path / "bad.npz"
     letters = npy("abcd")
     packed(path, VERSION, ("x.npy", letters[:-4] + b"\xff\xff\xff\xff"))
-    with pytest.raises(PhysicsError, match="characters that there are not"):
+    with pytest.raises(PhysicsError, match="invalid characters"):
         Snapshot.from_file(path)
     packed(path, VERSION, ("x.npy", npy(np.zeros(10**6))), compression=zipfile.ZIP_DEFLATED)
     with pytest.raises(PhysicsError, match="is compressed"):
@@ -123,7 +123,9 @@ def test_a_file_that_claims_to_be_huge_is_refused(tmp_path):
     at = data.index(b"PK\x01\x02") + 24  # where the directory has the size of the member
     data[at : at + 4] = (2**30).to_bytes(4, "little")
     path.write_bytes(data)
-    with pytest.raises(PhysicsError, match=r"big.npz' is no snapshot of a world: it holds more"):
+    with pytest.raises(
+        PhysicsError, match=r"big.npz' is not a snapshot of a world: it contains more"
+    ):
         Snapshot.from_file(path)
 
 

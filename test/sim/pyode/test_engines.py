@@ -88,7 +88,7 @@ def test_a_library_whose_errors_would_end_the_process_is_refused(monkeypatch):
     from hrp_sim.pyode import unsupported
 
     monkeypatch.setattr(unsupported.guard, "take_messages", lambda: 0)
-    with pytest.raises(PhysicsError, match=r"linked with an ODE of its own; .*--engine ode"):
+    with pytest.raises(PhysicsError, match=r"linked with another ODE library.*; .*--engine ode"):
         make_engine("pyode", PhysicsSettings())
 
 
@@ -213,7 +213,7 @@ def test_a_step_that_was_refused_pushes_nothing_in_the_next(monkeypatch, fails):
     if fails:
         with monkeypatch.context() as patch:
             patch.setattr(guard, "MAX_ROWS", -1)
-            with pytest.raises(PhysicsError, match=r"rows of constraints at 0 s .*solver: quick"):
+            with pytest.raises(PhysicsError, match=r"constraint rows at 0 s .*solver: quick"):
                 engine.step()
     engine.step(10)
     assert box.motion.v[0, 2] == pytest.approx((1000.0 - G) * 0.01, rel=1e-12)
@@ -307,7 +307,7 @@ def test_orders_that_make_no_sense_are_refused_and_change_nothing(name, value):
     engine.step(3)
     before = arm.motion.copy()
     getattr(arm.drive, name)[:] = value
-    with pytest.raises(PhysicsError, match="link 'ARM': its joint cannot be driven"):
+    with pytest.raises(PhysicsError, match="link 'ARM': the drive of its joint"):
         engine.step()
     np.testing.assert_array_equal(arm.motion.q, before.q)
     assert engine.state.time_ns == 3_000_000

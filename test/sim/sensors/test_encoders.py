@@ -76,7 +76,7 @@ def test_to_be_read_twice_changes_nothing():
     np.testing.assert_array_equal(again, first)
 
 
-@pytest.mark.parametrize("begin", [Encoders.forget, lambda encoders: None])
+@pytest.mark.parametrize("begin", [Encoders.reset, lambda encoders: None])
 def test_a_new_start_has_no_count_before_it(begin):
     encoders = Encoders([0.125])
     for t in (10, 11):

@@ -33,7 +33,7 @@ from hrp_sim.sensors import (
     instruments,
     make_sensors,
 )
-from hrp_sim.sensors.settings import concerns
+from hrp_sim.sensors.settings import applies_to
 
 
 def test_every_robot_tells_its_joints_and_where_it_is(diagnostics):
@@ -125,7 +125,7 @@ def test_an_option_changes_all_sensors_of_its_kinds_and_no_others(diagnostics, o
     kinds = {name: instrument.kind for name, instrument in instruments(body).items()}
     assert set(kinds) == set(plain) == set(changed)
     concerned = {kinds[name] for name in kinds if plain[name] != changed[name]}
-    assert concerned == {kind for kind in kinds.values() if concerns(option, kind)}
+    assert concerned == {kind for kind in kinds.values() if applies_to(option, kind)}
 
 
 def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
