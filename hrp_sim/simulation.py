@@ -381,7 +381,7 @@ class Simulation:
             raise
         self._placements[simulated.name] = placement
         self._namespaces[simulated.name] = entry.namespace
-        self._sensors.expect(simulated.name, own_settings)
+        self._sensors.set_own_settings(simulated.name, own_settings)
         return simulated
 
     def _add_sensors(self, names: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""Sensors: from the state of the world, and what they remember, to readings. SI units, radians."""
+"""Sensors: compute readings from the state of the world and their own memory. SI units."""
 
 from .base import Observer, Reading, Sensor, StatefulSensor
 from .camera import CameraSensor, ImageReading, RenderRequest

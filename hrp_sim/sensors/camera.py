@@ -1,4 +1,4 @@
-"""Cameras: a cheap snapshot of the world, and the picture made of it later."""
+"""Cameras: capture the poses of all links quickly, and render the image later."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderRequest:
-    """What a camera caught: where everything was. Later steps do not change it.
+    """Everything needed to render an image later: the poses at a time. Later steps do not change it.
 
     Attributes:
         time_ns: Simulation time, in [ns].
         body: Name of the body that carries the camera.
         poses: Of the links of every body, by the body's name.
-        switches: The lights that were switched; the others are as their models say.
+        switches: States of lights that were switched; other lights are as in their models.
     """
 
     time_ns: int
@@ -51,19 +51,19 @@ class RenderRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageReading:
-    """One picture, in the optical frame: x right, y down, z forward. Row 0 is on top.
+    """One image, in the optical frame: x right, y down, z forward. Row 0 is at the top.
 
-    What the camera does not deliver, or nobody asked for, is None.
+    Parts that the camera does not provide, or that were not requested, are None.
 
     Attributes:
-        time_ns: Simulation time of the exposure, in [ns].
+        time_ns: Simulation time of the capture, in [ns].
         body: Name of the body that carries the camera.
-        lens: How the camera projects.
+        lens: Projection of the camera.
         color: RGB, shape (height, width, 3).
         mono: Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, shape (height, width).
-        depth: Along z, in [m], shape (height, width), as REP 117 and 118 say: -inf for what is
-            nearer than the camera can measure, inf for what is farther or not there, NaN for
-            a pixel whose measurement failed.
+        depth: Along z, in [m], shape (height, width), as in REP 117 and 118: -inf below the
+            minimum distance, inf beyond the maximum distance or where nothing is, NaN for a pixel
+            whose measurement failed.
     """
 
     time_ns: int
@@ -74,12 +74,12 @@ class ImageReading:
     depth: Depths | None = None
 
     def points(self) -> Depths:
-        """Return what each pixel of ``depth`` saw, in [m], shape (height, width, 3).
+        """Return the point of each pixel of ``depth``, in [m], shape (height, width, 3).
 
         In the optical frame; NaN where the depth is not finite.
         """
         if self.depth is None:
-            raise ValueError("there are no points without a depth")
+            raise ValueError("an image without depth has no points")
         per_column, per_row = self.lens.slopes
         z = np.where(np.isfinite(self.depth), self.depth, np.float32(nan))
         points = np.empty((*z.shape, 3), np.float32)
@@ -93,24 +93,24 @@ class ImageReading:
 class CameraSensor:
     """A camera whose frame S is fixed to a link L.
 
-    S looks along -Z with +Y up. ``expose`` belongs to the thread of the physics, ``develop``
-    to any thread, so that the physics need not wait for the drawing.
+    S looks along -Z with +Y up. Call ``capture`` in the thread of the physics, ``render`` in any
+    thread, so that the physics does not wait for rendering.
 
     Attributes:
         name: Name in the model.
         body: Name of the body that carries it.
-        rate_hz: Pictures per second.
+        rate_hz: Images per second.
         link: Index of L in the body's links.
         X_LS: Pose of S in L.
-        lens: How it projects.
-        renderer: What draws.
-        surroundings: What it sees by, and where nothing is.
-        image_type: What it delivers; of clouds their depths.
-        min_distance, max_distance: Of the depth that it can measure, in [m].
-        distance_noise: Errors of the distances along the lines of sight, and pixels without a depth.
+        lens: Projection.
+        renderer: Renders the scene.
+        surroundings: Headlight and background.
+        image_type: Parts that it provides; for point clouds the depth.
+        min_distance, max_distance: Range of measurable depths, in [m].
+        distance_noise: Errors of distances along the lines of sight, and missed pixels.
 
     Raises:
-        ValueError: There can be no such camera.
+        ValueError: An attribute is out of range.
     """
 
     name: str
@@ -130,51 +130,51 @@ class CameraSensor:
         farthest = self.max_distance
         if not 0.0 <= self.min_distance < farthest or MAX_RANGE < farthest < inf:
             raise ValueError(
-                f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
+                f"its depth range from {self.min_distance} to {self.max_distance} m is invalid"
             )
         check_mounting(self.X_LS)
 
     def capture(self, world: WorldState) -> RenderRequest:
-        """Note where everything is, and which lights were switched."""
+        """Copy the poses of all links and the states of switched lights."""
         poses = {
             name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
             for name, simulated in world.bodies.items()
         }
         return RenderRequest(world.time_ns, self.body, poses, self.renderer.switches)
 
-    def render(self, exposure: RenderRequest, parts: Parts = ALL_PARTS) -> ImageReading:
-        """Draw those of these parts that the camera delivers; raises what ``renderer`` does."""
+    def render(self, request: RenderRequest, parts: Parts = ALL_PARTS) -> ImageReading:
+        """Render the requested parts that the camera provides; raises what ``renderer`` does."""
         kind = self.image_type
         wanted = Parts(
             parts.color and (kind.has_color or kind.has_mono), parts.depth and kind.has_depth
         )
         if not any(wanted):
-            return ImageReading(exposure.time_ns, self.body, self.lens)
-        own = exposure.poses[self.body]
+            return ImageReading(request.time_ns, self.body, self.lens)
+        own = request.poses[self.body]
         X_WS = Pose(own.R[self.link], own.p[self.link]) @ self.X_LS
         color, depth = self.renderer.render(
             self.lens,
             X_WS,
-            exposure.poses,
+            request.poses,
             parts=wanted,
             surroundings=self.surroundings,
-            switches=exposure.switches,
+            switches=request.switches,
         )
         return ImageReading(
-            exposure.time_ns,
+            request.time_ns,
             self.body,
             self.lens,
             color if kind.has_color else None,
             _luma(color) if color is not None and kind.has_mono else None,
-            None if depth is None else self._measured(depth, exposure.time_ns),
+            None if depth is None else self._measured(depth, request.time_ns),
         )
 
     def read(self, world: WorldState) -> ImageReading:
-        """Expose and develop at once."""
+        """Capture and render at once."""
         return self.render(self.capture(world))
 
     def _measured(self, depth: Depths, time_ns: int) -> Depths:
-        """Return what the camera makes of the true depths, in the same array."""
+        """Add measurement errors and limits to true depths, in place."""
         if (errors := self.distance_noise.errors(time_ns, depth.shape)) is not None:
             depth += errors * self.lens.cosines
         np.copyto(depth, np.float32(-inf), where=depth < self.min_distance)
@@ -189,13 +189,13 @@ def _luma(color: Pixels) -> NDArray[np.uint8]:
 
 
 def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor | None:
-    """Return the sensor of a camera, drawn without distortion; None if it delivers no image.
+    """Return the sensor of a camera, rendered without distortion; None if it has no image.
 
     Raises:
-        ValueError: There can be no such camera, or all of them have too many pixels.
+        ValueError: Its properties are invalid, or all cameras have too many pixels.
     """
     if device.image_type is ImageType.NONE:
-        context.note("no-image", device, "delivers no image, says its model")
+        context.note("no-image", device, "provides no image, according to its model")
         return None
     settings = context.settings(device.name)
     size = device.width, device.height
@@ -213,9 +213,9 @@ def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor 
             distance_noise=context.distance_noise(device),
         )
     except ValueError as error:
-        drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"
-        raise ValueError(f"{error}{drawn}") from None
+        reason = "" if is_normal else f", since {lens} is rendered without distortion"
+        raise ValueError(f"{error}{reason}") from None
     context.pixels.take(sensor.lens.width * sensor.lens.height)
     if not is_normal:
-        context.warn("no-fisheye", device, f"is drawn without the distortion of {lens}")
+        context.warn("no-fisheye", device, f"is rendered without the distortion of {lens}")
     return sensor

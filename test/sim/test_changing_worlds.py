@@ -132,7 +132,7 @@ def test_a_spawned_body_is_driven_and_stays_after_a_reset(arm_body):
         (
             BodyEntry(placement=ball("bad").placement, sensors={"odometry": {"rat": 5.0}}),
             ValueError,
-            "no sensor has an option 'rat'",
+            "sensors have no option 'rat'",
         ),
     ],
 )

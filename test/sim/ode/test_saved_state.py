@@ -202,7 +202,7 @@ def spoiled():
     yield "settings", lambda a: a["settings"][1:], "other settings: .*; here: time_step=0.001"
     yield "top/fingerprint", lambda _: np.array("0" * 64), "body 'top' is not the one"
     yield "top/drive_kp", None, "lacks 'top/drive_kp'"
-    yield "top/more", lambda _: np.zeros(1), "'top/more', which means nothing"
+    yield "top/more", lambda _: np.zeros(1), "'top/more'"
     yield "walker/group_p", lambda a: a["walker/group_p"][:-1], r"shape \(3, 3\), not \(4, 3\)"
     yield "walker/group_v", lambda a: a["walker/group_v"].astype(np.float32), "not of type float64"
     yield "walker/group_v", lambda a: a["walker/group_v"].tolist(), "not of type float64"

@@ -252,10 +252,10 @@ def test_a_simulation_reads_all_that_a_camera_delivers_or_catches_it_for_later(d
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"min_distance": -1.0}, "depths from -1.0 to inf m"),
-        ({"min_distance": np.nan}, "depths from nan"),
-        ({"min_distance": 3.0, "max_distance": 3.0}, "depths from 3.0 to 3.0 m"),
-        ({"X_LS": Pose(R=2.0 * np.eye(3))}, "no rigid transform"),
+        ({"min_distance": -1.0}, "depth range from -1.0 to inf m"),
+        ({"min_distance": np.nan}, "depth range from nan"),
+        ({"min_distance": 3.0, "max_distance": 3.0}, "depth range from 3.0 to 3.0 m"),
+        ({"X_LS": Pose(R=2.0 * np.eye(3))}, "must be a rigid transform"),
     ],
 )
 def test_a_camera_that_cannot_be_is_refused(fields, words):

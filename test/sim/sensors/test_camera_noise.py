@@ -15,7 +15,7 @@ from hrp_sim.sensors.noise import Noise
 pytestmark = needs_opengl
 
 
-def noisy(seed=5, **fields):
+def distance_noise(seed=5, **fields):
     return DistanceNoise(noise=Noise(seed, "robot", "eye"), **fields)
 
 
@@ -24,7 +24,7 @@ def noisy(*shapes, limits=None, **fields):
         *shapes,
         lens=Pinhole(320, 240, 1.2, 0.04, 100.0),
         image_type=ImageType.DEPTH,
-        distance_noise=noisy(**fields),
+        distance_noise=distance_noise(**fields),
         **limits or {},
     )
 
@@ -57,7 +57,7 @@ def test_pixels_that_are_not_detected_are_nan_and_as_many_as_the_rate_says():
 
 def test_errors_and_misses_do_not_depend_on_each_other():
     errors, world = noisy(wall(3.0), error_deviation=0.02)
-    both = replace(errors, distance_noise=noisy(error_deviation=0.02, detection_rate=0.5))
+    both = replace(errors, distance_noise=distance_noise(error_deviation=0.02, detection_rate=0.5))
     both = both.read(world).depth
     alone, found = errors.read(world).depth, ~np.isnan(both)
     np.testing.assert_array_equal(both[found], alone[found])

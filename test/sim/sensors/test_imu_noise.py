@@ -37,7 +37,7 @@ def imu(name="imu", *, seed=1, X_LS=None, limit=np.inf, orientation=True, **opti
         max_angular_velocity=np.full(3, limit),
         max_acceleration=np.full(3, limit),
         measures_orientation=orientation,
-        noise=ImuNoise(settings, source) if ImuNoise.is_in(settings) else None,
+        noise=ImuNoise(settings, source) if ImuNoise.is_enabled(settings) else None,
     )
 
 

@@ -215,16 +215,16 @@ def test_the_reading_says_when_where_and_how():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"detection_rate": 1.1}, "not in 0..1"),
-        ({"detection_rate": np.nan}, "not in 0..1"),
-        ({"error_deviation": -0.1}, "impossible"),
-        ({"error_deviation": np.inf}, "impossible"),
-        ({"error_deviation": 0.1, "noise": None}, "needs noise"),
-        ({"detection_rate": 0.9, "noise": None}, "needs noise"),
+        ({"detection_rate": 1.1}, "from 0 to 1"),
+        ({"detection_rate": np.nan}, "from 0 to 1"),
+        ({"error_deviation": -0.1}, "standard deviation"),
+        ({"error_deviation": np.inf}, "standard deviation"),
+        ({"error_deviation": 0.1, "noise": None}, "need a source of noise"),
+        ({"detection_rate": 0.9, "noise": None}, "need a source of noise"),
     ],
     ids=str,
 )
-def test_impossible_flaws_are_refused_in_words(settings, words):
+def test_invalid_distance_noise_is_rejected_by_name(settings, words):
     with pytest.raises(ValueError, match=words):
         DistanceNoise(**{"noise": Noise(3, "r1", "laser")} | settings)
 
@@ -246,7 +246,7 @@ def test_impossible_flaws_are_refused_in_words(settings, words):
     ],
     ids=str,
 )
-def test_impossible_scans_are_refused_in_words(settings):
-    words = r"impossible|too fine|cannot be measured|rigid|positive"
+def test_invalid_scans_are_rejected_by_name(settings):
+    words = r"impossible|too fine|at most|is invalid|rigid|positive|at least"
     with pytest.raises(ValueError, match=words):
         scanner(**settings)
