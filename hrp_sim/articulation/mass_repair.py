@@ -50,7 +50,7 @@ _MIN_MOMENT_SHARE = 1e-12
 # So does one with a radius of gyration below this, in [m]: a rounding error of zero, as in the
 # ankles of published robots.
 _MIN_GYRATION_RADIUS = 1e-8
-# Diagonal elements below zero by more than this share of the greatest moment are no rounding errors.
+# Diagonal elements below minus this share of the greatest moment are no rounding errors.
 _ROUNDING_SHARE = 1e-6
 # Too large products of inertia make the least principal moment negative. In published robots,
 # by rounding and typing errors, by up to 0.25 of the greatest moment.

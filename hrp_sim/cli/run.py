@@ -257,7 +257,7 @@ def _step(
     error = "" if runner.error is None else str(runner.error)
     result = result_of(watch, options.world, elapsed, error)
     measured = values(result) if expectations else {}
-    outcomes = [expectation.judge(measured) for expectation in expectations]
+    outcomes = [expectation.evaluate(measured) for expectation in expectations]
     if options.json:
         print_data(f"{json.dumps(result_object(result, outcomes), indent=1, allow_nan=False)}\n")
     else:

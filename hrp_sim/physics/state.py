@@ -167,7 +167,7 @@ class WorldState:
     bodies: Mapping[str, SimulatedBody]
 
     def digest(self) -> str:
-        """Return the SHA-256 of time and every body's motion: equal for equal runs."""
+        """Return the SHA-256 of time and motion of all bodies, which is equal for equal runs."""
         sha = hashlib.sha256(str(self.time_ns).encode())
         for name, simulated in sorted(self.bodies.items()):
             sha.update(name.encode(errors="surrogatepass"))  # names may come from paths

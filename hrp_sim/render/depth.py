@@ -1,4 +1,4 @@
-"""Shaders that draw nothing but depths, for surfaces whose colours are of no interest."""
+"""Shaders that draw depths only, without colours."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .shaders import sources
 
 
 class DepthVariant(NamedTuple):
-    """What a pair of shaders is compiled for.
+    """Compile-time options of a pair of shaders.
 
     Attributes:
-        transparent: Whether some of the surface may be seen through.
-        textured: Whether its texture has a say in that.
-        curved: Whether some of it is curved.
+        transparent: Whether parts of the surface may be transparent.
+        textured: Whether its texture affects transparency.
+        curved: Whether parts of it are curved.
     """
 
     transparent: bool

@@ -34,7 +34,7 @@ from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderRequest:
-    """Everything needed to render an image later: the poses at a time. Later steps do not change it.
+    """Data to render an image later: the poses of all links at a time. Steps do not change it.
 
     Attributes:
         time_ns: Simulation time, in [ns].

@@ -126,7 +126,7 @@ class SensorSchedule:
                 sensor.reset()
 
     def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
-        """Return the sensors that are due now, with their names, and schedule their next samples."""
+        """Return the sensors that are due now, by name, and schedule their next samples."""
         if time_ns < self._next_ns:
             return ()
         found = [

@@ -131,4 +131,4 @@ class WorldSensors:
 
     def _update_scene(self) -> None:
         bodies = self._engine.state.bodies
-        self._renderer.show({name: s.body for name, s in bodies.items()}, self._diagnostics)
+        self._renderer.set_bodies({name: s.body for name, s in bodies.items()}, self._diagnostics)

@@ -1,4 +1,4 @@
-"""Results of runs: for people, for programs, and compared with expectations."""
+"""Results of runs: as text, as JSON, and compared with expectations."""
 
 from .expectations import Expectation, ExpectationError, Outcome
 from .quantities import quantities, values

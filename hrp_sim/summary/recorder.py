@@ -1,4 +1,4 @@
-"""Records the values for the result of a run, in very little time per step."""
+"""Records data for the result of a run, with little cost per step."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ..sensors import Reading
 from ..simulation import Simulation
 from .posture import CollisionExtent, Posture, posture_of
 
-# Contacts are looked at in steps that change their number, which blows do, and else in simulated
-# time as often as this, in [ns]: to look costs a twentieth of the step of a humanoid.
-_LOOK_EVERY = NS_PER_S // 100
+# Contact forces are read when the number of contacts changes, as it does in impacts, and else at
+# this interval of simulation time, in [ns]: that costs a twentieth of a step of a humanoid.
+_CONTACT_INTERVAL_NS = NS_PER_S // 100
 
 
 class Efforts(NamedTuple):
-    """The least and the greatest effort of each joint of a body so far, in [N m] or [N]."""
+    """The minimum and maximum effort of each joint of a body so far, in [N m] or [N]."""
 
-    least: Array
-    greatest: Array
+    minimum: Array
+    maximum: Array
 
 
 class PeakForce(NamedTuple):
-    """The largest force that was seen at a contact.
+    """The largest contact force of a run.
 
     Attributes:
         force: In [N].
-        time_ns: When, in [ns].
+        time_ns: Simulation time, in [ns].
         between: Names of both bodies, each with its link.
     """
 
@@ -43,18 +43,19 @@ class PeakForce(NamedTuple):
 
 
 class RunRecorder:
-    """Follows a run. It changes nothing in it, to the last bit.
+    """Records data of a run, without affecting it, to the last bit.
 
     Attributes:
-        simulation: What is followed now.
-        simulated_ns: Simulated time of all steps, in [ns]; a reset or another world leaves it.
-        counts: How often each sensor was read, by its name.
-        last: The last reading of each sensor.
-        starts: How each body stood when it was first seen, by its name.
-        outlines: How far each body reaches.
-        efforts: Of each body with joints that was seen, by its name.
-        most_contacts: The greatest number of contact points in one step.
-        peak_force: The largest force at a contact, None if there was none.
+        simulation: The recorded simulation.
+        simulated_ns: Total time of all steps, in [ns], including those before a reset or of an
+            earlier world.
+        counts: Number of readings of each sensor, by name.
+        last: The last reading of each sensor, by name.
+        starts: Initial posture of each body, by name.
+        extents: Collision extent of each body, by name.
+        efforts: Of each body with joints, by name.
+        max_contacts: Maximum number of contact points in one step.
+        peak_force: The largest contact force, None if there was no contact.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -62,26 +63,27 @@ class RunRecorder:
         self._begin(simulation)
 
     def step(self, simulation: Simulation, time_ns: int, readings: Mapping[str, Reading]) -> None:
-        """Note a step; to be called after each.
+        """Record a step; call this after each.
 
         Args:
-            simulation: That has taken it; another one than before begins anew.
-            time_ns: When it has ended, in [ns].
-            readings: What fell due.
+            simulation: That has taken the step; if it is another one, recording starts again.
+            time_ns: Simulation time at the end of the step, in [ns].
+            readings: Of the step.
         """
         self.follow(simulation)
         self.simulated_ns += simulation.engine.settings.step_ns
         self.last.update(readings)
         self.counts.update(readings.keys())
         for efforts, now in self._efforts:
-            np.minimum(efforts.least, now, out=efforts.least)
-            np.maximum(efforts.greatest, now, out=efforts.greatest)
+            np.minimum(efforts.minimum, now, out=efforts.minimum)
+            np.maximum(efforts.maximum, now, out=efforts.maximum)
         count = self.simulation.engine.contacts
-        if count != self._count or not self._looked_ns <= time_ns < self._looked_ns + _LOOK_EVERY:
-            self._look(time_ns, count)
+        elapsed_ns = time_ns - self._contacts_ns
+        if count != self._count or not 0 <= elapsed_ns < _CONTACT_INTERVAL_NS:
+            self._record_contacts(time_ns, count)
 
     def follow(self, simulation: Simulation) -> None:
-        """Begin anew if this is another simulation than before, such as of a world just loaded."""
+        """Start again if this is another simulation, such as of a world just loaded."""
         if simulation is not self.simulation:
             self._begin(simulation)
 
@@ -89,37 +91,37 @@ class RunRecorder:
         self.simulation = simulation
         self.counts: Counter[str] = Counter()
         self.last: dict[str, Reading] = {}
-        self.most_contacts = 0
+        self.max_contacts = 0
         self.peak_force: PeakForce | None = None
         self.starts: dict[str, Posture] = {}
-        self.outlines: dict[str, CollisionExtent] = {}
+        self.extents: dict[str, CollisionExtent] = {}
         self.efforts: dict[str, Efforts] = {}
         self._efforts: list[tuple[Efforts, Array]] = []
         self._bodies: Mapping[str, SimulatedBody] = {}
         self._count = 0
-        self._looked_ns = simulation.state.time_ns
+        self._contacts_ns = simulation.state.time_ns
         simulation.engine.record_contacts = True
         self.add_new_bodies()
 
     def add_new_bodies(self) -> None:
-        """Note how bodies stand that were not seen before."""
+        """Record the initial postures of new bodies."""
         bodies = self.simulation.bodies
         if bodies is self._bodies:
             return
         self._bodies = bodies
         for name, simulated in bodies.items():
-            outline = self.outlines.get(name)
-            if outline is None or outline.body is not simulated.body:
-                self.outlines[name] = CollisionExtent(simulated.body)
-                self.starts[name] = posture_of(simulated, self.outlines[name])
+            extent = self.extents.get(name)
+            if extent is None or extent.body is not simulated.body:
+                self.extents[name] = CollisionExtent(simulated.body)
+                self.starts[name] = posture_of(simulated, self.extents[name])
                 zeros = np.zeros(len(simulated.body.moving_links))
                 self.efforts[name] = Efforts(zeros, zeros.copy())
         known = ((self.efforts[name], simulated) for name, simulated in bodies.items())
         self._efforts = [(e, s.motion.effort) for e, s in known if len(s.motion.effort)]
 
-    def _look(self, time_ns: int, count: int) -> None:
-        self._looked_ns, self._count = time_ns, count
-        self.most_contacts = max(self.most_contacts, count)
+    def _record_contacts(self, time_ns: int, count: int) -> None:
+        self._contacts_ns, self._count = time_ns, count
+        self.max_contacts = max(self.max_contacts, count)
         self.add_new_bodies()
         points = self.simulation.contacts()
         if not len(points):

@@ -75,7 +75,7 @@ def test_a_state_that_does_not_fit_is_refused_with_its_file(capsys, tmp_path):
     assert run(capsys, "run", ARM, "--duration", "0.01", "--save", state)[0] == 0
     for arguments, words in (
         ((HUMANOID,), "lacks bodies of the snapshot: 'Floor', 'arm'"),
-        ((ARM, "--seed", "7"), "other settings: seed=0; here: seed=7"),
+        ((ARM, "--seed", "7"), "other settings: seed=0; the world has seed=7"),
     ):
         status, out, err = run(capsys, "run", *arguments, "--restore", state, "--duration", "1")
         assert (status, out) == (1, "")

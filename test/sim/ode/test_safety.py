@@ -46,7 +46,7 @@ NAN_MESH = Mesh(
     ("changes", "words"),
     [
         ({"mass": 0.0}, "mass must be positive"),
-        ({"mass": -1.0}, "mass is negative"),
+        ({"mass": -1.0}, "mass must not be negative"),
         ({"mass": NAN}, "not finite"),
         ({"inertia": np.diag([1.0, 1.0, -1e-5])}, "positive definite"),
         ({"inertia": -np.eye(3)}, "positive definite"),
@@ -64,7 +64,7 @@ NAN_MESH = Mesh(
         ({"collision": (placed(Box(np.full(3, 1e9))),)}, "size"),
         ({"collision": (Shape(Sphere(1.0), np.full((4, 4), NAN)),)}, "placement is not finite"),
         ({"collision": (placed(BAD_MESH),)}, "vertices that do not exist"),
-        ({"collision": (placed(NAN_MESH),)}, "vertices beyond"),
+        ({"collision": (placed(NAN_MESH),)}, "vertices of a collision mesh must be within"),
     ],
 )
 @pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
@@ -165,11 +165,11 @@ def test_an_absurd_motion_names_link_and_time_and_can_be_reset():
         gravity=(0, 0, 0),
     )
     arm.drive.effort[:] = 5e4  # 5e6 rad/s^2
-    with pytest.raises(PhysicsError, match=r"body 'one', link 'ARM': .*absurd, at 0.019 s"):
+    with pytest.raises(PhysicsError, match=r"body 'one', link 'ARM': .*diverged at 0.019 s"):
         engine.step(100)
     assert engine.state.time_ns == 19_000_000
     assert arm.motion.dq[0] == pytest.approx(5e3 * 19, rel=1e-3)
-    with pytest.raises(PhysicsError, match="absurd"):
+    with pytest.raises(PhysicsError, match="its motion has diverged"):
         engine.step()
     engine.reset()
     arm.drive.effort[:] = 0.0

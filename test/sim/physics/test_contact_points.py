@@ -234,4 +234,4 @@ def test_what_is_no_room_for_contacts_is_refused():
     with pytest.raises(TypeError, match="float64"):
         world._world.read_contacts(np.empty((4, 4), dtype=np.int32), np.empty((4, 10), np.float32))
     with pytest.raises(TypeError, match="deleted"):
-        del world._world.tells
+        del world._world.record_contacts

@@ -98,7 +98,7 @@ def test_extra_joints_that_it_lacks_are_refused_by_name(kind):
     links = (root(), child("ARM", "BASE", REVOLUTE, X))
     loop = ExtraJoint(type=kind, links=("ARM", "BASE"), axis=X)
     engine = make_engine("pyode", PhysicsSettings())
-    words = rf"body 'b', link 'ARM': .* type {kind.value}; .*--engine ode"
+    words = rf"body 'b', link 'ARM': .* type {kind.value}, .*--engine ode"
     with pytest.raises(PhysicsError, match=words):
         engine.add_body(fixed(Body(name="b", links=links, extra_joints=(loop,))))
     assert not engine.state.bodies

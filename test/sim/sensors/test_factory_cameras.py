@@ -61,7 +61,7 @@ def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(d
     assert not devices_only(sensors_of(diagnostics, too_wide))
     [found] = diagnostics.found
     assert found.code == "unusable-device"
-    assert "since its dual_fisheye lens is drawn as one without distortion" in found.message
+    assert "since its dual_fisheye lens is rendered without distortion" in found.message
     diagnostics.take("unusable-device")
 
 
