@@ -13,10 +13,9 @@ from hrp_model import Pose
 from . import gl_calls
 from .boxes import back_to_front
 from .data_texture import DataTexture
-from .depth import DepthVariant
 from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene
-from .shaders import Variant
+from .shaders import DepthVariant, Variant
 from .target import Target
 from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings

@@ -69,7 +69,7 @@ def light_error(light: Light) -> str:
     if isinstance(light, PointLight):
         strengths += light.attenuation
     if not all(abs(x) <= _MAX_VALUE for x in strengths):
-        return f"its color, intensity and attenuation must be within +-{_MAX_VALUE:g}"
+        return f"its colour, intensity and attenuation must be within +-{_MAX_VALUE:g}"
     if isinstance(light, SpotLight) and not all(
         abs(x) <= _MAX_VALUE
         for x in (light.beam_width, light.cut_off_angle, light.cut_off_exponent)

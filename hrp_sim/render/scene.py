@@ -188,7 +188,7 @@ class _Builder:
         if not _is_material_in_range(material):
             return f"the numbers of its material must be within +-{_MAX_VALUE:g}"
         if isinstance(shape.geometry, Mesh) and not _has_valid_indices(shape.geometry):
-            return "its triangles refer to vertices that do not exist"
+            return "its triangles refer to vertices, normals or colours that do not exist"
         mesh_G = drawn_mesh(shape)
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
@@ -201,7 +201,7 @@ class _Builder:
         ids[:, 2] = self._curved(shape, mesh_G, mesh)
         vertices, indices = _vertices(mesh, material, ids, textured=texture is not None)
         if not _are_in_range(vertices):
-            return f"its coordinates and colors must be within +-{_MAX_VALUE:g}"
+            return f"its coordinates and colours must be within +-{_MAX_VALUE:g}"
         self._triangles_left -= len(mesh.triangles)
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
         parts = self._parts.setdefault(kind, _Parts())
@@ -262,14 +262,14 @@ class _Builder:
 
     def _read(self, texture: Texture) -> TextureImage:
         if not self._texels_left:
-            raise OSError(f"all textures together have more than {MAX_TEXELS} pixels")
+            raise OSError(f"the textures before it have {MAX_TEXELS} pixels already, the maximum")
         image = read_texture(texture)
         self._texels_left = max(self._texels_left - image.size[0] * image.size[1], 0)
         return image
 
 
 def _has_valid_indices(mesh: Mesh) -> bool:
-    """Return whether all vertices, normals, colors and coordinates of triangles exist."""
+    """Return whether all vertices, normals, colours and texture coordinates of triangles exist."""
     given = (a for a in (mesh.normals, mesh.colors, mesh.tex_coords) if a is not None)
     named = [(mesh.triangles, mesh.vertices), *((a.indices, a.values) for a in given)]
     return all(

@@ -57,6 +57,24 @@ class Variant(NamedTuple):
         return sources(self._asdict(), _FRAGMENT)
 
 
+class DepthVariant(NamedTuple):
+    """Compile-time options of a pair of shaders that draw depths only.
+
+    Attributes:
+        transparent: Whether parts of the surface may be transparent.
+        textured: Whether its texture affects transparency.
+        curved: Whether parts of it are curved.
+    """
+
+    transparent: bool
+    textured: bool
+    curved: bool
+
+    def sources(self) -> tuple[str, str]:
+        """Return the vertex and the fragment shader."""
+        return sources(self._asdict(), _DEPTH_FRAGMENT)
+
+
 def sources(macros: Mapping[str, int], fragment: str) -> tuple[str, str]:
     """Return the vertex and a fragment shader, with these preprocessor macros."""
     header = _HEADER + "".join(f"#define {k.upper()} {v:d}\n" for k, v in macros.items())
@@ -192,6 +210,24 @@ void main() {
     for (int i = LIGHTS - SPOTS; i < LIGHTS; ++i) c += shine(lights[i], cone(lights[i]));
 #endif
     pixel = vec4(c, alpha);
+    depth = stretch() / gl_FragCoord.w;
+}
+"""
+
+_DEPTH_FRAGMENT = """
+uniform sampler2D image;
+in vec2 st;
+flat in float opacity;
+out float depth;
+
+void main() {
+#if TRANSPARENT
+    float alpha = opacity;
+#if TEXTURED
+    alpha *= texture(image, st).a;
+#endif
+    if (alpha < OPAQUE_ENOUGH) discard;
+#endif
     depth = stretch() / gl_FragCoord.w;
 }
 """

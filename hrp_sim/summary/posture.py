@@ -85,7 +85,7 @@ class Posture:
         return float(np.linalg.norm(self.v))
 
     def tilt_since(self, start: Posture) -> float:
-        """Return the angle between the vertical and the body axis that was vertical then, in [rad]."""
+        """Return the tilt of the body axis that was vertical in another posture, in [rad]."""
         return _angle(float(self.R[2] @ start.R[2]))
 
     def fall_since(self, start: Posture) -> str:

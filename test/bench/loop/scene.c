@@ -1,5 +1,5 @@
-/* A scene from its file of float64 numbers, in the order of the functions below; it is
- * written by hrp_sim/benchmark/scene_file.py. */
+/* Reads a scene from a file of float64 numbers, in the order of the functions below;
+ * hrp_sim/benchmark/scene_file.py writes it. */
 #include "loop.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void settings_read(void)
     scene.materials = integer();
     scene.friction = array(scene.materials * scene.materials, sizeof(double));
     scene.restitution = array(scene.materials * scene.materials, sizeof(double));
-    scene.stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
+    scene.substitute_box = dCreateBox(0, 1.0, 1.0, 1.0);
     numbers(scene.friction, scene.materials * scene.materials);
     numbers(scene.restitution, scene.materials * scene.materials);
 }
@@ -129,7 +129,7 @@ static void groups_start(Body *body)
     }
 }
 
-/* A body of several shapes has a space of its own. */
+/* A body with several shapes has its own space. */
 static dSpaceID space_of(int geoms)
 {
     if (scene.original)

@@ -52,7 +52,9 @@ def test_the_first_engine_is_ours():
 
 
 def test_an_unknown_engine_is_refused():
-    with pytest.raises(PhysicsError, match=r"no engine 'bullet'; there are 'ode', 'pyode'"):
+    with pytest.raises(
+        PhysicsError, match=r"no engine 'bullet'; the engines are 'ode' and 'pyode'"
+    ):
         make_engine("bullet", PhysicsSettings())
 
 

@@ -98,7 +98,7 @@ def test_a_slanted_start_is_no_fall():
 def test_what_has_no_floor_falls_as_fast_as_gravity_makes_it():
     result = ran(simulation_of(at(pillar(), 0.0)), 1.0)
     assert fall_of(result) == f"it is falling at {G:.3g} m/s"
-    assert result.contacts == result.most_contacts == 0
+    assert result.contacts == result.max_contacts == 0
     assert result.peak_force is None
     assert "contacts: none" in result_lines(result)
 
@@ -179,11 +179,11 @@ def test_bodies_that_come_later_are_met_and_another_simulation_begins_anew():
         watch.step(simulation, simulation.state.time_ns, readings)
     result = result_of(watch, "", 1.0)
     assert result.bodies["pillar"].free
-    assert result.most_contacts == 4
+    assert result.max_contacts == 4
     simulation.remove("pillar")
     other = simulation_of(at(FLOOR))
     watch.step(other, 0, {})
-    assert result_of(watch, "", 1.0).most_contacts == 0
+    assert result_of(watch, "", 1.0).max_contacts == 0
     simulation.close()
     other.close()
 
@@ -214,7 +214,7 @@ def test_of_many_bodies_those_that_fell_are_listed_first():
     )
     lines = result_lines(ran(simulation_of(at(FLOOR), *entries, lost), 0.3))
     assert lines[0].startswith("'lost' fell (it is falling at")
-    assert lines[10] == "and 2 more free bodies, of which 0 fell"
+    assert lines[10] == "and 2 more free bodies, 0 of which fell"
 
 
 def test_sensors_that_were_not_read_are_left_out_of_the_last_readings():
