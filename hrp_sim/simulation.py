@@ -356,11 +356,11 @@ class Simulation:
         """
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
-        pushes = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)
+        wrenches = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)
         drives = self._drives.check(snapshot.part("drives"))
         check_arrays(own, self._schedule.save())
         self.engine.restore(physics)
-        self._wrenches = pushes
+        self._wrenches = wrenches
         self._drives.restore(drives, self.state.time_ns)
         self._schedule.restore(own, self.state.time_ns)
 
@@ -378,10 +378,10 @@ class Simulation:
     def _add_body(self, entry: BodyEntry) -> SimulatedBody:
         """Add a body with its controller, or nothing if that fails."""
         placement = entry.placement
-        own_settings = self._sensors.own_settings(entry.placement, entry.sensors)
+        own_settings = self._sensors.own_settings(placement, entry.sensors)
         simulated = self.engine.add_body(placement)
         try:
-            self._drives.add(simulated, entry.placement, entry.control)
+            self._drives.add(simulated, placement, entry.control)
         except ValueError:
             self.engine.remove_body(simulated.name)
             raise

@@ -73,7 +73,11 @@ def _material(placement: Placement, link: Link, settings: PhysicsSettings) -> in
         _log.warning(
             "body '%s', link '%s': the material '%s' is not in the table of materials; the link "
             "is treated as one without a material.%s%s",
-            *(placement.name, link.name, name, did_you_mean(name, table.names), at),
+            placement.name,
+            link.name,
+            name,
+            did_you_mean(name, table.names),
+            at,
         )
     return table.index(name)
 

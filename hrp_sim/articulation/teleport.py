@@ -63,7 +63,7 @@ def with_base_pose(initial: Articulation, X_WL: Pose, settings: PhysicsSettings)
     if is_bit_identical(X_WL, initial.placement.X_WL):
         return initial
     moved = flatten(replace(initial.placement, X_WL=X_WL), settings, initial.geoms)
-    return replace(moved, geoms=_carried(initial, moved))
+    return replace(moved, geoms=_move_static_shapes(initial, moved))
 
 
 def is_bit_identical(a: Pose, b: Pose) -> bool:
@@ -71,7 +71,7 @@ def is_bit_identical(a: Pose, b: Pose) -> bool:
     return a.R.tobytes() == b.R.tobytes() and a.p.tobytes() == b.p.tobytes()
 
 
-def _carried(initial: Articulation, moved: Articulation) -> Geoms:
+def _move_static_shapes(initial: Articulation, moved: Articulation) -> Geoms:
     """Return the shapes, those of static links moved along with their links."""
     R, p = initial.geoms.R.copy(), initial.geoms.p.copy()
     for k, link in enumerate(initial.geoms.link):

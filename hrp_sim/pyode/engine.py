@@ -213,8 +213,10 @@ class PyOdeEngine:
             raise solver_error(self._when()) from None
         except StepFaultError as fault:
             entry = self._entries[fault.body]
-            where = fault.index, entry.initial, entry.simulated
-            raise body_error(fault.kind, *where, self._when()) from None
+            error = body_error(
+                fault.kind, fault.index, entry.initial, entry.simulated, self._when()
+            )
+            raise error from None
         had_many = self._message_count >= MANY_MESSAGES
         self._message_count += guard.take_messages()
         if self._message_count >= MANY_MESSAGES and not had_many:

@@ -97,14 +97,16 @@ class SensorSettings:
     error_deviation: float = _option(
         -1.0,
         "Standard deviation of distances [m]; negative = as in the model.",
-        *("range", "camera"),
+        "range",
+        "camera",
         minimum=-1.0,
         maximum=1e6,
     )
     detection_rate: float = _option(
         -1.0,
         "Share of the rays that return; negative = as in the model.",
-        *("range", "camera"),
+        "range",
+        "camera",
         minimum=-1.0,
         maximum=1.0,
     )
