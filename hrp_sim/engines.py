@@ -1,4 +1,4 @@
-"""The physics engines by name."""
+"""Creates physics engines by name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ ENGINES = ("ode", "pyode")
 
 
 def make_engine(name: str, settings: PhysicsSettings) -> Engine:
-    """Return an empty world of the engine of this name.
+    """Return a new engine with an empty world.
 
     Args:
-        name: ``ode``, our C extension, which does everything; or ``pyode``, which needs
-            PyODE, does primitives and common joints, and refuses the rest.
+        name: ``ode``, the C extension, which supports everything; or ``pyode``, which needs
+            PyODE and supports only primitive shapes and common joints.
         settings: Of the world.
 
     Raises:
-        PhysicsError: There is no such engine, what it needs is not installed, or a setting
-            is not finite or has no sense.
+        PhysicsError: There is no such engine, its dependencies are not installed, or a setting
+            is invalid.
         MissingLibraryError: ODE is not installed.
     """
     if name == "ode":
@@ -35,5 +35,5 @@ def make_engine(name: str, settings: PhysicsSettings) -> Engine:
                 "the engine 'ode'"
             ) from None
         return PyOdeEngine(settings)
-    known = ", ".join(f"'{known}'" for known in ENGINES)
-    raise PhysicsError(f"there is no engine '{name}'; there are {known}")
+    known = " and ".join(f"'{known}'" for known in ENGINES)
+    raise PhysicsError(f"there is no engine '{name}'; the engines are {known}")

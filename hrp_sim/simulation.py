@@ -1,4 +1,4 @@
-"""One step of the world: commands, physics, sensors. No ROS and no wall clock."""
+"""The simulation of a world: commands, physics and sensors, without ROS and wall clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .engines import ENGINES, make_engine
 from .physics.by_name import ByName
 from .physics.contact_points import ContactPoints
 from .physics.engine import Engine, Placement
-from .physics.external_wrenches import Push, Pushes
+from .physics.external_wrenches import ExternalWrenches, TimedWrench
 from .physics.snapshot import Snapshot, check_arrays, check_names
 from .physics.state import SimulatedBody, WorldState
 from .sensors import Reading, Sensor
@@ -28,34 +28,34 @@ from .world.config import BodyEntry, WorldConfig
 
 
 class Simulation:
-    """A world that runs: its physics, the controllers that drive it, the sensors that watch it.
+    """A simulated world: its physics, controllers and sensors.
 
-    One thread steps it, changes what is in it and switches it; ``command`` and ``push`` are
-    for all. ``with Simulation(...) as sim:`` closes it at the end.
+    Only one thread may use it; ``command`` and ``push`` may be called from any thread.
+    ``with Simulation(...) as sim:`` closes it at the end.
 
-    A simulation itself cannot be pickled. A ``WorldConfig`` can: give it to another process and
-    make a simulation of it there, which runs as this one does, to the last bit.
+    A simulation cannot be pickled, but a ``WorldConfig`` can: a simulation created from it in
+    another process runs identically, to the last bit.
 
     Args:
-        world: What is in it, or the path of a world file or of a model; see ``load_world``.
-        engine: Made from the world's settings; ODE by default.
-        defer_images: Cameras give an ``Exposure`` instead of an image, to be developed
-            later, maybe by another thread.
-        diagnostics: Where warnings go, of sensors and spawning; by default they are logged.
+        world: The configuration, or the path of a world file or of a model; see ``load_world``.
+        engine: Created from the world's settings; ODE by default.
+        defer_images: Whether cameras return a ``RenderRequest`` instead of an image, to be
+            rendered later, possibly in another thread.
+        diagnostics: Receives warnings about sensors and spawning; by default they are logged.
 
     Attributes:
         engine: The physics.
         commands: Queue of the commands that ``command`` has checked, and the controllers.
-        wanted: Asked with a sensor's name before it is read when due, and before it looks at a
-            step; False saves the work.
-        switched: Called with the name of a sensor or light and whether it is on now, whenever
-            that has changed.
+        wanted: Called with a sensor's name before it is read or processes a step; returning
+            False skips that.
+        switched: Called with the name of a sensor or light and whether it is on now, after each
+            change.
 
     Raises:
-        ModelError: The file of the world, or of a model in it, cannot be used.
-        PhysicsError: The engine cannot take a body; the message names body and link.
+        ModelError: The world file, or a model in it, has errors.
+        PhysicsError: The engine cannot simulate a body; the message names body and link.
         MissingLibraryError: ODE is not installed.
-        TypeError: ``world`` is neither a world nor a path.
+        TypeError: ``world`` is neither a configuration nor a path.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Simulation:
         self._diagnostics = Diagnostics() if diagnostics is None else diagnostics
         self._placements = ByName[Placement]("body", {})
         self._namespaces = ByName[str | None]("body", {})
-        self.commands, self._pushes = CommandQueue(), Pushes()
+        self.commands, self._wrenches = CommandQueue(), ExternalWrenches()
         self._sensors = WorldSensors(
             self.engine,
             world.sensors,
@@ -81,9 +81,9 @@ class Simulation:
             defer_images=defer_images,
             switched=lambda name, on: self.switched(name, on),
         )
-        self._watch = self._sensors.watch
+        self._schedule = self._sensors.schedule
         for entry in world.bodies:
-            self._put(entry)
+            self._add_body(entry)
         self.engine.reset()
         self._add_sensors(self.bodies)
 
@@ -95,7 +95,7 @@ class Simulation:
 
     @property
     def state(self) -> WorldState:
-        """The world as it is now; its arrays are live."""
+        """The current state of the world; its arrays are live."""
         return self.engine.state
 
     @property
@@ -105,41 +105,41 @@ class Simulation:
 
     @property
     def command_counts(self) -> CommandCounts:
-        """What became of the commands to all bodies."""
+        """Counts of accepted and rejected commands to all bodies."""
         return self.commands.counts
 
     @property
     def sensors(self) -> Mapping[str, Sensor]:
-        """Every sensor by its name, which stays as long as the sensor.
+        """All sensors by name, which does not change while the sensor exists.
 
-        It is the name of the device in the model, with the body's name and a slash in front
-        where several bodies have sensors of that name.
+        The name is that of the device in the model, with the body's name and a slash in front if
+        several bodies have sensors of that name.
         """
-        return self._watch.sensors
+        return self._schedule.sensors
 
     @property
     def lights(self) -> Mapping[str, Light]:
-        """Every light by its name, which it has as sensors have theirs."""
-        return self._watch.lights
+        """All lights by name, which is formed like that of sensors."""
+        return self._schedule.lights
 
     def is_enabled(self, name: str) -> bool:
-        """Tell whether a sensor or light is on.
+        """Return whether a sensor or light is on.
 
         Raises:
-            KeyError: There is none of this name; the message lists those there are.
+            KeyError: There is none of this name; the message lists the known ones.
         """
-        return self._watch.is_on(name)
+        return self._schedule.is_on(name)
 
     def set_enabled(self, name: str, on: bool) -> None:
-        """Switch a sensor or light from now on, and until a reset.
+        """Switch a sensor or light, until a reset.
 
-        A sensor that is off is never read. When it goes on again it remembers nothing, and its
-        samples fall on the same times as if it had never been off.
+        A sensor that is off is never read. When it is switched on again its memory is reset; its
+        sampling times are the same as if it had never been off.
 
         Raises:
-            KeyError: There is none of this name; the message lists those there are.
+            KeyError: There is none of this name; the message lists the known ones.
         """
-        self._watch.switch(name, on, self.state.time_ns)
+        self._schedule.switch(name, on, self.state.time_ns)
 
     def is_fixed(self, body: str) -> bool:
         """Return whether the root of a body is fixed to the world.
@@ -150,7 +150,7 @@ class Simulation:
         return self._placements[body].fixed
 
     def namespace(self, body: str) -> str | None:
-        """Return the namespace that a body is to have, or None if there is no wish.
+        """Return the namespace requested for a body, or None if there is none.
 
         Raises:
             KeyError: There is no such body.
@@ -158,53 +158,54 @@ class Simulation:
         return self._namespaces[body]
 
     def spawn(self, entry: BodyEntry) -> SimulatedBody:
-        """Put a further body into the world; its sensors count their samples from now on.
+        """Add a body to the world; sampling times of its sensors count from now.
 
-        After a reset it is still there, where it was put. A warning tells what it is deep inside.
+        A reset puts it back to where it was added. Deep overlaps with other bodies are reported
+        as warnings.
 
         Raises:
-            PhysicsError: The engine cannot take it; the message names body and link.
-            ValueError: Its control names a joint that it does not have, or its options a sensor
-                that it does not have, or what such a sensor may not be asked.
+            PhysicsError: The engine cannot simulate it; the message names body and link.
+            ValueError: Its control names an unknown joint, its options an unknown sensor, or an
+                option is invalid for that sensor.
         """
-        simulated = self._put(entry)
+        simulated = self._add_body(entry)
         self._add_sensors([simulated.name])
         for found in advise_spawned(entry, self.bodies, self.is_fixed, self.engine.settings):
             self._diagnostics.add(found)
         return simulated
 
     def remove(self, name: str) -> None:
-        """Take a body out of the world, and its sensors, commands and pushes with it.
+        """Remove a body from the world, with its sensors, commands and external wrenches.
 
         Raises:
-            KeyError: There is none of this name.
+            KeyError: There is no body of this name.
             PhysicsError: The engine has failed; the world can only be reset.
         """
-        self._known(name)
+        self._body(name)
         self.engine.remove_body(name)
         del self._placements[name], self._namespaces[name]
         self.commands.remove(name)
         self._sensors.remove(name)
 
     def move(self, placement: Placement, *, keep_targets: bool = False) -> None:
-        """Put the body ``placement.name`` elsewhere, as if it had jumped; see ``Engine``.
+        """Teleport the body ``placement.name``; see ``Engine.move_body``.
 
-        Joints that hold a position hold that of the placement from now on. Its sensors remember
-        nothing of before, so that encoders and filters do not feel the way.
+        Joints that hold a position hold that of the placement from now on. The memory of its
+        sensors is reset, so that encoders and filters are not affected by the jump.
 
         Args:
-            placement: Where it shall be.
-            keep_targets: Whether its joints go on to aim at what they aimed at.
+            placement: New state of the body.
+            keep_targets: Whether its joints keep their targets.
 
         Raises:
-            KeyError: There is none of this name.
-            PhysicsError: The placement is not one of this body; nothing was moved.
+            KeyError: There is no body of this name.
+            PhysicsError: The placement is invalid for this body; nothing was moved.
         """
-        self._known(placement.name)
+        self._body(placement.name)
         self.engine.move_body(placement)
         if not keep_targets:
             self.commands.move(placement)
-        self._watch.forget(placement.name)
+        self._schedule.reset_sensors(placement.name)
 
     def push(
         self,
@@ -218,30 +219,36 @@ class Simulation:
         local: bool = False,
         source: str = "",
     ) -> None:
-        """Push a link from the next step on. Pushes add up. May be called from any thread.
+        """Apply an external wrench to a link from the next step on. May be called from any thread.
+
+        Wrenches on one link add up.
 
         Args:
             body: Name of the body in the world.
             link: Name of the link.
             force: In [N], shape (3,).
             torque: About the point, in [N m], shape (3,).
-            duration: In simulated time, in [s]; the impulse is exact, whatever the step.
-            point: Of the link, where the force acts: in the link's frame, in [m], shape (3,);
-                None means the link's origin.
-            local: Whether force and torque are in the link's axes, and turn with it; else in W.
-            source: Who pushes; its next push of this link replaces this one. Empty means nobody.
+            duration: In simulation time, in [s]; the impulse is exact for any time step.
+            point: Point of application in the link's frame, in [m], shape (3,); None means the
+                link's origin.
+            local: Whether force and torque are expressed in the link's frame; else in W.
+            source: Name of the sender, whose next wrench on this link replaces this one. Empty
+                means that it is never replaced.
 
         Raises:
             KeyError: There is no such body or link.
-            ValueError: A number is not finite, or absurd, or there are not three.
+            ValueError: A vector does not have three finite numbers below 1e12, or the duration is
+                not positive.
         """
         wrench = (force, torque, np.zeros(3) if point is None else point)
-        self._pushes.add(Push.checked(self._known(body), link, wrench, duration, local, source))
+        self._wrenches.add(
+            TimedWrench.from_request(self._body(body), link, wrench, duration, local, source)
+        )
 
     def contacts(self) -> ContactPoints:
-        """Return where bodies touched in the last step, and with what forces.
+        """Return the contact points and forces of the last step.
 
-        There are none unless ``engine.tells_contacts`` was set before it.
+        Empty unless ``engine.record_contacts`` was set before the step.
         """
         return self.engine.contact_points()
 
@@ -254,31 +261,31 @@ class Simulation:
         velocity: Mapping[str, float] | None = None,
         effort: Mapping[str, float] | None = None,
     ) -> None:
-        """Hand a command to a body before its next step. May be called from any thread.
+        """Queue a command to a body for the next step. May be called from any thread.
 
         Args:
             body: Name of the body in the world.
             command: Positions by joint name, in [rad] or [m]; or a ``JointCommand``,
                 ``JointTrajectory``, ``TrajectoryRun`` or another command.
-            source: Who sent it. Of several commands within a step, those of one source come in
-                the order in which they were sent, and sources in the order of their names.
-            velocity: Velocities by joint name, in [rad/s] or [m/s]; fed forward where the joint
-                has a position too.
-            effort: Efforts by joint name, in [N m] or [N]; added to what the servo does where
-                the joint has a position or velocity too.
+            source: Name of the sender. Commands of one source within a step apply in the order in
+                which they were sent, sources in the order of their names.
+            velocity: Velocities by joint name, in [rad/s] or [m/s]; feed-forward for joints with
+                a position.
+            effort: Efforts by joint name, in [N m] or [N]; feed-forward for joints with a
+                position or velocity.
 
         Raises:
             KeyError: No body of this name can be commanded, or it has no such joint; the message
-                lists those there are.
-            TypeError: It is no command, or a value is no number.
-            ValueError: A value by joint name is not finite, or absurd.
+                lists the known ones.
+            TypeError: It is not a command, or a value is not a number.
+            ValueError: A value by joint name is not finite or too large.
         """
         self.controller(body)
         given = as_command(self.bodies[body], command, velocity, effort)
         self.commands.put(body, given, source)
 
-    def settle(self) -> None:
-        """Apply changes of gains, modes and time-outs now that wait for the next step."""
+    def apply_pending(self) -> None:
+        """Apply changes of gains, modes and time-outs now instead of in the next step."""
         self.commands.apply_settings(self.state.time_ns)
 
     def controller(self, body: str) -> BodyController:
@@ -290,37 +297,37 @@ class Simulation:
         return self.commands.controller(body)
 
     def reset(self) -> None:
-        """Go back to the start, at time zero, when everything is on or off as its model says."""
-        self._pushes.clear()
+        """Go back to the initial state at time zero; devices are on or off as in their models."""
+        self._wrenches.clear()
         self.engine.reset()
         self.commands.reset()
-        self._watch.reset()
+        self._schedule.reset()
 
     def retime(self, time_ns: int) -> None:
-        """Set the clock to a time in [ns], at least 0; nothing moves by that.
+        """Set the simulation time in [ns], at least 0; the state stays the same.
 
-        What is under way goes on: all that has a time of its own, as trajectories and time-outs
-        have, comes as long after now as before. Samples are counted as if time had come here.
+        Trajectories and time-outs are shifted along. Sampling times are those of a clock that
+        reached this time by itself.
         """
         before_ns = self.state.time_ns
         self.engine.retime(time_ns)
         self.commands.retime(before_ns, time_ns)
-        self._watch.retime(before_ns, time_ns)
+        self._schedule.retime(before_ns, time_ns)
 
     def step(self) -> dict[str, Reading]:
-        """Advance one step; return the readings that fell due, by sensor name.
+        """Advance one step; return the readings that are due, by sensor name.
 
-        Each sensor has a kind of reading of its own, a dataclass that tells units and frames:
-        ``ImuReading`` and so on in ``hrp_sim.sensors``.
+        Readings are dataclasses, which document units and frames: ``ImuReading`` and others in
+        ``hrp_sim.sensors``.
 
         Raises:
-            PhysicsError: The physics cannot go on; the world stays as before the step.
+            PhysicsError: The step failed; the world stays as before it.
         """
         time_ns, step_ns = self.engine.state.time_ns, self.engine.settings.step_ns
         self.commands.apply(time_ns)
         self.commands.update(time_ns, step_ns)
-        if self._pushes:
-            with self._pushes.acting(self.bodies, step_ns):
+        if self._wrenches:
+            with self._wrenches.applied(self.bodies, step_ns):
                 self.engine.step()
         else:
             self.engine.step()
@@ -328,59 +335,60 @@ class Simulation:
         return self._sensors.read(self.wanted)
 
     def save(self) -> Snapshot:
-        """Return the whole state; a run that goes on from it is the same to the last bit."""
-        self.commands.apply(self.state.time_ns)  # as the next step would
+        """Return the whole state, from which a run continues identically, to the last bit."""
+        self.commands.apply(self.state.time_ns)  # queued commands are part of the state
         parts = {
             "physics": self.engine.save(),
-            "pushes": self._pushes.save(),
+            "pushes": self._wrenches.save(),
             "drives": self.commands.save(),
-            "simulation": self._watch.save(),
+            "simulation": self._schedule.save(),
         }
         return Snapshot({f"{k}/{name}": a for k, part in parts.items() for name, a in part.items()})
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a saved state. Commands that wait are forgotten.
+        """Go back to a saved state. Queued commands are discarded.
 
-        The world must have the same settings and the same bodies, placed in the same way when
-        they were added; spawn or remove what differs first.
+        The world must have the same settings and the same bodies, added with the same placements;
+        spawn or remove bodies that differ first.
 
         Raises:
-            PhysicsError: Something does not fit; the message names it, and nothing has changed.
+            PhysicsError: The snapshot does not match; the message says what, and nothing has
+                changed.
         """
         physics, own = snapshot.part("physics"), snapshot.part("simulation")
         check_names(physics, self.bodies)
-        pushes = Pushes.restored(snapshot.part("pushes"), self.bodies)
+        wrenches = ExternalWrenches.from_arrays(snapshot.part("pushes"), self.bodies)
         drives = self.commands.check(snapshot.part("drives"))
-        check_arrays(own, self._watch.save())
+        check_arrays(own, self._schedule.save())
         self.engine.restore(physics)
-        self._pushes = pushes
+        self._wrenches = wrenches
         self.commands.restore(drives, self.state.time_ns)
-        self._watch.restore(own, self.state.time_ns)
+        self._schedule.restore(own, self.state.time_ns)
 
     def state_hash(self) -> str:
-        """Return the SHA-256 of time and every body's motion: equal for equal runs."""
+        """Return the SHA-256 of time and motion of all bodies, which is equal for equal runs."""
         return self.state.digest()
 
     def close(self) -> None:
         """Free the engine (idempotent). Nothing else may be called afterwards."""
         self.engine.close()
 
-    def _known(self, name: str) -> SimulatedBody:
+    def _body(self, name: str) -> SimulatedBody:
         return ByName("body", self.bodies)[name]
 
-    def _put(self, entry: BodyEntry) -> SimulatedBody:
-        """Add a body and what drives it, or nothing."""
+    def _add_body(self, entry: BodyEntry) -> SimulatedBody:
+        """Add a body with its controller, or nothing if that fails."""
         placement = entry.placement
-        own_settings = self._sensors.own_settings(entry.placement, entry.sensors)
+        own_settings = self._sensors.own_settings(placement, entry.sensors)
         simulated = self.engine.add_body(placement)
         try:
-            self.commands.add(simulated, entry.placement, entry.control)
+            self.commands.add(simulated, placement, entry.control)
         except ValueError:
             self.engine.remove_body(simulated.name)
             raise
         self._placements[simulated.name] = placement
         self._namespaces[simulated.name] = entry.namespace
-        self._sensors.expect(simulated.name, own_settings)
+        self._sensors.set_own_settings(simulated.name, own_settings)
         return simulated
 
     def _add_sensors(self, names: Collection[str]) -> None:

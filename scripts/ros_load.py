@@ -94,7 +94,7 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
     from hrp_sim import Simulation, load_world
     from hrp_sim.render import Parts
     from hrp_sim.running.render_thread import Darkroom
-    from hrp_sim.sensors import Exposure
+    from hrp_sim.sensors import RenderRequest
 
     simulation = Simulation(load_world(Path(world)), defer_images=True)
     stack.callback(simulation.close)
@@ -106,9 +106,9 @@ def _alone(world: str, stack: ExitStack, *, reads: bool) -> tuple[Any, Any]:
 
     def on_step(_: int, readings: Mapping[str, Any]) -> None:
         for name, reading in readings.items():
-            if isinstance(reading, Exposure):
+            if isinstance(reading, RenderRequest):
                 camera = simulation.sensors[name]
-                darkroom.submit(name, partial(camera.develop, reading, colours))
+                darkroom.submit(name, partial(camera.render, reading, colours))
 
     return simulation, on_step
 

@@ -24,7 +24,7 @@ from hrp_sim.control import ControlMode, ControlSettings, JointCommand
 from hrp_sim.physics.engine import Placement
 from hrp_sim.physics.schedule import NS_PER_S
 from hrp_sim.running.render_thread import Darkroom
-from hrp_sim.sensors import Exposure, ImageReading
+from hrp_sim.sensors import ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
@@ -72,7 +72,7 @@ class Sensors:
         simulation = self._simulation
         for _ in range(NS_PER_S // self._step_ns):
             for name, reading in simulation.step().items():
-                if isinstance(reading, Exposure):
+                if isinstance(reading, RenderRequest):
                     self._develop(name, reading)
                 else:
                     self._count(name, reading.time_ns)
@@ -96,10 +96,10 @@ class Sensors:
                 f"{name}: sample {self.counts[name]} is of {time_ns} ns, not of {due_ns} ns"
             )
 
-    def _develop(self, name: str, exposure: Exposure) -> None:
+    def _develop(self, name: str, exposure: RenderRequest) -> None:
         self._take_image()
         camera = self._simulation.sensors[name]
-        self._darkroom.submit(name, partial(camera.develop, exposure))
+        self._darkroom.submit(name, partial(camera.render, exposure))
         self._in_darkroom = True
 
     def _take_image(self) -> None:

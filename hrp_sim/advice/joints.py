@@ -11,7 +11,7 @@ from hrp_model import Diagnostic, JointType, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
-from ..articulation.repaired_masses import RATIO_PER_ITERATION
+from ..articulation.mass_repair import RATIO_PER_ITERATION
 from ..control import ControlMode, JointControl
 from ..physics.engine import PHYSICS_RANGES, PhysicsSettings, Solver
 from .start import Group, Start
@@ -100,7 +100,7 @@ def chains_are_even_for_quick(
     if physics.solver is not Solver.QUICK:
         return
     for start in starts:
-        loads = (x for x in _loads(start.groups) if x.carrier.link.name not in start.mends)
+        loads = (x for x in _loads(start.groups) if x.carrier.link.name not in start.mass_repairs)
         worst = max(loads, key=lambda load: load.ratio, default=None)
         if worst is None or worst.ratio <= RATIO_PER_ITERATION * physics.iterations:
             continue

@@ -10,7 +10,7 @@ from hrp_model import Diagnostic, Link
 from hrp_model.rigid import Array
 from hrp_model.validate.common import first_few
 
-from ..articulation.repaired_masses import Mend
+from ..articulation.mass_repair import MassRepair
 from ..physics.engine import PhysicsSettings, Solver
 from .start import Start
 
@@ -27,7 +27,7 @@ def what_moves_has_mass_and_inertia(
     tail = _WORLD_NEEDS_LESS if physics.solver is Solver.QUICK else ""
     for start in starts:
         # The inertia of what stands is no matter.
-        found = [x for x in start.mends.values() if x.lacked_mass or not x.stands]
+        found = [x for x in start.mass_repairs.values() if x.lacked_mass or not x.is_static]
         for text, link in _told([x for x in found if x.lacked_mass], _mass, _masses):
             yield start.warning("mended-mass", text + tail, link)
         for text, link in _told([x for x in found if not x.lacked_mass], _inertia, _inertias):
@@ -38,17 +38,17 @@ RULES = (what_moves_has_mass_and_inertia,)
 
 
 def _told(
-    found: Sequence[Mend],
-    one: Callable[[Mend], str],
-    all_of_them: Callable[[Sequence[Mend]], str],
+    found: Sequence[MassRepair],
+    one: Callable[[MassRepair], str],
+    all_of_them: Callable[[Sequence[MassRepair]], str],
 ) -> list[tuple[str, Link]]:
     if len(found) > _ONE_BY_ONE:
         return [(all_of_them(found), found[0].link)]
     return [(one(change), change.link) for change in found]
 
 
-def _mass(change: Mend) -> str:
-    if change.stands:
+def _mass(change: MassRepair) -> str:
+    if change.is_static:
         return (
             f"link '{change.link.name}', which a force sensor holds in place, has no mass; it is "
             f"weighed with {change.after.mass:.2g} kg: write its mass"
@@ -62,7 +62,7 @@ def _mass(change: Mend) -> str:
     )
 
 
-def _masses(found: Sequence[Mend]) -> str:
+def _masses(found: Sequence[MassRepair]) -> str:
     names = first_few([f"'{x.link.name}' {x.after.mass:.2g} kg" for x in found], _SHOWN)
     return (
         f"{len(found)} links move but have no mass; they are simulated with {found[0].share:.2g} "
@@ -70,7 +70,7 @@ def _masses(found: Sequence[Mend]) -> str:
     )
 
 
-def _inertia(change: Mend) -> str:
+def _inertia(change: MassRepair) -> str:
     return (
         f"the inertia of link '{change.link.name}' is not positive definite, of moments "
         f"{_listed(change.before.inertia)} kg m^2; it is simulated with "
@@ -78,7 +78,7 @@ def _inertia(change: Mend) -> str:
     )
 
 
-def _inertias(found: Sequence[Mend]) -> str:
+def _inertias(found: Sequence[MassRepair]) -> str:
     shown = [
         f"'{x.link.name}' from {_least(x.before.inertia):.2g} to {_least(x.after.inertia):.2g}"
         for x in found

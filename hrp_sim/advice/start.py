@@ -14,7 +14,7 @@ from hrp_model.devices import ForceSensor
 from hrp_model.inertia import MassProperties, merge, symmetric
 from hrp_model.rigid import Array, Pose
 
-from ..articulation.repaired_masses import Mend, mends
+from ..articulation.mass_repair import MassRepair, mass_repairs
 from ..physics.engine import PhysicsSettings
 from ..world.config import BodyEntry
 
@@ -78,9 +78,9 @@ class Start:
         return found
 
     @cached_property
-    def mends(self) -> Mapping[str, Mend]:
+    def mass_repairs(self) -> Mapping[str, MassRepair]:
         """What had to be filled up to be accelerated, by the first links of rigid groups."""
-        return mends(self.entry.placement, self.physics)
+        return mass_repairs(self.entry.placement, self.physics)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -111,7 +111,7 @@ class Start:
         return Group(link, parent, floats, self.state.p[first], self._merged(members))
 
     def _merged(self, members: list[int]) -> MassProperties:
-        change = self.mends.get(self.body.links[members[0]].name)
+        change = self.mass_repairs.get(self.body.links[members[0]].name)
         if change is not None:
             first = Pose(self.state.R[members[0]], self.state.p[members[0]])
             return change.after.expressed_in(first)

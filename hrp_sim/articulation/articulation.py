@@ -1,9 +1,9 @@
-"""A placed Body as rigid groups, joints and shapes in flat arrays: what an engine is fed.
+"""Input of an engine: a placed Body as rigid groups, joints and shapes in flat arrays.
 
-Links joined by fixed joints form one rigid group, unless a force sensor watches the
-joint. Links that cannot move belong to no group. The frame G of a group has its origin
-at the group's centre of mass and, at q = 0, the axes of its first link. ``flatten``
-makes these arrays and checks every number in them.
+Links connected by fixed joints form one rigid group, unless the joint has a force sensor.
+Static links belong to no group. The frame G of a group has its origin at the group's centre
+of mass and, at q = 0, the axes of its first link. ``flatten`` creates these arrays and checks
+every number in them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int32)
 
 
 class JointKind(IntEnum):
-    """Joints that an engine makes; FIXED ones carry a force sensor."""
+    """Types of joints in an engine; FIXED ones carry a force sensor."""
 
     FIXED = 0
     HINGE = 1
@@ -36,7 +36,7 @@ class JointKind(IntEnum):
 
 
 class LoopKind(IntEnum):
-    """Extra joints that an engine makes."""
+    """Types of extra joints in an engine."""
 
     BALL = 0
     HINGE = 1
@@ -47,11 +47,11 @@ class LoopKind(IntEnum):
 
 
 class Contact(IntEnum):
-    """Whether two links of one body may touch."""
+    """Whether two links of one body can collide."""
 
     NEVER = 0
     ALWAYS = 1
-    UNLESS_OVERLAPPING = 2  # joined by joints: drawn into each other, they would burst
+    UNLESS_OVERLAPPING = 2  # connected by joints: initially overlapping ones would burst apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class Links:
     Attributes:
         group: Rigid group of each link, or STATIC, shape (n,).
         R, p: Pose of the link in its group's frame G; of a static link in W.
-        track_axis: Axis of a track, in the same frame, zero elsewhere, shape (n, 3).
-        watched: 1 for links with a force sensor in the joint above, shape (n,).
+        track_axis: Axis of a track, in the same frame, zero for other links, shape (n, 3).
+        watched: 1 for links with a force sensor in the joint to the parent, shape (n,).
     """
 
     group: IntArray
@@ -80,7 +80,7 @@ class Groups:
         mass: In [kg], shape (g,).
         inertia: About G's origin, axes of G, in [kg m^2], shape (g, 3, 3).
         zero_R, zero_p: Pose X_WG when every joint is at zero.
-        R, p, v, w: Pose X_WG and velocity of G's origin at the start.
+        R, p, v, w: Initial pose X_WG and velocity of G's origin.
     """
 
     mass: Array
@@ -99,8 +99,8 @@ class Joints:
 
     Attributes:
         kind: A ``JointKind``, shape (m,).
-        link: The link that the joint moves, shape (m,).
-        coordinate: Its place in the joint vectors, or -1, shape (m,).
+        link: Index of the link that the joint moves, shape (m,).
+        coordinate: Index in the joint vectors, or -1, shape (m,).
         child, parent: Groups; the parent may be STATIC, the world.
         anchor, axis: In W when every joint is at zero, shape (m, 3).
         lower, upper: Range of q.
@@ -128,7 +128,7 @@ class Joints:
 
 @dataclass(frozen=True, eq=False)
 class Loops:
-    """Extra joints, as the poses of their frame J on either side, which coincide where they hold.
+    """Extra joints, as the poses of their frame J on both sides, which coincide when closed.
 
     Attributes:
         kind: A ``LoopKind``, shape (e,).
@@ -149,7 +149,7 @@ class Loops:
 
 
 class GeomKind(IntEnum):
-    """Shapes that an engine makes; those with an axis lie along Z."""
+    """Types of shapes in an engine; those with an axis are along Z."""
 
     BOX = 0
     SPHERE = 1
@@ -174,15 +174,15 @@ class Geoms:
 
     Attributes:
         kind: A ``GeomKind``, shape (k,).
-        link: The link that carries it, shape (k,).
+        link: Index of its link, shape (k,).
         size: Of a box along x, y, z; else radius and height (without the half spheres of a
             capsule), in [m], shape (k, 3).
         R, p: Pose in the link's group frame G; on a static link in W.
         material: Row of the world's ``MaterialTable.matrices``; NO_CONTACT for shapes that
-            touch nothing and only stop rays, shape (k,).
-        first_vertex, first_triangle: Where the rows of each mesh begin, shape (k + 1,).
+            only stop rays, shape (k,).
+        first_vertex, first_triangle: First row of each mesh, shape (k + 1,).
         vertices: Of all meshes, in their geoms' frames, in [m], shape (v, 3).
-        triangles: Of all meshes, numbered within each mesh, shape (t, 3).
+        triangles: Vertex indices within each mesh, shape (t, 3).
     """
 
     kind: IntArray
@@ -202,8 +202,8 @@ class Articulation:
     """A placed body, flattened.
 
     Attributes:
-        placement: Where it came from.
-        q, dq: Joint positions and velocities at the start, shape (joints,).
+        placement: The body and its initial state.
+        q, dq: Initial joint positions and velocities, shape (joints,).
         contacts: A ``Contact`` for every pair of links, shape (links, links).
     """
 
@@ -219,6 +219,6 @@ class Articulation:
 
 
 def link_error(placement: Placement, link: Link, problem: str) -> PhysicsError:
-    """Return the error that says what is wrong with a link, and where the model defines it."""
+    """Return an error about a link, with its place in the model file."""
     at = f" ({link.at})" if link.at else ""
     return PhysicsError(f"body '{placement.name}', link '{link.name}': {problem}{at}")

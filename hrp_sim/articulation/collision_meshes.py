@@ -1,4 +1,4 @@
-"""Collision shapes that are no primitives: triangles and convex hulls."""
+"""Collision shapes as triangle meshes and convex hulls."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from hrp_model.shapes.tessellate import shape_mesh
 from ..physics.engine import Placement
 from .articulation import Geom, GeomKind, link_error
 
-LARGEST = 1e6  # [m]
+MAX_SIZE = 1e6  # [m]
 
 
 def triangle_geom(placement: Placement, link: Link, shape: Shape) -> Geom:
-    """Return a shape as triangles in L, without those that have no area.
+    """Return a shape as triangles in L, without degenerate ones.
 
     Raises:
-        PhysicsError: A vertex is not finite or impossibly far, or does not exist.
+        PhysicsError: A vertex is not finite, too far away, or does not exist.
     """
     mesh = shape_mesh(shape, solid=True)
     vertices, triangles = mesh.vertices, mesh.triangles
     if len(triangles) and not 0 <= triangles.min() <= triangles.max() < len(vertices):
-        raise link_error(placement, link, "a collision mesh names vertices that do not exist")
+        raise link_error(placement, link, "a collision mesh refers to vertices that do not exist")
     used = vertices[np.unique(triangles)]
-    if not np.all(np.abs(used) < LARGEST):
-        raise link_error(placement, link, "a collision mesh has vertices beyond all size")
+    if not np.all(np.abs(used) < MAX_SIZE):
+        problem = f"the vertices of a collision mesh must be within {MAX_SIZE:g} m"
+        raise link_error(placement, link, problem)
     if not np.all(np.isfinite(vertices)):
-        vertices = np.nan_to_num(vertices)  # in no triangle
+        vertices = np.nan_to_num(vertices)  # these are in no triangle
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     twice_area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     edge = np.maximum(np.abs(b - a).max(axis=1), np.abs(c - a).max(axis=1))
@@ -38,8 +39,8 @@ def triangle_geom(placement: Placement, link: Link, shape: Shape) -> Geom:
     return Geom(GeomKind.MESH, vertices=vertices, triangles=triangles[whole])
 
 
-def joined(meshes: list[Geom]) -> list[Geom]:
-    """Return the triangles of several meshes as one, or nothing when there are none."""
+def merge_meshes(meshes: list[Geom]) -> list[Geom]:
+    """Return several meshes as one, or none if there are no triangles."""
     meshes = [m for m in meshes if len(m.triangles)]
     if not meshes:
         return []
@@ -55,10 +56,10 @@ def joined(meshes: list[Geom]) -> list[Geom]:
 
 
 def convex_geom(placement: Placement, link: Link, triangles: Geom) -> Geom:
-    """Return the convex hull of triangles, as triangles; what is flat stays as it is.
+    """Return the convex hull of triangles, as triangles; flat meshes are returned unchanged.
 
     Raises:
-        PhysicsError: scipy, which finds hulls, is not installed.
+        PhysicsError: scipy, which computes hulls, is not installed.
     """
     points = triangles.vertices[np.unique(triangles.triangles)]
     if len(points) < 4 or is_flat(points):

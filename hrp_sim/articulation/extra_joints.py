@@ -1,4 +1,4 @@
-"""Extra joints of a placement, between its rigid groups."""
+"""Extra joints of a placed body, between its rigid groups."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class _Tie:
-    """An extra joint, with the places of its links and its frame J in both."""
+class _ExtraJointFrames:
+    """An extra joint, with the indices of its links and its frame J in both."""
 
     joint: ExtraJoint
     a: int
@@ -43,19 +43,18 @@ class _Tie:
 def flatten_extra_joints(placement: Placement, links: Links) -> Loops:
     """Return the extra joints of a body as flat arrays.
 
-    Those between links that never move relative to each other are left out. What a joint
-    holds, and where, is what ``LoopConstraints`` says; it does not depend on the posture
-    that the body is placed in. Where a loop is open by a length that no joint can change, as
-    along the common axis of a planar four-bar, it stays so: forces without end would come
-    of pulling. The frame J of link A is then moved to where that of B can be.
+    Joints between links of the same group are left out. ``LoopConstraints`` defines what a joint
+    constrains, independently of the posture that the body is placed in. If a loop has a gap that
+    no joint can close, such as along the common axis of a planar four-bar, the gap stays: closing
+    it would cause unbounded forces. The frame J of link A is then moved to where that of B can be.
 
     Args:
-        placement: The body and how it is placed.
+        placement: The body and its initial state.
         links: Its links, in their groups.
 
     Raises:
-        PhysicsError: A joint names a link that is none, a number is not finite or beyond all
-            sense, an axis is zero, or a frame is no rotation.
+        PhysicsError: A joint refers to an unknown link, a number is not finite or too large, an
+            axis is zero, or a frame is not a rotation.
     """
     ties = [_tie(placement, joint) for joint in placement.body.extra_joints]
     gaps = _gaps(placement, ties) if ties else []
@@ -82,7 +81,7 @@ def flatten_extra_joints(placement: Placement, links: Links) -> Loops:
     )
 
 
-def _tie(placement: Placement, joint: ExtraJoint) -> _Tie:
+def _tie(placement: Placement, joint: ExtraJoint) -> _ExtraJointFrames:
     body = placement.body
     try:
         a, b = (body.link_index(name) for name in joint.links)
@@ -99,11 +98,11 @@ def _tie(placement: Placement, joint: ExtraJoint) -> _Tie:
     except ValueError as error:
         raise link_error(placement, body.links[a], str(error)) from None
     (X_AJ, X_BJ), axis = constraints.ends[0], constraints.axes[0]
-    return _Tie(joint, a, b, X_AJ, X_BJ, axis)
+    return _ExtraJointFrames(joint, a, b, X_AJ, X_BJ, axis)
 
 
-def _gaps(placement: Placement, ties: list[_Tie]) -> list[Array]:
-    """Return, in link A, how far B's point is from A's wherever the joints are as they shall be."""
+def _gaps(placement: Placement, ties: list[_ExtraJointFrames]) -> list[Array]:
+    """Return the offset in link A from A's point to B's in the closed posture, for each joint."""
     body = placement.body
     gaps = {id(x.joint): np.zeros(3) for x in ties}
     by_joint = {id(x.joint): x for x in ties if not _is_loose(body, x)}
@@ -121,8 +120,8 @@ def _gaps(placement: Placement, ties: list[_Tie]) -> list[Array]:
     return [gaps[id(x.joint)] for x in ties]
 
 
-def _gap(state: BodyState, tie: _Tie) -> Array:
-    """Return where B's point is from A's in a posture, in link A, as far as the joint cares."""
+def _gap(state: BodyState, tie: _ExtraJointFrames) -> Array:
+    """Return the offset in link A from A's point to B's, in the constrained directions."""
     R_WA, R_WB = state.R[tie.a], state.R[tie.b]
     p_W = state.p[tie.b] + R_WB @ tie.X_BJ.p - state.p[tie.a] - R_WA @ tie.X_AJ.p
     p = R_WA.T @ p_W
@@ -135,8 +134,8 @@ def _gap(state: BodyState, tie: _Tie) -> Array:
     return np.asarray(p)
 
 
-def _is_loose(body: Body, tie: _Tie) -> bool:
-    """Whether a link between an end of an extra joint and the root moves freely."""
+def _is_loose(body: Body, tie: _ExtraJointFrames) -> bool:
+    """Whether a FREE joint lies between an end of an extra joint and the root."""
     for i in (tie.a, tie.b):
         while (parent := body.parent_indices[i]) >= 0:
             if body.links[i].joint.type is JointType.FREE:

@@ -1,4 +1,4 @@
-"""Placement to Articulation: grouping, masses, joints, and the check of every number."""
+"""Converts a Placement to an Articulation: groups, masses, joints, and checks of every number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hrp_model.rigid import Array, Pose, is_rotation
 from hrp_model.validate import report_limits
 
 from ..physics.engine import PhysicsError, PhysicsSettings, Placement
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .articulation import (
     NO_CONTACT,
     STATIC,
@@ -30,16 +30,16 @@ from .articulation import (
     Loops,
     link_error,
 )
-from .collision_pairs import flatten_shapes
+from .collision_shapes import flatten_shapes
 from .extra_joints import flatten_extra_joints
-from .numeric_limits import MOST_PAIRS, check_count, check_magnitudes
-from .repaired_masses import mend
-from .rigid_groups import at_zero, group_masses, rigid_groups, watched_links
+from .mass_repair import repair_masses
+from .numeric_limits import MAX_SHAPE_PAIRS, check_link_count, check_numeric_limits
+from .rigid_groups import force_sensor_links, group_masses, rigid_groups, zero_state
 
 _log = logging.getLogger("hrp_sim")
 
 _JOINT_KINDS = {JointType.REVOLUTE: JointKind.HINGE, JointType.PRISMATIC: JointKind.SLIDER}
-_HELD = Joint(type=JointType.FIXED, name="root")  # of a root that a force sensor watches
+_BASE_JOINT = Joint(type=JointType.FIXED, name="root")  # of a fixed root with a force sensor
 
 
 def flatten(
@@ -48,33 +48,30 @@ def flatten(
     """Return the body of a placement as flat arrays.
 
     Args:
-        placement: The body and where it starts.
-        settings: Of physics.
-        shapes: Taken as they are; None makes them, which takes time.
+        placement: The body and its initial state.
+        settings: Of the physics.
+        shapes: Used unchanged; None creates them, which takes time.
 
     Raises:
-        PhysicsError: A number is not finite, a mass or inertia cannot move, an axis is
-            zero, a shape is impossible; the message names the body and the link.
+        PhysicsError: A number is not finite, a mass or inertia is invalid, an axis is zero, or a
+            shape is invalid; the message names the body and the link.
     """
-    check_count(placement)
+    check_link_count(placement)
     _check_numbers(placement)
     report_limits(placement.body, Diagnostics(listener=partial(_log_warning, placement.name)))
     start = start_state(placement)
-    zero = at_zero(placement.body, placement.X_WL)
-    watched = watched_links(placement.body)
+    zero = zero_state(placement.body, placement.X_WL)
+    with_sensors = force_sensor_links(placement.body)
     group_of, members = rigid_groups(placement.body, placement.fixed)
     masses = group_masses(placement, members, zero)
-    mended = mend(placement, group_of, members, masses, settings)
-    for group, change in mended.items():
-        masses[group] = change.after
+    for group, repair in repair_masses(placement, group_of, members, masses, settings).items():
+        masses[group] = repair.after
     groups = _groups(masses, members, zero, start)
-    links = _links(placement.body, start, zero, group_of, groups, watched)
+    links = _links(placement.body, start, zero, group_of, groups, with_sensors)
     joints = _joints(placement, zero, group_of)
     loops = flatten_extra_joints(placement, links)
     contacts = _contacts(placement.body, group_of, joints, loops)
-    geoms = shapes
-    if geoms is None:
-        geoms = flatten_shapes(placement, links, settings)
+    geoms = flatten_shapes(placement, links, settings) if shapes is None else shapes
     if settings.self_collision:
         _check_pairs(placement, contacts, geoms)
     return Articulation(placement, start.q, start.dq, links, groups, joints, loops, contacts, geoms)
@@ -85,7 +82,7 @@ def _log_warning(body: str, diagnostic: Diagnostic) -> None:
 
 
 def _check_numbers(placement: Placement) -> None:
-    """Check what no later stage can name any more."""
+    """Check numbers whose link later stages cannot name."""
     for link in placement.body.links:
         if not _is_rigid(link.X_PL):
             raise link_error(placement, link, "its pose is not a finite rigid transform")
@@ -93,7 +90,9 @@ def _check_numbers(placement: Placement) -> None:
         if not np.all(np.isfinite(values)):
             raise link_error(placement, link, "its mass, centre of mass or inertia is not finite")
         if link.mass < 0.0:
-            raise link_error(placement, link, f"its mass is negative ({link.mass:g} kg)")
+            raise link_error(
+                placement, link, f"its mass must not be negative, not {link.mass:g} kg"
+            )
         if link.joint.moves:
             _check_joint(placement, link)
 
@@ -101,29 +100,31 @@ def _check_numbers(placement: Placement) -> None:
 def _check_joint(placement: Placement, link: Link) -> None:
     joint = link.joint
     if not 1e-6 < float(np.linalg.norm(joint.axis)) < 1e6:
-        raise link_error(placement, link, f"its joint axis is {joint.axis.tolist()}")
-    for what, value in (
+        problem = f"the length of its joint axis {joint.axis.tolist()} must be finite and not zero"
+        raise link_error(placement, link, problem)
+    for name, value in (
         ("equivalent rotor inertia", joint.equivalent_rotor_inertia),
         ("joint damping", joint.damping),
         ("joint friction", joint.friction),
     ):
-        if not 0.0 <= value < LARGEST_DRIVE:
-            raise link_error(placement, link, f"its {what} is {value:g}")
+        if not 0.0 <= value < MAX_DRIVE_VALUE:
+            problem = f"its {name} must be from 0 to {MAX_DRIVE_VALUE:g}, not {value:g}"
+            raise link_error(placement, link, problem)
 
 
 def _is_rigid(pose: Pose) -> bool:
-    """Whether a pose is finite and its rotation is one, to 1e-6."""
+    """Whether a pose is finite and has a rotation matrix, to 1e-6."""
     if not (np.all(np.isfinite(pose.R)) and np.all(np.isfinite(pose.p))):
         return False
     return is_rotation(pose.R)
 
 
 def start_state(placement: Placement) -> BodyState:
-    """Return the state that a placement asks for.
+    """Return the initial state of a placement.
 
     Raises:
-        PhysicsError: A number is not finite, or absurd, the pose not rigid, or q or dq of the
-            wrong shape.
+        PhysicsError: A number is not finite or too large, the pose is not rigid, or q or dq has
+            the wrong shape.
     """
     body = placement.body
     if not _is_rigid(placement.X_WL):
@@ -132,8 +133,8 @@ def start_state(placement: Placement) -> BodyState:
     for name, value in (("q", placement.q), ("dq", placement.dq)):
         if value is not None and np.shape(value) != (len(body.moving_links),):
             raise PhysicsError(
-                f"body '{placement.name}': {name} must have {len(body.moving_links)} "
-                f"elements, got shape {np.shape(value)}"
+                f"body '{placement.name}': {name} must be of shape ({len(body.moving_links)},), "
+                f"not {np.shape(value)}"
             )
     if placement.q is not None:
         state.q[:] = placement.q
@@ -141,13 +142,14 @@ def start_state(placement: Placement) -> BodyState:
         state.dq[:] = placement.dq
     for link, q, dq in zip(body.moving_links, state.q, state.dq, strict=True):
         if not (np.isfinite(q) and np.isfinite(dq)):
-            raise link_error(placement, link, f"its joint starts at q = {q}, dq = {dq}")
+            problem = f"the initial q = {q} and dq = {dq} of its joint must be finite"
+            raise link_error(placement, link, problem)
     state.p[0], state.R[0] = placement.X_WL.p, placement.X_WL.R
     if not placement.fixed:
         state.v[0], state.w[0] = placement.v, placement.w
     if not (np.all(np.isfinite(state.v[0])) and np.all(np.isfinite(state.w[0]))):
-        raise link_error(placement, body.root, "its velocity is not finite")
-    check_magnitudes(placement)
+        raise link_error(placement, body.root, "its initial velocity is not finite")
+    check_numeric_limits(placement)
     state.calc_forward_kinematics(velocity=True)
     return state
 
@@ -176,9 +178,9 @@ def _links(
     zero: BodyState,
     group_of: IntArray,
     groups: Groups,
-    watched: set[str],
+    with_sensors: set[str],
 ) -> Links:
-    """Place the links in their groups, where q = 0; static ones in the world, as they start."""
+    """Return the poses of links in their groups at q = 0; of static links in W."""
     n = len(body.links)
     R, p, axes = start.R.copy(), start.p.copy(), np.zeros((n, 3))
     for i, group in enumerate(group_of):
@@ -192,12 +194,12 @@ def _links(
         R=R,
         p=p,
         track_axis=axes,
-        watched=np.array([x.name in watched for x in body.links], dtype=np.int32),
+        watched=np.array([x.name in with_sensors for x in body.links], dtype=np.int32),
     )
 
 
 def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints:
-    """List the joints above the first links of the groups; what is free has none."""
+    """Return the joints of the groups to their parents; free groups have none."""
     body = placement.body
     coordinate = {link.name: i for i, link in enumerate(body.moving_links) if link.parent}
     above, parents = [], []
@@ -208,7 +210,7 @@ def _joints(placement: Placement, zero: BodyState, group_of: IntArray) -> Joints
             above.append(i)
             parents.append(onto)
     links = [body.links[i] for i in above]
-    joints = [x.joint if x.parent else _HELD for x in links]
+    joints = [x.joint if x.parent else _BASE_JOINT for x in links]
     axes = [zero.R[i] @ _unit(body.links[i].joint.axis) for i in above]
     q = np.array([x.joint.position_limits for x in links], dtype=np.float64)
     effort = np.array([x.joint.effort_limits for x in links], dtype=np.float64)
@@ -240,15 +242,15 @@ def _integers(values: Iterable[int]) -> IntArray:
 
 
 def _unit(axis: Array) -> Array:
-    """Return a unit vector; the axis of a fixed joint may be zero and does not matter."""
+    """Return a unit vector, or zero for zero: the axis of a fixed joint is not used."""
     return axis / (float(np.linalg.norm(axis)) or 1.0)
 
 
 def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> IntArray:
     """Return a ``Contact`` for every pair of links.
 
-    Groups never touch themselves nor the groups that a joint ties them to. What hangs
-    together by joints may be drawn overlapping; what a FREE joint separates may not.
+    Links of one group, and of groups connected directly by a joint, never collide. Other links
+    of the same tree do unless they overlap initially; a FREE joint separates trees.
     """
     tree = np.arange(-1, group_of.max(initial=STATIC) + 1)  # tree[g + 1] of group g
     for child, parent in zip(joints.child, joints.parent, strict=True):
@@ -256,13 +258,13 @@ def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> I
     same_tree = tree[group_of + 1][:, None] == tree[group_of + 1]
     contacts = np.full(same_tree.shape, Contact.ALWAYS, dtype=np.int32)
     contacts[same_tree] = Contact.UNLESS_OVERLAPPING
-    tied = np.eye(len(tree), dtype=np.bool_)
+    connected = np.eye(len(tree), dtype=np.bool_)
     for a, b in (
         *zip(joints.child, joints.parent, strict=True),
         *zip(loops.a, loops.b, strict=True),
     ):
-        tied[a + 1, b + 1] = tied[b + 1, a + 1] = True
-    contacts[tied[group_of + 1][:, group_of + 1]] = Contact.NEVER
+        connected[a + 1, b + 1] = connected[b + 1, a + 1] = True
+    contacts[connected[group_of + 1][:, group_of + 1]] = Contact.NEVER
     for pair in body.self_collision_disabled:
         i, j = (body.link_index(name) for name in (min(pair), max(pair)))
         contacts[i, j] = contacts[j, i] = Contact.NEVER
@@ -270,13 +272,13 @@ def _contacts(body: Body, group_of: IntArray, joints: Joints, loops: Loops) -> I
 
 
 def _check_pairs(placement: Placement, contacts: IntArray, geoms: Geoms) -> None:
-    """Bound the list of own shapes that may touch each other, which an engine makes."""
+    """Check the number of pairs of own shapes that may collide, which an engine lists."""
     touching = geoms.link[geoms.material != NO_CONTACT]
     shapes = np.bincount(touching, minlength=len(contacts))
     pairs = int(shapes @ ((contacts != Contact.NEVER) @ shapes)) // 2
-    if pairs > MOST_PAIRS:
+    if pairs > MAX_SHAPE_PAIRS:
         raise PhysicsError(
             f"body '{placement.name}': {pairs} pairs of its {len(touching)} collision shapes may "
-            f"touch each other, more than the {MOST_PAIRS} that can be simulated; write "
+            f"collide, more than the {MAX_SHAPE_PAIRS} that can be simulated; set "
             "self_collision: false, exclude pairs of links, or use fewer shapes"
         )

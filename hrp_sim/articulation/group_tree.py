@@ -1,4 +1,4 @@
-"""The rigid groups of a body as a tree: what hangs on what, and how much each joint carries."""
+"""The rigid groups of a body as a tree, with the mass and inertia that each joint carries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hrp_model.rigid import Array, Pose
 from hrp_model.shapes.measure import BoundingBox, geometry_box, union
 
 from .articulation import STATIC, IntArray
-from .rigid_groups import at_zero
+from .rigid_groups import zero_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,38 +37,38 @@ class GroupTree:
     masses: Sequence[MassProperties]
 
     def link(self, group: int) -> Link:
-        """Return the first link of a group, the one below its joint."""
+        """Return the first link of a group, the child link of its joint."""
         return self.body.links[self.members[group][0]]
 
-    def floats(self, group: int) -> bool:
-        """Whether a group hangs on nothing."""
+    def is_free(self, group: int) -> bool:
+        """Whether a group has no joint to a parent."""
         link = self.link(group)
         return not self.fixed if link.parent is None else link.joint.type is JointType.FREE
 
     def parent(self, group: int) -> int:
-        """Return the group above the joint, ``STATIC`` if there is none that can move."""
+        """Return the parent of a group, ``STATIC`` if that is the world or there is none."""
         above = self.body.parent_indices[self.members[group][0]]
-        return STATIC if above < 0 or self.floats(group) else int(self.group_of[above])
+        return STATIC if above < 0 or self.is_free(group) else int(self.group_of[above])
 
-    def stands(self, group: int) -> bool:
-        """Whether fixed joints, which force sensors watch, tie a group to the world."""
+    def is_static(self, group: int) -> bool:
+        """Whether only fixed joints, which carry force sensors, connect a group to the world."""
         while group != STATIC:
             link = self.link(group)
-            if self.floats(group) or (link.parent is not None and link.joint.moves):
+            if self.is_free(group) or (link.parent is not None and link.joint.moves):
                 return False
             group = self.parent(group)
         return True
 
-    def first_heavy(self, group: int) -> int:
-        """Return the group itself or the next above that carries mass, else ``STATIC``."""
+    def nearest_with_mass(self, group: int) -> int:
+        """Return the group or its nearest ancestor that carries mass, else ``STATIC``."""
         while group != STATIC and not self._carried[group].mass > 0.0:
             group = self.parent(group)
         return group
 
-    def burden(self, group: int) -> tuple[float, float]:
-        """Return what a joint carries: mass, and the greatest moment of inertia about its origin.
+    def carried_load(self, group: int) -> tuple[float, float]:
+        """Return the mass that a joint carries, in [kg], and its greatest moment of inertia.
 
-        In [kg] and [kg m^2].
+        The moment is about the joint's origin, in [kg m^2].
         """
         whole = self._carried[group]
         arm = whole.center_of_mass - self._poses[self.members[group][0]].p
@@ -76,16 +76,16 @@ class GroupTree:
         return whole.mass, float(np.linalg.eigvalsh(about)[2])
 
     def box_moments(self, group: int, axes: Array) -> Array:
-        """Return moments of inertia of the solid box of 1 kg around a group's shapes.
+        """Return moments of inertia of a solid box of 1 kg around a group's shapes.
 
-        The collision shapes or, without any, those that are drawn.
+        The collision shapes are used or, if there are none, the visual ones.
 
         Args:
-            group: Which one.
-            axes: Unit vectors in the frame of its first link, the columns, shape (3, 3).
+            group: Index of the group.
+            axes: Unit vectors as columns, in the frame of its first link, shape (3, 3).
 
         Returns:
-            About each axis, in [m^2], shape (3,); zeros without shapes of a finite size.
+            About each axis, in [m^2], shape (3,); zeros without shapes of finite size.
         """
         size = self._box(group)
         moments = (size @ size - size * size) / 12.0
@@ -94,18 +94,18 @@ class GroupTree:
 
     @cached_property
     def mass(self) -> float:
-        """Of all groups, in [kg]."""
+        """Total mass of all groups, in [kg]."""
         return sum(part.mass for part in self.masses)
 
     @cached_property
     def _poses(self) -> list[Pose]:
         """Pose of each link."""
-        zero = at_zero(self.body, Pose())
+        zero = zero_state(self.body, Pose())
         return [Pose(R, p) for R, p in zip(zero.R, zero.p, strict=True)]
 
     @cached_property
     def _carried(self) -> list[MassProperties]:
-        """What the joint of each group carries, the group included."""
+        """Mass properties that the joint of each group carries, including the group."""
         groups = range(len(self.masses))
         parts = [[self.masses[g].expressed_in(self._poses[self.members[g][0]])] for g in groups]
         found: dict[int, MassProperties] = {}
@@ -116,7 +116,7 @@ class GroupTree:
         return [found[g] for g in groups]
 
     def _box(self, group: int) -> Array:
-        """Return the size of the box along the axes of the first link, shape (3,)."""
+        """Return the size of the bounding box along the axes of the first link, shape (3,)."""
         for kind in ("collision", "visual"):
             box = union(self._boxes(group, kind))
             if box is not None and np.all(np.isfinite(size := box.high - box.low)) and size.any():

@@ -1,4 +1,4 @@
-"""Which links move as one, and what these rigid groups weigh."""
+"""Rigid groups: links that move as one, and their mass properties."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..physics.engine import Placement
 from .articulation import STATIC, IntArray
 
 
-def watched_links(body: Body) -> set[str]:
-    """Return the names of the links whose joints force sensors watch."""
+def force_sensor_links(body: Body) -> set[str]:
+    """Return the names of the links with a force sensor in the joint to the parent."""
     return {d.link for d in body.devices if isinstance(d, ForceSensor)}
 
 
-def at_zero(body: Body, X_WL: Pose) -> BodyState:
-    """Return a body with its root at X_WL and every joint at zero."""
+def zero_state(body: Body, X_WL: Pose) -> BodyState:
+    """Return the state of a body with its root at X_WL and every joint at zero."""
     zero = BodyState(body)
     zero.p[0], zero.R[0], zero.q[:] = X_WL.p, X_WL.R, 0.0
     zero.calc_forward_kinematics()
@@ -32,19 +32,19 @@ def at_zero(body: Body, X_WL: Pose) -> BodyState:
 def rigid_groups(body: Body, fixed: bool) -> tuple[IntArray, list[list[int]]]:
     """Return the group of each link, and the links of each group, parents before children.
 
-    Links joined by fixed joints are one group, unless a force sensor watches the joint; what
-    cannot move is in the group ``STATIC``, which has no links in the second list. A root that
-    is fixed to the world while a force sensor watches it is a group: a joint holds it there.
+    Links connected by fixed joints are one group, unless the joint has a force sensor. Static
+    links are in the group ``STATIC``, which is not in the second list. A fixed root with a force
+    sensor is a group, which a fixed joint connects to the world.
     """
-    watched = watched_links(body)
+    with_sensors = force_sensor_links(body)
     group_of = np.full(len(body.links), STATIC, dtype=np.int32)
     members: list[list[int]] = []
     for i, link in enumerate(body.links):
         parent = body.parent_indices[i]
         rigid = link.joint.is_fixed
-        if parent < 0 and fixed and link.name not in watched:
+        if parent < 0 and fixed and link.name not in with_sensors:
             continue
-        if parent >= 0 and rigid and link.name not in watched:
+        if parent >= 0 and rigid and link.name not in with_sensors:
             group_of[i] = group_of[parent]
             if group_of[i] != STATIC:
                 members[group_of[i]].append(i)
@@ -57,7 +57,7 @@ def rigid_groups(body: Body, fixed: bool) -> tuple[IntArray, list[list[int]]]:
 def group_masses(
     placement: Placement, members: Sequence[Sequence[int]], zero: BodyState
 ) -> list[MassProperties]:
-    """Return what the model says of each group's mass, in the frame of its first link."""
+    """Return each group's mass properties from the model, in the frame of its first link."""
     return [_merged(placement, zero, links) for links in members]
 
 
@@ -66,7 +66,7 @@ def _merged(placement: Placement, zero: BodyState, members: Sequence[int]) -> Ma
     parts = []
     for i in members:
         link = placement.body.links[i]
-        # Only the symmetric part of an inertia resists rotation.
+        # Only the symmetric part of an inertia has an effect.
         inertia = (link.inertia + link.inertia.T) / 2.0
         part = MassProperties(link.mass, link.center_of_mass, inertia)
         parts.append(part.expressed_in(base @ Pose(zero.R[i], zero.p[i])))

@@ -36,7 +36,7 @@ from ..sensors import Reading, instruments
 from ..simulation import Simulation
 from ..summary import (
     Expectation,
-    RunWatch,
+    RunRecorder,
     quantities,
     result_lines,
     result_object,
@@ -132,7 +132,7 @@ def _run_alone(options: argparse.Namespace, signals: StopSignals) -> int:
     simulation, hint = _prepared(options)
     with closing(simulation):
 
-        def lines(watch: RunWatch) -> list[Line]:
+        def lines(watch: RunRecorder) -> list[Line]:
             counts = watch.counts
             return [Line(k, type(s).__name__, counts[k]) for k, s in simulation.sensors.items()]
 
@@ -187,7 +187,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
             stack.callback(listener.close)
             listener.wait_until_hearing()
 
-        def lines(_: RunWatch) -> list[Line]:
+        def lines(_: RunRecorder) -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
             totals, wanted = sorted(session.published().items()), session.wanted()
             return [Line(k, what, n, heard(k), k in wanted) for k, (what, n) in totals]
@@ -206,7 +206,7 @@ def _step(
     options: argparse.Namespace,
     simulation: Simulation,
     on_step: OnStep,
-    lines: Callable[[RunWatch], list[Line]],
+    lines: Callable[[RunRecorder], list[Line]],
     signals: StopSignals,
     hint: str,
     *,
@@ -231,7 +231,7 @@ def _step(
     if options.restore:
         _restore(simulation, options.restore)
     with ExitStack() as stack:
-        watch = RunWatch(simulation)
+        watch = RunRecorder(simulation)
         on_step = _also_watch(on_step, watch, lambda: runner.simulation)
         if options.trace:
             trace = stack.enter_context(TraceWriter(options.trace, options.every))
@@ -257,7 +257,7 @@ def _step(
     error = "" if runner.error is None else str(runner.error)
     result = result_of(watch, options.world, elapsed, error)
     measured = values(result) if expectations else {}
-    outcomes = [expectation.judge(measured) for expectation in expectations]
+    outcomes = [expectation.evaluate(measured) for expectation in expectations]
     if options.json:
         print_data(f"{json.dumps(result_object(result, outcomes), indent=1, allow_nan=False)}\n")
     else:
@@ -272,7 +272,9 @@ def _step(
     return PROBLEMS if problems else GOOD
 
 
-def _also_watch(on_step: OnStep, watch: RunWatch, simulation: Callable[[], Simulation]) -> OnStep:
+def _also_watch(
+    on_step: OnStep, watch: RunRecorder, simulation: Callable[[], Simulation]
+) -> OnStep:
     def both(time_ns: int, readings: Mapping[str, Reading]) -> None:
         watch.step(simulation(), time_ns, readings)
         on_step(time_ns, readings)

@@ -12,7 +12,7 @@ from hrp_msgs.names import STANDARD
 
 from ..ros.topics import device_topics
 from ..sensors import instruments
-from ..sensors.settings import OptionValue, concerns
+from ..sensors.settings import OptionValue, applies_to
 from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.naming import name_bodies
@@ -64,7 +64,7 @@ def option_text(config: WorldConfig, kinds: Collection[str]) -> str:
     lines = []
     for name, option in OPTIONS.items():
         rules = option.metadata
-        if for_these := [kind for kind in kinds if concerns(option, kind)]:
+        if for_these := [kind for kind in kinds if applies_to(option, kind)]:
             lines.append(f"{name}={_word(getattr(config.sensors, name))}  ({', '.join(for_these)})")
             choices = f" One of {', '.join(rules['choices'])}." if "choices" in rules else ""
             lines += textwrap.wrap(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import isnan, nan
 
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .commands import JointCommand
 
 
@@ -56,7 +56,7 @@ def _checked(
     """Return values with NaN in place of those that are infinite or too large."""
     checked = values
     for k, value in enumerate(values):
-        if not (-LARGEST_DRIVE < value < LARGEST_DRIVE or isnan(value)):
+        if not (-MAX_DRIVE_VALUE < value < MAX_DRIVE_VALUE or isnan(value)):
             refuse(f"value {names[k]}", f"a command of {value} to joint '{names[k]}' is ignored")
             checked = [*checked[:k], nan, *checked[k + 1 :]]
     return checked

@@ -12,7 +12,7 @@ from hrp_model.rigid import Array
 
 from ..physics.engine import AnyArray
 from ..physics.snapshot import check_arrays
-from ..physics.state import LARGEST_DRIVE, SimulatedBody
+from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
 from .active_trajectory import ActiveTrajectory
 from .command_values import values_by_joint
 from .commands import (
@@ -253,8 +253,8 @@ class BodyController:
         self._mode[:] = np.clip(arrays["mode"], _POSITION, _EFFORT)
         own = enumerate(arrays["own_mode"].tolist())
         joints.own_modes = {i: _MODES[mode] for i, mode in own if 0 <= mode < len(_MODES)}
-        np.clip(arrays["kp"], 0.0, 0.5 * LARGEST_DRIVE, out=joints.kp)
-        np.clip(arrays["kd"], 0.0, 0.5 * LARGEST_DRIVE, out=joints.kd)
+        np.clip(arrays["kp"], 0.0, 0.5 * MAX_DRIVE_VALUE, out=joints.kp)
+        np.clip(arrays["kd"], 0.0, 0.5 * MAX_DRIVE_VALUE, out=joints.kd)
         self._deadlines.restore(arrays["commanded_ns"], time_ns)
         self._follower.restore(state.trajectories)
 
@@ -329,7 +329,7 @@ class BodyController:
         self._targets.moving = True
 
     def _advance_trajectories(self, time_ns: int, step_ns: int) -> None:
-        drive, largest = self._drive, 0.5 * LARGEST_DRIVE
+        drive, largest = self._drive, 0.5 * MAX_DRIVE_VALUE
         for i in self._follower.begin_due(time_ns, self._present_targets).tolist():
             self._set_mode(i, _POSITION)
         reach = self._targets.reach(step_ns)

@@ -13,7 +13,7 @@ from hrp_model.kinematics.actuation import CommandInterface, controlled_joints
 from hrp_model.kinematics.loops import LoopClosure, loop_groups
 from hrp_model.rigid import Array
 
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .gains import servo_gains
 from .settings import ControlMode, ControlSettings, JointControl
 
@@ -117,9 +117,9 @@ class ControlledJoints:
             ValueError: One is negative, not finite or too large; nothing was changed.
         """
         for name, gain in (("kp", kp), ("kd", kd)):
-            if gain is not None and not (isfinite(gain) and 0.0 <= gain < LARGEST_DRIVE):
+            if gain is not None and not (isfinite(gain) and 0.0 <= gain < MAX_DRIVE_VALUE):
                 joint = self._body.moving_links[i].joint.name
-                message = f"{name} must be from 0 to {LARGEST_DRIVE:g}, not {gain}"
+                message = f"{name} must be from 0 to {MAX_DRIVE_VALUE:g}, not {gain}"
                 raise ValueError(f"body '{self._name}', joint '{joint}': {message}")
         self.kp[i] = self.kp[i] if kp is None else kp
         self.kd[i] = self.kd[i] if kd is None else kd

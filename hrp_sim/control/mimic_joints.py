@@ -6,7 +6,7 @@ import numpy as np
 
 from hrp_model import Body
 
-from ..physics.state import LARGEST_DRIVE, BodyMotion, JointDrive
+from ..physics.state import MAX_DRIVE_VALUE, BodyMotion, JointDrive
 
 
 class MimicJoints:
@@ -38,7 +38,7 @@ class MimicJoints:
 
     def set_targets(self, motion: BodyMotion, drive: JointDrive) -> None:
         """Write target positions and velocities of the mimic joints."""
-        largest = 0.5 * LARGEST_DRIVE
+        largest = 0.5 * MAX_DRIVE_VALUE
         q = self._multiplier * motion.q[self._leaders] + self._offset
         drive.q[self._joints] = np.clip(q, -largest, largest)
         dq = self._multiplier * motion.dq[self._leaders]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.snapshot import check_arrays
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from .active_trajectory import ActiveTrajectory
 from .spline import VELOCITY, Spline
 from .trajectory import LATEST_NS, JointTrajectory, Tolerance, Tolerances, TrajectoryPoint
@@ -88,7 +88,7 @@ def trajectory_from_arrays(
 def _is_valid(arrays: Mapping[str, AnyArray], count: int) -> bool:
     joints, times = arrays["joints"], arrays["times_ns"]
     # A shift by whole turns may exceed the largest number by a little.
-    largest = 2.0 * LARGEST_DRIVE
+    largest = 2.0 * MAX_DRIVE_VALUE
     latest = 2 * LATEST_NS
     numbers = (arrays["points"], arrays["behind"], arrays["desired"][:VELOCITY])
     return bool(

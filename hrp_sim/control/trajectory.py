@@ -16,7 +16,7 @@ from hrp_model.rigid import Array
 from hrp_msgs.sanitize import shortened
 
 from ..physics.schedule import NS_PER_S
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 
 # Thirty years, in [ns]: no simulation runs longer.
 LATEST_NS = 10**18
@@ -270,7 +270,7 @@ def _check_time(k: int, time_ns: int, before_ns: int) -> None:
 
 
 def _check_values(values: Array, names: Sequence[str]) -> None:
-    wrong = np.argwhere(~(np.abs(values) < LARGEST_DRIVE))
+    wrong = np.argwhere(~(np.abs(values) < MAX_DRIVE_VALUE))
     if len(wrong):
         k, row, joint = wrong[0].tolist()
         value = values[k, row, joint]

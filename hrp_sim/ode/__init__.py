@@ -1,7 +1,7 @@
-"""Physics by the Open Dynamics Engine. Nothing outside this package knows that library.
+"""The engine on the Open Dynamics Engine (ODE). No other package uses that library.
 
-Importing it raises a MissingLibraryError, which is an ImportError, where the C extension was
-not built or libode is not installed.
+Importing it raises a MissingLibraryError, which is an ImportError, if the C extension was not
+built or libode is not installed.
 """
 
 from importlib import import_module

@@ -1,10 +1,10 @@
 /* ODE behind plain arrays: the structures that the files _core_*.c share.
  *
- * Python hands over an Articulation (hrp_sim/articulation/articulation.py) and the arrays of a
- * BodyMotion, a JointDrive and an ExternalWrench (hrp_sim/physics/state.py); their buffers are held,
- * and read and written in place while the interpreter lock is released. Geoms are kept in plain
- * arrays rather than in ODE's spaces: the order of contacts then depends on the state
- * alone, and not on the history of the spaces' lists.
+ * Python passes an Articulation (hrp_sim/articulation/articulation.py) and the arrays of a
+ * BodyMotion, a JointDrive and an ExternalWrench (hrp_sim/physics/state.py). The engine holds their
+ * buffers, and reads and writes them in place while the interpreter lock is released. Geoms are
+ * stored in plain arrays, not in ODE's spaces, so that the order of contacts depends on the state
+ * alone and not on the history of the spaces' lists.
  */
 #ifndef HRP_SIM_ODE_CORE_H
 #define HRP_SIM_ODE_CORE_H
@@ -27,11 +27,11 @@ enum { CONTACT_NEVER, CONTACT_ALWAYS, CONTACT_UNLESS_OVERLAPPING };
 enum { FAULT_NONE, FAULT_DRIVE, FAULT_TRACK, FAULT_STATE, FAULT_SOLVER,
        FAULT_WRENCH, FAULT_CONTACTS, FAULT_ROWS };
 
-/* More than these no step has. */
-#define MOST_CONTACTS 200000
-#define MOST_ROWS 10000 /* of one island, for WorldStep: a matrix of 800 MB */
+/* Limits of one step. */
+#define MAX_CONTACTS 200000
+#define MAX_ROWS 10000 /* of one island, for WorldStep: a matrix of 800 MB */
 
-/* Arrays of an Articulation, only looked at while a body is made. */
+/* Arrays of an Articulation, used only while a body is created. */
 typedef enum {
     LINK_GROUP, LINK_R, LINK_P, LINK_TRACK_AXIS, LINK_WATCHED,
     GROUP_MASS, GROUP_INERTIA, GROUP_ZERO_R, GROUP_ZERO_P,
@@ -75,10 +75,10 @@ typedef struct {
 typedef struct {
     dReal q, dq;
     int turns;   /* of a hinge: q = ODE's angle + 2 pi turns */
-    int limited; /* whether the drive's effort is bounded by rows of its own */
+    int limited; /* whether a separate bounded row limits the drive's effort */
 } JointState;
 
-/* A row of a motor as it was set last. */
+/* Parameters of a motor row as last set in ODE. */
 typedef struct {
     dReal softness, bound;
     int is_on;
@@ -93,18 +93,19 @@ typedef struct {
     dReal viscous_friction, coulomb_friction;
     JointState now, saved;
     dReal base, damping;            /* drive at the end of the step: base - damping dq */
-    dReal applied;                  /* effort given to the bodies directly */
-    dReal effort;                   /* of the drive, in the step that was taken last */
-    dReal drift;                    /* what turning alone adds to the rate in a step */
+    dReal applied;                  /* effort applied directly to the ODE bodies */
+    dReal effort;                   /* of the drive, in the last step */
+    dReal drift;                    /* change of the rate in a step due to rotation alone */
     dJointFeedback feedback, motor_feedback;
     Row rows[2];
-    int watched, exceeds;
-    int weighed;                    /* whether the motor's force tells the effort */
+    int watched;                    /* whether a force sensor measures its wrench */
+    int exceeded;                   /* whether its effort left its range in this step */
+    int effort_from_force;          /* whether the effort is measured from the motor's force */
 } Joint;
 
 typedef struct {
     int kind;
-    dJointID joint;                 /* NULL where ODE has none: held anew at every step */
+    dJointID joint;                 /* NULL where ODE has no such joint: see loop_hold */
     dBodyID a, b;                   /* NULL is the world */
     dReal p_a[3], p_b[3];           /* the two points, in the frames of a and b or in W */
     dReal axis[3], across[3];       /* orthogonal unit vectors in the frame of a, or in W */
@@ -112,14 +113,14 @@ typedef struct {
 
 typedef struct {
     dGeomID geom;
-    int link, material, index; /* index: its row in the Articulation */
+    int link, material, index; /* index: row in the Articulation */
     dReal box[6];
 } Geom;
 
 typedef struct {
     Geom *items;
-    int count, touching; /* those that touch come first; the others only stop rays */
-    dReal box[6];        /* around all of them */
+    int count, colliding; /* colliding shapes come first; the others only stop rays */
+    dReal box[6];         /* bounding box of all shapes */
 } GeomSet;
 
 typedef struct {
@@ -128,7 +129,7 @@ typedef struct {
 
 typedef struct {
     int (*pairs)[2];
-    int count, room;
+    int count, capacity;
 } LinkPairs;
 
 typedef struct {
@@ -145,18 +146,18 @@ typedef struct {
     dReal *start_q;
     int *link_group, *contacts;
     dReal *link_R, *link_p, *track_axis;
-    dReal *before; /* v and w of each link as last written, 6 numbers each */
+    dReal *before; /* v and w of each link as last written, 6 values each */
     Joint *joint;
     Loop *loop;
     Mesh *mesh;
-    GeomSet moving, standing;
-    GeomPair *own; /* pairs of the body's shapes that may touch each other */
-    size_t own_count;
+    GeomSet moving, fixed;
+    GeomPair *self_pairs; /* pairs of the body's own shapes that may collide */
+    size_t self_pair_count;
     Py_buffer live[LIVE_FIELDS];
     int held;
 } Body;
 
-/* Arrays of a body's moving state, to be kept and put back; see SavedBody in saving.py. */
+/* Arrays of a body's dynamic state, to save and restore; see SavedBody in saved_state.py. */
 typedef enum {
     SAVED_P, SAVED_QUATERNION, SAVED_R, SAVED_V, SAVED_W,
     SAVED_Q, SAVED_DQ, SAVED_TURNS, SAVED_LIMITED,
@@ -174,52 +175,53 @@ typedef struct {
     int index;
 } Fault;
 
-/* A contact of the step to be taken, as far as sticking is concerned. */
+/* A contact of the current step that may be predicted to stick. */
 typedef struct {
     dJointFeedback feedback;
     dReal normal[3], friction;
-    int sticks; /* whether it is supposed to */
-} Touch;
+    int sticks; /* whether it is predicted to stick */
+} StickCandidate;
 
-/* What is remembered from step to step of the contact that has this number in its step. */
+/* Exponential back-off of the prediction, kept from step to step by the contact's number. */
 typedef struct {
-    unsigned char wait;     /* steps that it is not supposed to stick */
-    unsigned char patience; /* how long it waited last */
-} Habit;
+    unsigned char wait;     /* steps left in which it is not predicted to stick */
+    unsigned char interval; /* last waiting time, in steps */
+} StickBackoff;
 
-/* A contact of which somebody wants to know; forces act on its first shape, normals point into it. */
+/* A recorded contact: the force acts on its first shape, the normal points into it. */
 typedef struct {
     long body[2];
-    int link[2], is_first; /* whether the joint's first body is that of the first shape */
+    int link[2], is_first; /* whether the joint's first body carries the first shape */
     dReal p[3], normal[3], depth, force[3];
     dJointID joint;
     dJointFeedback feedback;
-} Told;
+} ContactRecord;
 
 typedef struct {
     PyObject_HEAD
     dWorldID world;
     dJointGroupID contact_group;
-    dGeomID ray, stand_in;
+    dGeomID ray, substitute_box;
     dReal step;
     int quick, joint_limits, self_collision, max_contacts;
     unsigned long seed, random;
-    long next_id, complaints;
+    long next_id, message_count;
     Body **bodies;
     int count;
     int busy, broken;
-    int materials;                /* what follows has a row and a column for each */
+    int materials;                /* number of rows and of columns of both matrices */
     dReal *friction, *restitution;
-    int predict_sticking, none_sticks, takes;
-    Touch *touch;
-    Habit *habit, *habit_before;  /* before: when the step began that is being taken */
-    int touches, touches_before;
-    int touch_room, touch_capacity;
-    long contacts, crowded_body; /* made for the step; who made the last of too many */
-    int crowded_link;
-    int tells;                   /* whether anybody wants to know of contacts */
-    Told *told;                  /* of the take of a step that was begun last */
-    int told_count, told_room, told_lost;
+    int predict_sticking, sticking_disabled, attempts;
+    StickCandidate *candidates;
+    StickBackoff *backoff, *backoff_before; /* before: at the start of the current step */
+    int candidate_count, candidate_count_before;
+    int candidate_limit, candidate_capacity;
+    long contacts;                /* number in this step */
+    long overflow_body;           /* body and link with the last contact, for FAULT_CONTACTS */
+    int overflow_link;
+    int record_contacts;          /* whether steps record contact points and forces */
+    ContactRecord *records;       /* of the last attempt at a step */
+    int record_count, record_capacity, records_lost;
 } World;
 
 /* _core_buffers.c */
@@ -250,12 +252,12 @@ static inline dBodyID group_or_world(const Body *body, int group)
 void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass);
 Body *body_new(const Flat *flat);
 int body_create(World *world, Body *body, const Flat *flat);
-int body_is_like(const Body *body, const Flat *flat);
+int body_matches(const Body *body, const Flat *flat);
 void body_rebase(World *world, Body *body, const Flat *flat);
 void body_move(Body *body, const Flat *flat);
 void body_destroy(Body *body);
 void body_free(Body *body);
-void into_group(dReal out[3], dBodyID group, const double *in, int is_point);
+void to_group_frame(dReal out[3], dBodyID group, const double *in, int is_point);
 void joints_create(World *world, Body *body, const Flat *flat);
 int geoms_create(Body *body, const Flat *flat);
 void geoms_place(Body *body, const Flat *flat);
@@ -269,11 +271,11 @@ void loops_hold(World *world);
 /* _core_drive.c */
 int drives_check(const Body *body, Fault *fault);
 void drives_apply(World *world, Body *body);
-void drives_begin(Body *body);
+void drives_clear_exceeded(Body *body);
 void drive_measure(const World *world, const Body *body, Joint *joint);
-int drives_exceed(Body *body);
-void drives_limit(Body *body);
-int drives_doubt(Body *body);
+int drives_find_exceeded(Body *body);
+void drives_bound_exceeded(Body *body);
+int drives_mark_unbounded(Body *body);
 void joint_read(const Body *body, Joint *joint, dReal elapsed);
 void joint_set_stops(Joint *joint);
 
@@ -289,36 +291,36 @@ void wrenches_apply(Body *body);
 /* _core_sticking.c */
 void sticking_begin(World *world);
 void sticking_end(World *world);
-int sticking_fails(World *world);
-void sticking_undo(World *world);
-PyObject *world_habits(World *world, void *closure);
-int world_set_habits(World *world, PyObject *value, void *closure);
+int sticking_check_forces(World *world);
+void sticking_restore(World *world);
+PyObject *world_get_stick_backoffs(World *world, void *closure);
+int world_set_stick_backoffs(World *world, PyObject *value, void *closure);
 void sticking_reset(World *world);
 void sticking_free(World *world);
-dJointID contact_add(World *world, dContact *contact, dBodyID a, dBodyID b);
+dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b);
 
 /* _core_contact.c */
 void contacts_create(World *world);
 void boxes_update(Body *body);
-int own_pairs_list(const World *world, Body *body);
-int overlaps_forbid(World *world, Body *body, LinkPairs *forbidden);
+int self_pairs_list(const World *world, Body *body);
+int overlaps_disable(World *world, Body *body, LinkPairs *disabled);
 
-/* _core_told.c */
-void told_begin(World *world);
-void told_add(World *world, const Told *contact);
-void told_ask(World *world);
-void told_take(World *world);
-void told_free(World *world);
-PyObject *world_tells(World *world, void *closure);
-int world_set_tells(World *world, PyObject *value, void *closure);
-PyObject *world_told(World *world, void *closure);
+/* _core_contact_records.c */
+void records_clear(World *world);
+void records_append(World *world, const ContactRecord *contact);
+void records_request_forces(World *world);
+void records_read_forces(World *world);
+void records_free(World *world);
+PyObject *world_get_record_contacts(World *world, void *closure);
+int world_set_record_contacts(World *world, PyObject *value, void *closure);
+PyObject *world_recorded_contacts(World *world, void *closure);
 PyObject *world_read_contacts(World *world, PyObject *args);
 
 /* _core_boxes.c */
-int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found);
+int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dContactGeom *found);
 
 /* _core_friction.c */
-void slip_direct(const World *world, dBodyID a, dBodyID b, dContact *contact);
+void friction_align(const World *world, dBodyID a, dBodyID b, dContact *contact);
 
 /* _core_state.c */
 void group_save(dBodyID group, GroupState *state);
@@ -326,12 +328,12 @@ void group_restore(dBodyID group, const GroupState *state);
 void state_save(World *world);
 void state_restore(World *world);
 void state_reset(World *world);
-void body_started(Body *body);
+void body_record_start(Body *body);
 int state_check(World *world, Fault *fault);
-void velocities_remember(Body *body);
+void velocities_store(Body *body);
 void motion_write(const Body *body, dReal step);
-void motion_write_still(const Body *body);
-void tracks_count(const Body *body, dReal step);
+void motion_write_at_rest(const Body *body);
+void tracks_advance(const Body *body, dReal step);
 
 /* _core_saved.c */
 int saved_fetch(const Body *body, PyObject *owner, int writable, Saved *saved);
@@ -342,7 +344,7 @@ void saved_write(Body *body, const Saved *saved);
 
 /* _core_module.c */
 int world_ready(World *world);
-int world_whole(World *world);
+int world_usable(World *world);
 
 /* _core_place.c */
 int body_find(const World *world, long id);
@@ -357,16 +359,16 @@ PyObject *world_write_state(World *world, PyObject *args);
 void world_step(World *world, long count, Fault *fault);
 
 /* _core_guard.c */
-extern _Thread_local jmp_buf *way_out; /* where ODE's errors go, or NULL */
-extern _Thread_local long complaints;
-int guards_install(void);
-void ode_enter(void);
-void ode_enter_with_gil(void);
-void ode_leave(void);
+extern _Thread_local jmp_buf *error_exit; /* target of ODE's errors, or NULL */
+extern _Thread_local long message_count;
+int handlers_install(void);
+void ode_lock(void);
+void ode_lock_with_gil(void);
+void ode_unlock(void);
 typedef void OdeWork(World *world, void *arguments);
 int ode_run(World *world, OdeWork *work, void *arguments);
 int ode_run_or_raise(World *world, OdeWork *work, void *arguments);
-int crowd_check(World *world, Fault *fault);
+int rows_check(World *world, Fault *fault);
 
 /* _core_functions.c */
 int functions_add(PyObject *module);

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 from hrp_sim.articulation.articulation import Articulation
-from hrp_sim.ode.saving import SavedBody
+from hrp_sim.ode.saved_state import SavedBody
 from hrp_sim.physics.state import BodyMotion, ExternalWrench, JointDrive
 
 FAULT_DRIVE: int
@@ -16,17 +16,17 @@ FAULT_SOLVER: int
 FAULT_WRENCH: int
 FAULT_CONTACTS: int
 FAULT_ROWS: int
-MOST_CONTACTS: int
-MOST_ROWS: int
+MAX_CONTACTS: int
+MAX_ROWS: int
 
 class OdeError(RuntimeError):
-    """ODE has failed in the middle; what it was working on is not to be touched again."""
+    """ODE has failed; the objects that it was working on must not be used again."""
 
 def guarded(function: Callable[..., Any], /, *arguments: object) -> Any:
-    """Call a builtin that does nothing but call ODE; raise OdeError where ODE fails."""
+    """Call a builtin that only calls ODE; raise OdeError if ODE fails."""
 
-def take_complaints() -> int:
-    """Return how many messages ODE had for this thread since the last call."""
+def take_messages() -> int:
+    """Return the number of ODE messages in this thread since the last call."""
 
 class World:
     def __new__(
@@ -48,20 +48,20 @@ class World:
         seed: int,
     ) -> World: ...
     @property
-    def complaints(self) -> int: ...
+    def message_count(self) -> int: ...
     @property
     def contacts(self) -> int: ...
-    tells: bool
+    record_contacts: bool
     @property
-    def told(self) -> int: ...
+    def recorded_contacts(self) -> int: ...
     @property
     def random(self) -> int: ...
     @random.setter
     def random(self, value: int) -> None: ...
     @property
-    def habits(self) -> bytes: ...
-    @habits.setter
-    def habits(self, value: bytes) -> None: ...
+    def stick_backoffs(self) -> bytes: ...
+    @stick_backoffs.setter
+    def stick_backoffs(self, value: bytes) -> None: ...
     @property
     def broken(self) -> bool: ...
     def set_materials(self, friction: Array, restitution: Array, /) -> None: ...
@@ -79,7 +79,7 @@ class World:
     def read_state(self, body: int, arrays: SavedBody, /) -> None: ...
     def write_state(self, body: int, arrays: SavedBody, /) -> None: ...
     def reset(self) -> None: ...
-    def read_contacts(self, who: NDArray[np.int32], what: Array, /) -> None: ...
+    def read_contacts(self, ids: NDArray[np.int32], values: Array, /) -> None: ...
     def step(self, count: int, /) -> tuple[int, int, int, int] | None: ...
     def cast_rays(
         self,

@@ -1,4 +1,4 @@
-/* Boxes that lie flat on each other, where ODE loses them. */
+/* Contacts of boxes that lie flat on each other, some of which ODE misses. */
 #include "_core.h"
 
 #include <math.h>
@@ -6,15 +6,15 @@
 
 #define PARALLEL 1e-8 /* sine of the angle below which edges count as parallel */
 #define TILT 1e-7     /* [rad] */
-#define FLAT 3        /* boxes that lie flat on each other touch in as many points at least */
-#define DEEPER 1e-6   /* than what the tilt does to the depth, in [m] */
+#define FLAT_CONTACTS 3  /* fewest contact points of boxes that lie flat on each other */
+#define MIN_DEPTH 1e-6   /* more than the tilt changes the depth, in [m] */
 
-/* Whether edges of two boxes are parallel but for rounding.
+/* Whether edges of two boxes are parallel up to rounding, but not exactly.
  *
- * The separating axis of two such edges is their cross product: rounding errors divided by
- * a length of the same size. ODE takes it for an axis as any other, and one in ten
- * pairs of boxes with the same oblique rotation do not touch for it. Where the product
- * is zero ODE leaves it out, as it should.
+ * ODE tests the cross product of two edges as a separating axis. For nearly parallel edges it is
+ * a rounding error divided by a length of the same size, an arbitrary direction: ODE misses the
+ * contact of one in ten pairs of boxes with the same oblique rotation. ODE skips a product that is
+ * exactly zero.
  */
 static int are_nearly_parallel(const dReal *R_a, const dReal *R_b)
 {
@@ -27,8 +27,8 @@ static int are_nearly_parallel(const dReal *R_a, const dReal *R_b)
     return 0;
 }
 
-/* Return a box that stands for this one, tilted so little that no contact feels it. */
-static dGeomID tilted(dGeomID stand_in, dGeomID box)
+/* Place the substitute box on another box, tilted by too little to affect contacts. */
+static dGeomID tilted(dGeomID substitute_box, dGeomID box)
 {
     dVector3 size;
     dMatrix3 tilt, R;
@@ -36,24 +36,25 @@ static dGeomID tilted(dGeomID stand_in, dGeomID box)
     dRFromAxisAndAngle(tilt, 1.0, 2.0, 3.0, TILT);
     dMultiply0_333(R, dGeomGetRotation(box), tilt);
     const dReal *p = dGeomGetPosition(box);
-    dGeomBoxSetLengths(stand_in, size[0], size[1], size[2]);
-    dGeomSetPosition(stand_in, p[0], p[1], p[2]);
-    dGeomSetRotation(stand_in, R);
-    return stand_in;
+    dGeomBoxSetLengths(substitute_box, size[0], size[1], size[2]);
+    dGeomSetPosition(substitute_box, p[0], p[1], p[2]);
+    dGeomSetRotation(substitute_box, R);
+    return substitute_box;
 }
 
-/* Find the contacts of two shapes: ODE's, or those that it would find if it did not lose them. */
-int shapes_collide(const World *world, dGeomID a, dGeomID b, int most, dContactGeom *found)
+/* Find the contacts of two shapes; retry boxes that lie flat on each other with one of them
+ * tilted. */
+int shapes_collide(const World *world, dGeomID a, dGeomID b, int max_count, dContactGeom *found)
 {
-    int count = dCollide(a, b, most, found, sizeof *found);
-    if (count >= FLAT || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
+    int count = dCollide(a, b, max_count, found, sizeof *found);
+    if (count >= FLAT_CONTACTS || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
         !are_nearly_parallel(dGeomGetRotation(a), dGeomGetRotation(b)))
         return count;
-    dContactGeom first[FLAT];
+    dContactGeom first[FLAT_CONTACTS];
     memcpy(first, found, (size_t)count * sizeof *found);
-    int now = dCollide(a, tilted(world->stand_in, b), most, found, sizeof *found);
+    int now = dCollide(a, tilted(world->substitute_box, b), max_count, found, sizeof *found);
     for (int i = 0; now > count && i < now; i++)
-        if (found[i].depth > DEEPER)
+        if (found[i].depth > MIN_DEPTH)
             return now;
     memcpy(found, first, (size_t)count * sizeof *found);
     return count;

@@ -1,9 +1,9 @@
-/* Numpy arrays to C: the one place that checks their types, sizes and indices. */
+/* Numpy arrays to C: checks their types, sizes, indices and values. */
 #include "_core.h"
 
 #include <math.h>
 
-#define ABSURD 1e30 /* no number of a body is larger, in SI units */
+#define MAX_VALUE 1e30 /* of any number of a body, in SI units */
 
 typedef struct {
     const char *owner, *name;
@@ -63,7 +63,7 @@ static const Field FLAT[FLAT_FIELDS] = {
     [START_DQ] = {NULL, "dq", 'd', 1, PER_COORDINATE},
 };
 
-/* The field whose length fixes each count; the others must agree. */
+/* The field whose length determines each count; the others must agree. */
 static const FlatField FIRST[] = {
     [PER_LINK] = LINK_GROUP, [PER_GROUP] = GROUP_MASS, [PER_JOINT] = JOINT_KIND,
     [PER_LOOP] = LOOP_KIND,  [PER_GEOM] = GEOM_KIND,   [PER_COORDINATE] = START_Q,
@@ -135,7 +135,7 @@ static int indices_in_range(const Flat *flat, FlatField field, int lowest, Py_ss
     return 1;
 }
 
-/* Ends of the meshes must rise from 0 to the number of rows, and triangles name own vertices. */
+/* Mesh offsets must increase from 0 to the number of rows; triangles must index own vertices. */
 static int meshes_in_range(const Flat *flat)
 {
     const int *v = flat_ints(flat, GEOM_FIRST_VERTEX), *t = flat_ints(flat, GEOM_FIRST_TRIANGLE);
@@ -153,28 +153,29 @@ static int meshes_in_range(const Flat *flat)
     return good;
 }
 
-/* Whether joints and extra joints tie two different groups, or one and the world, and joints that
- * move have a coordinate. */
-static int ties_in_range(const Flat *flat)
+/* Whether joints and extra joints connect two different groups, or a group and the world, and
+ * whether moving joints have a coordinate. */
+static int joint_ends_in_range(const Flat *flat)
 {
     for (Py_ssize_t j = 0; j < flat->count[PER_JOINT]; j++) {
         int moves = flat_ints(flat, JOINT_KIND)[j] != JOINT_FIXED;
         if (flat_ints(flat, JOINT_CHILD)[j] != flat_ints(flat, JOINT_PARENT)[j] &&
             (!moves || flat_ints(flat, JOINT_COORDINATE)[j] >= 0))
             continue;
-        PyErr_Format(PyExc_ValueError, "joints[%zd] ties a group to itself, or has no coordinate", j);
+        PyErr_Format(PyExc_ValueError,
+                     "joints[%zd] connects a group to itself, or has no coordinate", j);
         return 0;
     }
     for (Py_ssize_t i = 0; i < flat->count[PER_LOOP]; i++) {
         if (flat_ints(flat, LOOP_A)[i] != flat_ints(flat, LOOP_B)[i])
             continue;
-        PyErr_Format(PyExc_ValueError, "loops[%zd] ties a group to itself", i);
+        PyErr_Format(PyExc_ValueError, "loops[%zd] connects a group to itself", i);
         return 0;
     }
     return 1;
 }
 
-/* Whether the values of a field are finite and not absurd; only ranges may be infinite. */
+/* Whether the values of a field are within MAX_VALUE; only ranges may be infinite. */
 static int reals_in_range(const Flat *flat, FlatField field)
 {
     const double *values = flat_reals(flat, field);
@@ -184,9 +185,9 @@ static int reals_in_range(const Flat *flat, FlatField field)
     int is_size = field == GEOM_SIZE || field == JOINT_ROTOR_INERTIA;
     for (Py_ssize_t i = 0; i < count; i++) {
         double x = values[i];
-        if ((is_range ? isnan(x) : !(fabs(x) < ABSURD)) || (is_positive && x <= 0.0) ||
+        if ((is_range ? isnan(x) : !(fabs(x) < MAX_VALUE)) || (is_positive && x <= 0.0) ||
             (is_size && x < 0.0)) {
-            PyErr_Format(PyExc_ValueError, "%s.%s has a number that cannot be, at %zd",
+            PyErr_Format(PyExc_ValueError, "%s.%s[%zd] is not finite or out of range",
                          FLAT[field].owner ? FLAT[field].owner : "start", FLAT[field].name, i);
             return 0;
         }
@@ -194,7 +195,7 @@ static int reals_in_range(const Flat *flat, FlatField field)
     return 1;
 }
 
-/* Whether vectors (width 3) have length one, or the rows of matrices (width 9) are orthonormal. */
+/* Whether vectors (width 3) are unit vectors, or the rows of matrices (width 9) orthonormal. */
 static int units_in_range(const Flat *flat, FlatField field)
 {
     const double *values = flat_reals(flat, field);
@@ -202,13 +203,13 @@ static int units_in_range(const Flat *flat, FlatField field)
     Py_ssize_t count = flat->views[field].len / (Py_ssize_t)sizeof(double) / FLAT[field].width;
     for (Py_ssize_t n = 0; n < count; n++) {
         if (field == JOINT_AXIS && flat_ints(flat, JOINT_KIND)[n] == JOINT_FIXED)
-            continue; /* it has none */
+            continue; /* it has no axis */
         for (int i = 0; i < rows; i++)
             for (int k = 0; k < rows; k++) {
                 const double *at = values + FLAT[field].width * n;
                 if (fabs(dot3(at + 3 * i, at + 3 * k) - (i == k)) < 1e-5)
                     continue;
-                PyErr_Format(PyExc_ValueError, "%s.%s[%zd] has not length one", FLAT[field].owner,
+                PyErr_Format(PyExc_ValueError, "%s.%s[%zd] is not normalized", FLAT[field].owner,
                              FLAT[field].name, n);
                 return 0;
             }
@@ -216,7 +217,7 @@ static int units_in_range(const Flat *flat, FlatField field)
     return 1;
 }
 
-/* Whether ODE takes every mass and inertia. */
+/* Whether ODE accepts every mass and inertia. */
 static int masses_in_range(const Flat *flat)
 {
     for (Py_ssize_t g = 0; g < flat->count[PER_GROUP]; g++) {
@@ -230,8 +231,8 @@ static int masses_in_range(const Flat *flat)
     return 1;
 }
 
-/* ODE refuses such numbers in the middle of a call, which loses the world, so they are checked even
- * though flatten() has named the link that has them. */
+/* ODE fails on such numbers in the middle of a call, which breaks the world. So they are checked
+ * here even though flatten() has checked them and named the link. */
 static int numbers_in_range(const Flat *flat)
 {
     static const FlatField units[] = {LINK_R,   GROUP_ZERO_R, GROUP_R,  GEOM_R,
@@ -260,10 +261,11 @@ static int flat_indices_check(const Flat *flat, int materials)
            indices_in_range(flat, GEOM_KIND, GEOM_BOX, GEOM_MESH + 1) &&
            indices_in_range(flat, GEOM_LINK, 0, n[PER_LINK]) &&
            indices_in_range(flat, GEOM_MATERIAL, -1, materials) && meshes_in_range(flat) &&
-           ties_in_range(flat);
+           joint_ends_in_range(flat);
 }
 
-/* Hold every array of an Articulation. Returns -1 with an exception set; release anyway. */
+/* Hold every array of an Articulation. Returns -1 with an exception set; flat_release is due then,
+ * too. */
 int flat_fetch(Flat *flat, PyObject *articulation, int materials)
 {
     memset(flat, 0, sizeof *flat);
@@ -295,7 +297,7 @@ int live_fetch(Body *body, PyObject *motion, PyObject *drive, PyObject *wrench)
 {
     for (int field = 0; field < LIVE_FIELDS; field++) {
         PyObject *owner = field < DRIVE_Q ? motion : field < WRENCH_FORCE ? drive : wrench;
-        int is_drive = owner == drive; /* the others are written, wrenches by resets */
+        int is_drive = owner == drive; /* read-only; a reset writes the wrenches */
         int rows = LIVE[field].per_link ? body->links : body->coordinates;
         if (fetch_array(owner, LIVE[field].name, 'd', (Py_ssize_t)rows * LIVE[field].width,
                         !is_drive, &body->live[field]))

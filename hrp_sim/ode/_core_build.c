@@ -1,4 +1,4 @@
-/* Bodies in and out of the world. */
+/* Creates and destroys bodies in ODE. */
 #include "_core.h"
 
 static void group_place(dBodyID group, const double *p, const double *R)
@@ -9,7 +9,7 @@ static void group_place(dBodyID group, const double *p, const double *R)
     dBodySetRotation(group, matrix);
 }
 
-/* Read mass and inertia of a group. */
+/* Return mass and inertia of a group. */
 void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass)
 {
     const double *I = flat_reals(flat, GROUP_INERTIA) + 9 * g;
@@ -17,7 +17,7 @@ void group_mass(const Flat *flat, Py_ssize_t g, dMass *mass)
                        I[2], I[5]);
 }
 
-/* Make the groups and what resists their motion. */
+/* Create the groups with their masses. */
 static void groups_create(World *world, Body *body, const Flat *flat)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -29,7 +29,8 @@ static void groups_create(World *world, Body *body, const Flat *flat)
     }
 }
 
-/* Move the groups to where every joint is at zero: made there, joints have their zero, too. */
+/* Move the groups to the zero posture: ODE measures joint positions from where a joint was
+ * created. */
 static void groups_zero(Body *body, const Flat *flat)
 {
     for (int g = 0; g < body->groups; g++)
@@ -37,7 +38,7 @@ static void groups_zero(Body *body, const Flat *flat)
                     flat_reals(flat, GROUP_ZERO_R) + 9 * g);
 }
 
-/* Move the groups to where they start. */
+/* Move the groups to their initial poses and velocities. */
 static void groups_start(Body *body, const Flat *flat)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -50,8 +51,8 @@ static void groups_start(Body *body, const Flat *flat)
     }
 }
 
-/* Copy an array, or make one of zeros when there is none; never of size zero. */
-static void *copied(const void *from, size_t count, size_t size)
+/* Copy an array, or allocate zeros if there is none; never of size zero. */
+static void *copy_array(const void *from, size_t count, size_t size)
 {
     void *to = calloc(count + 1, size);
     if (to && from)
@@ -62,26 +63,26 @@ static void *copied(const void *from, size_t count, size_t size)
 static int body_allocate(Body *body, const Flat *flat)
 {
     size_t links = (size_t)body->links, groups = (size_t)body->groups;
-    body->link_group = copied(flat_ints(flat, LINK_GROUP), links, sizeof(int));
-    body->contacts = copied(flat_ints(flat, CONTACTS), links * links, sizeof(int));
-    body->link_R = copied(flat_reals(flat, LINK_R), links * 9, sizeof(dReal));
-    body->link_p = copied(flat_reals(flat, LINK_P), links * 3, sizeof(dReal));
-    body->track_axis = copied(flat_reals(flat, LINK_TRACK_AXIS), links * 3, sizeof(dReal));
-    body->before = copied(NULL, links * 6, sizeof(dReal));
-    body->group = copied(NULL, groups, sizeof(dBodyID));
-    body->start = copied(NULL, groups, sizeof(GroupState));
-    body->saved = copied(NULL, groups, sizeof(GroupState));
+    body->link_group = copy_array(flat_ints(flat, LINK_GROUP), links, sizeof(int));
+    body->contacts = copy_array(flat_ints(flat, CONTACTS), links * links, sizeof(int));
+    body->link_R = copy_array(flat_reals(flat, LINK_R), links * 9, sizeof(dReal));
+    body->link_p = copy_array(flat_reals(flat, LINK_P), links * 3, sizeof(dReal));
+    body->track_axis = copy_array(flat_reals(flat, LINK_TRACK_AXIS), links * 3, sizeof(dReal));
+    body->before = copy_array(NULL, links * 6, sizeof(dReal));
+    body->group = copy_array(NULL, groups, sizeof(dBodyID));
+    body->start = copy_array(NULL, groups, sizeof(GroupState));
+    body->saved = copy_array(NULL, groups, sizeof(GroupState));
     body->start_q =
-        copied(flat_reals(flat, START_Q), (size_t)body->coordinates, sizeof(dReal));
-    body->joint = copied(NULL, (size_t)body->joints, sizeof(Joint));
-    body->loop = copied(NULL, (size_t)body->loops, sizeof(Loop));
+        copy_array(flat_reals(flat, START_Q), (size_t)body->coordinates, sizeof(dReal));
+    body->joint = copy_array(NULL, (size_t)body->joints, sizeof(Joint));
+    body->loop = copy_array(NULL, (size_t)body->loops, sizeof(Loop));
     return body->link_group && body->contacts && body->link_R && body->link_p &&
            body->track_axis && body->before && body->group && body->start && body->saved &&
            body->start_q && body->joint && body->loop;
 }
 
-/* Allocate a body for checked arrays, of which ODE has nothing yet. Returns NULL with an
- * exception set. */
+/* Allocate a body for checked arrays, without any ODE objects. Returns NULL with an exception
+ * set. */
 Body *body_new(const Flat *flat)
 {
     Body *body = calloc(1, sizeof *body);
@@ -102,7 +103,7 @@ Body *body_new(const Flat *flat)
     return body;
 }
 
-/* Make a body in ODE. Returns 0 when memory is short; a part of it may have been made. */
+/* Create a body in ODE. Returns 0 when memory is short; part of it may exist then. */
 int body_create(World *world, Body *body, const Flat *flat)
 {
     groups_create(world, body, flat);
@@ -110,7 +111,7 @@ int body_create(World *world, Body *body, const Flat *flat)
     joints_create(world, body, flat);
     groups_start(body, flat);
     loops_create(world, body, flat);
-    return geoms_create(body, flat) == 0 && own_pairs_list(world, body);
+    return geoms_create(body, flat) == 0 && self_pairs_list(world, body);
 }
 
 static void joints_destroy(Body *body)
@@ -126,26 +127,26 @@ static void joints_destroy(Body *body)
     }
 }
 
-/* Whether an articulation is one of this body, elsewhere; sets an exception if it is not. */
-int body_is_like(const Body *body, const Flat *flat)
+/* Whether an articulation has the structure of this body; sets an exception if not. */
+int body_matches(const Body *body, const Flat *flat)
 {
     const Py_ssize_t *n = flat->count;
     int good = n[PER_LINK] == body->links && n[PER_GROUP] == body->groups &&
                n[PER_JOINT] == body->joints && n[PER_LOOP] == body->loops &&
                n[PER_COORDINATE] == body->coordinates &&
-               n[PER_GEOM] == body->moving.count + body->standing.count &&
+               n[PER_GEOM] == body->moving.count + body->fixed.count &&
                !memcmp(body->link_group, flat_ints(flat, LINK_GROUP),
                        sizeof(int) * (size_t)body->links);
     if (!good)
-        PyErr_SetString(PyExc_ValueError, "this is the articulation of another body");
+        PyErr_SetString(PyExc_ValueError, "the articulation belongs to another body");
     return good;
 }
 
-/* Stand the links that cannot move elsewhere, and put the body where the articulation starts.
+/* Move the static links, and put the body where the articulation starts.
  *
- * Joints are made anew, for ODE keeps in W what ties them to the world. They go to the
- * front of ODE's lists in the order in which they were made first, so that the body is
- * the same as one that was there from the beginning, to the last bit.
+ * Joints are created again, because ODE stores their attachment to the world in W. They enter
+ * ODE's lists in their original order, so that the body is identical, to the last bit, to one
+ * created there.
  */
 void body_rebase(World *world, Body *body, const Flat *flat)
 {
@@ -165,7 +166,7 @@ void body_rebase(World *world, Body *body, const Flat *flat)
     body_move(body, flat);
 }
 
-/* Put the groups and joints where an articulation starts; nothing limits efforts there yet. */
+/* Put the groups and joints where an articulation starts, with no effort bounded yet. */
 void body_move(Body *body, const Flat *flat)
 {
     groups_start(body, flat);
@@ -177,10 +178,10 @@ void body_move(Body *body, const Flat *flat)
         joint_read(body, joint, 0.0);
         joint_set_stops(joint);
     }
-    motion_write_still(body);
+    motion_write_at_rest(body);
 }
 
-/* Take a body out of ODE; also one that was made by half. */
+/* Remove a body from ODE, also one that was only partly created. */
 void body_destroy(Body *body)
 {
     geoms_destroy(body);
@@ -190,7 +191,8 @@ void body_destroy(Body *body)
             dBodyDestroy(body->group[g]);
 }
 
-/* Free the memory of a body, with the GIL; ODE no longer has it, or is not to be called again. */
+/* Free the memory of a body, holding the GIL. It was removed from ODE, or ODE must not be
+ * called. */
 void body_free(Body *body)
 {
     if (!body)

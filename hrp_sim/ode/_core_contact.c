@@ -1,12 +1,12 @@
-/* Who touches whom, where, and how. */
+/* Collision detection and contact joints. */
 #include "_core.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FOUND 512           /* contacts asked of ODE: it returns the first, not the best */
-#define SAME_PLACE 1e-6      /* contacts nearer than this are one, in [m] */
-#define OVERLAP 1e-3         /* deeper at the start means drawn into each other, in [m] */
+#define MAX_FOUND 512    /* contacts requested: ODE returns the first, not the deepest */
+#define SAME_PLACE 1e-6  /* contacts closer than this are merged, in [m] */
+#define OVERLAP 1e-3     /* links that overlap deeper initially never collide, in [m] */
 #define TRACK_SIDE_FRICTION 0.5
 
 typedef struct {
@@ -15,13 +15,13 @@ typedef struct {
     const Geom *geoms[2];
 } Pair;
 
-static int boxes_meet(const dReal a[6], const dReal b[6])
+static int boxes_overlap(const dReal a[6], const dReal b[6])
 {
     return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3] && a[4] <= b[5] &&
            b[4] <= a[5];
 }
 
-/* Bring the boxes around the first shapes of a set up to date. */
+/* Update the bounding boxes of the first shapes of a set. */
 static void set_update(GeomSet *set, int count)
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -32,23 +32,24 @@ static void set_update(GeomSet *set, int count)
         dReal *box = set->items[i].box;
         dGeomGetAABB(set->items[i].geom, box);
         for (int axis = 0; axis < 3; axis++) {
-            set->box[2 * axis] = lesser(set->box[2 * axis], box[2 * axis]);
-            set->box[2 * axis + 1] = greater(set->box[2 * axis + 1], box[2 * axis + 1]);
+            set->box[2 * axis] = min_real(set->box[2 * axis], box[2 * axis]);
+            set->box[2 * axis + 1] = max_real(set->box[2 * axis + 1], box[2 * axis + 1]);
         }
     }
 }
 
-/* Bring the boxes around a body's shapes up to date. */
+/* Update the bounding boxes of a body's shapes. */
 void boxes_update(Body *body)
 {
     set_update(&body->moving, body->moving.count);
-    set_update(&body->standing, body->standing.count);
+    set_update(&body->fixed, body->fixed.count);
 }
 
-/* Move the best contacts to the front: the deepest, then always the farthest from those kept. */
+/* Move the selected contacts to the front: the deepest, then repeatedly the one farthest from
+ * them. */
 static int reduce(dContactGeom *contacts, int count, int wanted)
 {
-    dReal distance[FOUND];
+    dReal distance[MAX_FOUND];
     int best = 0;
     for (int i = 0; i < count; i++) {
         distance[i] = dInfinity;
@@ -67,7 +68,7 @@ static int reduce(dContactGeom *contacts, int count, int wanted)
             dReal d[3];
             for (int k = 0; k < 3; k++)
                 d[k] = contacts[i].pos[k] - chosen.pos[k];
-            distance[i] = lesser(distance[i], dot3(d, d));
+            distance[i] = min_real(distance[i], dot3(d, d));
             if (distance[i] > distance[best])
                 best = i;
         }
@@ -76,12 +77,12 @@ static int reduce(dContactGeom *contacts, int count, int wanted)
     }
 }
 
-/* Let the surface of a track run along its contact. Returns whether it does.
+/* Set the surface velocity of a contact with a track. Returns 0 if the shape is no track.
  *
- * The track pushes its link along axis x normal, the normal pointing into the link: a
- * positive speed drives it as a wheel that turns positively about the axis would. That holds
- * at any depth: Choreonoid leaves contacts deeper than 5 mm undriven, and so brakes what lands
- * hard or is heavy.
+ * The track pushes its link along axis x normal, the normal pointing into the link: a positive
+ * speed drives it like a wheel that turns positively about the axis. This holds at any depth;
+ * Choreonoid does not drive contacts deeper than 5 mm, and so brakes heavy bodies and hard
+ * landings.
  */
 static int track_surface(const Pair *pair, int side, dContact *contact)
 {
@@ -103,7 +104,7 @@ static int track_surface(const Pair *pair, int side, dContact *contact)
     for (int i = 0; i < 3; i++)
         along[i] *= sign / length;
     contact->surface.mode |= dContactFDir1 | dContactMotion1 | dContactMu2;
-    /* ODE means the motion of the joint's first body; what stands still is never the first. */
+    /* ODE applies the motion to the joint's first body, which is never a static one. */
     int is_first = group >= 0 && (side == 0 || other_group < 0);
     dReal speed = live(body, DRIVE_TRACK_SPEED)[link];
     contact->surface.motion1 = is_first ? speed : -speed;
@@ -117,32 +118,33 @@ static dBodyID group_of(const Body *body, const Geom *geom)
     return group < 0 ? NULL : body->group[group];
 }
 
-/* Keep a contact for who wants to know of it. */
-static void tell(const Pair *pair, const dContactGeom *contact, dJointID joint)
+/* Record a contact. */
+static void contact_record(const Pair *pair, const dContactGeom *contact, dJointID joint)
 {
-    Told told = {.joint = joint, .depth = contact->depth};
+    ContactRecord record = {.joint = joint, .depth = contact->depth};
     for (int side = 0; side < 2; side++) {
-        told.body[side] = pair->bodies[side]->id;
-        told.link[side] = pair->geoms[side]->link;
+        record.body[side] = pair->bodies[side]->id;
+        record.link[side] = pair->geoms[side]->link;
     }
-    told.is_first = group_of(pair->bodies[0], pair->geoms[0]) != NULL;
-    memcpy(told.p, contact->pos, sizeof told.p);
-    memcpy(told.normal, contact->normal, sizeof told.normal);
-    told_add(pair->world, &told);
+    record.is_first = group_of(pair->bodies[0], pair->geoms[0]) != NULL;
+    memcpy(record.p, contact->pos, sizeof record.p);
+    memcpy(record.normal, contact->normal, sizeof record.normal);
+    records_append(pair->world, &record);
 }
 
-static void touch(const Pair *pair)
+/* Create the contact joints of two shapes. */
+static void pair_collide(const Pair *pair)
 {
-    dContactGeom found[FOUND];
+    dContactGeom found[MAX_FOUND];
     const Geom *a = pair->geoms[0], *b = pair->geoms[1];
-    if (pair->world->contacts >= MOST_CONTACTS)
+    if (pair->world->contacts >= MAX_CONTACTS)
         return;
-    int count = shapes_collide(pair->world, a->geom, b->geom, FOUND, found);
+    int count = shapes_collide(pair->world, a->geom, b->geom, MAX_FOUND, found);
     if (count > 0)
         count = reduce(found, count, pair->world->max_contacts);
     pair->world->contacts += count;
-    pair->world->crowded_body = pair->bodies[0]->id;
-    pair->world->crowded_link = a->link;
+    pair->world->overflow_body = pair->bodies[0]->id;
+    pair->world->overflow_link = a->link;
     for (int i = 0; i < count; i++) {
         dContact contact;
         memset(&contact, 0, sizeof contact);
@@ -150,60 +152,61 @@ static void touch(const Pair *pair)
         contact_surface(pair->world, a, b, &contact);
         if (!track_surface(pair, 0, &contact))
             track_surface(pair, 1, &contact);
-        dJointID joint = contact_add(pair->world, &contact, group_of(pair->bodies[0], a),
+        dJointID joint = contact_joint_create(pair->world, &contact, group_of(pair->bodies[0], a),
                                      group_of(pair->bodies[1], b));
-        if (pair->world->tells)
-            tell(pair, &found[i], joint);
+        if (pair->world->record_contacts)
+            contact_record(pair, &found[i], joint);
     }
 }
 
-static void sets_touch(World *world, const Body *a, const GeomSet *set_a, const Body *b,
+static void sets_collide(World *world, const Body *a, const GeomSet *set_a, const Body *b,
                        const GeomSet *set_b)
 {
-    if (!boxes_meet(set_a->box, set_b->box))
+    if (!boxes_overlap(set_a->box, set_b->box))
         return;
-    for (int i = 0; i < set_a->touching; i++) {
+    for (int i = 0; i < set_a->colliding; i++) {
         const Geom *geom = &set_a->items[i];
-        if (!boxes_meet(geom->box, set_b->box))
+        if (!boxes_overlap(geom->box, set_b->box))
             continue;
-        for (int j = 0; j < set_b->touching; j++)
-            if (boxes_meet(geom->box, set_b->items[j].box))
-                touch(&(Pair){world, {a, b}, {geom, &set_b->items[j]}});
+        for (int j = 0; j < set_b->colliding; j++)
+            if (boxes_overlap(geom->box, set_b->items[j].box))
+                pair_collide(&(Pair){world, {a, b}, {geom, &set_b->items[j]}});
     }
 }
 
-/* Make the contact joints of this step, in an order that depends on the state alone. */
+/* Create the contact joints of this step, in an order that depends on the state alone. */
 void contacts_create(World *world)
 {
-    world->touches = 0;
+    world->candidate_count = 0;
     world->contacts = 0;
-    told_begin(world);
+    records_clear(world);
     for (int i = 0; i < world->count; i++)
-        set_update(&world->bodies[i]->moving, world->bodies[i]->moving.touching);
+        set_update(&world->bodies[i]->moving, world->bodies[i]->moving.colliding);
     for (int i = 0; i < world->count; i++) {
         Body *a = world->bodies[i];
-        for (size_t k = 0; k < a->own_count; k++)
-            if (boxes_meet(a->own[k].a->box, a->own[k].b->box))
-                touch(&(Pair){world, {a, a}, {a->own[k].a, a->own[k].b}});
+        for (size_t k = 0; k < a->self_pair_count; k++)
+            if (boxes_overlap(a->self_pairs[k].a->box, a->self_pairs[k].b->box))
+                pair_collide(&(Pair){world, {a, a}, {a->self_pairs[k].a, a->self_pairs[k].b}});
         for (int j = i + 1; j < world->count; j++) {
             Body *b = world->bodies[j];
-            sets_touch(world, a, &a->moving, b, &b->moving);
-            sets_touch(world, a, &a->moving, b, &b->standing);
-            sets_touch(world, a, &a->standing, b, &b->moving);
+            sets_collide(world, a, &a->moving, b, &b->moving);
+            sets_collide(world, a, &a->moving, b, &b->fixed);
+            sets_collide(world, a, &a->fixed, b, &b->moving);
         }
     }
-    told_ask(world);
+    records_request_forces(world);
 }
 
-/* Count the pairs of a body's own shapes that may touch, and list them where there is a list. */
-static size_t own_pairs_walk(const Body *body, GeomPair *list)
+/* Return the number of pairs of a body's own shapes that may collide; write them to list if
+ * given. */
+static size_t self_pairs_collect(const Body *body, GeomPair *list)
 {
-    size_t moving = (size_t)body->moving.touching, count = 0;
+    size_t moving = (size_t)body->moving.colliding, count = 0;
     for (size_t i = 0; i < moving; i++) {
         const Geom *a = &body->moving.items[i];
         const int *allowed = body->contacts + (size_t)a->link * (size_t)body->links;
-        for (size_t j = i + 1; j < moving + (size_t)body->standing.touching; j++) {
-            const Geom *b = j < moving ? &body->moving.items[j] : &body->standing.items[j - moving];
+        for (size_t j = i + 1; j < moving + (size_t)body->fixed.colliding; j++) {
+            const Geom *b = j < moving ? &body->moving.items[j] : &body->fixed.items[j - moving];
             if (allowed[b->link] == CONTACT_NEVER)
                 continue;
             if (list)
@@ -214,25 +217,25 @@ static size_t own_pairs_walk(const Body *body, GeomPair *list)
     return count;
 }
 
-/* List the pairs of a body's own shapes that may touch. Returns 0 when memory is short. */
-int own_pairs_list(const World *world, Body *body)
+/* List the pairs of a body's own shapes that may collide. Returns 0 when memory is short. */
+int self_pairs_list(const World *world, Body *body)
 {
     if (!world->self_collision)
         return 1;
-    size_t count = own_pairs_walk(body, NULL);
-    body->own = malloc(sizeof *body->own * (count + 1));
-    if (body->own)
-        body->own_count = own_pairs_walk(body, body->own);
-    return body->own != NULL;
+    size_t count = self_pairs_collect(body, NULL);
+    body->self_pairs = malloc(sizeof *body->self_pairs * (count + 1));
+    if (body->self_pairs)
+        body->self_pair_count = self_pairs_collect(body, body->self_pairs);
+    return body->self_pairs != NULL;
 }
 
-/* Whether two shapes of a body are drawn into each other. */
+/* Whether two shapes of a body overlap. */
 static int overlap(const World *world, const GeomPair *pair)
 {
-    dContactGeom found[FOUND];
-    if (!boxes_meet(pair->a->box, pair->b->box))
+    dContactGeom found[MAX_FOUND];
+    if (!boxes_overlap(pair->a->box, pair->b->box))
         return 0;
-    int count = shapes_collide(world, pair->a->geom, pair->b->geom, FOUND, found);
+    int count = shapes_collide(world, pair->a->geom, pair->b->geom, MAX_FOUND, found);
     for (int i = 0; i < count; i++)
         if (found[i].depth > OVERLAP)
             return 1;
@@ -242,38 +245,38 @@ static int overlap(const World *world, const GeomPair *pair)
 /* Add a pair of links to a list. Returns 0 when memory is short. */
 static int pair_append(LinkPairs *list, int a, int b)
 {
-    if (list->count == list->room) {
-        int room = 2 * list->room + 16;
-        int(*grown)[2] = realloc(list->pairs, (size_t)room * sizeof *grown);
+    if (list->count == list->capacity) {
+        int capacity = 2 * list->capacity + 16;
+        int(*grown)[2] = realloc(list->pairs, (size_t)capacity * sizeof *grown);
         if (!grown)
             return 0;
         list->pairs = grown;
-        list->room = room;
+        list->capacity = capacity;
     }
     list->pairs[list->count][0] = a;
     list->pairs[list->count++][1] = b;
     return 1;
 }
 
-/* Let links that overlap where they start pass through each other, and list them. Returns 0 when
+/* Disable collisions of links that overlap in the initial posture, and list them. Returns 0 when
  * memory is short. */
-int overlaps_forbid(World *world, Body *body, LinkPairs *forbidden)
+int overlaps_disable(World *world, Body *body, LinkPairs *disabled)
 {
     size_t kept = 0;
-    for (size_t k = 0; k < body->own_count; k++) {
-        int a = body->own[k].a->link, b = body->own[k].b->link;
-        int *there = &body->contacts[a * body->links + b];
-        if (*there != CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->own[k]))
+    for (size_t k = 0; k < body->self_pair_count; k++) {
+        int a = body->self_pairs[k].a->link, b = body->self_pairs[k].b->link;
+        int *contact = &body->contacts[a * body->links + b];
+        if (*contact != CONTACT_UNLESS_OVERLAPPING || !overlap(world, &body->self_pairs[k]))
             continue;
-        *there = body->contacts[b * body->links + a] = CONTACT_NEVER;
-        if (!pair_append(forbidden, a, b))
+        *contact = body->contacts[b * body->links + a] = CONTACT_NEVER;
+        if (!pair_append(disabled, a, b))
             return 0;
     }
-    for (size_t k = 0; k < body->own_count; k++) {
-        const GeomPair pair = body->own[k];
+    for (size_t k = 0; k < body->self_pair_count; k++) {
+        const GeomPair pair = body->self_pairs[k];
         if (body->contacts[pair.a->link * body->links + pair.b->link] != CONTACT_NEVER)
-            body->own[kept++] = pair;
+            body->self_pairs[kept++] = pair;
     }
-    body->own_count = kept;
+    body->self_pair_count = kept;
     return 1;
 }

@@ -1,15 +1,15 @@
-/* Joint coordinates, and what the drives do to them. */
+/* Joint coordinates and joint drives. */
 #include "_core.h"
 
 #include <math.h>
 
 #define TURN 6.283185307179586476925
-#define ABSURD 1e12       /* no drive means more than this, in SI units */
-#define UNBOUNDED 1e6     /* stands for the missing end of a one-sided effort range */
+#define MAX_VALUE 1e12    /* of any number of a drive, in SI units */
+#define UNBOUNDED 1e6     /* replaces the missing limit of a one-sided effort range */
 #define SECOND_ROW dParamGroup2
 
-/* Read q and dq of a joint. A hinge may turn on beyond ODE's +-pi: it has made the turns that are
- * nearest to where its rate led it from where it was, in the time since then. */
+/* Read q and dq of a joint. ODE reports hinge angles within +-pi: the number of whole turns is the
+ * one nearest to the last angle plus its rate times the elapsed time. */
 void joint_read(const Body *body, Joint *joint, dReal elapsed)
 {
     if (joint->kind == JOINT_HINGE) {
@@ -23,11 +23,11 @@ void joint_read(const Body *body, Joint *joint, dReal elapsed)
             joint_set_stops(joint);
         }
     } else if (joint->kind == JOINT_SLIDER) {
-        /* ODE's own rate of a slider forgets that its axis turns with the parent. */
+        /* ODE's own slider rate neglects that the axis turns with the parent. */
         dBodyID child = body->group[joint->child];
         dBodyID parent = joint->parent < 0 ? NULL : body->group[joint->parent];
         dVector3 at, from, rate, parent_rate = {0.0, 0.0, 0.0};
-        dReal axis[3], way[3], speed[3];
+        dReal axis[3], offset[3], speed[3];
         const dReal *a = joint->anchor, *b = joint->parent_anchor;
         rotate4(axis, dBodyGetRotation(child), joint->axis);
         dBodyGetRelPointPos(child, a[0], a[1], a[2], at);
@@ -38,15 +38,15 @@ void joint_read(const Body *body, Joint *joint, dReal elapsed)
             dBodyGetPointVel(parent, at[0], at[1], at[2], parent_rate);
         }
         for (int i = 0; i < 3; i++) {
-            way[i] = at[i] - from[i];
+            offset[i] = at[i] - from[i];
             speed[i] = rate[i] - parent_rate[i];
         }
-        joint->now.q = dot3(axis, way);
+        joint->now.q = dot3(axis, offset);
         joint->now.dq = dot3(axis, speed);
     }
 }
 
-/* Set the stops for the present turn: ODE compares them with an angle within +-pi. */
+/* Set the stops for the current turn: ODE compares them with an angle within +-pi. */
 void joint_set_stops(Joint *joint)
 {
     if (joint->kind == JOINT_HINGE) {
@@ -58,26 +58,26 @@ void joint_set_stops(Joint *joint)
     }
 }
 
-static int is_sane(dReal value)
+static int is_valid(dReal value)
 {
-    return value > -ABSURD && value < ABSURD; /* false for NaN, too */
+    return value > -MAX_VALUE && value < MAX_VALUE; /* false for NaN, too */
 }
 
-/* Check what the drives of a body were told. Returns 0 and describes the fault if bad. */
+/* Check the drive arrays of a body. Returns 0 and describes the fault if a value is invalid. */
 int drives_check(const Body *body, Fault *fault)
 {
     for (int field = DRIVE_Q; field <= DRIVE_EFFORT; field++) {
         const double *values = live(body, (LiveField)field);
-        dReal lowest = field == DRIVE_KP || field == DRIVE_KD ? 0.0 : -ABSURD;
+        dReal lowest = field == DRIVE_KP || field == DRIVE_KD ? 0.0 : -MAX_VALUE;
         for (int i = 0; i < body->coordinates; i++) {
-            if (!is_sane(values[i]) || values[i] < lowest) {
+            if (!is_valid(values[i]) || values[i] < lowest) {
                 *fault = (Fault){.kind = FAULT_DRIVE, .body = body->id, .index = i};
                 return 0;
             }
         }
     }
     for (int i = 0; i < body->links; i++) {
-        if (!is_sane(live(body, DRIVE_TRACK_SPEED)[i])) {
+        if (!is_valid(live(body, DRIVE_TRACK_SPEED)[i])) {
             *fault = (Fault){.kind = FAULT_TRACK, .body = body->id, .index = i};
             return 0;
         }
@@ -103,7 +103,7 @@ static void row_set(Joint *joint, int number, dReal target, dReal softness, dRea
         set(joint->motor, base + dParamFMax, bound);
 }
 
-/* Push the child along the axis, and the parent back, at the same point. */
+/* Apply an effort to the child, and its opposite to the parent at the same point. */
 static void effort_add(const Body *body, const Joint *joint, dReal effort)
 {
     dBodyID child = body->group[joint->child];
@@ -134,13 +134,13 @@ static void effort_add(const Body *body, const Joint *joint, dReal effort)
  *
  *     force = (J/h v + base) - (J/h + d + D) v',   K = J/h + d + D,
  *
- * one row, exact and stable for any gain. Where an effort range has to bound tau but not
- * the rest, these are two rows: the passive one (J/h + d) unbounded, the gains' (D)
- * bounded. A row's bounds are symmetric in ODE, so the middle of the range is added
- * directly. An effort without gains is added directly, too.
+ * one row, exact and stable for any gain. Where an effort range must bound tau but not the
+ * passive terms, two rows are used: the passive one (J/h + d) unbounded, the one of the gains
+ * (D) bounded. The bounds of an ODE row are symmetric, so the middle of the range is applied
+ * directly, as is an effort without gains.
  *
- * Bounded rows cost half as much again as the whole step, so they are used only where the
- * range has its say: a step whose effort leaves it is taken again with them.
+ * Bounded rows make a step half as slow again, so they are used only where needed: a step in
+ * which an effort leaves its range is repeated with them.
  */
 static void drive_apply(const Body *body, Joint *joint, dReal h)
 {
@@ -172,17 +172,17 @@ static void drive_apply(const Body *body, Joint *joint, dReal h)
         joint->applied = (lower + upper) / 2.0;
         row_set(joint, 1, (base - joint->applied) / D, 1.0 / D, (upper - lower) / 2.0);
     } else {
-        joint->applied = clipped(base, lower, upper);
+        joint->applied = clamp(base, lower, upper);
         row_set(joint, 1, 0.0, 0.0, 0.0);
     }
     if (joint->applied != 0.0)
         effort_add(body, joint, joint->applied);
 }
 
-/* The acceleration along a slider that its turning alone brings, in [m/s^2].
+/* Return the acceleration along a slider due to its rotation alone, in [m/s^2].
  *
- * A row means the rate along the axis as the step finds it, and the axis turns in the step: with
- * nothing else at work the rate changes by h times -a . (w x (w x d)), where d leads from the
+ * A row constrains the rate along the axis at the start of the step, and the axis turns during the
+ * step: without forces the rate changes by h times -a . (w x (w x d)), where d points from the
  * parent's centre of mass to the child's. The rate of a hinge has no such term.
  */
 static dReal centrifugal(const Body *body, const Joint *joint)
@@ -209,16 +209,16 @@ void drives_apply(World *world, Body *body)
     }
 }
 
-/* Keep the effort that the drive exerted in the step that was just taken.
+/* Compute the effort that the drive exerted in the last step.
  *
- * It follows from the rate that the step led to. QUICK leaves errors in rates, which stiff
- * gains would make large: there it follows from the force of the motor's row instead, if the
- * row holds nothing else that has a bound. The rotor's and the friction's share goes off.
+ * It follows from the rate at the end of the step. QUICK leaves errors in rates, which stiff gains
+ * would amplify: there it follows from the force of the motor row instead, minus the parts of the
+ * rotor and of viscous friction, if the motor has no bounded row.
  */
 void drive_measure(const World *world, const Body *body, Joint *joint)
 {
     joint->effort = joint->base - joint->damping * joint->now.dq;
-    if (!joint->weighed || joint->damping == 0.0 || joint->now.limited)
+    if (!joint->effort_from_force || joint->damping == 0.0 || joint->now.limited)
         return;
     const dJointFeedback *row = &joint->motor_feedback;
     dReal axis[3];
@@ -228,25 +228,25 @@ void drive_measure(const World *world, const Body *body, Joint *joint)
                     joint->viscous_friction * joint->now.dq;
 }
 
-/* Forget which efforts left their ranges: a new step begins. */
-void drives_begin(Body *body)
+/* Clear which efforts left their ranges, at the start of a step. */
+void drives_clear_exceeded(Body *body)
 {
     for (int j = 0; j < body->joints; j++)
-        body->joint[j].exceeds = 0;
+        body->joint[j].exceeded = 0;
 }
 
-/* Whether a further effort left its range in the step that was just taken. Those that did
- * before in the same step stay bounded in it, so that it is taken again a limited number of
- * times: bounding one joint may well bring another back into its range. */
-int drives_exceed(Body *body)
+/* Return whether a further effort left its range in the last attempt. Efforts that left it in an
+ * earlier attempt stay bounded in this step, which limits the number of attempts: bounding one
+ * joint may bring another back into its range. */
+int drives_find_exceeded(Body *body)
 {
     int found = 0;
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         dReal effort = joint->effort;
         int outside = effort > joint->effort_upper || effort < joint->effort_lower;
-        int is_new = outside && joint->damping > 0.0 && !joint->now.limited && !joint->exceeds;
-        joint->exceeds |= is_new;
+        int is_new = outside && joint->damping > 0.0 && !joint->now.limited && !joint->exceeded;
+        joint->exceeded |= is_new;
         found |= is_new;
         if (!outside)
             joint->now.limited = 0;
@@ -254,24 +254,24 @@ int drives_exceed(Body *body)
     return found;
 }
 
-/* Take every effort that was left free though it has a range for one that left it: the step that
- * was just taken failed, maybe for one of them. Returns whether there is any. */
-int drives_doubt(Body *body)
+/* Mark every effort with a range that was not bounded as exceeded: one of them may have made the
+ * last attempt fail. Returns whether there is any. */
+int drives_mark_unbounded(Body *body)
 {
     int found = 0;
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         int has_range = isfinite(joint->effort_lower) || isfinite(joint->effort_upper);
-        int is_free = has_range && joint->damping > 0.0 && !joint->now.limited && !joint->exceeds;
-        joint->exceeds |= is_free;
+        int is_free = has_range && joint->damping > 0.0 && !joint->now.limited && !joint->exceeded;
+        joint->exceeded |= is_free;
         found |= is_free;
     }
     return found;
 }
 
-/* Bound the efforts that exceeded: for the same step, taken again. */
-void drives_limit(Body *body)
+/* Bound the efforts that left their ranges, for the next attempt. */
+void drives_bound_exceeded(Body *body)
 {
     for (int j = 0; j < body->joints; j++)
-        body->joint[j].now.limited |= body->joint[j].exceeds;
+        body->joint[j].now.limited |= body->joint[j].exceeded;
 }

@@ -5,7 +5,7 @@ static dGeomID mesh_create(Mesh *mesh, const Flat *flat, int k)
 {
     const int *v = flat_ints(flat, GEOM_FIRST_VERTEX), *t = flat_ints(flat, GEOM_FIRST_TRIANGLE);
     int vertices = v[k + 1] - v[k], corners = 3 * (t[k + 1] - t[k]);
-    /* ODE keeps pointers to both arrays. */
+    /* ODE stores pointers to both arrays. */
     mesh->vertices = malloc(sizeof(dReal) * 3 * (size_t)vertices + 1);
     mesh->indices = malloc(sizeof(dTriIndex) * (size_t)corners + 1);
     mesh->data = dGeomTriMeshDataCreate();
@@ -53,8 +53,8 @@ static void geom_place(dGeomID geom, dBodyID group, const double *p, const doubl
     }
 }
 
-/* Whether a group stands still: fixed joints, which force sensors watch, tie it to the world. */
-static int stands(const Body *body, int group)
+/* Whether a group is connected to the world by fixed joints only (those carry force sensors). */
+static int is_fixed_to_world(const Body *body, int group)
 {
     for (int j = body->joints; group >= 0 && j-- > 0;) /* parents come before their children */
         if (body->joint[j].child == group && body->joint[j].kind == JOINT_FIXED)
@@ -62,44 +62,44 @@ static int stands(const Body *body, int group)
     return group < 0;
 }
 
-/* Make one shape. Returns 0 when memory is short. */
+/* Create one shape. Returns 0 when memory is short. */
 static int geom_add(Body *body, const Flat *flat, int k)
 {
     int link = flat_ints(flat, GEOM_LINK)[k], material = flat_ints(flat, GEOM_MATERIAL)[k];
     int group = body->link_group[link];
-    GeomSet *set = stands(body, group) ? &body->standing : &body->moving;
+    GeomSet *set = is_fixed_to_world(body, group) ? &body->fixed : &body->moving;
     dGeomID geom = geom_create(body, flat, k);
     if (!geom)
         return 0;
     geom_place(geom, group < 0 ? NULL : body->group[group], flat_reals(flat, GEOM_P) + 3 * k,
                flat_reals(flat, GEOM_R) + 9 * k);
-    set->touching += material >= 0;
+    set->colliding += material >= 0;
     set->items[set->count++] =
         (Geom){.geom = geom, .link = link, .material = material, .index = k};
     return 1;
 }
 
-/* Make the shapes of a body, those that touch first. Returns -1 when memory is short. */
+/* Create the shapes of a body, colliding ones first. Returns -1 when memory is short. */
 int geoms_create(Body *body, const Flat *flat)
 {
     size_t count = (size_t)flat->count[PER_GEOM];
     body->moving.items = calloc(count + 1, sizeof(Geom));
-    body->standing.items = calloc(count + 1, sizeof(Geom));
+    body->fixed.items = calloc(count + 1, sizeof(Geom));
     body->mesh = calloc(count + 1, sizeof(Mesh));
-    if (!body->moving.items || !body->standing.items || !body->mesh)
+    if (!body->moving.items || !body->fixed.items || !body->mesh)
         return -1;
-    for (int touches = 1; touches >= 0; touches--)
+    for (int collides = 1; collides >= 0; collides--)
         for (int k = 0; k < (int)count; k++)
-            if ((flat_ints(flat, GEOM_MATERIAL)[k] >= 0) == touches && !geom_add(body, flat, k))
+            if ((flat_ints(flat, GEOM_MATERIAL)[k] >= 0) == collides && !geom_add(body, flat, k))
                 return -1;
     return 0;
 }
 
-/* Move the shapes of the links that have no group to where they are now. */
+/* Place the shapes of static links. */
 void geoms_place(Body *body, const Flat *flat)
 {
-    for (int i = 0; i < body->standing.count; i++) {
-        const Geom *geom = &body->standing.items[i];
+    for (int i = 0; i < body->fixed.count; i++) {
+        const Geom *geom = &body->fixed.items[i];
         if (body->link_group[geom->link] < 0)
             geom_place(geom->geom, NULL, flat_reals(flat, GEOM_P) + 3 * geom->index,
                        flat_reals(flat, GEOM_R) + 9 * geom->index);
@@ -108,22 +108,22 @@ void geoms_place(Body *body, const Flat *flat)
 
 static void set_destroy(GeomSet *set)
 {
-    for (int i = 0; i < set->count; i++) /* none where there was no memory for them */
+    for (int i = 0; i < set->count; i++) /* count is 0 if the allocation failed */
         dGeomDestroy(set->items[i].geom);
-    set->count = set->touching = 0;
+    set->count = set->colliding = 0;
 }
 
-/* Take the shapes of a body out of ODE. */
+/* Destroy the shapes of a body in ODE. */
 void geoms_destroy(Body *body)
 {
     set_destroy(&body->moving);
-    set_destroy(&body->standing);
+    set_destroy(&body->fixed);
     for (int i = 0; i < body->meshes; i++)
         if (body->mesh[i].data)
             dGeomTriMeshDataDestroy(body->mesh[i].data);
 }
 
-/* Free the memory of a body's shapes; ODE no longer has them, or is not to be called again. */
+/* Free the memory of a body's shapes. They were destroyed in ODE, or ODE must not be called. */
 void geoms_free(Body *body)
 {
     for (int i = 0; i < body->meshes; i++) {
@@ -131,7 +131,7 @@ void geoms_free(Body *body)
         free(body->mesh[i].indices);
     }
     free(body->moving.items);
-    free(body->standing.items);
+    free(body->fixed.items);
     free(body->mesh);
-    free(body->own);
+    free(body->self_pairs);
 }

@@ -1,37 +1,37 @@
-/* What keeps ODE from ending the process: its error handlers, and bounds for one step. */
+/* ODE's error handlers, the lock around ODE, and the limit on the rows of a step. */
 #include "_core.h"
 
 #include <pthread.h>
 
-/* The worlds of a process share random numbers, the queue of a step's jobs and caches of triangles
- * in ODE. So one thread is in ODE at a time; two at once would crash, and not repeat. Reading where
- * a body of one's own world is needs no lock. The mutex is recursive: a call of PyODE may collect
- * garbage, and so free a world. */
+/* All worlds of a process share ODE's random numbers, job queue and triangle caches. So only one
+ * thread may be in ODE at a time; two would crash or make runs differ. Reading the pose of a body
+ * of one's own world needs no lock. The mutex is recursive: a call of PyODE may trigger garbage
+ * collection, which may free a world. */
 static pthread_mutex_t shared;
 
-/* ODE ends the process when its error handler returns: leave what it was doing instead. */
-_Thread_local jmp_buf *way_out;
-_Thread_local long complaints;
-static _Thread_local char last_words[200];
+/* ODE aborts the process when its error handler returns, so the handler leaves by longjmp. */
+_Thread_local jmp_buf *error_exit;
+_Thread_local long message_count;
+static _Thread_local char last_error[200];
 
 static void on_error(int number, const char *message, va_list arguments)
 {
-    vsnprintf(last_words, sizeof last_words, message, arguments);
-    if (way_out)
-        longjmp(*way_out, 1);
-    /* There is nowhere to go: ODE ends the process, but not without a word. */
-    fprintf(stderr, "ODE error %d: %s\n", number, last_words);
+    vsnprintf(last_error, sizeof last_error, message, arguments);
+    if (error_exit)
+        longjmp(*error_exit, 1);
+    /* No jump target: ODE will abort the process, so report the error first. */
+    fprintf(stderr, "ODE error %d: %s\n", number, last_error);
 }
 
 static void on_message(int number, const char *message, va_list arguments)
 {
     (void)number, (void)message, (void)arguments;
-    complaints++;
+    message_count++;
 }
 
-/* Take over ODE's handlers: errors leave by the way out, messages are counted. Returns -1 with an
+/* Install ODE's handlers: errors jump to error_exit, messages are counted. Returns -1 with an
  * exception set. */
-int guards_install(void)
+int handlers_install(void)
 {
     pthread_mutexattr_t attributes;
     int failed = pthread_mutexattr_init(&attributes);
@@ -50,54 +50,53 @@ int guards_install(void)
     return 0;
 }
 
-/* Wait until no other thread is in ODE. The caller must not hold the GIL, which the thread that is
- * in ODE may need. */
-void ode_enter(void)
+/* Lock ODE for this thread. The caller must not hold the GIL, which the thread in ODE may need. */
+void ode_lock(void)
 {
     pthread_mutex_lock(&shared);
 }
 
-/* Like ode_enter, for a caller that holds the GIL: it is released while waiting. */
-void ode_enter_with_gil(void)
+/* Like ode_lock, for a caller that holds the GIL, which is released while waiting. */
+void ode_lock_with_gil(void)
 {
     if (pthread_mutex_trylock(&shared) == 0)
         return;
     Py_BEGIN_ALLOW_THREADS
-    ode_enter();
+    ode_lock();
     Py_END_ALLOW_THREADS
 }
 
-void ode_leave(void)
+void ode_unlock(void)
 {
     pthread_mutex_unlock(&shared);
 }
 
-/* Run work with a way out for ODE's errors. Returns 0 if it was left in the middle. */
+/* Run work with a jump target for ODE's errors. Returns 0 if an error left it. */
 static int attempt(World *world, OdeWork *work, void *arguments)
 {
-    jmp_buf here, *outer = way_out;
+    jmp_buf here, *outer = error_exit;
     volatile int done = 0;
     if (setjmp(here) == 0) {
-        way_out = &here;
+        error_exit = &here;
         work(world, arguments);
         done = 1;
     }
-    way_out = outer;
+    error_exit = outer;
     return done;
 }
 
-/* Run work in ODE, without the GIL; the world is busy meanwhile. Work must not own memory that
- * only its local variables know: an error of ODE leaves it by longjmp. Returns 0 in that case;
- * the world is then broken, since the memory of ODE is not to be trusted. */
+/* Run work in ODE without the GIL, with the world marked as busy. Work must not own memory
+ * referenced only by its local variables, because an ODE error leaves it by longjmp. Returns 0 in
+ * that case; the world is then broken, since its ODE objects may be inconsistent. */
 int ode_run(World *world, OdeWork *work, void *arguments)
 {
     int done;
     world->busy = 1;
     Py_BEGIN_ALLOW_THREADS
-    ode_enter();
+    ode_lock();
     dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
     done = attempt(world, work, arguments);
-    ode_leave();
+    ode_unlock();
     Py_END_ALLOW_THREADS
     world->busy = 0;
     if (!done)
@@ -110,17 +109,17 @@ int ode_run_or_raise(World *world, OdeWork *work, void *arguments)
 {
     int done = ode_run(world, work, arguments);
     if (!done)
-        PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_words);
+        PyErr_Format(PyExc_RuntimeError, "ODE failed: %s", last_error);
     return done;
 }
 
-/* Return an upper bound of the constraint rows of a joint. */
-static long rows_of(dJointID joint)
+/* Return an upper bound of the number of constraint rows of a joint. */
+static long joint_rows(dJointID joint)
 {
     return dJointGetType(joint) == dJointTypeContact ? 3 : 6;
 }
 
-/* A walk over the bodies that joints tie together. Who was seen carries the walk as a mark. */
+/* Traversal of bodies connected by joints. Visited bodies have the traversal as their user data. */
 typedef struct {
     dBodyID *waiting;
     size_t count;
@@ -134,18 +133,18 @@ static void walk_to(Walk *walk, dBodyID group)
     walk->waiting[walk->count++] = group;
 }
 
-/* Return the rows of the island of a body, each counted at both ends, so twice; no more than
- * necessary once there are too many. */
+/* Return twice the number of rows of the island of a body (each is counted at both ends). Stops
+ * counting once there are too many. */
 static long island_rows(Walk *walk, dBodyID first)
 {
     long twice = 0;
-    for (walk_to(walk, first); walk->count && twice <= 2 * MOST_ROWS;) {
+    for (walk_to(walk, first); walk->count && twice <= 2 * MAX_ROWS;) {
         dBodyID group = walk->waiting[--walk->count];
         int joints = dBodyGetNumJoints(group);
-        for (int k = 0; k < joints && twice <= 2 * MOST_ROWS; k++) {
+        for (int k = 0; k < joints && twice <= 2 * MAX_ROWS; k++) {
             dJointID joint = dBodyGetJoint(group, k);
             dBodyID a = dJointGetBody(joint, 0), b = dJointGetBody(joint, 1);
-            twice += rows_of(joint) * (a && b ? 1 : 2);
+            twice += joint_rows(joint) * (a && b ? 1 : 2);
             walk_to(walk, a);
             walk_to(walk, b);
         }
@@ -153,7 +152,7 @@ static long island_rows(Walk *walk, dBodyID first)
     return twice;
 }
 
-/* Returns 0 and describes the fault when an island has too many rows for WorldStep. */
+/* Return 0 and describe the fault if an island has too many rows for WorldStep. */
 static int islands_check(World *world, size_t groups, Fault *fault)
 {
     Walk walk = {malloc(sizeof(dBodyID) * groups), 0};
@@ -165,7 +164,7 @@ static int islands_check(World *world, size_t groups, Fault *fault)
         const Body *body = world->bodies[i];
         for (int g = 0; g < body->groups && fault->kind == FAULT_NONE; g++)
             if (dBodyGetData(body->group[g]) != &walk &&
-                island_rows(&walk, body->group[g]) > 2 * MOST_ROWS)
+                island_rows(&walk, body->group[g]) > 2 * MAX_ROWS)
                 *fault = (Fault){.kind = FAULT_ROWS, .body = body->id, .index = g};
     }
     for (int i = 0; i < world->count; i++)
@@ -175,15 +174,15 @@ static int islands_check(World *world, size_t groups, Fault *fault)
     return fault->kind == FAULT_NONE;
 }
 
-/* Returns 0 and describes the fault when the step to come would take more memory and time than
- * anybody has: WorldStep's matrices grow with the square of an island's rows. */
-int crowd_check(World *world, Fault *fault)
+/* Return 0 and describe the fault if the next step has too many contacts or rows. The size of
+ * WorldStep's matrices grows with the square of an island's rows. */
+int rows_check(World *world, Fault *fault)
 {
     size_t groups = 0;
     long rows = 3 * world->contacts;
-    if (world->contacts >= MOST_CONTACTS) {
-        *fault = (Fault){.kind = FAULT_CONTACTS, .body = world->crowded_body,
-                         .index = world->crowded_link};
+    if (world->contacts >= MAX_CONTACTS) {
+        *fault = (Fault){.kind = FAULT_CONTACTS, .body = world->overflow_body,
+                         .index = world->overflow_link};
         return 0;
     }
     for (int i = 0; i < world->count; i++) {
@@ -191,5 +190,5 @@ int crowd_check(World *world, Fault *fault)
         groups += (size_t)body->groups;
         rows += 12L * body->joints + 6L * body->loops; /* a joint and its motor */
     }
-    return world->quick || rows <= MOST_ROWS || islands_check(world, groups, fault);
+    return world->quick || rows <= MAX_ROWS || islands_check(world, groups, fault);
 }

@@ -1,10 +1,10 @@
-/* Joints and the rows of their drives. */
+/* Creates joints and their motors. */
 #include "_core.h"
 
 #define THIRD_ROW dParamGroup3
 
-/* Express a point or a direction of W in a group's frame; in W itself for the world. */
-void into_group(dReal out[3], dBodyID group, const double *in, int is_point)
+/* Transform a point or a direction from W to a group's frame; group NULL is the world. */
+void to_group_frame(dReal out[3], dBodyID group, const double *in, int is_point)
 {
     dReal from[3] = {in[0], in[1], in[2]};
     if (group) {
@@ -38,11 +38,10 @@ static dJointID joint_create(dWorldID world, int kind, dBodyID child, dBodyID pa
     return joint;
 }
 
-/* Make the rows of a drive: all along the axis, idle until an effort is asked for.
+/* Create the motor of a drive: rows along the joint axis, off until a drive sets them.
  *
- * They are a joint of their own, because a powered hinge that reaches its stop turns
- * into an infinite force in ODE. Coulomb friction is a third row that holds the joint
- * still with no more than that force or torque; nothing changes it later.
+ * It is a separate ODE joint, because in ODE a powered hinge exerts infinite forces at its stop.
+ * Coulomb friction is a constant third row of zero velocity whose force is bounded.
  */
 static dJointID motor_create(dWorldID world, const Joint *joint, dBodyID child, dBodyID parent,
                              const double *axis)
@@ -57,13 +56,13 @@ static dJointID motor_create(dWorldID world, const Joint *joint, dBodyID child, 
     if (rows == 3) {
         void (*set)(dJointID, int, dReal) = is_hinge ? dJointSetAMotorParam : dJointSetLMotorParam;
         set(motor, THIRD_ROW + dParamVel, 0.0);
-        set(motor, THIRD_ROW + dParamCFM, 0.0); /* what sticks shall not creep */
+        set(motor, THIRD_ROW + dParamCFM, 0.0); /* so that a sticking joint does not creep */
         set(motor, THIRD_ROW + dParamFMax, joint->coulomb_friction);
     }
     return motor;
 }
 
-static void joint_describe(Joint *joint, const Flat *flat, int j)
+static void joint_init(Joint *joint, const Flat *flat, int j)
 {
     joint->kind = flat_ints(flat, JOINT_KIND)[j];
     joint->link = flat_ints(flat, JOINT_LINK)[j];
@@ -80,19 +79,19 @@ static void joint_describe(Joint *joint, const Flat *flat, int j)
     joint->watched = flat_ints(flat, LINK_WATCHED)[joint->link];
 }
 
-/* Make the joints; the groups stand where every joint is at zero. */
+/* Create the joints; the groups must be in the zero posture. */
 void joints_create(World *world, Body *body, const Flat *flat)
 {
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
-        joint_describe(joint, flat, j);
+        joint_init(joint, flat, j);
         const double *anchor = flat_reals(flat, JOINT_ANCHOR) + 3 * j;
         const double *axis = flat_reals(flat, JOINT_AXIS) + 3 * j;
         dBodyID child = body->group[joint->child];
         dBodyID parent = group_or_world(body, joint->parent);
-        into_group(joint->axis, child, axis, 0);
-        into_group(joint->anchor, child, anchor, 1);
-        into_group(joint->parent_anchor, parent, anchor, 1);
+        to_group_frame(joint->axis, child, axis, 0);
+        to_group_frame(joint->anchor, child, anchor, 1);
+        to_group_frame(joint->parent_anchor, parent, anchor, 1);
         joint->joint = joint_create(world->world, joint->kind, child, parent, anchor, axis);
         if (joint->kind != JOINT_FIXED)
             joint->motor = motor_create(world->world, joint, child, parent, axis);
@@ -100,10 +99,10 @@ void joints_create(World *world, Body *body, const Flat *flat)
             joint->lower = -dInfinity;
             joint->upper = dInfinity;
         }
-        joint->weighed = world->quick && joint->motor && joint->coulomb_friction == 0.0;
+        joint->effort_from_force = world->quick && joint->motor && joint->coulomb_friction == 0.0;
         if (joint->watched)
             dJointSetFeedback(joint->joint, &joint->feedback);
-        if (joint->motor && (joint->watched || joint->weighed))
+        if (joint->motor && (joint->watched || joint->effort_from_force))
             dJointSetFeedback(joint->motor, &joint->motor_feedback);
     }
 }

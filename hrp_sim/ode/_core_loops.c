@@ -1,7 +1,7 @@
-/* Extra joints, which close loops. */
+/* Extra joints, which close kinematic loops. */
 #include "_core.h"
 
-#define NEVER_MET 1e12 /* what no speed of separation falls short of, in [m/s] */
+#define UNREACHABLE_SPEED 1e12 /* keeps the normal row of a contact inactive, in [m/s] */
 
 typedef struct {
     dReal R[9], p[3];
@@ -30,7 +30,7 @@ static void direction_into_world(dReal out[3], dBodyID group, const dReal v[3])
         rotate4(out, dBodyGetRotation(group), v);
 }
 
-/* Find the joint frame in W, from where it is in a group. */
+/* Transform the joint frame from a group's frame to W. */
 static void frame_into_world(Frame *X_WJ, dBodyID group, const Frame *X_GJ)
 {
     dReal R[9];
@@ -42,7 +42,7 @@ static void frame_into_world(Frame *X_WJ, dBodyID group, const Frame *X_GJ)
     point_into_world(X_WJ->p, group, X_GJ->p);
 }
 
-/* Put a group where a joint frame of it, X_GJ, lies at X_WJ. */
+/* Place a group so that its joint frame X_GJ lies at X_WJ. */
 static void group_place_frame(dBodyID group, const Frame *X_WJ, const Frame *X_GJ)
 {
     dMatrix3 R = {0.0};
@@ -55,7 +55,7 @@ static void group_place_frame(dBodyID group, const Frame *X_WJ, const Frame *X_G
     dBodySetPosition(group, X_WJ->p[0] - arm[0], X_WJ->p[1] - arm[1], X_WJ->p[2] - arm[2]);
 }
 
-/* Make a joint of ODE between groups whose joint frames coincide; the first is not the world. */
+/* Create an ODE joint between groups whose joint frames coincide; the first is not the world. */
 static dJointID joint_create(dWorldID world, int kind, dBodyID first, dBodyID second,
                              const dReal p[3], const dReal axis[3])
 {
@@ -88,11 +88,10 @@ static void frame_read(Frame *frame, const Flat *flat, FlatField R, FlatField p,
     memcpy(frame->p, flat_reals(flat, p) + 3 * i, sizeof frame->p);
 }
 
-/* Make an extra joint.
+/* Create an extra joint.
  *
- * The two joint frames need not coincide in the starting posture: one group is moved so
- * that they do while the joint is made, and back, so that the error is the joint's to
- * correct.
+ * The two joint frames need not coincide in the initial posture: one group is moved temporarily so
+ * that they do while the joint is created. The joint then corrects the error.
  */
 static void loop_create(World *world, Loop *loop, const Frame *in_a, const Frame *in_b,
                         const dReal axis_J[3])
@@ -112,7 +111,7 @@ static void loop_create(World *world, Loop *loop, const Frame *in_a, const Frame
     dBodySetPosition(moved, p[0], p[1], p[2]);
 }
 
-/* Make the extra joints of a body, in the starting posture. */
+/* Create the extra joints of a body, in the initial posture. */
 void loops_create(World *world, Body *body, const Flat *flat)
 {
     for (int i = 0; i < body->loops; i++) {
@@ -136,15 +135,15 @@ void loops_create(World *world, Body *body, const Flat *flat)
     }
 }
 
-/* Hold an XY or a Z joint over the next step.
+/* Add the rows of an XY or a Z joint for the next step.
  *
- * ODE has neither, but its contacts have what is needed: rows that hold the velocity of one
- * point of two bodies along given directions. Friction without end makes them two-sided, and
- * the row along the normal, which contacts have besides, is idle where it asks for nothing.
+ * ODE has neither joint, but the friction rows of a contact constrain the relative velocity of two
+ * bodies at a point along given directions. Infinite friction makes them two-sided; the normal row
+ * of the contact is made inactive.
  *
- * The directions turn with a, and the error along them is that of b's point seen from a's.
- * Its rate is the relative velocity of the two bodies where b's point is, so the rows work
- * there, and a share of the error is taken away in each step as ODE does in its own joints.
+ * The directions turn with a; the error is the position of b's point relative to a's along them.
+ * Its rate is the relative velocity of the two bodies at b's point, so the contact lies there, and
+ * a fraction (ERP) of the error is corrected in each step as in ODE's own joints.
  */
 static void loop_hold(World *world, const Loop *loop)
 {
@@ -161,7 +160,7 @@ static void loop_hold(World *world, const Loop *loop)
     memcpy(contact.geom.pos, to, sizeof to);
     for (int i = 0; i < 3; i++)
         to[i] -= from[i];
-    /* ODE holds the velocity of its first body against the other's: b's unless it is the world. */
+    /* ODE constrains the velocity of the joint's first body, which is b unless b is the world. */
     dReal rate = (loop->b ? -1.0 : 1.0) * dWorldGetERP(world->world) / world->step;
     contact.surface.mode = dContactFDir1 | dContactMu2 | dContactMotion1 | dContactMotion2 |
                            dContactMotionN;
@@ -169,12 +168,12 @@ static void loop_hold(World *world, const Loop *loop)
     contact.surface.mu2 = along_axis ? 0.0 : dInfinity;
     contact.surface.motion1 = rate * dot3(to, first);
     contact.surface.motion2 = rate * dot3(to, second);
-    contact.surface.motionN = -NEVER_MET;
+    contact.surface.motionN = -UNREACHABLE_SPEED;
     dJointID joint = dJointCreateContact(world->world, world->contact_group, &contact);
     dJointAttach(joint, loop->b ? loop->b : loop->a, loop->b ? loop->a : NULL);
 }
 
-/* Hold the extra joints that ODE has not; in the order of bodies, so that steps repeat. */
+/* Add the rows of XY and Z joints, in the order of bodies for repeatability. */
 void loops_hold(World *world)
 {
     for (int i = 0; i < world->count; i++)

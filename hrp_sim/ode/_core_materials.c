@@ -3,18 +3,19 @@
 
 #include <math.h>
 
-/* Slower impacts than what gravity adds in this many steps do not bounce: bodies at rest meet
-   their ground that fast in every step. */
-#define BOUNCING_STEPS 2.0
-#define SLOWEST_BOUNCE 1e-4 /* [m/s] */
+/* Impacts slower than what gravity adds in this many steps do not bounce: bodies at rest hit the
+   ground with that speed in every step. */
+#define MIN_BOUNCE_STEPS 2.0
+#define MIN_BOUNCE_SPEED 1e-4 /* [m/s] */
 
-static int matrix_check(const double *matrix, Py_ssize_t count, double most, const char *name)
+static int matrix_check(const double *matrix, Py_ssize_t count, double max, const char *name)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
         for (Py_ssize_t j = 0; j < count; j++) {
             double value = matrix[i * count + j];
-            if (!(value >= 0.0 && value <= most) || value != matrix[j * count + i]) {
-                PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is impossible", name, i, j);
+            if (!(value >= 0.0 && value <= max) || value != matrix[j * count + i]) {
+                PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is out of range or not symmetric",
+                             name, i, j);
                 return 0;
             }
         }
@@ -22,7 +23,7 @@ static int matrix_check(const double *matrix, Py_ssize_t count, double most, con
     return 1;
 }
 
-static dReal *matrix_copied(const Py_buffer *view)
+static dReal *matrix_copy(const Py_buffer *view)
 {
     dReal *copy = malloc((size_t)view->len);
     if (copy)
@@ -40,7 +41,7 @@ void materials_free(World *world)
     world->materials = 0;
 }
 
-/* Copy the two matrices, which contact_surface looks up. */
+/* Copy both matrices for use by contact_surface. */
 PyObject *materials_set(World *world, PyObject *args)
 {
     PyObject *objects[2], *result = NULL;
@@ -49,18 +50,20 @@ PyObject *materials_set(World *world, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO", &objects[0], &objects[1]))
         return NULL;
     if (!world->world || world->count || world->busy)
-        return PyErr_Format(PyExc_RuntimeError, "materials are set before there are bodies");
+        return PyErr_Format(PyExc_RuntimeError, "materials must be set before bodies are added");
     Py_ssize_t count = PyObject_Length(objects[0]);
     if (count < 1 || count > 10000)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "%zd materials", count);
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError,
+                                                      "there must be 1 to 10000 materials, not %zd",
+                                                      count);
     for (; held < 2; held++)
         if (fetch_array(objects[held], NULL, 'd', count * count, 0, &views[held]))
             break;
     if (held == 2 && matrix_check(views[0].buf, count, 1e6, "friction") &&
         matrix_check(views[1].buf, count, 1.0, "restitution")) {
         materials_free(world);
-        world->friction = matrix_copied(&views[0]);
-        world->restitution = matrix_copied(&views[1]);
+        world->friction = matrix_copy(&views[0]);
+        world->restitution = matrix_copy(&views[1]);
         if (world->friction && world->restitution) {
             world->materials = (int)count;
             result = Py_NewRef(Py_None);
@@ -71,7 +74,7 @@ PyObject *materials_set(World *world, PyObject *args)
     return result;
 }
 
-/* Fill in how two shapes touch. */
+/* Set friction and restitution of a contact between two shapes. */
 void contact_surface(const World *world, const Geom *a, const Geom *b, dContact *contact)
 {
     size_t pair = (size_t)a->material * (size_t)world->materials + (size_t)b->material;
@@ -84,6 +87,6 @@ void contact_surface(const World *world, const Geom *a, const Geom *b, dContact 
         dReal pull = fabs(dot3(gravity, contact->geom.normal));
         surface->mode |= dContactBounce;
         surface->bounce = world->restitution[pair];
-        surface->bounce_vel = greater(BOUNCING_STEPS * pull * world->step, SLOWEST_BOUNCE);
+        surface->bounce_vel = max_real(MIN_BOUNCE_STEPS * pull * world->step, MIN_BOUNCE_SPEED);
     }
 }

@@ -1,9 +1,9 @@
-/* The Python face: one type, World. See _core.pyi. */
+/* The Python module with its type World. See _core.pyi. */
 #include "_core.h"
 
 #include <math.h>
 
-/* Whether the world can be looked at; sets an exception if it cannot. */
+/* Whether the world can be read; sets an exception if not. */
 int world_ready(World *world)
 {
     if (!world->world)
@@ -15,36 +15,36 @@ int world_ready(World *world)
     return 0;
 }
 
-/* What ODE left in the middle of a step can still be looked at, but not changed. */
-int world_whole(World *world)
+/* Whether the world can be changed; sets an exception if not. A broken world can only be read. */
+int world_usable(World *world)
 {
     if (!world_ready(world))
         return 0;
     if (world->broken)
-        PyErr_SetString(PyExc_RuntimeError, "the world is broken; make another");
+        PyErr_SetString(PyExc_RuntimeError, "the world is broken; create a new one");
     return !world->broken;
 }
 
-/* Destroy what ODE has of a world; an OdeWork. */
+/* Destroy the ODE objects of a world; an OdeWork. */
 static void world_destroy(World *world, void *Py_UNUSED(arguments))
 {
     for (int i = 0; i < world->count; i++)
         body_destroy(world->bodies[i]);
     dGeomDestroy(world->ray);
-    dGeomDestroy(world->stand_in);
+    dGeomDestroy(world->substitute_box);
     dJointGroupDestroy(world->contact_group);
     dWorldDestroy(world->world);
 }
 
-/* Free everything. Memory of ODE is lost where an error left it in the middle. Returns 0 if that
- * happens while it is freed. */
+/* Free everything. The ODE objects of a broken world are leaked. Returns 0 if ODE fails
+ * meanwhile. */
 static int world_close(World *world)
 {
     int closed = !world->world || world->broken || ode_run(world, world_destroy, NULL);
     for (int i = 0; i < world->count; i++)
         body_free(world->bodies[i]);
     sticking_free(world);
-    told_free(world);
+    records_free(world);
     free(world->bodies);
     world->bodies = NULL;
     world->count = 0;
@@ -58,14 +58,14 @@ typedef struct {
     int iterations;
 } WorldSettings;
 
-/* Make a world in ODE; an OdeWork. */
+/* Create a world in ODE; an OdeWork. */
 static void world_create(World *world, void *arguments)
 {
     const WorldSettings *settings = arguments;
     const double *g = settings->gravity;
     world->contact_group = dJointGroupCreate(0);
     world->ray = dCreateRay(0, 1.0);
-    world->stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
+    world->substitute_box = dCreateBox(0, 1.0, 1.0, 1.0);
     dGeomRaySetClosestHit(world->ray, 1);
     world->world = dWorldCreate();
     dWorldSetGravity(world->world, g[0], g[1], g[2]);
@@ -87,8 +87,8 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     double step, *g = settings.gravity;
     int quick, max_contacts, joint_limits, self_collision, predict_sticking;
     unsigned long seed;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddipppk", names, &step, &quick, &g[0],
-                                     &g[1], &g[2], &settings.erp, &settings.cfm,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$dp(ddd)ddidddipppk", names, &step, &quick,
+                                     &g[0], &g[1], &g[2], &settings.erp, &settings.cfm,
                                      &settings.iterations, &settings.over_relaxation,
                                      &settings.velocity, &settings.layer, &max_contacts,
                                      &joint_limits, &self_collision, &predict_sticking, &seed))
@@ -120,15 +120,15 @@ static void world_dealloc(World *world)
     Py_TYPE(world)->tp_free((PyObject *)world);
 }
 
-/* Put every body back to its start; an OdeWork. */
-static void world_restart(World *world, void *Py_UNUSED(arguments))
+/* Reset every body to its initial state; an OdeWork. */
+static void world_reset_work(World *world, void *Py_UNUSED(arguments))
 {
     state_reset(world);
 }
 
 static PyObject *world_reset(World *world, PyObject *Py_UNUSED(none))
 {
-    if (!world_whole(world) || !ode_run_or_raise(world, world_restart, NULL))
+    if (!world_usable(world) || !ode_run_or_raise(world, world_reset_work, NULL))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -137,7 +137,7 @@ static PyObject *world_step_method(World *world, PyObject *argument)
 {
     Fault fault;
     long count = PyLong_AsLong(argument);
-    if ((count == -1 && PyErr_Occurred()) || !world_whole(world))
+    if ((count == -1 && PyErr_Occurred()) || !world_usable(world))
         return NULL;
     world->busy = 1;
     Py_BEGIN_ALLOW_THREADS
@@ -154,11 +154,11 @@ static int rays_check(const double *origins, const double *directions, Py_ssize_
     for (Py_ssize_t n = 0; n < count; n++) {
         const double *o = origins + 3 * n;
         if (!(fabs(o[0]) < 1e9 && fabs(o[1]) < 1e9 && fabs(o[2]) < 1e9)) {
-            PyErr_Format(PyExc_ValueError, "origins[%zd] is not finite, or absurd", n);
+            PyErr_Format(PyExc_ValueError, "origins[%zd] must be finite and below 1e9 m", n);
             return 0;
         }
         const double *d = directions + 3 * n;
-        if (!(fabs(dot3(d, d) - 1.0) < 1e-5)) /* rotations are right to 1e-6 */ {
+        if (!(fabs(dot3(d, d) - 1.0) < 1e-5)) /* rotations are accurate to 1e-6 */ {
             PyErr_Format(PyExc_ValueError, "directions[%zd] is not a unit vector", n);
             return 0;
         }
@@ -203,13 +203,13 @@ static PyObject *world_close_method(World *world, PyObject *Py_UNUSED(none))
     if (world->busy)
         return PyErr_Format(PyExc_RuntimeError, "the world is being used by another thread");
     if (!world_close(world))
-        return PyErr_Format(PyExc_RuntimeError, "ODE failed; memory of the world is lost");
+        return PyErr_Format(PyExc_RuntimeError, "ODE failed; the memory of the world is leaked");
     Py_RETURN_NONE;
 }
 
-static PyObject *world_complaints(World *world, void *Py_UNUSED(closure))
+static PyObject *world_message_count(World *world, void *Py_UNUSED(closure))
 {
-    return PyLong_FromLong(world->complaints);
+    return PyLong_FromLong(world->message_count);
 }
 
 static PyObject *world_contacts(World *world, void *Py_UNUSED(closure))
@@ -232,7 +232,7 @@ static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closu
     unsigned long random = value ? PyLong_AsUnsignedLong(value) : (unsigned long)-1;
     if (random == (unsigned long)-1) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "no state of a random order");
+            PyErr_SetString(PyExc_ValueError, "random must be the state of ODE's random numbers");
         return -1;
     }
     if (!world_ready(world))
@@ -243,40 +243,41 @@ static int world_set_random(World *world, PyObject *value, void *Py_UNUSED(closu
 
 static PyMethodDef methods[] = {
     {"set_materials", (PyCFunction)materials_set, METH_VARARGS,
-     "set_materials(friction, restitution): how pairs of materials touch, before there are bodies."},
+     "set_materials(friction, restitution): set both per pair of materials, before adding bodies."},
     {"add_body", (PyCFunction)world_add_body, METH_VARARGS,
-     "add_body(articulation, motion, drive, wrench): put a body in; return its id and "
+     "add_body(articulation, motion, drive, wrench): add a body; return its id and "
      "overlapping links."},
-    {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): take a body out."},
+    {"remove_body", (PyCFunction)world_remove_body, METH_O, "remove_body(id): remove a body."},
     {"rebase_body", (PyCFunction)world_rebase_body, METH_VARARGS,
-     "rebase_body(id, articulation): stand its static links elsewhere, and put it to its start."},
+     "rebase_body(id, articulation): move its static links, and reset it to the articulation."},
     {"move_body", (PyCFunction)world_move_body, METH_VARARGS,
-     "move_body(id, articulation): put what moves of a body to where the articulation starts."},
+     "move_body(id, articulation): move its groups and joints to the articulation's start."},
     {"read_state", (PyCFunction)world_read_state, METH_VARARGS,
-     "read_state(id, arrays): write its moving state into the arrays of a SavedBody."},
+     "read_state(id, arrays): write its dynamic state into the arrays of a SavedBody."},
     {"write_state", (PyCFunction)world_write_state, METH_VARARGS,
      "write_state(id, arrays): put a body into the state of a SavedBody."},
-    {"reset", (PyCFunction)world_reset, METH_NOARGS, "Put every body back to its start."},
+    {"reset", (PyCFunction)world_reset, METH_NOARGS, "Reset every body to its initial state."},
     {"step", (PyCFunction)world_step_method, METH_O,
      "step(count): advance; return None, or (fault, steps done, body id, index)."},
     {"cast_rays", (PyCFunction)world_cast_rays, METH_VARARGS,
      "cast_rays(origins, directions, max_distance, ignored id, its link or -1, distances)."},
     {"read_contacts", (PyCFunction)world_read_contacts, METH_VARARGS,
-     "read_contacts(who, what): write the contacts of the last step, if it was to tell them."},
+     "read_contacts(ids, values): write the contacts that the last step recorded."},
     {"close", (PyCFunction)world_close_method, METH_NOARGS, "Free everything."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef properties[] = {
-    {"complaints", (getter)world_complaints, NULL, "Messages of ODE's solver so far.", NULL},
-    {"contacts", (getter)world_contacts, NULL, "How many contacts the last step had.", NULL},
-    {"tells", (getter)world_tells, (setter)world_set_tells,
-     "Whether the next steps tell their contacts.", NULL},
-    {"told", (getter)world_told, NULL, "How many contacts the last step tells.", NULL},
-    {"random", (getter)world_random, (setter)world_set_random, "State of the random order.",
-     NULL},
-    {"habits", (getter)world_habits, (setter)world_set_habits,
-     "What is remembered of the contacts of the last step, two bytes each.", NULL},
+    {"message_count", (getter)world_message_count, NULL, "Number of ODE messages so far.", NULL},
+    {"contacts", (getter)world_contacts, NULL, "Number of contacts in the last step.", NULL},
+    {"record_contacts", (getter)world_get_record_contacts, (setter)world_set_record_contacts,
+     "Whether steps record contact points and forces.", NULL},
+    {"recorded_contacts", (getter)world_recorded_contacts, NULL,
+     "Number of contacts that the last step recorded.", NULL},
+    {"random", (getter)world_random, (setter)world_set_random,
+     "State of the random numbers that order constraints.", NULL},
+    {"stick_backoffs", (getter)world_get_stick_backoffs, (setter)world_set_stick_backoffs,
+     "Back-off of sticking prediction of each contact of the last step, two bytes each.", NULL},
     {"broken", (getter)world_broken, NULL, "Whether an error of ODE left it unusable.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -284,7 +285,7 @@ static PyGetSetDef properties[] = {
 static PyTypeObject world_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hrp_sim.ode._core.World",
-    .tp_doc = "A world of ODE, fed with and read through arrays.",
+    .tp_doc = "An ODE world that exchanges its data through arrays.",
     .tp_basicsize = sizeof(World),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = world_new,
@@ -302,10 +303,11 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (!dInitODE2(0) || PyType_Ready(&world_type) || guards_install())
+    if (!dInitODE2(0) || PyType_Ready(&world_type) || handlers_install())
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (!module || functions_add(module) || PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
+    if (!module || functions_add(module) ||
+        PyModule_AddObjectRef(module, "World", (PyObject *)&world_type) ||
         PyModule_AddIntConstant(module, "FAULT_DRIVE", FAULT_DRIVE) ||
         PyModule_AddIntConstant(module, "FAULT_TRACK", FAULT_TRACK) ||
         PyModule_AddIntConstant(module, "FAULT_STATE", FAULT_STATE) ||
@@ -313,8 +315,8 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddIntConstant(module, "FAULT_WRENCH", FAULT_WRENCH) ||
         PyModule_AddIntConstant(module, "FAULT_CONTACTS", FAULT_CONTACTS) ||
         PyModule_AddIntConstant(module, "FAULT_ROWS", FAULT_ROWS) ||
-        PyModule_AddIntConstant(module, "MOST_CONTACTS", MOST_CONTACTS) ||
-        PyModule_AddIntConstant(module, "MOST_ROWS", MOST_ROWS)) {
+        PyModule_AddIntConstant(module, "MAX_CONTACTS", MAX_CONTACTS) ||
+        PyModule_AddIntConstant(module, "MAX_ROWS", MAX_ROWS)) {
         Py_XDECREF(module);
         return NULL;
     }

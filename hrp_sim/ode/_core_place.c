@@ -1,7 +1,7 @@
-/* Methods of World that add, remove and move bodies, and read where they are. */
+/* Methods of World that add, remove and move bodies, and read and write their states. */
 #include "_core.h"
 
-/* Return the place of a body among the others, or -1 with an exception set. */
+/* Return the index of a body, or -1 with an exception set. */
 int body_find(const World *world, long id)
 {
     for (int i = 0; i < world->count; i++)
@@ -11,7 +11,7 @@ int body_find(const World *world, long id)
     return -1;
 }
 
-/* Make room for one more body. Returns 0 with an exception set. */
+/* Reserve memory for one more body. Returns 0 with an exception set. */
 static int bodies_grow(World *world)
 {
     Body **grown = realloc(world->bodies, sizeof(Body *) * (size_t)(world->count + 1));
@@ -29,22 +29,22 @@ typedef struct {
     int added;
 } Addition;
 
-/* Make a body in ODE and put it to its start; an OdeWork. */
+/* Create a body in ODE in its initial state; an OdeWork. */
 static void body_add(World *world, void *arguments)
 {
     Addition *addition = arguments;
     Body *body = addition->body;
     if (body_create(world, body, addition->flat)) {
-        body_started(body);
+        body_record_start(body);
         boxes_update(body);
-        addition->added = overlaps_forbid(world, body, &addition->overlapping);
+        addition->added = overlaps_disable(world, body, &addition->overlapping);
     }
     if (!addition->added)
         body_destroy(body);
 }
 
-/* Return what add_body returns, or NULL with an exception set. */
-static PyObject *addition_described(const Addition *addition)
+/* Return the result of add_body, or NULL with an exception set. */
+static PyObject *addition_result(const Addition *addition)
 {
     PyObject *pairs = PyList_New(addition->overlapping.count);
     for (int i = 0; pairs && i < addition->overlapping.count; i++) {
@@ -65,18 +65,18 @@ PyObject *world_add_body(World *world, PyObject *args)
     Addition addition = {0};
     Flat flat = {.held = 0};
     if (!PyArg_ParseTuple(args, "OOOO", &articulation, &motion, &drive, &wrench) ||
-        !world_whole(world))
+        !world_usable(world))
         return NULL;
     if (flat_fetch(&flat, articulation, world->materials) == 0)
         addition = (Addition){.body = body_new(&flat), .flat = &flat};
-    /* Looking at Python's objects may have let another thread close the world. */
+    /* Reading Python objects may have let another thread close the world. */
     if (addition.body && live_fetch(addition.body, motion, drive, wrench) == 0 &&
-        world_whole(world) && bodies_grow(world) &&
+        world_usable(world) && bodies_grow(world) &&
         ode_run_or_raise(world, body_add, &addition)) {
         if (addition.added) {
             addition.body->id = world->next_id++;
             world->bodies[world->count++] = addition.body;
-            result = addition_described(&addition);
+            result = addition_result(&addition);
         } else {
             PyErr_NoMemory();
         }
@@ -88,7 +88,7 @@ PyObject *world_add_body(World *world, PyObject *args)
     return result;
 }
 
-/* Take a body out of ODE; an OdeWork. */
+/* Remove a body from ODE; an OdeWork. */
 static void body_remove(World *Py_UNUSED(world), void *body)
 {
     body_destroy(body);
@@ -98,7 +98,7 @@ static void body_remove(World *Py_UNUSED(world), void *body)
 PyObject *world_remove_body(World *world, PyObject *argument)
 {
     long id = PyLong_AsLong(argument);
-    if ((id == -1 && PyErr_Occurred()) || !world_whole(world))
+    if ((id == -1 && PyErr_Occurred()) || !world_usable(world))
         return NULL;
     int i = body_find(world, id);
     if (i < 0 || !ode_run_or_raise(world, body_remove, world->bodies[i]))
@@ -115,14 +115,14 @@ typedef struct {
     const Flat *flat;
 } Move;
 
-/* Put what moves of a body where an articulation starts; an OdeWork. */
+/* Move groups and joints of a body to where an articulation starts; an OdeWork. */
 static void move(World *Py_UNUSED(world), void *arguments)
 {
     const Move *to = arguments;
     body_move(to->body, to->flat);
 }
 
-/* The same, and stand its static links elsewhere; an OdeWork. */
+/* Likewise, and move its static links; an OdeWork. */
 static void rebase(World *world, void *arguments)
 {
     const Move *to = arguments;
@@ -135,11 +135,11 @@ static PyObject *world_place(World *world, PyObject *args, OdeWork *work)
     long id;
     int i, placed = 0;
     Flat flat;
-    if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_whole(world))
+    if (!PyArg_ParseTuple(args, "lO", &id, &articulation) || !world_usable(world))
         return NULL;
-    /* Looking at Python's objects may let another thread change the world: look at it afterwards. */
-    if (flat_fetch(&flat, articulation, world->materials) == 0 && world_whole(world) &&
-        (i = body_find(world, id)) >= 0 && body_is_like(world->bodies[i], &flat))
+    /* Reading Python objects may let another thread change the world, so check it afterwards. */
+    if (flat_fetch(&flat, articulation, world->materials) == 0 && world_usable(world) &&
+        (i = body_find(world, id)) >= 0 && body_matches(world->bodies[i], &flat))
         placed = ode_run_or_raise(world, work, &(Move){world->bodies[i], &flat});
     flat_release(&flat);
     return placed ? Py_NewRef(Py_None) : NULL;
@@ -169,7 +169,7 @@ static void read_into(World *Py_UNUSED(world), void *arguments)
     saved_read(transfer->body, transfer->saved);
 }
 
-/* Put a body into the state of arrays; an OdeWork. */
+/* Set the state of a body from arrays; an OdeWork. */
 static void write_from(World *Py_UNUSED(world), void *arguments)
 {
     const Transfer *transfer = arguments;
@@ -182,12 +182,12 @@ static PyObject *world_transfer(World *world, PyObject *args, int writes)
     long id;
     int i, done = 0;
     Saved saved;
-    /* What ODE left in the middle of a step is in the state before it, and may be kept. */
-    int (*usable)(World *) = writes ? world_whole : world_ready;
+    /* A broken world is in the state before the failed step, which may be saved. */
+    int (*usable)(World *) = writes ? world_usable : world_ready;
     if (!PyArg_ParseTuple(args, "lO", &id, &arrays) || !usable(world) ||
         (i = body_find(world, id)) < 0)
         return NULL;
-    /* As above: look for the body again after looking at Python's objects. */
+    /* As above: find the body again after reading Python objects. */
     if (saved_fetch(world->bodies[i], arrays, !writes, &saved) == 0 &&
         (!writes || saved_check(&saved)) && usable(world) && (i = body_find(world, id)) >= 0)
         done = ode_run_or_raise(world, writes ? write_from : read_into,

@@ -1,11 +1,11 @@
-/* Distances along rays. */
+/* Ray casting. */
 #include "_core.h"
 
 #include <math.h>
 
 typedef struct {
     double origin[3], direction[3], inverse[3];
-    int entry[3], exit[3]; /* the numbers of a box that are met first and last */
+    int entry[3], exit[3]; /* indices of the box bounds that the ray enters and leaves by */
     double nearest;
 } Ray;
 
@@ -21,11 +21,11 @@ static void ray_aim(Ray *ray, const double origin[3], const double direction[3])
     }
 }
 
-/* Whether a ray meets a box nearer than what it has met: slab by slab.
+/* Whether a ray hits a box nearer than its nearest hit so far (slab method).
  *
- * A ray that lies in the face of a box gives NaN, which no comparison takes for a bound.
+ * A ray in the plane of a face gives NaN, which passes no comparison.
  */
-static inline int ray_meets_box(const Ray *ray, const dReal box[6])
+static inline int ray_hits_box(const Ray *ray, const dReal box[6])
 {
     double near = 0.0, far = ray->nearest;
     for (int i = 0; i < 3; i++) {
@@ -41,8 +41,8 @@ static inline int ray_meets_box(const Ray *ray, const dReal box[6])
     return 1;
 }
 
-/* The distance at which a ray meets a shape. Of a mesh ODE tells it as a float, and rounds the
- * corners, too; the plane of the triangle that it found is met with the precision of the rest. */
+/* Return the distance at which a ray hits a shape. For meshes ODE computes in single precision, so
+ * the distance to the plane of the triangle that was hit is computed here in double precision. */
 static double hit_distance(const Ray *ray, dGeomID geom, const dContactGeom *hit)
 {
     const Mesh *mesh = dGeomGetData(geom);
@@ -66,22 +66,22 @@ static double hit_distance(const Ray *ray, dGeomID geom, const dContactGeom *hit
     return exact >= 0.0 ? exact : hit->depth; /* NaN where the ray lies in the plane */
 }
 
-static void ray_meet(World *world, Ray *ray, const GeomSet *set, int ignored_link)
+static void ray_cast_set(World *world, Ray *ray, const GeomSet *set, int ignored_link)
 {
-    if (!set->count || !ray_meets_box(ray, set->box))
+    if (!set->count || !ray_hits_box(ray, set->box))
         return;
     for (int i = 0; i < set->count; i++) {
         const Geom *item = &set->items[i];
         dContactGeom hit;
-        if (item->link == ignored_link || !ray_meets_box(ray, item->box))
+        if (item->link == ignored_link || !ray_hits_box(ray, item->box))
             continue;
         dGeomRaySetLength(world->ray, ray->nearest);
         if (dCollide(world->ray, item->geom, 1, &hit, sizeof hit) > 0)
-            ray->nearest = lesser(ray->nearest, hit_distance(ray, item->geom, &hit));
+            ray->nearest = min_real(ray->nearest, hit_distance(ray, item->geom, &hit));
     }
 }
 
-/* Write the distance to the nearest shape along each of some Rays, infinite where there is none. */
+/* Write the distance to the nearest shape along each ray, infinity if there is none; an OdeWork. */
 void rays_cast(World *world, void *arguments)
 {
     const Rays *rays = arguments;
@@ -97,8 +97,8 @@ void rays_cast(World *world, void *arguments)
             int link = body->id == rays->ignored.body ? rays->ignored.link : NO_LINK;
             if (link == ALL_LINKS)
                 continue;
-            ray_meet(world, &ray, &body->moving, link);
-            ray_meet(world, &ray, &body->standing, link);
+            ray_cast_set(world, &ray, &body->moving, link);
+            ray_cast_set(world, &ray, &body->fixed, link);
         }
         rays->distances[n] = ray.nearest < rays->max_distance ? ray.nearest : (double)INFINITY;
     }

@@ -1,4 +1,4 @@
-/* The moving state of a body to arrays and back, to the last bit. */
+/* Copies the dynamic state of a body to arrays and back, to the last bit. */
 #include "_core.h"
 
 #include <math.h>
@@ -11,11 +11,12 @@ static const struct { const char *name; char type; int per_group, width; } SAVED
     [SAVED_LIMITED] = {"limited", 'i', 0, 1},
 };
 
-/* What is added to these structures is lost when a world is saved, unless it is added here. */
-_Static_assert(sizeof(JointState) == 2 * sizeof(dReal) + 2 * sizeof(int), "save it, too");
-_Static_assert(sizeof(GroupState) == 25 * sizeof(dReal), "save it, too");
+/* A new member of these structures must be saved here, too. */
+_Static_assert(sizeof(JointState) == 2 * sizeof(dReal) + 2 * sizeof(int), "save new members");
+_Static_assert(sizeof(GroupState) == 25 * sizeof(dReal), "save new members");
 
-/* Hold the arrays of a SavedBody. Returns -1 with an exception set; release anyway. */
+/* Hold the arrays of a SavedBody. Returns -1 with an exception set; saved_release is due then,
+ * too. */
 int saved_fetch(const Body *body, PyObject *owner, int writable, Saved *saved)
 {
     saved->held = 0;
@@ -45,7 +46,7 @@ static int *integers(const Saved *saved, SavedField field)
     return (int *)saved->views[field].buf;
 }
 
-/* Whether all numbers are finite; sets an exception if they are not. */
+/* Whether all numbers are finite; sets an exception if not. */
 int saved_check(const Saved *saved)
 {
     for (int field = 0; field < SAVED_FIELDS; field++) {
@@ -60,7 +61,7 @@ int saved_check(const Saved *saved)
     return 1;
 }
 
-/* Write the moving state of a body into the arrays. */
+/* Write the dynamic state of a body into the arrays. */
 void saved_read(const Body *body, const Saved *saved)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -82,7 +83,7 @@ void saved_read(const Body *body, const Saved *saved)
     }
 }
 
-/* Put a body into the state of checked arrays. */
+/* Set the state of a body from checked arrays. */
 void saved_write(Body *body, const Saved *saved)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -103,5 +104,5 @@ void saved_write(Body *body, const Saved *saved)
         };
         joint_set_stops(&body->joint[j]);
     }
-    motion_write_still(body);
+    motion_write_at_rest(body);
 }

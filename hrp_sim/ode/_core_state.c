@@ -1,15 +1,15 @@
-/* The state of the world: saved, restored, checked, and written to the arrays. */
+/* The state of the world: save, restore, check, and write to the live arrays. */
 #include "_core.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Beyond these nothing is physics any more. */
-#define FARTHEST 1e6        /* [m] */
-#define FASTEST 1e5         /* [m/s] */
-#define FASTEST_TURN 1e5    /* [rad/s] */
+/* A step that leads beyond these has failed. */
+#define MAX_POSITION 1e6   /* [m] */
+#define MAX_SPEED 1e5      /* [m/s] */
+#define MAX_TURN_RATE 1e5  /* [rad/s] */
 
-/* Keep where a group is and how it moves. */
+/* Save pose and velocity of a group. */
 void group_save(dBodyID group, GroupState *state)
 {
     memcpy(state->p, dBodyGetPosition(group), sizeof state->p);
@@ -19,7 +19,7 @@ void group_save(dBodyID group, GroupState *state)
     memcpy(state->w, dBodyGetAngularVel(group), sizeof state->w);
 }
 
-/* Put a group back to the last bit: ODE's setters would normalise the quaternion again. */
+/* Restore a group to the last bit: ODE's setters would normalise the quaternion again. */
 void group_restore(dBodyID group, const GroupState *state)
 {
     dBodySetQuaternion(group, state->quaternion);
@@ -32,7 +32,7 @@ void group_restore(dBodyID group, const GroupState *state)
     dBodySetTorque(group, 0.0, 0.0, 0.0);
 }
 
-/* Keep the state before a step that may fail. */
+/* Save the state before a step that may fail. */
 void state_save(World *world)
 {
     for (int i = 0; i < world->count; i++) {
@@ -72,18 +72,18 @@ static void body_reset(Body *body)
         joint_read(body, joint, 0.0);
         joint_set_stops(joint);
     }
-    motion_write_still(body);
+    motion_write_at_rest(body);
 }
 
-/* Keep the state that a new body is in as its start, and write it. */
-void body_started(Body *body)
+/* Record the state of a new body as its initial state, and write it. */
+void body_record_start(Body *body)
 {
     for (int g = 0; g < body->groups; g++)
         group_save(body->group[g], &body->start[g]);
     body_reset(body);
 }
 
-/* Put every body back to its start, and the random order of constraints to its seed. */
+/* Reset every body to its initial state, and the random order of constraints to its seed. */
 void state_reset(World *world)
 {
     world->random = world->seed;
@@ -92,8 +92,8 @@ void state_reset(World *world)
         body_reset(world->bodies[i]);
 }
 
-/* Count how far the surfaces of tracks have run in a step; what is no track has no speed. */
-void tracks_count(const Body *body, dReal step)
+/* Integrate the surface positions of tracks over a step; other links have speed zero. */
+void tracks_advance(const Body *body, dReal step)
 {
     const double *speed = live(body, DRIVE_TRACK_SPEED);
     for (int link = 0; link < body->links; link++)
@@ -102,10 +102,10 @@ void tracks_count(const Body *body, dReal step)
 
 static int within(const dReal v[3], dReal bound)
 {
-    return fabs(v[0]) < bound && fabs(v[1]) < bound && fabs(v[2]) < bound; /* not for NaN */
+    return fabs(v[0]) < bound && fabs(v[1]) < bound && fabs(v[2]) < bound; /* false for NaN */
 }
 
-/* Returns 0 and describes the fault when a group is nowhere sensible. */
+/* Return 0 and describe the fault if a group's state is not finite or too large. */
 int state_check(World *world, Fault *fault)
 {
     for (int i = 0; i < world->count; i++) {
@@ -113,9 +113,9 @@ int state_check(World *world, Fault *fault)
         for (int g = 0; g < body->groups; g++) {
             dBodyID group = body->group[g];
             const dReal *q = dBodyGetQuaternion(group);
-            if (within(dBodyGetPosition(group), FARTHEST) &&
-                within(dBodyGetLinearVel(group), FASTEST) &&
-                within(dBodyGetAngularVel(group), FASTEST_TURN) &&
+            if (within(dBodyGetPosition(group), MAX_POSITION) &&
+                within(dBodyGetLinearVel(group), MAX_SPEED) &&
+                within(dBodyGetAngularVel(group), MAX_TURN_RATE) &&
                 fabs(q[0] * q[0] + dot3(q + 1, q + 1) - 1.0) < 1e-3)
                 continue;
             *fault = (Fault){.kind = FAULT_STATE, .body = body->id, .index = g};
@@ -125,7 +125,7 @@ int state_check(World *world, Fault *fault)
     return 1;
 }
 
-/* Return the group that carries a link, or NULL, and the link's offset from it in W. */
+/* Return the group of a link, or NULL, and the link's offset from it in W. */
 static dBodyID link_offset(const Body *body, int link, dReal offset[3])
 {
     int group = body->link_group[link];
@@ -143,8 +143,8 @@ static void link_velocity(dBodyID group, const dReal offset[3], dReal v[3], dRea
         v[i] += dBodyGetLinearVel(group)[i];
 }
 
-/* Remember the links' velocities, so that accelerations follow from the next step. */
-void velocities_remember(Body *body)
+/* Store the links' velocities, from which the next step computes accelerations. */
+void velocities_store(Body *body)
 {
     for (int link = 0; link < body->links; link++) {
         dReal offset[3], *before = body->before + 6 * link;
@@ -154,7 +154,7 @@ void velocities_remember(Body *body)
     }
 }
 
-/* Write how a link moves, and remember its velocities for the next step. */
+/* Write the motion of a link, and store its velocities for the next step. */
 static void link_write(const Body *body, int link, dReal step)
 {
     dReal offset[3], *v = live(body, MOTION_V) + 3 * link, *w = live(body, MOTION_W) + 3 * link;
@@ -183,27 +183,28 @@ static void link_write(const Body *body, int link, dReal step)
     }
 }
 
-/* Write the wrench that the parent applied to a watched link, about the link's origin.
+/* Write the wrench that the parent applied to a link with a force sensor, about the link's origin.
  *
- * ODE tells the force and torque of each joint on its first body, here the child, about
- * the centre of mass, as things stood when the step began; the drive's rows are a joint
- * of their own, and what was applied directly is no joint at all. A sensor turns with its
- * link: so does what it felt, and what goes along the joint's axis does so to the last bit.
+ * ODE reports the force and torque of each joint on its first body, here the child, about its
+ * centre of mass, in the posture at the start of the step. The motor is a separate joint, and
+ * efforts applied directly are in no joint. The wrench turns with the link, as a sensor does; its
+ * component along the joint axis does so to the last bit.
  */
 static void wrench_write(const Body *body, const Joint *joint)
 {
-    const dReal *R = body->saved[joint->child].R, *now = dBodyGetRotation(body->group[joint->child]);
+    const dReal *R = body->saved[joint->child].R;
+    const dReal *R_now = dBodyGetRotation(body->group[joint->child]);
     const dJointFeedback *a = &joint->feedback, *b = &joint->motor_feedback;
-    /* ODE leaves the feedback of a motor as it was when none of its rows are on. */
+    /* ODE does not update the feedback of a motor whose rows are all off. */
     int is_on = joint->rows[0].is_on || joint->rows[1].is_on || joint->coulomb_friction > 0.0;
-    dReal told[3], force[3], torque[3], moment[3];
+    dReal in_world[3], force[3], torque[3], moment[3];
     for (int i = 0; i < 3; i++)
-        told[i] = a->f1[i] + (is_on ? b->f1[i] : 0.0);
-    unrotate4(force, R, told);
+        in_world[i] = a->f1[i] + (is_on ? b->f1[i] : 0.0);
+    unrotate4(force, R, in_world);
     for (int i = 0; i < 3; i++)
-        told[i] = a->t1[i] + (is_on ? b->t1[i] : 0.0);
-    unrotate4(torque, R, told);
-    /* (-p) x force: from the centre of mass to the origin */
+        in_world[i] = a->t1[i] + (is_on ? b->t1[i] : 0.0);
+    unrotate4(torque, R, in_world);
+    /* (-p) x force: from the centre of mass to the link origin */
     cross3(moment, force, body->link_p + 3 * joint->link);
     for (int i = 0; i < 3; i++) {
         torque[i] += moment[i];
@@ -212,8 +213,8 @@ static void wrench_write(const Body *body, const Joint *joint)
         else if (joint->kind == JOINT_SLIDER)
             force[i] += joint->axis[i] * joint->applied;
     }
-    rotate4(live(body, MOTION_FORCE) + 3 * joint->link, now, force);
-    rotate4(live(body, MOTION_TORQUE) + 3 * joint->link, now, torque);
+    rotate4(live(body, MOTION_FORCE) + 3 * joint->link, R_now, force);
+    rotate4(live(body, MOTION_TORQUE) + 3 * joint->link, R_now, torque);
 }
 
 static void joint_write(const Body *body, const Joint *joint)
@@ -223,13 +224,13 @@ static void joint_write(const Body *body, const Joint *joint)
         live(body, MOTION_Q)[i] = joint->now.q;
         live(body, MOTION_DQ)[i] = joint->now.dq;
         live(body, MOTION_EFFORT)[i] =
-            clipped(joint->effort, joint->effort_lower, joint->effort_upper);
+            clamp(joint->effort, joint->effort_lower, joint->effort_upper);
     }
     if (joint->watched)
         wrench_write(body, joint);
 }
 
-/* Write how a body moves after a step. */
+/* Write the motion of a body after a step. */
 void motion_write(const Body *body, dReal step)
 {
     for (int link = 0; link < body->links; link++)
@@ -238,15 +239,15 @@ void motion_write(const Body *body, dReal step)
         joint_write(body, &body->joint[j]);
 }
 
-/* Write how a body moves where no step led: nothing accelerates, nothing pushes. */
-void motion_write_still(const Body *body)
+/* Write the motion of a body in a state that no step led to: accelerations and forces are zero. */
+void motion_write_at_rest(const Body *body)
 {
     for (int field = MOTION_A; field <= MOTION_TORQUE; field++)
         memset(live(body, (LiveField)field), 0, sizeof(dReal) * 3 * (size_t)body->links);
     memset(live(body, MOTION_DQ), 0, sizeof(dReal) * (size_t)body->coordinates);
     memset(live(body, MOTION_EFFORT), 0, sizeof(dReal) * (size_t)body->coordinates);
     memcpy(live(body, MOTION_Q), body->start_q, sizeof(dReal) * (size_t)body->coordinates);
-    velocities_remember((Body *)body);
+    velocities_store((Body *)body);
     for (int link = 0; link < body->links; link++)
         link_write(body, link, 1.0);
     for (int j = 0; j < body->joints; j++) {

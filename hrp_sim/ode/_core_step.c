@@ -1,31 +1,31 @@
-/* Steps. */
+/* Steps of the world. */
 #include "_core.h"
 
-/* Advance ODE once. Returns 0 when it could not, and may describe the fault. */
+/* Advance ODE once. Returns 0 on failure, and may describe the fault. */
 static int solve(World *world, Fault *fault)
 {
     jmp_buf here;
     volatile int solved = 0;
     if (setjmp(here) == 0) {
-        way_out = &here;
+        error_exit = &here;
         loops_hold(world);
         contacts_create(world);
-        if (crowd_check(world, fault))
+        if (rows_check(world, fault))
             solved = world->quick ? dWorldQuickStep(world->world, world->step)
                                   : dWorldStep(world->world, world->step);
-        told_take(world);
+        records_read_forces(world);
         dJointGroupEmpty(world->contact_group);
     } else {
-        world->broken = 1; /* ODE was left in the middle: its memory is not to be trusted */
+        world->broken = 1; /* ODE was interrupted: its objects may be inconsistent */
     }
-    way_out = NULL;
+    error_exit = NULL;
     return solved;
 }
 
-/* Take a step from the saved state. Returns 0 when it failed. */
+/* Attempt a step from the saved state. Returns 0 on failure. */
 static int attempt(World *world, Fault *fault)
 {
-    dRandSetSeed(world->random); /* ODE has one for the whole process */
+    dRandSetSeed(world->random); /* ODE has one random state for the whole process */
     for (int i = 0; i < world->count; i++)
         wrenches_apply(world->bodies[i]);
     for (int i = 0; i < world->count; i++)
@@ -45,77 +45,77 @@ static int attempt(World *world, Fault *fault)
     return 1;
 }
 
-/* Whether a step may have failed because efforts were left free that have a range: they are bounded
- * when it is taken again. */
-static int drives_to_blame(World *world, Fault *fault)
+/* After a failed attempt, whether another one that bounds all efforts with a range may succeed. */
+static int drives_retry_bounded(World *world, Fault *fault)
 {
     if (world->broken || (fault->kind != FAULT_STATE && fault->kind != FAULT_SOLVER))
         return 0;
     int found = 0;
     for (int i = 0; i < world->count; i++)
-        found |= drives_doubt(world->bodies[i]);
+        found |= drives_mark_unbounded(world->bodies[i]);
     if (found)
         *fault = (Fault){.kind = FAULT_NONE};
     return found;
 }
 
-/* Step, again as long as an effort leaves its range or a contact does not stick as supposed. */
+/* Take a step; repeat it while an effort leaves its range or a contact does not stick as
+ * predicted. */
 static int step_once(World *world, Fault *fault)
 {
     state_save(world);
     for (int i = 0; i < world->count; i++)
-        drives_begin(world->bodies[i]);
+        drives_clear_exceeded(world->bodies[i]);
     sticking_begin(world);
     for (;;) {
         int again = 0;
         if (attempt(world, fault)) {
             for (int i = 0; i < world->count; i++)
-                again |= drives_exceed(world->bodies[i]);
-            again |= sticking_fails(world);
+                again |= drives_find_exceeded(world->bodies[i]);
+            again |= sticking_check_forces(world);
             if (!again)
                 break;
-        } else if (!drives_to_blame(world, fault)) {
+        } else if (!drives_retry_bounded(world, fault)) {
             state_restore(world);
-            sticking_undo(world);
+            sticking_restore(world);
             return 0;
         }
         state_restore(world);
         for (int i = 0; i < world->count; i++)
-            drives_limit(world->bodies[i]);
+            drives_bound_exceeded(world->bodies[i]);
     }
     sticking_end(world);
     world->random = dRandGetSeed();
     return 1;
 }
 
-/* Advance by count steps, or to the one that fails; the state is then as before that one. */
+/* Advance by count steps, or up to the step that fails, whose changes are undone. */
 void world_step(World *world, long count, Fault *fault)
 {
     *fault = (Fault){.kind = FAULT_NONE};
-    complaints = 0;
+    message_count = 0;
     for (int i = 0; i < world->count; i++)
         if (!drives_check(world->bodies[i], fault) || !wrenches_check(world->bodies[i], fault))
             return;
     for (long done = 0; done < count; done++) {
-        if (done > 0 && done + 1 == count) /* else they are remembered since they were written */
+        if (done > 0 && done + 1 == count) /* else motion_write has stored them */
             for (int i = 0; i < world->count; i++)
-                velocities_remember(world->bodies[i]);
-        ode_enter();
+                velocities_store(world->bodies[i]);
+        ode_lock();
         dAllocateODEDataForThread((unsigned)dAllocateMaskAll);
         int stepped = step_once(world, fault);
-        ode_leave();
+        ode_unlock();
         if (!stepped) {
             fault->done = done;
             break;
         }
         for (int i = 0; i < world->count; i++)
-            tracks_count(world->bodies[i], world->step);
+            tracks_advance(world->bodies[i], world->step);
     }
-    world->complaints += complaints;
+    world->message_count += message_count;
     for (int i = 0; i < world->count; i++) {
         if (fault->kind == FAULT_NONE && count > 0)
             motion_write(world->bodies[i], world->step);
         else if (fault->done > 0)
-            motion_write_still(world->bodies[i]);
+            motion_write_at_rest(world->bodies[i]);
     }
 }

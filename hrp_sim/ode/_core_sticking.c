@@ -1,138 +1,142 @@
-/* Contacts that stick, solved as what they are: joints.
+/* Prediction of sticking contacts, which are solved as ball joints.
  *
- * dWorldStep solves what has no bounds at once, and takes up every row of a contact on its
- * own afterwards, each at the price of a solution. A contact that sticks has no bounds to
- * tell: it is a ball joint whose force pushes and stays within the friction cone. So
- * contacts at rest are supposed to stick; where the force of one shows that it does not, the
- * step is taken again with a proper contact there. The motion is that of the same problem. Of
- * forces that redundant contacts may share in many ways these are the even ones, where
- * dWorldStep's own leave some corners without any and make stacks fall.
+ * dWorldStep solves all unbounded rows at once, but adds the bounded rows of contacts one by one,
+ * each at the cost of a solve. A sticking contact needs no bounds: it is a ball joint whose force
+ * pushes and lies within the friction cone. So contacts at rest are predicted to stick; if the
+ * force of one disproves it, the step is repeated with a regular contact there. The motion is the
+ * solution of the same problem. Where redundant contacts can share a force in many ways, this one
+ * shares it evenly, whereas dWorldStep's leaves some corners without force and makes stacks fall.
  */
 #include "_core.h"
 
 #include <math.h>
 #include <string.h>
 
-#define AT_REST 0.01       /* [m/s], about what gravity adds in a step */
-#define LEAST_SOFTNESS 1e-13 /* of cfm / h beside 1 / mass: what rounding errors leave */
-#define LONGEST_WAIT 127
-#define MOST_TAKES 3
+#define MAX_REST_SPEED 0.01 /* [m/s], about what gravity adds in a step */
+#define MIN_SOFTNESS 1e-13  /* cfm / h relative to 1 / mass: above rounding errors */
+#define MAX_BACKOFF 127     /* in steps */
+#define MAX_ATTEMPTS 3      /* at a step, before prediction is disabled for it */
 
-/* Make room for contacts; returns 0 without memory. What is new is zero. */
-static int make_room(World *world, int room)
+/* Reserve memory for candidates, zero-initialized. Returns 0 when memory is short. */
+static int candidates_reserve(World *world, int capacity)
 {
-    if (room <= world->touch_capacity)
+    if (capacity <= world->candidate_capacity)
         return 1;
-    size_t old = (size_t)world->touch_capacity, size = (size_t)room;
-    Habit *habit = realloc(world->habit, size * sizeof *habit);
-    if (habit)
-        world->habit = habit;
-    Habit *before = realloc(world->habit_before, size * sizeof *before);
+    size_t old = (size_t)world->candidate_capacity, size = (size_t)capacity;
+    StickBackoff *backoff = realloc(world->backoff, size * sizeof *backoff);
+    if (backoff)
+        world->backoff = backoff;
+    StickBackoff *before = realloc(world->backoff_before, size * sizeof *before);
     if (before)
-        world->habit_before = before;
-    Touch *touch = realloc(world->touch, size * sizeof *touch);
-    if (touch)
-        world->touch = touch;
-    if (!habit || !before || !touch)
+        world->backoff_before = before;
+    StickCandidate *candidates = realloc(world->candidates, size * sizeof *candidates);
+    if (candidates)
+        world->candidates = candidates;
+    if (!backoff || !before || !candidates)
         return 0;
-    memset(habit + old, 0, (size - old) * sizeof *habit);
-    world->touch_capacity = room;
+    memset(backoff + old, 0, (size - old) * sizeof *backoff);
+    world->candidate_capacity = capacity;
     return 1;
 }
 
-/* Return the room for contacts of the step after one that had so many. */
-static int room_after(int touches)
+/* Return the number of candidates to track in the step after one with this many contacts. */
+static int capacity_after(int candidate_count)
 {
-    return 2 * touches + 64;
+    return 2 * candidate_count + 64;
 }
 
-/* Return how many contacts of the last step there was room for. */
-static int known_touches(const World *world)
+/* Return how many contacts of the last step were tracked. */
+static int tracked_candidates(const World *world)
 {
-    return world->touches < world->touch_room ? world->touches : world->touch_room;
+    int count = world->candidate_count, limit = world->candidate_limit;
+    return count < limit ? count : limit;
 }
 
-/* Make room for as many contacts as there may be; those beyond it are proper contacts. The
- * room depends on the last step alone, not on the steps before, so that runs repeat. */
+/* Reserve memory for the candidates of a step; contacts beyond it are regular ones. The number
+ * depends on the last step alone, not on earlier ones, so that runs are repeatable. */
 void sticking_begin(World *world)
 {
-    int room = room_after(world->touches);
-    world->none_sticks = 0;
-    world->takes = 0;
-    world->touches_before = world->touches;
+    int capacity = capacity_after(world->candidate_count);
+    world->sticking_disabled = 0;
+    world->attempts = 0;
+    world->candidate_count_before = world->candidate_count;
     if (!world->predict_sticking)
         return;
-    world->touch_room = make_room(world, room) ? room : world->touch_capacity;
-    if (world->touch_room > 0)
-        memcpy(world->habit_before, world->habit, (size_t)world->touch_room * sizeof(Habit));
+    world->candidate_limit =
+        candidates_reserve(world, capacity) ? capacity : world->candidate_capacity;
+    if (world->candidate_limit > 0)
+        memcpy(world->backoff_before, world->backoff,
+               (size_t)world->candidate_limit * sizeof(StickBackoff));
 }
 
-/* Forget the step that could not be taken. */
-void sticking_undo(World *world)
+/* Undo the changes of a failed step. */
+void sticking_restore(World *world)
 {
-    world->touches = world->touches_before;
-    if (world->touch_room > 0)
-        memcpy(world->habit, world->habit_before, (size_t)world->touch_room * sizeof(Habit));
+    world->candidate_count = world->candidate_count_before;
+    if (world->candidate_limit > 0)
+        memcpy(world->backoff, world->backoff_before,
+               (size_t)world->candidate_limit * sizeof(StickBackoff));
 }
 
-/* Forget everything: a run begins. */
+/* Clear all back-offs, at the start of a run. */
 void sticking_reset(World *world)
 {
-    world->touches = 0;
-    if (world->habit)
-        memset(world->habit, 0, (size_t)world->touch_capacity * sizeof *world->habit);
+    world->candidate_count = 0;
+    if (world->backoff)
+        memset(world->backoff, 0, (size_t)world->candidate_capacity * sizeof *world->backoff);
 }
 
-/* Free what contacts are remembered by: the world ends. */
+/* Free the memory of candidates and back-offs. */
 void sticking_free(World *world)
 {
-    free(world->touch);
-    free(world->habit);
-    free(world->habit_before);
-    world->touch = NULL;
-    world->habit = world->habit_before = NULL;
-    world->touch_room = world->touch_capacity = world->touches = 0;
+    free(world->candidates);
+    free(world->backoff);
+    free(world->backoff_before);
+    world->candidates = NULL;
+    world->backoff = world->backoff_before = NULL;
+    world->candidate_limit = world->candidate_capacity = world->candidate_count = 0;
 }
 
-/* Return what is remembered of the contacts: wait and patience of each, a byte each. */
-PyObject *world_habits(World *world, void *Py_UNUSED(closure))
+/* Return wait and interval of each contact, a byte each. */
+PyObject *world_get_stick_backoffs(World *world, void *Py_UNUSED(closure))
 {
     if (!world_ready(world))
         return NULL;
-    int known = known_touches(world);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizeof(Habit) * world->touches);
+    int tracked = tracked_candidates(world);
+    size_t size = sizeof(StickBackoff) * (size_t)world->candidate_count;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     if (!bytes)
         return NULL;
-    memset(PyBytes_AS_STRING(bytes), 0, sizeof(Habit) * (size_t)world->touches);
-    if (known > 0)
-        memcpy(PyBytes_AS_STRING(bytes), world->habit, sizeof(Habit) * (size_t)known);
+    memset(PyBytes_AS_STRING(bytes), 0, size);
+    if (tracked > 0)
+        memcpy(PyBytes_AS_STRING(bytes), world->backoff, sizeof(StickBackoff) * (size_t)tracked);
     return bytes;
 }
 
-/* Remember what was returned once. */
-int world_set_habits(World *world, PyObject *value, void *Py_UNUSED(closure))
+/* Set what stick_backoffs returned before. */
+int world_set_stick_backoffs(World *world, PyObject *value, void *Py_UNUSED(closure))
 {
     char *bytes;
     Py_ssize_t size;
     if (!value) {
-        PyErr_SetString(PyExc_TypeError, "habits cannot be deleted");
+        PyErr_SetString(PyExc_TypeError, "stick_backoffs cannot be deleted");
         return -1;
     }
     if (PyBytes_AsStringAndSize(value, &bytes, &size) || !world_ready(world))
         return -1;
-    if (size > (Py_ssize_t)sizeof(Habit) * MOST_CONTACTS) {
-        PyErr_Format(PyExc_ValueError, "habits of more than %d contacts", MOST_CONTACTS);
+    if (size > (Py_ssize_t)sizeof(StickBackoff) * MAX_CONTACTS) {
+        PyErr_Format(PyExc_ValueError, "stick_backoffs of more than %d contacts", MAX_CONTACTS);
         return -1;
     }
-    int touches = (int)(size / (Py_ssize_t)sizeof(Habit));
+    int candidate_count = (int)(size / (Py_ssize_t)sizeof(StickBackoff));
     sticking_reset(world);
-    if (!make_room(world, room_after(touches))) {
+    if (!candidates_reserve(world, capacity_after(candidate_count))) {
         PyErr_NoMemory();
         return -1;
     }
-    world->touches = touches;
-    world->touch_room = world->predict_sticking ? room_after(touches) : 0;
-    memcpy(world->habit, bytes, sizeof(Habit) * (size_t)touches);
+    world->candidate_count = candidate_count;
+    world->candidate_limit = world->predict_sticking ? capacity_after(candidate_count) : 0;
+    memcpy(world->backoff, bytes, sizeof(StickBackoff) * (size_t)candidate_count);
     return 0;
 }
 
@@ -145,11 +149,11 @@ static int is_at_rest(const dReal p[3], dBodyID a, dBodyID b)
         dBodyGetPointVel(b, p[0], p[1], p[2], u);
     for (int i = 0; i < 3; i++)
         v[i] -= u[i];
-    return dot3(v, v) < AT_REST * AT_REST;
+    return dot3(v, v) < MAX_REST_SPEED * MAX_REST_SPEED;
 }
 
-/* Whether cfm is large enough beside what a contact's rows have of their own, 1 / mass and more:
- * redundant joints have no solution without it, and ODE's is then anything. */
+/* Whether cfm is large enough relative to 1 / mass: without it redundant joints have no unique
+ * solution, and ODE's may be arbitrary. */
 static int is_soft(const World *world, dBodyID a, dBodyID b)
 {
     dReal softness = dWorldGetCFM(world->world) / world->step, lightest = dInfinity;
@@ -161,13 +165,13 @@ static int is_soft(const World *world, dBodyID a, dBodyID b)
         dBodyGetMass(groups[i], &mass);
         lightest = fmin(lightest, mass.mass);
     }
-    return softness * lightest >= LEAST_SOFTNESS;
+    return softness * lightest >= MIN_SOFTNESS;
 }
 
-/* Make a ball joint that moves as a sticking contact does: out of the depth at the speed that
- * a contact would, which is what a ball joint corrects if its points are that far apart. */
-static dJointID stick(World *world, const dContactGeom *contact, const dReal normal[3], dBodyID a,
-                      dBodyID b)
+/* Create a ball joint equivalent to a sticking contact. Its two anchors are apart by as much as
+ * makes it separate the bodies at the speed that a contact of this depth would. */
+static dJointID stick_joint_create(World *world, const dContactGeom *contact, const dReal normal[3],
+                                   dBodyID a, dBodyID b)
 {
     const dReal *p = contact->pos;
     dReal depth = contact->depth - dWorldGetContactSurfaceLayer(world->world);
@@ -180,80 +184,81 @@ static dJointID stick(World *world, const dContactGeom *contact, const dReal nor
         dReal away[3], local[3];
         for (int i = 0; i < 3; i++)
             away[i] = p[i] + normal[i] * speed / rate;
-        into_group(local, b, away, 1);
+        to_group_frame(local, b, away, 1);
         dJointSetBallAnchor2(joint, local[0], local[1], local[2]); /* in b's own frame */
     }
     return joint;
 }
 
-/* Make the joint of a contact and return it; the normal points into a. */
-dJointID contact_add(World *world, dContact *contact, dBodyID a, dBodyID b)
+/* Create the joint of a contact; the normal points into a. */
+dJointID contact_joint_create(World *world, dContact *contact, dBodyID a, dBodyID b)
 {
-    int number = world->touches++;
-    Touch *touch = number < world->touch_room ? &world->touch[number] : NULL;
-    if (touch) {
-        /* The surface of a track runs, and what bounces leaves. */
+    int number = world->candidate_count++;
+    StickCandidate *candidate = number < world->candidate_limit ? &world->candidates[number] : NULL;
+    if (candidate) {
+        /* Track surfaces move and bouncing bodies separate, so neither sticks. */
         int may_stick = contact->surface.mode == dContactApprox1 &&
-                        contact->surface.mu > 0.0 && !world->none_sticks &&
-                        world->habit[number].wait == 0;
-        touch->sticks = may_stick && is_at_rest(contact->geom.pos, a, b) && is_soft(world, a, b);
-        touch->friction = contact->surface.mu;
+                        contact->surface.mu > 0.0 && !world->sticking_disabled &&
+                        world->backoff[number].wait == 0;
+        candidate->sticks =
+            may_stick && is_at_rest(contact->geom.pos, a, b) && is_soft(world, a, b);
+        candidate->friction = contact->surface.mu;
         const dReal into = a ? 1.0 : -1.0;
         for (int i = 0; i < 3; i++)
-            touch->normal[i] = into * contact->geom.normal[i];
+            candidate->normal[i] = into * contact->geom.normal[i];
     }
-    if (touch && touch->sticks) {
-        dJointID joint = stick(world, &contact->geom, touch->normal, a ? a : b, a ? b : NULL);
-        dJointSetFeedback(joint, &touch->feedback);
+    if (candidate && candidate->sticks) {
+        dJointID joint = stick_joint_create(world, &contact->geom, candidate->normal, a ? a : b,
+                                            a ? b : NULL);
+        dJointSetFeedback(joint, &candidate->feedback);
         return joint;
     }
     if (!(contact->surface.mode & dContactFDir1))
-        slip_direct(world, a, b, contact);
+        friction_align(world, a, b, contact);
     dJointID joint = dJointCreateContact(world->world, world->contact_group, contact);
     dJointAttach(joint, a, b);
     return joint;
 }
 
-/* Whether a contact can exert the force that made it stick: within the cone of friction. */
-static int holds(const Touch *touch)
+/* Whether the force that makes a contact stick lies within the friction cone. */
+static int holds(const StickCandidate *candidate)
 {
-    const dReal *f = touch->feedback.f1;
-    dReal push = dot3(f, touch->normal), most = touch->friction * push;
+    const dReal *f = candidate->feedback.f1;
+    dReal push = dot3(f, candidate->normal), limit = candidate->friction * push;
     if (!(push >= 0.0))
         return 0;
-    return isinf(touch->friction) || dot3(f, f) - push * push <= most * most;
+    return isinf(candidate->friction) || dot3(f, f) - push * push <= limit * limit;
 }
 
-/* Whether a contact was wrongly supposed to stick in the step that was just taken. It waits
- * the longer before it is again the more often that happens. After a few takes of a step
- * none is supposed to any more, so that they end. */
-int sticking_fails(World *world)
+/* Return whether a contact was wrongly predicted to stick in the last attempt. Its back-off doubles
+ * each time. After MAX_ATTEMPTS prediction is disabled for the step. */
+int sticking_check_forces(World *world)
 {
-    int fails = 0, known = known_touches(world);
-    for (int i = 0; i < known; i++) {
-        if (!world->touch[i].sticks || holds(&world->touch[i]))
+    int fails = 0, tracked = tracked_candidates(world);
+    for (int i = 0; i < tracked; i++) {
+        if (!world->candidates[i].sticks || holds(&world->candidates[i]))
             continue;
-        Habit *habit = &world->habit[i];
-        int longer = 2 * habit->patience + 1;
-        habit->wait = habit->patience =
-            (unsigned char)(longer < LONGEST_WAIT ? longer : LONGEST_WAIT);
+        StickBackoff *backoff = &world->backoff[i];
+        int longer = 2 * backoff->interval + 1;
+        backoff->wait = backoff->interval =
+            (unsigned char)(longer < MAX_BACKOFF ? longer : MAX_BACKOFF);
         fails = 1;
     }
-    world->takes += fails;
-    world->none_sticks |= world->takes >= MOST_TAKES;
+    world->attempts += fails;
+    world->sticking_disabled |= world->attempts >= MAX_ATTEMPTS;
     return fails;
 }
 
-/* Remember how the contacts behaved in the step that is now done. */
+/* Update the back-offs after a successful step. */
 void sticking_end(World *world)
 {
-    for (int i = 0; i < world->touch_room; i++) {
-        Habit *habit = &world->habit[i];
-        if (i >= world->touches)
-            *habit = (Habit){0, 0};
-        else if (habit->wait > 0)
-            habit->wait--;
-        else if (habit->patience > 0)
-            habit->patience--;
+    for (int i = 0; i < world->candidate_limit; i++) {
+        StickBackoff *backoff = &world->backoff[i];
+        if (i >= world->candidate_count)
+            *backoff = (StickBackoff){0, 0};
+        else if (backoff->wait > 0)
+            backoff->wait--;
+        else if (backoff->interval > 0)
+            backoff->interval--;
     }
 }

@@ -1,4 +1,4 @@
-/* Small vectors; matrices are rows of 3 (arrays) or of 4 (ODE's). */
+/* Vectors of 3; matrices have rows of 3 (numpy) or 4 (ODE). */
 #ifndef HRP_SIM_ODE_CORE_VECTORS_H
 #define HRP_SIM_ODE_CORE_VECTORS_H
 
@@ -29,16 +29,16 @@ static inline dReal dot3(const dReal a[3], const dReal b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
-/* Comparisons; fmin and fmax are calls. */
-static inline dReal lesser(dReal a, dReal b)
+/* Inline comparisons: fmin and fmax are function calls. */
+static inline dReal min_real(dReal a, dReal b)
 {
     return b < a ? b : a;
 }
-static inline dReal greater(dReal a, dReal b)
+static inline dReal max_real(dReal a, dReal b)
 {
     return b > a ? b : a;
 }
-static inline dReal clipped(dReal value, dReal lower, dReal upper)
+static inline dReal clamp(dReal value, dReal lower, dReal upper)
 {
     return value < lower ? lower : value > upper ? upper : value;
 }

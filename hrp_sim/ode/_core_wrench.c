@@ -1,16 +1,16 @@
-/* Forces and torques from outside. */
+/* External forces and torques. */
 #include "_core.h"
 
 #include <math.h>
 
-#define ABSURD 1e12 /* no wrench means more than this, in SI units */
+#define MAX_VALUE 1e12 /* of any number of a wrench, in SI units */
 
-/* Check what acts on a body. Returns 0 and describes the fault, with the link, if bad. */
+/* Check the wrench arrays of a body. Returns 0 and describes the fault if a value is invalid. */
 int wrenches_check(const Body *body, Fault *fault)
 {
     const double *force = live(body, WRENCH_FORCE), *torque = live(body, WRENCH_TORQUE);
     for (int i = 0; i < 3 * body->links; i++) {
-        if (fabs(force[i]) < ABSURD && fabs(torque[i]) < ABSURD) /* not for NaN */
+        if (fabs(force[i]) < MAX_VALUE && fabs(torque[i]) < MAX_VALUE) /* false for NaN */
             continue;
         *fault = (Fault){.kind = FAULT_WRENCH, .body = body->id, .index = i / 3};
         return 0;
@@ -18,7 +18,7 @@ int wrenches_check(const Body *body, Fault *fault)
     return 1;
 }
 
-/* Add to the groups, for the next step, what acts on their links; each about its origin. */
+/* Apply the wrenches of all links to their groups for the next step. */
 void wrenches_apply(Body *body)
 {
     for (int link = 0; link < body->links; link++) {

@@ -1,4 +1,4 @@
-"""The Engine port on ODE: names, times and errors; the work is done in C (``_core``)."""
+"""The Engine interface on ODE: names, time and errors; the physics is in C (``_core``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hrp_model import Pose
 from hrp_model.rigid import Array
 
 from ..articulation.flatten import flatten
-from ..articulation.teleport import jumped, rebased, same_bits
+from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -23,32 +23,32 @@ from ..physics.engine import (
     Solver,
     check_ranges,
 )
-from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
+from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from . import _core
-from .failure import MANY_COMPLAINTS, body_failure, solver_failure, warn_of_complaints
-from .saving import Entry, part_of
+from .saved_state import EngineBody, body_arrays
+from .step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
 
 _log = logging.getLogger("hrp_sim")
 
-_FARTHEST = 1e6  # [m], of a ray
+_MAX_RAY_LENGTH = 1e6  # [m]
 _NO_BODY = _ALL_LINKS = -1
-_END_OF_HABITS = 128  # each is less
+_BACKOFF_END = 128  # each is less
 
 
 class OdeEngine:
-    """A world of ODE.
+    """An ODE world.
 
-    Bodies may be added and removed between steps. One thread at a time may use an
-    engine; steps and rays release the interpreter lock. Equal calls in equal order give
-    equal states, to the last bit, unless another engine steps meanwhile in another thread:
-    ODE has one random order for the whole process.
+    Bodies may be added and removed between steps. One thread at a time may use an engine; steps
+    and rays release the interpreter lock. Equal calls in equal order give bit-identical states,
+    unless another engine steps in another thread meanwhile: ODE has one random state for the
+    whole process.
 
-    Links of one body that overlap by more than 1 mm where they start, and hang together
-    by joints, pass through each other: they are drawn that way.
+    Links of one body that are connected by joints and overlap by more than 1 mm initially do
+    not collide with each other.
 
     Raises:
-        PhysicsError: A setting is not finite or has no sense.
+        PhysicsError: A setting is out of range.
     """
 
     def __init__(self, settings: PhysicsSettings) -> None:
@@ -56,128 +56,129 @@ class OdeEngine:
         self._settings = settings
         self._step_ns = settings.step_ns
         self._world = _make_world(settings)
-        self._entries: dict[str, Entry] = {}
-        # Never changed, but replaced, so that any thread may walk through it.
+        self._entries: dict[str, EngineBody] = {}
+        # Replaced, never modified, so that any thread may iterate over it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
         self._time_ns = 0
-        self._has_complained = False
-        self._is_told = False  # whether the world's contacts are those of the state
+        self._has_warned = False
+        self._has_points = False  # whether the recorded contacts belong to the state
 
     @property
     def settings(self) -> PhysicsSettings:
-        """What the world was made with."""
+        """The settings of the world."""
         return self._settings
 
     @property
     def state(self) -> WorldState:
-        """The world as it is now; its arrays are live."""
+        """The current state of the world; its arrays are live."""
         return WorldState(self._time_ns, self._simulated)
 
     @property
     def contacts(self) -> int:
-        """At how many points bodies touched in the last step."""
+        """Number of contact points in the last step."""
         return self._world.contacts
 
     @property
-    def tells_contacts(self) -> bool:
-        """Whether steps keep for ``contact_points`` what they know; it changes no state."""
-        return self._world.tells
+    def record_contacts(self) -> bool:
+        """Whether steps record contact points and forces; it does not affect the state."""
+        return self._world.record_contacts
 
-    @tells_contacts.setter
-    def tells_contacts(self, on: bool) -> None:
-        self._world.tells = on
-        self._is_told = False
+    @record_contacts.setter
+    def record_contacts(self, on: bool) -> None:
+        self._world.record_contacts = on
+        self._has_points = False
 
     def contact_points(self) -> ContactPoints:
-        """Return where bodies touched in the last step, and with what forces.
+        """Return the contact points and forces that the last step recorded.
 
-        There are none where no step led, nor where the last step was not to tell them.
+        Empty unless ``record_contacts`` was on and the state was reached by a step.
         """
-        if not self._is_told or not self._world.told:
-            return ContactPoints.none(self._time_ns)
-        count = self._world.told
-        who, what = np.empty((count, 4), dtype=np.int32), np.empty((count, 10))
-        self._world.read_contacts(who, what)
+        if not self._has_points or not self._world.recorded_contacts:
+            return ContactPoints.empty(self._time_ns)
+        count = self._world.recorded_contacts
+        ids, values = np.empty((count, 4), dtype=np.int32), np.empty((count, 10))
+        self._world.read_contacts(ids, values)
         names = {entry.number: name for name, entry in self._entries.items()}
-        bodies = tuple((names[a], names[b]) for a, b in who[:, ::2].tolist())
-        return ContactPoints.of(self._time_ns, bodies, who, what)
+        bodies = tuple((names[a], names[b]) for a, b in ids[:, ::2].tolist())
+        return ContactPoints.from_arrays(self._time_ns, bodies, ids, values)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
-        """Put a body into the world.
+        """Add a body to the world.
 
-        Extra joints that do not hold in the posture it starts in are pulled together.
+        Extra joints that are open in the initial posture are pulled together.
 
         Raises:
-            PhysicsError: The name is taken, or ODE cannot take what the model says; the
-                message names the link, and nothing was added.
+            PhysicsError: The name is taken, or ODE cannot simulate the model; the message names
+                the link, and nothing was added.
         """
-        self._check_whole()
+        self._check_usable()
         name, body = placement.name, placement.body
         if name in self._entries:
-            raise PhysicsError(f"there is a body '{name}' in the world already")
+            raise PhysicsError(f"the world has a body '{name}' already")
         articulation = flatten(placement, self._settings)
         simulated = SimulatedBody.at_rest(name, body)
         arrays = simulated.motion, simulated.drive, simulated.wrench
         try:
             number, overlapping = self._world.add_body(articulation, *arrays)
-        except PhysicsError:  # which names the link already
+        except PhysicsError:  # it names the link
             raise
-        except (ValueError, RuntimeError) as error:  # what flatten let through
+        except (ValueError, RuntimeError) as error:  # not detected by flatten
             raise PhysicsError(f"body '{name}' cannot be simulated: {error}") from error
-        self._entries[name] = Entry(number, articulation, simulated)
+        self._entries[name] = EngineBody(number, articulation, simulated)
         known = {**self._simulated, name: simulated}
         self._simulated = MappingProxyType(ByName("body", known))
         if overlapping:
             pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
-            _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)
+            _log.info("body '%s': overlapping links do not collide: %s", name, pairs)
         return simulated
 
     def remove_body(self, name: str) -> None:
-        """Take a body out of the world; its arrays stay as they were.
+        """Remove a body from the world; its arrays keep their values.
 
         Raises:
-            KeyError: There is none of this name.
+            KeyError: There is no body of this name.
             PhysicsError: ODE has failed; the world can only be reset.
         """
-        self._check_whole()
-        self._is_told = False
+        self._check_usable()
+        self._has_points = False
         self._world.remove_body(self._entries[name].number)
         del self._entries[name]
-        self._show_bodies()
+        self._update_bodies()
 
     def move_body(self, placement: Placement) -> None:
-        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
+        """Teleport the body ``placement.name`` between two steps.
 
-        Its pose, velocities, q and dq become those of the placement; also those of a fixed or
-        static body, whose shapes move along. What it is driven and pushed by stays. The points
-        of extra joints that the new posture leaves apart are pulled together by them. A reset
-        still leads back to the placement with which it was added.
+        Its pose, velocities, q and dq become those of the placement. The collision shapes of a
+        fixed or static body move along. Drives and wrenches stay. Extra joints that are open in
+        the new posture are pulled together. A reset still goes back to the placement with which
+        the body was added.
 
         Raises:
-            KeyError: There is none of this name.
-            PhysicsError: The placement is one of another model, is fixed where the body is not
-                or the other way round, or is not finite; nothing was moved.
+            KeyError: There is no body of this name.
+            PhysicsError: The placement has another model, has another value of ``fixed`` than
+                the body, or is not finite; nothing was moved.
         """
-        self._check_whole()
+        self._check_usable()
         entry = self._entries[placement.name]
-        there = jumped(entry.first, placement)
-        self._is_told = False
-        self._stand(entry, placement.X_WL)
-        self._world.move_body(entry.number, there)
+        moved = with_placement(entry.initial, placement)
+        self._has_points = False
+        self._place_base(entry, placement.X_WL)
+        self._world.move_body(entry.number, moved)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return all that ``restore`` needs to go on to the last bit: copies, by name.
+        """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
-        ``time_ns`` and ``random`` (), ``habits`` (contacts, 2; see _core_sticking.c), ``bodies``
-        (their names, in order), ``settings`` ("name=value" each), and what ``saving.Entry``
-        keeps of each body, as "BODY/...".
+        ``time_ns`` and ``random`` (), ``habits`` (back-offs of predicted sticking, shape
+        (contacts, 2); see _core_sticking.c), ``bodies`` (their names, in order), ``settings``
+        ("name=value" each), and the arrays of each ``EngineBody``, as "BODY/...".
         """
+        backoffs = np.frombuffer(self._world.stick_backoffs, np.uint8)
         arrays: dict[str, AnyArray] = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "random": np.array(self._world.random, dtype=np.int64),
-            "habits": np.frombuffer(self._world.habits, np.uint8).reshape(-1, 2).astype(np.int32),
+            "habits": backoffs.reshape(-1, 2).astype(np.int32),
             "bodies": np.array(list(self._entries), dtype=np.str_),
-            "settings": described(self._settings),
+            "settings": settings_lines(self._settings),
         }
         for name, entry in self._entries.items():
             saved = entry.save(self._world)
@@ -185,15 +186,14 @@ class OdeEngine:
         return arrays
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go back to a saved state; equal steps from there give equal states, to the last bit.
+        """Go back to a saved state; equal steps from there give bit-identical states.
 
-        Bodies that were added in another order are made anew in that of the saved world, on
-        which the order of contacts and constraints depends.
+        Bodies that were added in another order are added again in that of the saved world,
+        because the order of contacts and constraints depends on it.
 
         Raises:
-            PhysicsError: Something does not fit: a body, a setting, a name, shape or type of
-                an array, a number that is not finite or makes no sense. The message names
-                it, and nothing has changed.
+            PhysicsError: A body, a setting, or the name, shape, type or value of an array does
+                not match. The message names it, and nothing has changed.
         """
         check_settings(arrays, self._settings)
         fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
@@ -201,42 +201,45 @@ class OdeEngine:
         contacts = len(np.atleast_1d(arrays.get("habits", ())))
         check_arrays(arrays, self.save() | {"habits": np.zeros((contacts, 2), dtype=np.int32)})
         time_ns, random, habits = int(arrays["time_ns"]), int(arrays["random"]), arrays["habits"]
-        ranges = {"time_ns": 2**62, "random": 2**32, "habits": _END_OF_HABITS}
+        ranges = {"time_ns": 2**62, "random": 2**32, "habits": _BACKOFF_END}
         for name, end in ranges.items():
             if np.any(arrays[name] < 0) or np.any(arrays[name] >= end):
                 raise PhysicsError(f"'{name}' of the snapshot is out of range")
-        if contacts > _core.MOST_CONTACTS:
-            raise PhysicsError("'habits' of the snapshot are those of too many contacts")
-        parts = {name: part_of(arrays, name) for name in order}
+        if contacts > _core.MAX_CONTACTS:
+            raise PhysicsError(
+                f"'habits' of the snapshot has {contacts} contacts, more than the "
+                f"{_core.MAX_CONTACTS} that can be simulated"
+            )
+        parts = {name: body_arrays(arrays, name) for name in order}
         for name, entry in self._entries.items():
             entry.check(parts[name])
-        self._is_told = False
+        self._has_points = False
         if self._world.broken or order != list(self._entries):
             self._rebuild(order)
         for name, entry in self._entries.items():
             if entry.has_base:
-                self._stand(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
+                self._place_base(entry, Pose(parts[name]["base_R"], parts[name]["base_p"]))
             entry.restore(self._world, parts[name])
         self._world.random = random
-        self._world.habits = habits.astype(np.uint8).tobytes()
+        self._world.stick_backoffs = habits.astype(np.uint8).tobytes()
         self._time_ns = time_ns
 
     def reset(self) -> None:
-        """Put every body back to its placement, at time zero, and seed the random order.
+        """Put every body back to its placement at time zero, and reseed the random order.
 
-        Nothing pushes any more; the drives stay.
+        External wrenches become zero; drives stay.
         """
-        self._is_told = False
+        self._has_points = False
         if self._world.broken:
             self._rebuild(list(self._entries))
         for entry in self._entries.values():
-            self._stand(entry, entry.first.placement.X_WL)
+            self._place_base(entry, entry.initial.placement.X_WL)
         self._world.reset()
         self._time_ns = 0
 
     def retime(self, time_ns: int) -> None:
-        """Set the clock to a time in [ns], at least 0; the world stays as it is."""
-        self._is_told = False
+        """Set the simulation time in [ns], at least 0; the state stays the same."""
+        self._has_points = False
         self._time_ns = time_ns
 
     def step(self, count: int = 1) -> None:
@@ -244,24 +247,24 @@ class OdeEngine:
 
         Raises:
             ValueError: The count is negative.
-            PhysicsError: A drive or a wrench holds a number that is not finite, absurd, or a
-                negative gain; or the state came out so. The world stays as it was before the
-                offending step. It can go on when the cause is gone, and can be reset.
+            PhysicsError: A drive or wrench has a number that is not finite or too large, or a
+                negative gain; or the resulting state is invalid. The world stays as it was
+                before the failed step. It can continue when the cause is removed, and be reset.
         """
         world = self._world
         if world.broken:
-            self._check_whole()
+            self._check_usable()
         if count < 0:
-            raise ValueError(f"no world goes back by {-count} steps")
-        self._is_told = count > 0
+            raise ValueError(f"the number of steps must not be negative, not {count}")
+        self._has_points = count > 0
         fault = world.step(count)
         if fault is None:
             self._time_ns += count * self._step_ns
-            if world.complaints >= MANY_COMPLAINTS and not self._has_complained:
-                self._has_complained = True
-                warn_of_complaints(self._time_ns)
+            if world.message_count >= MANY_MESSAGES and not self._has_warned:
+                self._has_warned = True
+                warn_of_messages(self._time_ns)
             return
-        self._is_told = False
+        self._has_points = False
         kind, done, number, index = fault
         self._time_ns += done * self._settings.step_ns
         raise self._failure(kind, number, index)
@@ -276,33 +279,34 @@ class OdeEngine:
     ) -> Array:
         """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
 
-        A ray that starts inside a shape meets its surface from within, where it leaves it.
+        A ray that starts inside a shape hits its surface from within.
 
         Args:
             origins: In W, in [m], shape (n, 3).
             directions: Unit vectors in W, shape (n, 3).
-            max_distance: In [m]; farther is inf.
+            max_distance: In [m]; the distance is inf where nothing is nearer.
             ignored: Name of a body that rays pass through, or None.
-            ignored_link: Index of the only link of that body that they pass through; None
-                means all of them.
+            ignored_link: Index of the only link of that body that rays pass through; None
+                means all links.
 
         Raises:
-            ValueError: The shapes do not fit, or a direction is not a unit vector.
+            KeyError: There is no body of the name ``ignored``.
+            ValueError: The shapes do not match, or a direction is not a unit vector.
         """
         origins = np.ascontiguousarray(origins, dtype=np.float64)
         directions = np.ascontiguousarray(directions, dtype=np.float64)
         number = _NO_BODY if ignored is None else self._entries[ignored].number
         distances = np.empty(len(origins))
-        reach = min(max_distance, _FARTHEST)
+        reach = min(max_distance, _MAX_RAY_LENGTH)
         link = _ALL_LINKS if ignored_link is None else ignored_link
         self._world.cast_rays(origins, directions, reach, number, link, distances)
         return distances
 
     def close(self) -> None:
-        """Free what the engine holds. Nothing else may be called afterwards."""
+        """Free the ODE world. Nothing else may be called afterwards."""
         self._world.close()
 
-    def _check_whole(self) -> None:
+    def _check_usable(self) -> None:
         if self._world.broken:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 
@@ -310,32 +314,33 @@ class OdeEngine:
         step = self._time_ns // self._settings.step_ns
         when = f"at {self._time_ns / 1e9:.6g} s (step {step})"
         if kind == _core.FAULT_SOLVER:
-            return solver_failure(when)
+            return solver_error(when)
         entry = next(e for e in self._entries.values() if e.number == number)
-        return body_failure(kind, index, entry.first, entry.simulated, when)
+        return body_error(kind, index, entry.initial, entry.simulated, when)
 
-    def _stand(self, entry: Entry, X_WB: Pose) -> None:
-        """Put what cannot move of a body where its root is said to be, if it is not there."""
-        if entry.has_base and not same_bits(X_WB, entry.X_WB):
-            self._world.rebase_body(entry.number, rebased(entry.first, X_WB, self._settings))
+    def _place_base(self, entry: EngineBody, X_WB: Pose) -> None:
+        """Move the static links of a body with a fixed root to a new pose of the root."""
+        if entry.has_base and not is_bit_identical(X_WB, entry.X_WB):
+            moved = with_base_pose(entry.initial, X_WB, self._settings)
+            self._world.rebase_body(entry.number, moved)
             entry.X_WB = X_WB
 
     def _rebuild(self, order: list[str]) -> None:
-        """Make the world anew: ODE was left in the middle of a step, or in another order."""
-        tells = self._world.tells
+        """Create the world again, after an ODE failure or with another order of bodies."""
+        record_contacts = self._world.record_contacts
         self._world.close()
         self._world = _make_world(self._settings)
-        self._world.tells = tells
+        self._world.record_contacts = record_contacts
         entries = {name: self._entries[name] for name in order}
         self._entries.clear()
         for name, entry in entries.items():
             simulated = entry.simulated
             arrays = simulated.motion, simulated.drive, simulated.wrench
-            number, _ = self._world.add_body(entry.first, *arrays)
-            self._entries[name] = Entry(number, entry.first, simulated)
-        self._show_bodies()
+            number, _ = self._world.add_body(entry.initial, *arrays)
+            self._entries[name] = EngineBody(number, entry.initial, simulated)
+        self._update_bodies()
 
-    def _show_bodies(self) -> None:
+    def _update_bodies(self) -> None:
         bodies = ByName("body", {k: e.simulated for k, e in self._entries.items()})
         self._simulated = MappingProxyType(bodies)
 

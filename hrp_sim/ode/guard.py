@@ -1,7 +1,7 @@
-"""Access to ODE's error handlers, for an engine that calls the same library by other ways.
+"""Access to ODE's error handlers, for an engine that calls the same library in another way.
 
-ODE ends the process when it fails, unless an error handler leaves for somewhere else; the
-extension installs such handlers when it is imported, for the whole process.
+ODE aborts the process when it fails, unless an error handler jumps out of it; importing the
+extension installs such handlers for the whole process.
 """
 
 from ._core import (
@@ -11,11 +11,11 @@ from ._core import (
     FAULT_STATE,
     FAULT_TRACK,
     FAULT_WRENCH,
-    MOST_CONTACTS,
-    MOST_ROWS,
+    MAX_CONTACTS,
+    MAX_ROWS,
     OdeError,
     guarded,
-    take_complaints,
+    take_messages,
 )
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
     "FAULT_STATE",
     "FAULT_TRACK",
     "FAULT_WRENCH",
-    "MOST_CONTACTS",
-    "MOST_ROWS",
+    "MAX_CONTACTS",
+    "MAX_ROWS",
     "OdeError",
     "guarded",
-    "take_complaints",
+    "take_messages",
 ]

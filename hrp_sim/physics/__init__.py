@@ -1,1 +1,1 @@
-"""The Engine port and its data: settings, state, contact points, materials, snapshots."""
+"""The Engine interface and its data: settings, state, contact points, materials, snapshots."""

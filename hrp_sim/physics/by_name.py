@@ -1,4 +1,4 @@
-"""Mappings whose KeyError lists the known names."""
+"""A mapping whose KeyError lists the known names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ByName(dict[str, _V]):
         items: The objects.
 
     Raises:
-        KeyError: On ``[name]``: there is none of this name; the message lists those there are.
+        KeyError: On ``[name]`` with an unknown name; the message lists the known ones.
     """
 
     def __init__(self, kind: str, items: Mapping[str, _V]) -> None:

@@ -1,4 +1,4 @@
-"""Where bodies touch, and with what forces."""
+"""Contact points and forces of a step."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hrp_model.rigid import Array
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactPoints:
-    """The contacts of one step, of two links each: a and b, in that order.
+    """The contacts of one step, each between two links a and b.
 
-    Places are those that the step found, forces are what it answered with: on average over it.
-    What two links exert on each other at several points is the sum over these.
+    Positions are those at the start of the step, forces are means over the step. The force
+    between two links is the sum over their contacts.
 
     Attributes:
-        time_ns: When the step ended, in simulated time, in [ns].
+        time_ns: Simulation time at the end of the step, in [ns].
         bodies: Names of both bodies of each contact.
         links: Indices of both links in the models of their bodies, shape (n, 2).
         position: In W, in [m], shape (n, 3).
         normal: From b into a, unit vectors in W, shape (n, 3).
-        depth: How far the shapes are in each other along the normal, in [m], shape (n,).
-        force: What b exerts on a, friction included, in W, in [N], shape (n, 3): at rest on a
-            floor b, a is pushed up. a exerts the opposite on b.
+        depth: Penetration depth along the normal, in [m], shape (n,).
+        force: Of b on a, friction included, in W, in [N], shape (n, 3): a body a at rest on a
+            floor b is pushed up. a exerts the opposite force on b.
     """
 
     time_ns: int
@@ -37,44 +37,44 @@ class ContactPoints:
     force: Array
 
     def __len__(self) -> int:
-        """Return how many contacts there are."""
+        """Return the number of contacts."""
         return len(self.bodies)
 
     @classmethod
-    def none(cls, time_ns: int) -> ContactPoints:
-        """Return those of a step in which nothing touched, or that nobody has watched."""
-        return cls.of(time_ns, (), np.zeros((0, 4), dtype=np.int32), np.zeros((0, 10)))
+    def empty(cls, time_ns: int) -> ContactPoints:
+        """Return no contacts, of a step without any or without recording."""
+        return cls.from_arrays(time_ns, (), np.zeros((0, 4), dtype=np.int32), np.zeros((0, 10)))
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         time_ns: int,
         bodies: tuple[tuple[str, str], ...],
-        who: NDArray[np.int32],
-        what: Array,
+        ids: NDArray[np.int32],
+        values: Array,
     ) -> ContactPoints:
-        """Return the contacts of tables as engines have them.
+        """Return contacts from the arrays of the C engine.
 
         Args:
-            time_ns: When the step ended, in [ns].
+            time_ns: Simulation time at the end of the step, in [ns].
             bodies: Names of both bodies of each contact.
-            who: Number of a body and index of its link, for a and b, shape (n, 4).
-            what: Position, normal, force and depth of each contact, shape (n, 10).
+            ids: Body number and link index of a and of b, shape (n, 4).
+            values: Position, normal, force and depth of each contact, shape (n, 10).
         """
         return cls(
             time_ns=time_ns,
             bodies=bodies,
-            links=who[:, 1::2],
-            position=what[:, 0:3],
-            normal=what[:, 3:6],
-            force=what[:, 6:9],
-            depth=what[:, 9],
+            links=ids[:, 1::2],
+            position=values[:, 0:3],
+            normal=values[:, 3:6],
+            force=values[:, 6:9],
+            depth=values[:, 9],
         )
 
     def force_on(self, body: str, link: int | None = None) -> Array:
         """Return the sum of all forces on a body or one of its links, in W, in [N], shape (3,).
 
-        What links of one body exert on each other adds nothing to the body's.
+        Forces between links of the same body cancel in the sum of the body.
         """
         total = np.zeros(3)
         for side, sign in enumerate((1.0, -1.0)):

@@ -1,4 +1,4 @@
-"""The port between the simulation and a physics library."""
+"""The interface between the simulation and a physics engine."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ AnyArray = NDArray[Any]
 
 
 class PhysicsError(RuntimeError):
-    """The physics cannot go on or cannot take what it was given; the message names the link."""
+    """A step failed, or the physics cannot use an input; the message names the link."""
 
 
 class Solver(Enum):
-    """How the constraints of a step are solved: WORLD exactly, QUICK by iteration."""
+    """Solver of the constraints of a step: WORLD is exact, QUICK iterative."""
 
     WORLD = "world"
     QUICK = "quick"
@@ -35,29 +35,30 @@ class Solver(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class PhysicsSettings:
-    """Everything about physics that is not in a model.
+    """Settings of the physics, apart from the models.
 
     Attributes:
         time_step: In [s].
-        solver: WORLD is exact and the default; QUICK suits many contacts.
+        solver: WORLD is exact and the default; QUICK is for many contacts.
         gravity: In W, in [m/s^2].
         iterations: Of the QUICK solver.
         over_relaxation: Of the QUICK solver.
-        erp: Share of a constraint's error that one step removes.
-        cfm: Softness of the constraints.
-        friction: Coulomb coefficient where the model names no material of the table.
-        materials: How surfaces of materials that models name touch each other.
-        limit_correcting_velocity: Whether ``max_correcting_velocity`` counts.
-        max_correcting_velocity: Of contacts that push bodies apart, in [m/s].
-        surface_layer: Depth that contacts may keep, in [m].
-        max_contacts: Contacts kept for a pair of shapes.
-        joint_limits: Whether the position ranges of the joints hold.
-        self_collision: Whether links of one body collide as its model says.
+        erp: Error reduction parameter: the fraction of a constraint's error that one step
+            removes.
+        cfm: Constraint force mixing: softness of the constraints.
+        friction: Coulomb coefficient of links without a material of the table.
+        materials: Friction and restitution of the materials that models name.
+        limit_correcting_velocity: Whether ``max_correcting_velocity`` applies.
+        max_correcting_velocity: Speed at which contacts separate bodies, in [m/s].
+        surface_layer: Penetration depth that contacts allow, in [m].
+        max_contacts: Maximum number of contacts of a pair of shapes.
+        joint_limits: Whether position limits of joints are enforced.
+        self_collision: Whether links of one body collide, as far as the model allows it.
         convex_meshes: Whether cones and meshes of moving links collide as their convex hulls.
-        predict_sticking: Whether the WORLD solver first supposes that contacts at rest stick,
-            and solves the step again where one would have to pull or slips. What moves is the
-            same; it is faster, and a stack stands, since forces share out evenly.
-        seed: Of the engine's random order of constraints.
+        predict_sticking: Whether the WORLD solver first assumes that contacts at rest stick,
+            and repeats the step where one would pull or slip. The motion is the same, computed
+            faster; stacks stay up because contact forces are distributed evenly.
+        seed: Of the random order of constraints.
     """
 
     time_step: float = 0.001
@@ -86,13 +87,13 @@ class PhysicsSettings:
 
     @property
     def correcting_velocity(self) -> float:
-        """The most speed at which contacts push bodies apart, in [m/s]; infinity for any."""
+        """Maximum speed at which contacts separate bodies, in [m/s]; may be infinite."""
         return self.max_correcting_velocity if self.limit_correcting_velocity else inf
 
 
-# No element of gravity means as much as this, in [m/s^2].
-LARGEST_GRAVITY = 1e6
-# The range in which each other number of PhysicsSettings makes sense.
+# Bound on each element of gravity, in [m/s^2].
+MAX_GRAVITY = 1e6
+# Valid range of each other number of PhysicsSettings.
 PHYSICS_RANGES: Mapping[str, tuple[float, float]] = {
     "time_step": (1e-6, 0.1),
     "iterations": (1, 10_000),
@@ -119,19 +120,21 @@ def check_ranges(settings: PhysicsSettings) -> None:
             raise PhysicsError(
                 f"{name} must be from {lowest:.10g} to {highest:.10g}, not {value:g}"
             )
-    if len(settings.gravity) != 3 or not all(abs(g) < LARGEST_GRAVITY for g in settings.gravity):
-        raise PhysicsError(f"gravity must be three finite numbers, not {settings.gravity}")
+    if len(settings.gravity) != 3 or not all(abs(g) < MAX_GRAVITY for g in settings.gravity):
+        raise PhysicsError(
+            f"gravity must be three numbers below {MAX_GRAVITY:g} m/s^2, not {settings.gravity}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """How a body enters the world.
+    """Initial state of a body in the world.
 
     Attributes:
         name: Unique in the world.
         body: The model.
         X_WL: Pose of the root link.
-        q: Initial joint positions, shape (joints,); None means the model's own.
+        q: Initial joint positions, shape (joints,); None means those of the model.
         dq: Initial joint velocities, shape (joints,); None means zero.
         v: Velocity of the root origin, in [m/s], shape (3,).
         w: Angular velocity of the root, in W, in [rad/s], shape (3,).
@@ -149,7 +152,7 @@ class Placement:
 
     @property
     def initial_q(self) -> Array:
-        """The initial joint positions, the model's own where none were given, shape (joints,)."""
+        """Initial joint positions, by default those of the model, shape (joints,)."""
         if self.q is not None:
             return self.q
         return BodyState(self.body).q
@@ -160,91 +163,90 @@ class Engine(Protocol):
 
     @property
     def settings(self) -> PhysicsSettings:
-        """What the world was made with."""
+        """The settings of the world."""
 
     @property
     def state(self) -> WorldState:
-        """The world as it is now; its arrays are live."""
+        """The current state of the world; its arrays are live."""
 
     @property
     def contacts(self) -> int:
-        """At how many points bodies touched in the last step."""
+        """Number of contact points in the last step."""
 
-    tells_contacts: bool
-    """Whether steps keep for ``contact_points`` what they know: not at first, since it takes
-    time. It changes no state, to the last bit."""
+    record_contacts: bool
+    """Whether steps record contact points and forces for ``contact_points``; off by default,
+    since it takes time. It does not affect the state, to the last bit."""
 
     def contact_points(self) -> ContactPoints:
-        """Return where bodies touched in the last step, and with what forces.
+        """Return the contact points and forces that the last step recorded.
 
-        There are none where no step led: after a reset, when a body was moved or removed, or a
-        state restored; nor where the last step was not to tell them. No snapshot keeps them.
+        Empty unless ``record_contacts`` was on, and after a reset, a restored state, or when a
+        body was moved or removed. Snapshots do not contain them.
         """
 
     def add_body(self, placement: Placement) -> SimulatedBody:
-        """Put a body into the world.
+        """Add a body to the world.
 
         Raises:
-            PhysicsError: The engine cannot take it (a negative mass on a moving link, a
-                shape it does not know, a name taken); nothing was added.
+            PhysicsError: The engine cannot simulate it (negative mass of a moving link, an
+                unsupported shape), or its name is taken; nothing was added.
         """
 
     def remove_body(self, name: str) -> None:
-        """Take a body out of the world, with its shapes and joints; its arrays stay as they were.
+        """Remove a body from the world; its arrays keep their values.
 
         Raises:
-            KeyError: There is none of this name.
+            KeyError: There is no body of this name.
             PhysicsError: The engine has failed; the world can only be reset.
         """
 
     def move_body(self, placement: Placement) -> None:
-        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped.
+        """Teleport the body ``placement.name`` between two steps.
 
-        Its pose, velocities, q and dq become those of the placement; also those of a fixed or
-        static body, whose shapes move along. What it is driven and pushed by stays. A reset
-        still leads back to the placement with which it was added.
+        Its pose, velocities, q and dq become those of the placement. The collision shapes of a
+        fixed or static body move along. Drives and wrenches stay. A reset still goes back to
+        the placement with which the body was added.
 
         Raises:
-            KeyError: There is none of this name.
-            PhysicsError: The placement is one of another model, is fixed where the body is not
-                or the other way round, or cannot be; nothing was moved.
+            KeyError: There is no body of this name.
+            PhysicsError: The placement has another model, has another value of ``fixed`` than
+                the body, or is invalid; nothing was moved.
         """
 
     def save(self) -> dict[str, AnyArray]:
-        """Return all that ``restore`` needs to go on to the last bit: copies, by name.
+        """Return copies of the whole state by name, from which ``restore`` continues bit-exactly.
 
         ``time_ns`` (), ``bodies`` (their names, in order), ``settings`` ("name=value" each),
-        and of each body, as "BODY/...": ``fingerprint`` of what it was made of, its motion,
-        drive and wrench, and the engine's own.
+        and of each body, as "BODY/...": ``fingerprint`` of its model and initial pose, its
+        motion, drive and wrench, and internal state of the engine.
         """
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go back to a saved state; equal steps from there give equal states, to the last bit.
+        """Go back to a saved state; equal steps from there give bit-identical states.
 
-        The world must have the same settings, and the same bodies, placed in the same way
-        when they were added, in any order.
+        The world must have the same settings and the same bodies, added with the same
+        placements, in any order.
 
         Raises:
-            PhysicsError: Something does not fit: a body, a setting, a name, shape or type of
-                an array, a number that is not finite or makes no sense. The message names
-                it, and nothing has changed.
+            PhysicsError: A body, a setting, or the name, shape, type or value of an array does
+                not match. The message names it, and nothing has changed.
         """
 
     def reset(self) -> None:
-        """Put every body back to its placement, at time zero, and seed the random order.
+        """Put every body back to its placement at time zero, and reseed the random order.
 
-        Nothing pushes any more; the drives stay.
+        External wrenches become zero; drives stay.
         """
 
     def retime(self, time_ns: int) -> None:
-        """Set the clock to a time in [ns], at least 0; the world stays as it is."""
+        """Set the simulation time in [ns], at least 0; the state stays the same."""
 
     def step(self, count: int = 1) -> None:
         """Advance by ``count`` steps.
 
         Raises:
-            PhysicsError: The state is no longer finite, or absurd. The world stays as it
-                was before the offending step and can be reset.
+            PhysicsError: The state is not finite or too large. The world stays as it was
+                before the failed step and can be reset.
         """
 
     def cast_rays(
@@ -257,16 +259,16 @@ class Engine(Protocol):
     ) -> Array:
         """Return the distance to the nearest collision shape along each ray, in [m], shape (n,).
 
-        A ray that starts inside a shape meets its surface from within, where it leaves it.
+        A ray that starts inside a shape hits its surface from within.
 
         Args:
             origins: In W, in [m], shape (n, 3).
             directions: Unit vectors in W, shape (n, 3).
-            max_distance: In [m]; farther is inf.
+            max_distance: In [m]; the distance is inf where nothing is nearer.
             ignored: Name of a body that rays pass through, or None.
-            ignored_link: Index of the only link of that body that they pass through; None
-                means all of them.
+            ignored_link: Index of the only link of that body that rays pass through; None
+                means all links.
         """
 
     def close(self) -> None:
-        """Free what the engine holds. Nothing else may be called afterwards."""
+        """Free the resources of the engine. Nothing else may be called afterwards."""

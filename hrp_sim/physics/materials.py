@@ -1,4 +1,4 @@
-"""How surfaces touch: friction and restitution of every pair of contact materials."""
+"""Friction and restitution of every pair of contact materials."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from hrp_model.rigid import Array
 
-# A link that names no material has this one, in either spelling.
+# The material of a link that names none.
 DEFAULT = "Default"
 _DEFAULT_SPELLINGS = ("", DEFAULT, "default")
 NO_MATERIAL = 0
-MOST_FRICTION = 1e6  # as ``friction`` of the world may be
+MAX_FRICTION = 1e6  # as of the setting ``friction``
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A surface, where nothing is said about a pair.
+    """A surface material, for pairs that the table does not specify.
 
     Attributes:
         roughness: Coulomb coefficient; a pair has the geometric mean of both.
@@ -34,17 +34,17 @@ class Material:
     viscosity: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("roughness", self.roughness, MOST_FRICTION)
-        _check("viscosity", self.viscosity, MOST_FRICTION)
+        _check("roughness", self.roughness, MAX_FRICTION)
+        _check("viscosity", self.viscosity, MAX_FRICTION)
 
 
 @dataclass(frozen=True, slots=True)
 class ContactMaterial:
-    """How two materials touch.
+    """Friction and restitution between two materials.
 
     Attributes:
         friction: Coulomb coefficient.
-        restitution: Speed after an impact over the speed before, from 0 to 1.
+        restitution: Ratio of the speeds after and before an impact, from 0 to 1.
 
     Raises:
         ValueError: A number is negative or not finite, or a restitution is above 1.
@@ -54,21 +54,22 @@ class ContactMaterial:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        _check("friction", self.friction, MOST_FRICTION)
+        _check("friction", self.friction, MAX_FRICTION)
         _check("restitution", self.restitution, 1.0)
 
 
 @dataclass(frozen=True)
 class MaterialTable:
-    """The materials of a world; the names are those of ``Link.contact_material``.
+    """The materials of a world, by the names used in ``Link.contact_material``.
 
-    A link without a material, or with one that the table does not know, has the material
-    "Default"; where there is none, one with the world's ``friction`` and no restitution.
+    A link without a material, or with one that is not in the table, has the material
+    "Default"; if the table does not define that, it has the world's ``friction`` and no
+    restitution.
 
     Attributes:
         materials: By name.
-        pairs: What is said about two materials, or about one against itself, by the
-            ``material_pair`` of their names. It goes before the materials.
+        pairs: Values of specific pairs, which may be of one material with itself, by the
+            ``material_pair`` of their names. They override those of the materials.
     """
 
     materials: Mapping[str, Material] = field(default_factory=dict)
@@ -76,9 +77,9 @@ class MaterialTable:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Every material spoken of, in the order of its index; the first is "Default"."""
+        """All materials mentioned, ordered by index; the first is "Default"."""
         named = [*self.materials, *(name for pair in self.pairs for name in sorted(pair))]
-        return tuple(dict.fromkeys([DEFAULT, *map(plain_name, named)]))
+        return tuple(dict.fromkeys([DEFAULT, *map(canonical_name, named)]))
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -86,22 +87,22 @@ class MaterialTable:
 
     def index(self, name: str) -> int:
         """Return the row of a material in ``matrices``; NO_MATERIAL for an unknown one."""
-        return self._index.get(plain_name(name), NO_MATERIAL)
+        return self._index.get(canonical_name(name), NO_MATERIAL)
 
-    def knows(self, name: str) -> bool:
-        """Whether the table says anything about a material."""
-        return plain_name(name) in self._index
+    def has(self, name: str) -> bool:
+        """Whether the table mentions a material."""
+        return canonical_name(name) in self._index
 
     def matrices(self, friction: float) -> tuple[Array, Array]:
         """Return friction and restitution of every pair, each symmetric, shape (n, n).
 
         Args:
-            friction: Coulomb coefficient of what has no material.
+            friction: Coulomb coefficient of links without a material.
         """
-        given = {plain_name(name): m for name, m in self.materials.items()}
-        # What only pairs speak of is otherwise as without a material.
-        nothing = given.get(DEFAULT, Material(roughness=friction))
-        surfaces = [given.get(name, nothing) for name in self.names]
+        given = {canonical_name(name): m for name, m in self.materials.items()}
+        # A material that only pairs mention is like the default one in other pairs.
+        default = given.get(DEFAULT, Material(roughness=friction))
+        surfaces = [given.get(name, default) for name in self.names]
         mu = np.array([m.roughness for m in surfaces])
         e = np.array([min(max(1.0 - m.viscosity, 0.0), 1.0) for m in surfaces])
         mu, e = np.sqrt(np.outer(mu, mu)), np.sqrt(np.outer(e, e))
@@ -113,16 +114,16 @@ class MaterialTable:
         return mu, e
 
 
-def plain_name(name: str) -> str:
-    """Return a material's name in its one spelling."""
+def canonical_name(name: str) -> str:
+    """Return a material's name; all spellings of "Default" become one."""
     return DEFAULT if name in _DEFAULT_SPELLINGS else name
 
 
 def material_pair(a: str, b: str) -> frozenset[str]:
-    """Return the key of an unordered pair of materials, which may be the same."""
-    return frozenset((plain_name(a), plain_name(b)))
+    """Return the key of an unordered pair of materials, which may be equal."""
+    return frozenset((canonical_name(a), canonical_name(b)))
 
 
-def _check(what: str, value: float, most: float) -> None:
-    if not 0.0 <= value <= most:
-        raise ValueError(f"{what} must lie between 0 and {most:g}, not {value:g}")
+def _check(name: str, value: float, maximum: float) -> None:
+    if not 0.0 <= value <= maximum:
+        raise ValueError(f"{name} must lie between 0 and {maximum:g}, not {value:g}")

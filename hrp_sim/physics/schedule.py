@@ -1,4 +1,4 @@
-"""When a sensor is due, in exact integer time."""
+"""Sampling times in exact integer nanoseconds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import inf
 
 NS_PER_S = 1_000_000_000
-# Nothing that is remembered was earlier, in [ns]: thirty years before zero of a clock that was
-# put back.
+# Earliest time that sensors may remember, in [ns]: thirty years before zero, since the clock can be
+# set back.
 EARLIEST_NS = -(10**18)
 
 
@@ -24,17 +24,17 @@ def rate_fraction(rate_hz: float) -> Fraction:
 
 
 class SampleClock:
-    """Falls due at the first physics step at or after each origin + k / rate, k = 1, 2, ...
+    """Sampling schedule: due at the first physics step at or after origin + k / rate, k = 1, 2, ...
 
-    Against a 1 ms step a 30 Hz camera jitters by less than one step and never
-    drifts: ten seconds give exactly 300 images.
+    With a 1 ms step a 30 Hz camera jitters by less than one step and never drifts: ten seconds
+    give exactly 300 images.
 
     Args:
-        rate_hz: Samples per second; read as ``rate_fraction`` reads it.
+        rate_hz: Samples per second, rounded by ``rate_fraction``.
         origin_ns: Time at which k = 0, in [ns].
 
     Attributes:
-        due_ns: Time of the sample that is waited for, in [ns].
+        due_ns: Time of the next sample, in [ns].
 
     Raises:
         ValueError: The rate is not positive and finite.
@@ -42,7 +42,7 @@ class SampleClock:
 
     def __init__(self, rate_hz: float, origin_ns: int = 0) -> None:
         rate = rate_fraction(rate_hz)
-        # samples / _span_ns is the rate; plain integers, for this is asked at every step.
+        # The rate is _samples / _span_ns; plain integers are fast, and every step compares them.
         self._samples, self._span_ns = rate.numerator, rate.denominator * NS_PER_S
         self._origin_ns = origin_ns
         self.reset()
@@ -57,12 +57,12 @@ class SampleClock:
         self.reset()
 
     def wait(self, time_ns: int) -> None:
-        """Wait for the first sample after a time, which is not before the origin."""
+        """Schedule the first sample after a time, which must not be before the origin."""
         elapsed = time_ns - self._origin_ns
         self.due_ns = self._time_of(elapsed * self._samples // self._span_ns + 1)
 
     def is_due(self, time_ns: int) -> bool:
-        """Tell whether a sample is due now, and if so, wait for the next."""
+        """Return whether a sample is due now, and if so, schedule the next."""
         if time_ns < self.due_ns:
             return False
         self.wait(time_ns)

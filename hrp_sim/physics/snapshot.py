@@ -1,4 +1,4 @@
-"""A saved world: arrays with names, what must fit when they come back, and files of them."""
+"""Snapshots of a world: named arrays, their files, and checks when they are restored."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hrp_model.files.writer import write_atomically
 
 from .engine import AnyArray, PhysicsError, PhysicsSettings
 
-# Far beyond any world; what is larger would only fill the memory. In bytes.
+# Size limit of files, in [byte], far beyond any world.
 MAX_SIZE = 1 << 28
-# No state has a greater number; sensors may compute with such ones, whatever these are.
-LARGEST = 1e30
+# Bound on every number: sensors can still compute with it without overflow.
+MAX_NUMBER = 1e30
 _MAX_ARRAYS = 200_000
-_MEMBER = b"PK\x01\x02"  # how each entry in the directory of a zip file begins
+_MEMBER = b"PK\x01\x02"  # start of each entry in the directory of a zip file
 _ORDER = "<" if sys.byteorder == "little" else ">"
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>%s(?:f8|i8|i4|U[1-9][0-9]{0,7}))', "
@@ -39,17 +39,18 @@ _FORMAT, _VERSION = "format", "hrp_ros world 1"
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The whole state of a simulation. ``Simulation.save`` makes them.
+    """The whole state of a simulation, as ``Simulation.save`` returns it.
 
     Attributes:
-        arrays: By name: float64, int64, int32 or text. "physics/..." is what the engine
-            keeps, "pushes/...", "drives/..." and "simulation/..." the rest.
+        arrays: By name: float64, int64, int32 or text. "physics/..." belongs to the engine,
+            "pushes/..." to external wrenches, "drives/..." to controllers and
+            "simulation/..." to sensors.
     """
 
     arrays: Mapping[str, AnyArray]
 
     def part(self, name: str) -> dict[str, AnyArray]:
-        """Return the arrays whose names begin with a word and a slash, without these."""
+        """Return the arrays whose names start with "NAME/", without that prefix."""
         return {
             key.removeprefix(f"{name}/"): array
             for key, array in self.arrays.items()
@@ -57,13 +58,13 @@ class Snapshot:
         }
 
     def to_file(self, path: Path) -> None:
-        """Write a file that ``from_file`` and ``numpy.load`` read; it appears whole or not at all.
+        """Write an .npz file atomically; ``from_file`` and ``numpy.load`` read it.
 
-        Missing folders are made; a link is followed, and a device or pipe written to as it is.
+        Missing folders are created; links are followed; devices and pipes are written directly.
 
         Raises:
-            OSError: It cannot be written.
-            PhysicsError: A body has a name that cannot be written.
+            OSError: The file cannot be written.
+            PhysicsError: The name of a body cannot be written to a file.
         """
         for name in self.arrays:
             if "\0" in name or not name.isprintable():
@@ -72,23 +73,23 @@ class Snapshot:
 
     @classmethod
     def from_file(cls, path: Path) -> Snapshot:
-        """Read a file that ``to_file`` has written. Nothing in a file is ever executed.
+        """Read a file that ``to_file`` has written. Nothing in it is executed.
 
         Raises:
-            OSError: It cannot be read.
-            PhysicsError: It is no snapshot; the message names the file and what is wrong.
+            OSError: The file cannot be read.
+            PhysicsError: It is not a snapshot; the message names the file and the problem.
         """
         try:
             arrays = dict(_read(read_file(path, MAX_SIZE)))
         except _BROKEN as error:
-            raise PhysicsError(f"'{path}' is no snapshot of a world: {error}") from None
+            raise PhysicsError(f"'{path}' is not a snapshot of a world: {error}") from None
         version = arrays.pop(_FORMAT, np.array(""))
         if version.shape != () or str(version) != _VERSION:
-            raise PhysicsError(f"'{path}' is no snapshot of a world that this version can read")
+            raise PhysicsError(f"'{path}' is not a snapshot of a world that this version can read")
         return cls(arrays)
 
 
-# What zipfile and numpy raise on files that are broken, or made to break them.
+# Exceptions of zipfile and numpy on broken or malicious files.
 _BROKEN = (
     zipfile.BadZipFile,
     ValueError,
@@ -108,21 +109,21 @@ def _packed(arrays: Mapping[str, AnyArray]) -> bytes:
         for name, array in arrays.items():
             data = BytesIO()
             np.lib.format.write_array(data, array, (1, 0), allow_pickle=False)
-            # Without the time of day: equal states make equal files.
+            # Without the modification time, so that equal states give equal files.
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data.getvalue())
     return file.getvalue()
 
 
 def _read(data: bytes) -> Iterator[tuple[str, AnyArray]]:
-    """Yield the arrays of an .npz file by name; only what ``_packed`` packs is taken."""
-    if data.count(_MEMBER) > _MAX_ARRAYS:  # before each becomes an object of a kilobyte
-        raise ValueError(f"it holds more than {_MAX_ARRAYS} arrays")
+    """Yield the arrays of an .npz file by name; only the format of ``_packed`` is accepted."""
+    if data.count(_MEMBER) > _MAX_ARRAYS:  # checked first: zipfile takes a kilobyte for each
+        raise ValueError(f"it contains more than {_MAX_ARRAYS} arrays")
     with zipfile.ZipFile(BytesIO(data)) as archive:
         members = archive.infolist()
         if sum(m.file_size for m in members) > MAX_SIZE:
-            raise ValueError(f"it holds more than {MAX_SIZE >> 20} MiB")
+            raise ValueError(f"it contains more than {MAX_SIZE >> 20} MiB")
         if len({m.filename for m in members}) < len(members):
-            raise ValueError("it holds two arrays of one name")
+            raise ValueError("it contains two arrays of the same name")
         for member in members:
             name = member.filename.removesuffix(".npy")
             if member.compress_type != zipfile.ZIP_STORED:
@@ -131,26 +132,26 @@ def _read(data: bytes) -> Iterator[tuple[str, AnyArray]]:
 
 
 def _array(name: str, data: bytes) -> AnyArray:
-    """Return an array of the .npy format 1.0, from a header such as numpy writes it.
+    """Return an array from the .npy format 1.0, with a header exactly as numpy writes it.
 
-    Numpy's own reader evaluates the header, and makes an array of any size that it says.
+    Numpy's own reader evaluates the header as Python and trusts the size in it.
     """
     header = _HEADER.match(data)
     if header is None or header.end() != 10 + int.from_bytes(data[8:10], "little"):
-        raise ValueError(f"'{name}' is no array of numbers or text")
+        raise ValueError(f"'{name}' is not an array of numbers or text")
     dtype = np.dtype(header["type"].decode())
     shape = tuple(int(n) for n in header["shape"].replace(b",", b" ").split())
     values = data[header.end() :]
     if prod(shape) * dtype.itemsize != len(values):
-        raise ValueError(f"'{name}' has another size than its header says")
+        raise ValueError(f"the size of '{name}' differs from that in its header")
     if dtype.kind == "U" and any(code > 0x10FFFF for code in memoryview(values).cast("I")):
-        raise ValueError(f"'{name}' holds characters that there are not")
+        raise ValueError(f"'{name}' contains invalid characters")
     array: AnyArray = np.ndarray(shape, dtype, values)
     return array.copy()
 
 
-def described(settings: PhysicsSettings) -> AnyArray:
-    """Return settings as lines "name=value", exact to the last digit."""
+def settings_lines(settings: PhysicsSettings) -> AnyArray:
+    """Return settings as lines "name=value", with all digits."""
     lines = []
     for f in fields(settings):
         value = getattr(settings, f.name)
@@ -162,13 +163,13 @@ def check_settings(arrays: Mapping[str, AnyArray], settings: PhysicsSettings) ->
     """Check that a world was saved with these settings.
 
     Raises:
-        PhysicsError: It was not; the message names those that differ.
+        PhysicsError: Settings differ; the message names them.
     """
-    saved, here = _texts(arrays, "settings"), described(settings).tolist()
-    if saved != here:
-        there = ", ".join(line for line in saved if line not in here)
-        own = ", ".join(line for line in here if line not in saved)
-        raise PhysicsError(f"the snapshot was taken with other settings: {there}; here: {own}")
+    saved, current = _texts(arrays, "settings"), settings_lines(settings).tolist()
+    if saved != current:
+        theirs = ", ".join(line for line in saved if line not in current)
+        ours = ", ".join(line for line in current if line not in saved)
+        raise PhysicsError(f"the snapshot has other settings: {theirs}; the world has {ours}")
 
 
 def check_bodies(arrays: Mapping[str, AnyArray], fingerprints: Mapping[str, str]) -> list[str]:
@@ -176,17 +177,17 @@ def check_bodies(arrays: Mapping[str, AnyArray], fingerprints: Mapping[str, str]
 
     Args:
         arrays: Of an engine.
-        fingerprints: Of the bodies there are, by name.
+        fingerprints: Of the bodies of this world, by name.
 
     Raises:
-        PhysicsError: A body is missing here or there, or is another.
+        PhysicsError: A body is missing in either, or differs.
     """
     names = check_names(arrays, fingerprints)
     for name, fingerprint in fingerprints.items():
         if str(arrays.get(f"{name}/fingerprint")) != fingerprint:
             raise PhysicsError(
-                f"body '{name}' is not the one of the snapshot: its model or the place where "
-                "it starts has changed"
+                f"body '{name}' differs from the one of the snapshot: its model or its initial "
+                "pose has changed"
             )
     return names
 
@@ -195,34 +196,34 @@ def check_names(arrays: Mapping[str, AnyArray], bodies: Collection[str]) -> list
     """Check that a saved world has bodies of these names; return them in its order.
 
     Raises:
-        PhysicsError: One is missing here or there.
+        PhysicsError: A body is missing in either.
     """
     names = _texts(arrays, "bodies")
     if len(set(names)) < len(names):
-        raise PhysicsError("the snapshot names a body twice")
+        raise PhysicsError("the snapshot has two bodies of the same name")
     missing = [f"'{name}'" for name in names if name not in bodies]
     if missing:
-        raise PhysicsError(f"the snapshot has bodies that are not here: {', '.join(missing)}")
+        raise PhysicsError(f"the world lacks bodies of the snapshot: {', '.join(missing)}")
     extra = [f"'{name}'" for name in bodies if name not in names]
     if extra:
-        raise PhysicsError(f"the snapshot lacks bodies that are here: {', '.join(extra)}")
+        raise PhysicsError(f"the snapshot lacks bodies of the world: {', '.join(extra)}")
     return names
 
 
 def check_arrays(given: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]) -> None:
-    """Check names, shapes, types, and that every number is finite and not beyond ``LARGEST``.
+    """Check names, shapes and types, and that every number is within ``MAX_NUMBER``.
 
     Args:
-        given: To be checked.
-        expected: Examples of what they must be like.
+        given: The arrays to check.
+        expected: Arrays of the expected names, shapes and types.
 
     Raises:
-        PhysicsError: One does not fit; the message names it.
+        PhysicsError: An array does not match; the message names it.
     """
     for name in expected.keys() - given.keys():
         raise PhysicsError(f"the snapshot lacks '{name}'")
     for name in given.keys() - expected.keys():
-        raise PhysicsError(f"the snapshot has '{name}', which means nothing here")
+        raise PhysicsError(f"the snapshot has an unknown part '{name}'")
     for name, like in expected.items():
         array = given[name]
         is_text = like.dtype.kind == "U"  # of any length
@@ -234,8 +235,8 @@ def check_arrays(given: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]
             raise PhysicsError(
                 f"'{name}' of the snapshot has the shape {array.shape}, not {like.shape}"
             )
-        if like.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST):
-            problem = "holds a number that is not finite, or absurd"
+        if like.dtype.kind == "f" and not np.all(np.abs(array) <= MAX_NUMBER):
+            problem = f"contains a number that is not finite or beyond {MAX_NUMBER:g}"
             raise PhysicsError(f"'{name}' of the snapshot {problem}")
 
 

@@ -1,7 +1,7 @@
-"""What physics tells the rest of the program, and what it is told: plain arrays.
+"""State, drives and wrenches of simulated bodies, as plain arrays.
 
 Indices follow the Body: ``body.links`` for links, ``body.moving_links`` for joints.
-All quantities are in the world frame W and SI units unless said otherwise.
+All quantities are in the world frame W and SI units unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hrp_model.rigid import Array
 
 @dataclass(slots=True)
 class BodyMotion:
-    """Motion of one body, written by the engine at the end of every step.
+    """Motion of one body, which the engine writes at the end of every step.
 
     Attributes:
         p: Positions p_WL of the link origins, in [m], shape (links, 3).
@@ -27,16 +27,16 @@ class BodyMotion:
         w: Angular velocities w_WL, in [rad/s], shape (links, 3).
         a: Accelerations of the link origins over the last step, in [m/s^2], shape (links, 3).
         alpha: Angular accelerations over the last step, in [rad/s^2], shape (links, 3).
-        force: Force that the parent applied to the link through its joint over the last
-            step, in the posture that the step found, turned with the link since; in [N],
-            shape (links, 3); zero for links that no force sensor watches.
-        torque: Torque of the same, about the link origin, in [N m], shape (links, 3).
+        force: Mean force of the parent on the link through its joint over the last step,
+            computed in the posture at its start and rotated with the link, in [N], shape
+            (links, 3); zero for links without a force sensor.
+        torque: Mean torque likewise, about the link origin, in [N m], shape (links, 3).
         q: Joint positions, in [rad] or [m], shape (joints,).
         dq: Joint velocities, shape (joints,).
-        effort: Joint torques or forces that the drives applied over the last step, in
-            [N m] or [N], shape (joints,); without what rotors, friction and stops add.
-        track_position: How far the surfaces of tracks have run, in [m], shape (links,), zero
-            elsewhere.
+        effort: Joint torques or forces of the drives over the last step, in [N m] or [N],
+            shape (joints,); without rotor inertia, friction and stops.
+        track_position: Distance that the surface of each track has moved, in [m], shape
+            (links,), zero for other links.
     """
 
     p: Array
@@ -54,7 +54,7 @@ class BodyMotion:
 
     @classmethod
     def zeros(cls, body: Body) -> BodyMotion:
-        """Return arrays of the right shapes, at zero."""
+        """Return arrays of zeros of the right shapes, with identity rotations."""
         m, n = len(body.links), len(body.moving_links)
         vectors = {name: np.zeros((m, 3)) for name in ("p", "v", "w", "a", "alpha")}
         wrench = {name: np.zeros((m, 3)) for name in ("force", "torque")}
@@ -67,29 +67,29 @@ class BodyMotion:
         return BodyMotion(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
 
 
-# No drive means more than this, in SI units: engines refuse it.
-LARGEST_DRIVE = 1e12
+# Bound on every number of drives and wrenches, in SI units; engines reject larger ones.
+MAX_DRIVE_VALUE = 1e12
 
 
 @dataclass(slots=True)
 class JointDrive:
-    """What the joints of one body are asked to do; the engine reads it at every step.
+    """Commands to the joints of one body, which the engine reads at every step.
 
-    The effort on joint i is, evaluated at the end of the step (implicitly, so that no
-    gain makes it unstable) and clipped to the joint's effort range::
+    The effort on joint i is, evaluated at the end of the step (implicitly, so that it is
+    stable for any gain) and clipped to the joint's effort range::
 
         effort + kp * (q - q_now) + kd * (dq - dq_now)
 
-    All of shape (joints,). Zero gains and zero effort leave a joint limp. On a track
-    (``body.links`` of type TRACK) ``track_speed`` is the speed of its surface.
+    All are of shape (joints,). A joint with zero gains and zero effort moves freely.
 
     Attributes:
-        q: Position aimed at, in [rad] or [m].
-        dq: Velocity aimed at.
+        q: Target position, in [rad] or [m].
+        dq: Target velocity, in [rad/s] or [m/s].
         kp: Stiffness, in [N m/rad] or [N/m].
         kd: Damping, in [N m s/rad] or [N s/m].
-        effort: Torque or force added, in [N m] or [N].
-        track_speed: Surface speed of the tracks, in [m/s], shape (links,), zero elsewhere.
+        effort: Feed-forward torque or force, in [N m] or [N].
+        track_speed: Surface speed of links of type TRACK, in [m/s], shape (links,), zero for
+            other links.
     """
 
     q: Array
@@ -100,8 +100,8 @@ class JointDrive:
     track_speed: Array
 
     @classmethod
-    def limp(cls, body: Body) -> JointDrive:
-        """Return a drive that leaves every joint limp."""
+    def zeros(cls, body: Body) -> JointDrive:
+        """Return a drive that leaves every joint free."""
         n = len(body.moving_links)
         names = ("q", "dq", "kp", "kd", "effort")
         return cls(**{name: np.zeros(n) for name in names}, track_speed=np.zeros(len(body.links)))
@@ -109,10 +109,10 @@ class JointDrive:
 
 @dataclass(slots=True)
 class ExternalWrench:
-    """What pushes the links of one body from outside; the engine reads it at every step.
+    """External forces and torques on the links of one body; the engine reads them at every step.
 
-    It acts until it is overwritten; a reset sets it to zero. Links that cannot move ignore it.
-    Both are held constant in W over a step, and of shape (links, 3).
+    They act until they are overwritten; a reset sets them to zero. Static links ignore them.
+    Both are constant in W over a step, and of shape (links, 3).
 
     Attributes:
         force: On each link's origin, in W, in [N].
@@ -124,18 +124,18 @@ class ExternalWrench:
 
     @classmethod
     def zeros(cls, body: Body) -> ExternalWrench:
-        """Return a wrench that pushes nothing."""
+        """Return a zero wrench."""
         return cls(np.zeros((len(body.links), 3)), np.zeros((len(body.links), 3)))
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedBody:
-    """A body in the world: the model, how it moves, how it is driven, and what pushes it.
+    """A body in the world: its model, motion, drives and external wrenches.
 
     Attributes:
         name: Unique in the world.
         body: The model.
-        motion: Live arrays of the engine; ``copy`` them to keep them past the next step.
+        motion: Live arrays of the engine, overwritten by the next step; see ``copy``.
         drive: Arrays that the engine reads; write into them, do not replace them.
         wrench: Likewise.
     """
@@ -148,9 +148,9 @@ class SimulatedBody:
 
     @classmethod
     def at_rest(cls, name: str, body: Body) -> SimulatedBody:
-        """Return a body with arrays of its own: motion at zero, limp joints, nothing pushes."""
+        """Return a body with new arrays: zero motion, free joints, zero wrench."""
         return cls(
-            name, body, BodyMotion.zeros(body), JointDrive.limp(body), ExternalWrench.zeros(body)
+            name, body, BodyMotion.zeros(body), JointDrive.zeros(body), ExternalWrench.zeros(body)
         )
 
 
@@ -160,17 +160,17 @@ class WorldState:
 
     Attributes:
         time_ns: Simulation time, in [ns].
-        bodies: By name; never changed, but replaced, so that any thread may walk through it.
+        bodies: By name; replaced, never modified, so that any thread may iterate over it.
     """
 
     time_ns: int
     bodies: Mapping[str, SimulatedBody]
 
     def digest(self) -> str:
-        """Return the SHA-256 of time and every body's motion: equal for equal runs."""
+        """Return the SHA-256 of time and motion of all bodies, which is equal for equal runs."""
         sha = hashlib.sha256(str(self.time_ns).encode())
         for name, simulated in sorted(self.bodies.items()):
-            sha.update(name.encode(errors="surrogatepass"))  # it may be from a path
+            sha.update(name.encode(errors="surrogatepass"))  # names may come from paths
             motion = simulated.motion
             for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
                 sha.update(np.ascontiguousarray(array).tobytes())

@@ -1,4 +1,4 @@
-"""One articulated body in PyODE: its rigid groups, joints and shapes, and how it moves."""
+"""One articulated body in PyODE: its rigid groups, joints, shapes and motion."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import STATIC, Articulation
 from ..ode import guard
-from ..ode.saving import SavedBody
+from ..ode.saved_state import SavedBody
 from ..physics.engine import PhysicsSettings
-from ..physics.state import LARGEST_DRIVE, SimulatedBody
+from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
 from .joints import JOINTS, DrivenJoint, make_loop
 from .shapes import make_shapes
 
-# Beyond these nothing is physics any more, in [m], [m/s] and [rad/s].
-_FARTHEST, _FASTEST, _FASTEST_TURN = 1e6, 1e5, 1e5
+# A step that leads beyond these has failed, in [m], [m/s] and [rad/s].
+_MAX_POSITION, _MAX_SPEED, _MAX_TURN_RATE = 1e6, 1e5, 1e5
 
 
 class StepFaultError(Exception):
@@ -29,7 +29,7 @@ class StepFaultError(Exception):
     Attributes:
         kind: One of the ``FAULT_...`` of ``hrp_sim.ode.guard``.
         body: Name of the body.
-        index: Of a group, a link or a joint coordinate, as the kind has it.
+        index: Of a group, a link or a joint coordinate, depending on the kind.
     """
 
     def __init__(self, kind: int, body: str, index: int) -> None:
@@ -39,7 +39,7 @@ class StepFaultError(Exception):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GroupStates:
-    """Where g rigid groups are and how they move, in W.
+    """Poses and velocities of g rigid groups in W.
 
     Attributes:
         p: Mass centres, in [m], shape (g, 3).
@@ -66,23 +66,24 @@ class GroupStates:
             w=np.array([g.getAngularVel() for g in groups]).reshape(-1, 3),
         )
 
-    def sane(self) -> NDArray[np.bool_]:
-        """Return which groups have finite and sensible states, shape (g,)."""
+    def valid(self) -> NDArray[np.bool_]:
+        """Return which groups have states within bounds, shape (g,)."""
         good: NDArray[np.bool_] = np.abs((self.quaternion**2).sum(axis=1) - 1.0) < 1e-3
-        for values, most in (self.p, _FARTHEST), (self.v, _FASTEST), (self.w, _FASTEST_TURN):
-            good &= (np.abs(values) < most).all(axis=1)
+        bounds = (self.p, _MAX_POSITION), (self.v, _MAX_SPEED), (self.w, _MAX_TURN_RATE)
+        for values, bound in bounds:
+            good &= (np.abs(values) < bound).all(axis=1)
         return good
 
 
 class ArticulatedBody:
-    """A body of PyODE's bodies, joints and shapes.
+    """A body made of PyODE bodies, joints and shapes.
 
     Attributes:
         name: Of the body.
-        drive: What its joints are asked to do.
+        drive: Commands to its joints.
         contacts: A ``Contact`` for every pair of links, shape (links, links).
         driven: Joints that move.
-        rows: How many rows of constraints it has at most.
+        rows: Maximum number of its constraint rows.
         is_track: Which links are tracks, shape (links,).
     """
 
@@ -102,7 +103,8 @@ class ArticulatedBody:
         self._moving = np.flatnonzero(flat.links.group != STATIC)
         self._carrier = flat.links.group[self._moving]
         self._groups = [_make_group(world, flat, g) for g in range(len(flat.groups.mass))]
-        self._place(flat.groups.zero_p, flat.groups.zero_R)  # there, joints are made at zero
+        # ODE measures joint positions from the posture in which a joint was created.
+        self._place(flat.groups.zero_p, flat.groups.zero_R)
         joints = flat.joints
         if not settings.joint_limits:
             free = np.full(len(joints.kind), inf)
@@ -121,14 +123,14 @@ class ArticulatedBody:
         self.start(flat)
 
     def remove(self) -> None:
-        """Take it out of ODE: PyODE destroys what nobody refers to, joints before bodies."""
+        """Remove it from ODE: PyODE destroys unreferenced objects; joints must go before bodies."""
         for shape in self._shapes:
             shape.setBody(None)
         for owned in (self._shapes, self._loops, self.driven, self._joints, self._groups):
             owned.clear()
 
     def start(self, flat: Articulation) -> None:
-        """Put it where an articulation starts, whose fixed links are where this one's are."""
+        """Put it where an articulation starts; the static links of both must be the same."""
         self._place(flat.groups.p, flat.groups.R)
         for group, v, w in zip(self._groups, flat.groups.v, flat.groups.w, strict=True):
             group.setLinearVel(v.tolist())
@@ -138,7 +140,7 @@ class ArticulatedBody:
         self._write_at_rest()
 
     def read_state(self, _number: int, saved: SavedBody, /) -> None:
-        """Write the moving state into arrays."""
+        """Write the dynamic state into arrays."""
         for name in ("p", "quaternion", "R", "v", "w"):
             getattr(saved, name)[:] = getattr(self._state, name)
         for j, joint in enumerate(self._joints):
@@ -146,33 +148,33 @@ class ArticulatedBody:
                 saved.q[j], saved.dq[j], saved.turns[j] = joint.q, joint.dq, joint.turns
 
     def write_state(self, _number: int, saved: SavedBody, /) -> None:
-        """Put it into a saved state, but for rounding: PyODE normalises quaternions."""
+        """Set a saved state, up to rounding: PyODE normalises quaternions."""
         self._restore(GroupStates(saved.p, saved.quaternion, saved.R, saved.v, saved.w))
         for joint, q in zip(self._joints, saved.q.tolist(), strict=True):
             if isinstance(joint, DrivenJoint):
                 joint.q = q
         self._write_at_rest()
 
-    def check_orders(self) -> None:
-        """Check the arrays that the engine is given.
+    def check_inputs(self) -> None:
+        """Check drives and wrenches.
 
         Raises:
-            StepFaultError: A number is not finite, absurd, or a negative gain.
+            StepFaultError: A number is not finite or too large, or a gain is negative.
         """
         *joints, track_speed = astuple(self.drive)
-        drives = (np.abs(joints) < LARGEST_DRIVE).all(axis=0)
+        drives = (np.abs(joints) < MAX_DRIVE_VALUE).all(axis=0)
         drives &= (self.drive.kp >= 0.0) & (self.drive.kd >= 0.0)
-        pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < LARGEST_DRIVE
+        pushes = np.abs(np.hstack([self._wrench.force, self._wrench.torque])) < MAX_DRIVE_VALUE
         for kind, good in (
             (guard.FAULT_DRIVE, drives),
-            (guard.FAULT_TRACK, np.abs(track_speed) < LARGEST_DRIVE),
+            (guard.FAULT_TRACK, np.abs(track_speed) < MAX_DRIVE_VALUE),
             (guard.FAULT_WRENCH, pushes.all(axis=1)),
         ):
             if not good.all():
                 raise StepFaultError(kind, self.name, int(np.argmin(good)))
 
     def prepare(self, bounded: set[DrivenJoint]) -> None:
-        """Apply wrenches and drives for the next step; some joints stay in their effort ranges."""
+        """Apply wrenches and drives for the next step, with the efforts of some joints bounded."""
         links, force, torque = self._links, self._wrench.force, self._wrench.torque
         pushed = (force.any(axis=1) | torque.any(axis=1)) & (links.group != STATIC)
         for link in np.flatnonzero(pushed).tolist():
@@ -183,24 +185,24 @@ class ArticulatedBody:
             joint.drive(self.drive, self._step, is_bounded=joint in bounded)
 
     def measure(self) -> set[DrivenJoint]:
-        """Read the step just taken; return the joints whose drives left their effort ranges.
+        """Read the result of the last attempt; return the joints that left their effort ranges.
 
         Raises:
-            StepFaultError: The state is not finite, or absurd.
+            StepFaultError: The state is not finite or too large.
         """
         self._next = GroupStates.of(self._groups)
-        sane = self._next.sane()
-        if not sane.all():
-            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(sane)))
+        valid = self._next.valid()
+        if not valid.all():
+            raise StepFaultError(guard.FAULT_STATE, self.name, int(np.argmin(valid)))
         R = self._state.R
         return {joint for joint in self.driven if joint.measure(R[joint.child])}
 
     def undo(self) -> None:
-        """Go back to the state before the step just taken."""
+        """Go back to the state before the last attempt."""
         self._restore(self._state)
 
     def finish(self) -> None:
-        """Take over the step just taken, and write how the body moves."""
+        """Accept the last attempt as the step, and write the motion of the body."""
         before, self._state = self._state, self._next
         for driven in self.driven:
             driven.read(self._step)
@@ -238,7 +240,7 @@ class ArticulatedBody:
             group.setTorque((0.0, 0.0, 0.0))
 
     def _write_at_rest(self) -> None:
-        """Read and write a state to which no step led: nothing accelerates, nothing pushes."""
+        """Read and write a state that no step led to: accelerations and forces are zero."""
         self._state = GroupStates.of(self._groups)
         for joint in self.driven:
             joint.read(0.0)
@@ -249,7 +251,7 @@ class ArticulatedBody:
         self._write_motion()
 
     def _write_motion(self) -> None:
-        """Write places and velocities of links and joints."""
+        """Write poses and velocities of links and joints."""
         m, state, moving, carrier = self._motion, self._state, self._moving, self._carrier
         m.p[moving] = state.p[carrier] + self._offsets(state)
         m.R[moving] = state.R[carrier] @ self._links.R[moving]
@@ -258,12 +260,12 @@ class ArticulatedBody:
             m.q[joint.coordinate], m.dq[joint.coordinate] = joint.q, joint.dq
 
     def _offsets(self, state: GroupStates) -> Array:
-        """Return the ways from mass centres of groups to the links that move, in W."""
+        """Return the vectors from the mass centres of groups to their links, in W."""
         links = self._links.p[self._moving]
         return np.asarray(np.einsum("nij,nj->ni", state.R[self._carrier], links))
 
     def _velocities(self, state: GroupStates) -> tuple[Array, Array]:
-        """Return v and w of the links that move, in W."""
+        """Return v and w of the links of groups, in W."""
         w = state.w[self._carrier]
         return state.v[self._carrier] + np.cross(w, self._offsets(state)), w
 

@@ -1,4 +1,4 @@
-"""Contacts between bodies: which there are in a step, how they touch, and with what forces."""
+"""Collision detection, contact joints, and contact forces."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..physics.engine import PhysicsSettings
 from .body import ArticulatedBody, StepFaultError
 from .shapes import Owner, collide, near_pairs
 
-# Contacts nearer to each other than this are one, in [m].
+# Contacts closer to each other than this are merged, in [m].
 _SAME_PLACE = 1e-6
-# Links of one body that are deeper in each other at the start are drawn that way, in [m].
+# Links of one body that overlap deeper than this initially never collide, in [m].
 _OVERLAP = 1e-3
 # Coulomb coefficient of tracks across their direction.
 _TRACK_SIDE_FRICTION = 0.5
-# Impacts slower than what gravity adds in so many steps do not bounce, nor those below [m/s].
-_BOUNCING_STEPS, _SLOWEST_BOUNCE = 2.0, 1e-4
-# A slower slip has no direction, in [m/s].
-_STILL = 1e-6
-# How fast friction of mu = 1 about slows down a slip, in [m/s^2].
-_BRAKING = 10.0
+# Impacts slower than what gravity adds in so many steps, or slower than this [m/s], do not bounce.
+_MIN_BOUNCE_STEPS, _MIN_BOUNCE_SPEED = 2.0, 1e-4
+# Slower slip has no direction, in [m/s].
+_MIN_SLIP = 1e-6
+# Approximate deceleration by friction with mu = 1, in [m/s^2].
+_DECELERATION = 10.0
 
 
 class Contacts:
@@ -35,13 +35,13 @@ class Contacts:
 
     Args:
         world: Of PyODE.
-        space: With the shapes.
-        bodies: By name; more may come.
+        space: Contains the shapes.
+        bodies: By name; a live mapping.
         settings: Of the world.
 
     Attributes:
-        count: How many there are.
-        keeps_forces: Whether the forces of the steps to come are kept.
+        count: Number of contacts.
+        record_forces: Whether steps record contact points and forces.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Contacts:
         settings: PhysicsSettings,
     ) -> None:
         self.count = 0
-        self.keeps_forces = False
+        self.record_forces = False
         self._world, self._space, self._bodies, self._settings = world, space, bodies, settings
         self._friction, self._restitution = settings.materials.matrices(settings.friction)
         self._joints: list[ode.ContactJoint] = []
@@ -60,10 +60,10 @@ class Contacts:
         self._forces: list[Array] = []
 
     def make(self) -> None:
-        """Make the contact joints of the step to come.
+        """Create the contact joints of the next step.
 
         Raises:
-            StepFaultError: There are too many.
+            StepFaultError: There are too many contacts.
             OdeError: ODE has failed.
         """
         self.clear()
@@ -72,12 +72,12 @@ class Contacts:
                 continue
             for contact in _spread(collide(a, b), self._settings.max_contacts):
                 self._add(a, b, contact)
-            if len(self._joints) > guard.MOST_CONTACTS:
+            if len(self._joints) > guard.MAX_CONTACTS:
                 raise StepFaultError(guard.FAULT_CONTACTS, a.owner.body, a.owner.link)
         self.count = len(self._joints)
 
     def finish(self) -> None:
-        """Take the forces of the step that was taken, and destroy the contact joints."""
+        """Read the forces of the last step, and destroy the contact joints."""
         for joint, (_, _, contact) in zip(self._joints, self._touching, strict=False):
             # ODE reports the force on the joint's first body: that of the second shape where
             # the first one belongs to the world.
@@ -85,21 +85,21 @@ class Contacts:
             self._forces.append(np.array(joint.getFeedback()[0]) * (1.0 if is_first else -1.0))
         self._joints.clear()
 
-    def forget(self) -> None:
-        """Forget the contact points of the last step."""
+    def discard_points(self) -> None:
+        """Discard the recorded contact points of the last step."""
         self._touching.clear()
         self._forces.clear()
 
     def clear(self) -> None:
-        """Forget everything of the last step."""
-        self.forget()
+        """Discard all contacts of the last step."""
+        self.discard_points()
         self._joints.clear()
         self.count = 0
 
     def points(self, time_ns: int) -> ContactPoints:
-        """Return the contact points of the last step, which ended at a time."""
+        """Return the contact points of the last step, which ended at this time in [ns]."""
         if not self._forces:
-            return ContactPoints.none(time_ns)
+            return ContactPoints.empty(time_ns)
         owners = [(a, b) for a, b, _ in self._touching]
         places = [contact.getContactGeomParams() for _, _, contact in self._touching]
         return ContactPoints(
@@ -112,8 +112,8 @@ class Contacts:
             force=np.array(self._forces),
         )
 
-    def forbid_overlaps(self, body: ArticulatedBody) -> list[tuple[int, int]]:
-        """Let links of a new body that are drawn into each other pass through each other.
+    def disable_overlapping_pairs(self, body: ArticulatedBody) -> list[tuple[int, int]]:
+        """Disable collisions between links of a new body that overlap in its initial posture.
 
         Returns:
             Pairs of such links.
@@ -138,19 +138,19 @@ class Contacts:
         return int(self._bodies[a.body].contacts[a.link, b.link])
 
     def _add(self, a: ode.GeomObject, b: ode.GeomObject, contact: ode.Contact) -> None:
-        """Make a contact joint of a contact whose normal points into the shape a."""
+        """Create the joint of a contact whose normal points into the shape a."""
         self._set_surface(a.owner, b.owner, contact)
         if not (self._set_track(a, b, contact, 1.0) or self._set_track(b, a, contact, -1.0)):
-            self._direct_friction(a.getBody(), b.getBody(), contact)
+            self._align_friction(a.getBody(), b.getBody(), contact)
         joint = ode.ContactJoint(self._world, None, contact)
         joint.attach(a.getBody(), b.getBody())
         self._joints.append(joint)
-        if self.keeps_forces:
+        if self.record_forces:
             joint.setFeedback(True)
             self._touching.append((a.owner, b.owner, contact))
 
     def _set_surface(self, a: Owner, b: Owner, contact: ode.Contact) -> None:
-        """Set friction and restitution as the materials have them."""
+        """Set friction and restitution of a contact from the materials."""
         mode = ode.ContactApprox1
         contact.setMu(float(self._friction[a.material, b.material]))
         restitution = float(self._restitution[a.material, b.material])
@@ -158,24 +158,24 @@ class Contacts:
             mode |= ode.ContactBounce
             normal = contact.getContactGeomParams()[1]
             pull = abs(float(np.dot(self._settings.gravity, normal)))
-            slowest = _BOUNCING_STEPS * pull * self._settings.time_step
+            slowest = _MIN_BOUNCE_STEPS * pull * self._settings.time_step
             contact.setBounce(restitution)
-            contact.setBounceVel(max(slowest, _SLOWEST_BOUNCE))
+            contact.setBounceVel(max(slowest, _MIN_BOUNCE_SPEED))
         contact.setMode(mode)
 
     def _set_track(
         self, track: ode.GeomObject, other: ode.GeomObject, contact: ode.Contact, into: float
     ) -> bool:
-        """Let the surface of a shape run along its contact if it is a track's; tell whether it is.
+        """Set the surface velocity of a contact if a shape belongs to a track; return whether so.
 
-        The track pushes its link along axis x normal, the normal pointing into the link: at a
-        positive speed it drives it as a wheel that turns positively about the axis.
+        The track pushes its link along axis x normal, the normal pointing into the link: a
+        positive speed drives it like a wheel that turns positively about the axis.
 
         Args:
             track: The shape.
-            other: The other one.
-            contact: Of both.
-            into: 1 where the contact's normal points into the shape, else -1.
+            other: The other shape.
+            contact: Between both.
+            into: 1 if the contact's normal points into ``track``, else -1.
         """
         body, link = self._bodies[track.owner.body], track.owner.link
         if not body.is_track[link]:
@@ -186,50 +186,50 @@ class Contacts:
             return False
         contact.setFDir1((along / length).tolist())
         contact.setMode(contact.getMode() | ode.ContactFDir1 | ode.ContactMotion1 | ode.ContactMu2)
-        # ODE means the motion of the joint's first body, which is never the world.
+        # ODE applies the motion to the joint's first body, which is never the world.
         is_first = track.getBody() is not None and (into > 0.0 or other.getBody() is None)
         speed = float(body.drive.track_speed[link])
         contact.setMotion1(speed if is_first else -speed)
         contact.setMu2(_TRACK_SIDE_FRICTION)
         return True
 
-    def _direct_friction(self, a: ode.Body, b: ode.Body, contact: ode.Contact) -> None:
-        """Let friction act along the slip, and across it only as far as a step can turn the slip.
+    def _align_friction(self, a: ode.Body, b: ode.Body, contact: ode.Contact) -> None:
+        """Align friction with the slip; across it allow only what a step can turn the slip by.
 
-        ODE bounds friction along two directions by mu times the normal force each, and lays them
-        along fixed axes of the world: friction is then up to sqrt(2) mu between them, and turns
-        what slides. Coulomb's is mu against the slip, present or about to begin, and nothing
-        across; what sticks has no direction yet and is held in all.
+        ODE bounds friction along two directions by mu times the normal force each. By default
+        they are fixed axes of the world: friction is then up to sqrt(2) mu between them and
+        deflects sliding bodies. Coulomb friction is mu opposite to the slip, present or
+        impending, and zero across it. Without slip there is no direction, and it acts along both.
         """
         position, normal, *_ = contact.getContactGeomParams()
         slip = self._free_velocity(a, position) - self._free_velocity(b, position)
         slip -= (slip @ normal) * np.array(normal)
         speed = float(np.linalg.norm(slip))
-        if speed < _STILL:
+        if speed < _MIN_SLIP:
             return
         mu = contact.getMu()
-        stopped = _BRAKING * min(mu, 1.0) * self._settings.time_step
+        stopped = _DECELERATION * min(mu, 1.0) * self._settings.time_step
         contact.setFDir1((slip / speed).tolist())
         contact.setMode(contact.getMode() | ode.ContactFDir1 | ode.ContactMu2)
         contact.setMu2(mu * min(1.0, stopped / speed))
 
     def _free_velocity(self, body: ode.Body, position: tuple[float, float, float]) -> Array:
-        """Return the velocity that a point of a group has after the step if nothing holds it."""
+        """Return the velocity of a point of a group after the step without any constraints."""
         if body is None:  # the world
             return np.zeros(3)
         a = np.array(body.getForce()) / body.getMass().mass + self._settings.gravity
         return np.asarray(body.getPointVel(position) + a * self._settings.time_step)
 
 
-def _spread(contacts: list[ode.Contact], most: int) -> list[ode.Contact]:
-    """Choose contacts: the deepest, then always the farthest from those that were chosen."""
+def _spread(contacts: list[ode.Contact], max_count: int) -> list[ode.Contact]:
+    """Select contacts: the deepest, then repeatedly the one farthest from those selected."""
     if len(contacts) < 2:
         return contacts
     params = [contact.getContactGeomParams() for contact in contacts]
     places = np.array([position for position, *_ in params])
     chosen = [int(np.argmax([depth for _, _, depth, *_ in params]))]
     distance: Array = np.full(len(contacts), np.inf)
-    while len(chosen) < most:
+    while len(chosen) < max_count:
         distance = np.minimum(distance, ((places - places[chosen[-1]]) ** 2).sum(axis=1))
         farthest = int(np.argmax(distance))
         if distance[farthest] < _SAME_PLACE**2:

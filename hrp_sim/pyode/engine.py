@@ -1,4 +1,4 @@
-"""The Engine port on PyODE."""
+"""The Engine interface on PyODE."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hrp_model.rigid import Array
 
 from ..articulation.articulation import Articulation
 from ..articulation.flatten import flatten
-from ..articulation.teleport import jumped, rebased, same_bits
+from ..articulation.teleport import is_bit_identical, with_base_pose, with_placement
 from ..ode import guard
-from ..ode.failure import MANY_COMPLAINTS, body_failure, solver_failure, warn_of_complaints
-from ..ode.saving import Entry, part_of
+from ..ode.saved_state import EngineBody, body_arrays
+from ..ode.step_errors import MANY_MESSAGES, body_error, solver_error, warn_of_messages
 from ..physics.by_name import ByName
 from ..physics.contact_points import ContactPoints
 from ..physics.engine import (
@@ -28,93 +28,93 @@ from ..physics.engine import (
     Solver,
     check_ranges,
 )
-from ..physics.snapshot import check_arrays, check_bodies, check_settings, described
+from ..physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from ..physics.state import SimulatedBody, WorldState
 from .body import ArticulatedBody, StepFaultError
 from .contacts import Contacts
 from .joints import DrivenJoint
-from .refusal import check_library, refuse_body, refuse_settings
 from .shapes import cast_rays
+from .unsupported import check_library, check_supported_body, check_supported_settings
 
 _log = logging.getLogger("hrp_sim")
 
-_FARTHEST, _FARTHEST_ORIGIN = 1e6, 1e9  # [m], of a ray
-_NUMBER = 0  # of an Entry; here, bodies are known by their names
-# Worlds in which ODE has failed: their memory is not to be touched again, nor freed.
+_MAX_RAY_LENGTH, _MAX_RAY_ORIGIN = 1e6, 1e9  # [m]
+_NUMBER = 0  # of an EngineBody; unused, since this engine identifies bodies by name
+# Worlds in which ODE has failed: they must not be used again, nor freed.
 _abandoned: list[object] = []
 
 
 class PyOdeEngine:
-    """A world of PyODE: boxes, spheres, cylinders and capsules, and the joints that PyODE has.
+    """A PyODE world: boxes, spheres, cylinders and capsules, and the joints that PyODE has.
 
-    See ``Engine`` for what the methods do. Results are those of ``OdeEngine``, but for rounding
-    and for these: contacts at rest are solved as all others are, so ``predict_sticking`` has no
-    effect; PyODE cannot seed the random order of the solver ``quick``, so equal runs differ by
-    its errors; and states are restored but for rounding. It holds the interpreter lock.
+    See ``Engine`` for the methods. Results equal those of ``OdeEngine`` up to rounding, with these
+    differences: ``predict_sticking`` has no effect, all contacts are solved alike; PyODE cannot
+    seed the random order of the solver ``quick``, so equal runs differ by its errors; states are
+    restored up to rounding; and steps hold the interpreter lock.
 
     Raises:
-        PhysicsError: A setting is out of range or one that PyODE does not have, or PyODE is
-            linked with another ODE than the extension that handles its errors.
+        PhysicsError: A setting is out of range or not supported by PyODE, or PyODE is linked with
+            another ODE than the extension that handles its errors.
     """
 
     def __init__(self, settings: PhysicsSettings) -> None:
         check_ranges(settings)
-        refuse_settings(settings)
+        check_supported_settings(settings)
         check_library()
         self._settings = settings
-        self._entries: dict[str, Entry] = {}
-        # Never changed, but replaced, so that any thread may iterate over it.
+        self._entries: dict[str, EngineBody] = {}
+        # Replaced, never modified, so that any thread may iterate over it.
         self._simulated: Mapping[str, SimulatedBody] = MappingProxyType(ByName("body", {}))
-        self._time_ns = self._complaints = 0
-        self._keeps_contacts = False
+        self._time_ns = self._message_count = 0
+        self._record_contacts = False
         self._make_world()
 
     @property
     def settings(self) -> PhysicsSettings:
-        """What the world was made with."""
+        """The settings of the world."""
         return self._settings
 
     @property
     def state(self) -> WorldState:
-        """The world as it is now; its arrays are live."""
+        """The current state of the world; its arrays are live."""
         return WorldState(self._time_ns, self._simulated)
 
     @property
     def contacts(self) -> int:
-        """At how many points bodies touched in the last step."""
+        """Number of contact points in the last step."""
         return self._contacts.count
 
     @property
-    def tells_contacts(self) -> bool:
-        """Whether steps keep contact points and forces."""
-        return self._keeps_contacts
+    def record_contacts(self) -> bool:
+        """Whether steps record contact points and forces."""
+        return self._record_contacts
 
-    @tells_contacts.setter
-    def tells_contacts(self, on: bool) -> None:
-        self._keeps_contacts = self._contacts.keeps_forces = on
-        self._contacts.forget()
+    @record_contacts.setter
+    def record_contacts(self, on: bool) -> None:
+        self._record_contacts = self._contacts.record_forces = on
+        self._contacts.discard_points()
 
     def contact_points(self) -> ContactPoints:
-        """Return where bodies touched in the last step, and with what forces."""
+        """Return the contact points and forces that the last step recorded."""
         return self._contacts.points(self._time_ns)
 
     def add_body(self, placement: Placement) -> SimulatedBody:
-        """Put a body into the world.
+        """Add a body to the world.
 
         Raises:
-            PhysicsError: The name is taken, or PyODE cannot take what the model says; the
-                message names the link, and nothing was added.
+            PhysicsError: The name is taken, or PyODE cannot simulate the model; the message
+                names the link, and nothing was added.
         """
-        self._check_whole()
+        self._check_usable()
         name, body = placement.name, placement.body
         if name in self._entries:
-            raise PhysicsError(f"there is a body '{name}' in the world already")
+            raise PhysicsError(f"the world has a body '{name}' already")
         flat = flatten(placement, self._settings)
-        refuse_body(flat)
-        entry = Entry(_NUMBER, flat, SimulatedBody.at_rest(name, body))
+        check_supported_body(flat)
+        entry = EngineBody(_NUMBER, flat, SimulatedBody.at_rest(name, body))
         try:
-            overlapping = self._put(entry)
-        except guard.OdeError as error:  # about what flatten let through
+            overlapping = self._create(entry)
+        except guard.OdeError as error:  # not detected by flatten
             if name in self._entries:
                 del self._entries[name]
                 self._bodies.pop(name).remove()
@@ -124,12 +124,12 @@ class PyOdeEngine:
         )
         if overlapping:
             pairs = ", ".join(f"{body.links[a].name}-{body.links[b].name}" for a, b in overlapping)
-            _log.info("body '%s': overlapping links pass through each other: %s", name, pairs)
+            _log.info("body '%s': overlapping links do not collide: %s", name, pairs)
         return entry.simulated
 
     def remove_body(self, name: str) -> None:
-        """Take a body out of the world; its arrays stay as they were."""
-        self._check_whole()
+        """Remove a body from the world; its arrays keep their values."""
+        self._check_usable()
         del self._entries[name]
         self._contacts.clear()
         self._bodies.pop(name).remove()
@@ -137,20 +137,20 @@ class PyOdeEngine:
         self._simulated = MappingProxyType(ByName("body", left))
 
     def move_body(self, placement: Placement) -> None:
-        """Put the body ``placement.name`` elsewhere, between two steps, as if it had jumped."""
-        self._check_whole()
+        """Teleport the body ``placement.name`` between two steps."""
+        self._check_usable()
         entry = self._entries[placement.name]
-        there = jumped(entry.first, placement)
-        self._contacts.forget()
-        self._stand(entry, placement.X_WL)
-        self._bodies[placement.name].start(there)
+        moved = with_placement(entry.initial, placement)
+        self._contacts.discard_points()
+        self._place_base(entry, placement.X_WL)
+        self._bodies[placement.name].start(moved)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return all that ``restore`` needs: copies, by name."""
+        """Return copies of the whole state by name, for ``restore``."""
         arrays: dict[str, AnyArray] = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "bodies": np.array(list(self._entries), dtype=np.str_),
-            "settings": described(self._settings),
+            "settings": settings_lines(self._settings),
         }
         for name, entry in self._entries.items():
             saved = entry.save(self._bodies[name])
@@ -158,26 +158,26 @@ class PyOdeEngine:
         return arrays
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Go back to a saved state, but for rounding."""
+        """Go back to a saved state, up to rounding."""
         check_settings(arrays, self._settings)
         fingerprints = {name: entry.fingerprint for name, entry in self._entries.items()}
         order = check_bodies(arrays, fingerprints)
         check_arrays(arrays, self.save())
         if not 0 <= arrays["time_ns"] < 2**62:
             raise PhysicsError("'time_ns' of the snapshot is out of range")
-        parts = {name: part_of(arrays, name) for name in order}
+        parts = {name: body_arrays(arrays, name) for name in order}
         for name, part in parts.items():
             self._entries[name].check(part)
         self._rebuild(order)
         for name, part in parts.items():
             entry = self._entries[name]
             if entry.has_base:
-                self._stand(entry, Pose(part["base_R"], part["base_p"]))
+                self._place_base(entry, Pose(part["base_R"], part["base_p"]))
             entry.restore(self._bodies[name], part)
         self._time_ns = int(arrays["time_ns"])
 
     def reset(self) -> None:
-        """Put every body back to its placement, at time zero; the drives stay."""
+        """Put every body back to its placement at time zero; drives stay."""
         self._rebuild(list(self._entries))
         for simulated in self._simulated.values():
             simulated.wrench.force[:] = simulated.wrench.torque[:] = 0.0
@@ -185,8 +185,8 @@ class PyOdeEngine:
         self._time_ns = 0
 
     def retime(self, time_ns: int) -> None:
-        """Set the clock to a time in [ns], at least 0; the world stays as it is."""
-        self._contacts.forget()
+        """Set the simulation time in [ns], at least 0; the state stays the same."""
+        self._contacts.discard_points()
         self._time_ns = time_ns
 
     def step(self, count: int = 1) -> None:
@@ -194,31 +194,33 @@ class PyOdeEngine:
 
         Raises:
             ValueError: The count is negative.
-            PhysicsError: A drive or a wrench holds a number that is not finite, absurd, or a
-                negative gain; or the state came out so. The world stays as it was before the
-                offending step. It can go on when the cause is gone, and can be reset.
+            PhysicsError: A drive or wrench has a number that is not finite or too large, or a
+                negative gain; or the resulting state is invalid. The world stays as it was
+                before the failed step. It can continue when the cause is removed, and be reset.
         """
-        self._check_whole()
+        self._check_usable()
         if count < 0:
             raise ValueError(f"the number of steps must not be negative, not {count}")
-        self._contacts.forget()
-        guard.take_complaints()
+        self._contacts.discard_points()
+        guard.take_messages()
         try:
             for body in self._bodies.values():
-                body.check_orders()
+                body.check_inputs()
             for _ in range(count):
                 self._step_once()
                 self._time_ns += self._settings.step_ns
         except guard.OdeError:
-            raise solver_failure(self._when()) from None
+            raise solver_error(self._when()) from None
         except StepFaultError as fault:
             entry = self._entries[fault.body]
-            where = fault.index, entry.first, entry.simulated
-            raise body_failure(fault.kind, *where, self._when()) from None
-        had_many = self._complaints >= MANY_COMPLAINTS
-        self._complaints += guard.take_complaints()
-        if self._complaints >= MANY_COMPLAINTS and not had_many:
-            warn_of_complaints(self._time_ns)
+            error = body_error(
+                fault.kind, fault.index, entry.initial, entry.simulated, self._when()
+            )
+            raise error from None
+        had_many = self._message_count >= MANY_MESSAGES
+        self._message_count += guard.take_messages()
+        if self._message_count >= MANY_MESSAGES and not had_many:
+            warn_of_messages(self._time_ns)
 
     def cast_rays(
         self,
@@ -232,21 +234,21 @@ class PyOdeEngine:
 
         Raises:
             KeyError: There is no body of the name ``ignored``.
-            ValueError: The shapes do not fit, or a direction is not a unit vector.
+            ValueError: The shapes do not match, or a direction is not a unit vector.
         """
         if ignored is not None:
             self._entries[ignored]
         if origins.shape != directions.shape or origins.shape[1:] != (3,):
             raise ValueError("origins and directions must both be of shape (n, 3)")
-        if not (np.abs(origins) < _FARTHEST_ORIGIN).all() or not max_distance > 0.0:
+        if not (np.abs(origins) < _MAX_RAY_ORIGIN).all() or not max_distance > 0.0:
             raise ValueError("origins must be finite, and max_distance positive")
         if not (np.abs((directions**2).sum(axis=1) - 1.0) < 1e-6).all():
             raise ValueError("directions must be unit vectors")
-        reach = min(max_distance, _FARTHEST)
+        reach = min(max_distance, _MAX_RAY_LENGTH)
         return cast_rays(self._space, origins, directions, reach, ignored, ignored_link)
 
     def close(self) -> None:
-        """Free what the engine holds. Nothing else may be called afterwards."""
+        """Free the ODE world. Nothing else may be called afterwards."""
         if self._is_broken:
             _abandoned.append((self._bodies, self._contacts, self._space, self._world))
             return
@@ -256,7 +258,7 @@ class PyOdeEngine:
         self._bodies.clear()
 
     def _make_world(self) -> None:
-        """Make a world without bodies."""
+        """Create a world without bodies."""
         settings = self._settings
         self._world = ode.World()
         self._world.setGravity(settings.gravity)
@@ -268,50 +270,51 @@ class PyOdeEngine:
         self._space = ode.SimpleSpace()  # a HashSpace misses a few pairs
         self._bodies: dict[str, ArticulatedBody] = {}
         self._contacts = Contacts(self._world, self._space, self._bodies, settings)
-        self._contacts.keeps_forces = self._keeps_contacts
-        self._is_broken = False  # whether ODE has failed in the middle of a step
+        self._contacts.record_forces = self._record_contacts
+        self._is_broken = False  # whether ODE has failed during a step
 
-    def _put(self, entry: Entry) -> list[tuple[int, int]]:
-        """Make a body where it was placed first; return which of its links overlap."""
+    def _create(self, entry: EngineBody) -> list[tuple[int, int]]:
+        """Create a body at its initial placement; return which of its links overlap."""
         name = entry.simulated.name
-        self._bodies[name] = self._assemble(entry, entry.first)
+        self._bodies[name] = self._assemble(entry, entry.initial)
         self._entries[name] = entry
-        return self._contacts.forbid_overlaps(self._bodies[name])
+        return self._contacts.disable_overlapping_pairs(self._bodies[name])
 
-    def _assemble(self, entry: Entry, flat: Articulation) -> ArticulatedBody:
-        where = self._settings, self._world, self._space
-        return ArticulatedBody(flat, entry.simulated, *where)
+    def _assemble(self, entry: EngineBody, flat: Articulation) -> ArticulatedBody:
+        return ArticulatedBody(flat, entry.simulated, self._settings, self._world, self._space)
 
     def _rebuild(self, order: list[str]) -> None:
-        """Make the world anew, with the bodies where they were placed first, in this order."""
+        """Create the world again, with the bodies at their initial placements, in this order."""
         self.close()
         self._make_world()
-        first = {name: self._entries[name].first for name in order}
+        initial = {name: self._entries[name].initial for name in order}
         self._entries.clear()
-        for name, flat in first.items():
-            self._put(Entry(_NUMBER, flat, self._simulated[name]))
+        for name, flat in initial.items():
+            self._create(EngineBody(_NUMBER, flat, self._simulated[name]))
 
-    def _stand(self, entry: Entry, X_WB: Pose) -> None:
-        """Make a fixed body anew where its root is said to be, if it is not there."""
-        if not entry.has_base or same_bits(X_WB, entry.X_WB):
+    def _place_base(self, entry: EngineBody, X_WB: Pose) -> None:
+        """Move a body with a fixed root to a new pose of the root, by creating it again."""
+        if not entry.has_base or is_bit_identical(X_WB, entry.X_WB):
             return
         name = entry.simulated.name
         old = self._bodies[name]
         old.remove()
-        self._bodies[name] = self._assemble(entry, rebased(entry.first, X_WB, self._settings))
+        self._bodies[name] = self._assemble(
+            entry, with_base_pose(entry.initial, X_WB, self._settings)
+        )
         self._bodies[name].contacts = old.contacts
         entry.X_WB = X_WB
 
     def _step_once(self) -> None:
-        """Take a step, and write how the bodies move.
+        """Take a step, and write the motion of the bodies.
 
-        An effort that leaves its range is bounded when the step is taken again, since bounded rows
-        make a step much slower; so are all that have a range where the step failed without.
+        Bounded rows make a step much slower. So efforts are bounded only if they leave their range,
+        and the step is repeated then; if it fails, with all efforts bounded that have a range.
 
         Raises:
             StepFaultError: It failed because of a body; everything is as it was before.
             OdeError: Likewise, but ODE failed.
-            PhysicsError: Likewise, but there is too much to solve.
+            PhysicsError: Likewise, but there are too many constraints.
         """
         bodies = self._bodies.values()
         bounded: set[DrivenJoint] = set()
@@ -341,10 +344,10 @@ class PyOdeEngine:
         try:
             self._contacts.make()
             rows = sum(body.rows for body in self._bodies.values()) + 3 * self.contacts
-            if not is_quick and rows > guard.MOST_ROWS:  # its matrices grow with their square
+            if not is_quick and rows > guard.MAX_ROWS:  # matrix sizes grow with the square
                 raise PhysicsError(
-                    f"there are {rows} rows of constraints {self._when()}, more than the "
-                    f"{guard.MOST_ROWS} that the engine 'pyode' takes with solver: world; use "
+                    f"the world has {rows} constraint rows {self._when()}, more than the "
+                    f"{guard.MAX_ROWS} that the engine 'pyode' supports with solver: world; use "
                     "solver: quick, a smaller max_contacts, or the engine 'ode'"
                 )
             solve = self._world.quickStep if is_quick else self._world.step
@@ -360,7 +363,7 @@ class PyOdeEngine:
             for body in self._bodies.values():
                 body.undo()
 
-    def _check_whole(self) -> None:
+    def _check_usable(self) -> None:
         if self._is_broken:
             raise PhysicsError("ODE has failed in a step; the world can only be reset")
 

@@ -1,4 +1,4 @@
-"""Joints, their drives, and extra joints that close loops."""
+"""Joints, their drives, and extra joints that close kinematic loops."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hrp_model.rigid import Array
 from ..articulation.articulation import STATIC, JointKind, Joints, LoopKind, Loops
 from ..physics.state import JointDrive
 
-# Parameters of joints as ODE 0.16 numbers them: PyODE's own constants are those of an older ODE.
+# Joint parameters of ODE 0.16: PyODE's own constants are those of an older version.
 _LO_STOP, _HI_STOP, _VELOCITY, _MAX_FORCE, _CFM = 0, 1, 2, 5, 8
 _SECOND_ROW = 256
-# Stands for the missing end of an effort range with one end, in [N m] or [N].
+# Replaces the missing limit of a one-sided effort range, in [N m] or [N].
 _UNBOUNDED = 1e6
 
 
@@ -24,8 +24,8 @@ class Joint:
     """A fixed joint between a group and another, or the world.
 
     Attributes:
-        link: The link that it moves.
-        child: The group that carries this link.
+        link: Index of the link that it moves.
+        child: Index of the group of this link.
     """
 
     def __init__(self, world: ode.World, flat: Joints, j: int, groups: list[ode.Body]) -> None:
@@ -34,7 +34,7 @@ class Joint:
         self._parent = None if flat.parent[j] == STATIC else groups[flat.parent[j]]
         self._joint = self._make(world, flat.anchor[j].tolist(), flat.axis[j].tolist())
         self._joint.setFeedback(True)
-        # Joints of ODE that transmit forces in the present step.
+        # ODE joints that transmit forces in the current step.
         self._transmitting = [self._joint]
 
     def wrench(self, R_WG: Array, p_GL: Array) -> Array:
@@ -42,7 +42,7 @@ class Joint:
 
         Args:
             R_WG: Rotation of the child when the step began.
-            p_GL: Origin of the link in the frame of the child, whose own is its mass centre.
+            p_GL: Origin of the link in the frame of the child, at its mass centre.
 
         Returns:
             Both in the frame of the child, in [N] and [N m], shape (2, 3).
@@ -60,17 +60,17 @@ class Joint:
 
 
 class DrivenJoint(Joint):
-    """A joint with one degree of freedom, what resists it, and the motor that drives it.
+    """A joint with one degree of freedom, its friction, and the motor that drives it.
 
-    The motor is a joint of its own in ODE, because a powered joint that reaches its stop exerts
-    infinite forces. So is Coulomb friction: a motor of limited force that holds the joint still.
+    The motor is a separate ODE joint, because a powered joint exerts infinite forces at its stop.
+    Coulomb friction is one, too: a motor of zero velocity and limited force.
 
     Attributes:
-        coordinate: Its place in the joint vectors.
+        coordinate: Index in the joint vectors.
         q, dq: Position and velocity, in [rad] or [m].
-        turns: Whole turns of q beyond ODE's angle.
+        turns: Whole turns by which q differs from ODE's angle.
         effort: Of the drive in the last step, in [N m] or [N].
-        has_effort_range: Whether the effort is bounded.
+        has_effort_range: Whether the effort has a limit.
     """
 
     _motor_type: ClassVar[type]
@@ -90,20 +90,21 @@ class DrivenJoint(Joint):
         self._effort_upper = float(flat.effort_upper[j])
         self.has_effort_range = isfinite(self._effort_lower) or isfinite(self._effort_upper)
         self._rotor_inertia, self._damping = float(flat.rotor_inertia[j]), float(flat.damping[j])
-        self._base = self._gain = self._passive = self._momentum = 0.0  # of the step to come
+        self._base = self._gain = self._passive = self._momentum = 0.0  # of the next step
         self._motor = self._make_motor(world, axis, rows=2)
         if flat.friction[j] > 0.0:
             friction = self._make_motor(world, axis, rows=1)
-            _set_row(friction, 0, 0.0, 0.0, float(flat.friction[j]))  # what sticks does not creep
+            # Zero softness, so that a sticking joint does not creep.
+            _set_row(friction, 0, 0.0, 0.0, float(flat.friction[j]))
             self._transmitting.append(friction)
         self._always_transmitting = self._transmitting
 
     def rate(self) -> float:
-        """Return the velocity as ODE has it now."""
+        """Return the current velocity in ODE."""
         raise NotImplementedError
 
     def read(self, elapsed: float) -> None:
-        """Read q and dq, the time ``elapsed`` in [s] after they were read last."""
+        """Read q and dq; ``elapsed`` is the time in [s] since they were read last."""
         raise NotImplementedError
 
     def drive(self, drive: JointDrive, step: float, *, is_bounded: bool) -> None:
@@ -116,15 +117,15 @@ class DrivenJoint(Joint):
 
             force = (J/h v + base) - K v',   K = J/h + d + D,
 
-        stable for any gains. Where the effort has to stay within its range, which the others
-        have not, these are two rows: a free one with K = J/h + d, and a bounded one with
-        K = D. The bounds of a row are symmetric, so the middle of the range is applied directly,
-        and so is an effort without gains.
+        stable for any gains. To keep the effort, but not the passive terms, within its range, two
+        rows are used: an unbounded one with K = J/h + d, and a bounded one with K = D. The bounds
+        of a row are symmetric, so the middle of the range is applied directly, as is an effort
+        without gains.
 
         Args:
             drive: Of the body.
             step: Its length h, in [s].
-            is_bounded: Whether the effort has to stay within its range.
+            is_bounded: Whether to keep the effort within its range.
         """
         i, lower, upper = self.coordinate, self._effort_lower, self._effort_upper
         kp, kd = float(drive.kp[i]), float(drive.kd[i])
@@ -145,21 +146,21 @@ class DrivenJoint(Joint):
         _set_row(self._motor, 0, target / (K or 1.0) - drift, 1.0 / (K or 1.0), inf if K else 0.0)
         target = (base - self._applied) / (D or 1.0) - drift
         _set_row(self._motor, _SECOND_ROW, target, 1.0 / (D or 1.0), bound)
-        is_on = K > 0.0 or bound > 0.0  # else ODE does not write its forces
+        is_on = K > 0.0 or bound > 0.0  # else ODE does not update its feedback
         self._transmitting = self._always_transmitting + ([self._motor] if is_on else [])
         if self._applied != 0.0:
-            self._push(self._applied)
+            self._apply(self._applied)
 
     def measure(self, R_WG: Array) -> bool:
-        """Measure the effort of the drive in the step just taken.
+        """Compute the effort of the drive in the last attempt at a step.
 
-        The force of the motor gives the rate v' that its rows led to, and that the effort.
+        The force of the motor gives the rate v' at the end of the step, and this the effort.
 
         Args:
             R_WG: Rotation of the child when the step began.
 
         Returns:
-            Whether the motor left the effort's range; ``effort`` is within it.
+            Whether the drive left the effort range; ``effort`` is clipped to it.
         """
         effort, D = self._applied, self._gain
         if D > 0.0:
@@ -171,19 +172,19 @@ class DrivenJoint(Joint):
         return self.effort != effort
 
     def wrench(self, R_WG: Array, p_GL: Array) -> Array:
-        """Return the force and torque on the link; efforts applied directly are part of it."""
+        """Return the force and torque on the link, including efforts applied directly."""
         total = super().wrench(R_WG, p_GL)
         total[self._effort_part] += np.multiply(self._axis, self._applied)
         return total
 
     def _make_motor(self, world: ode.World, axis: list[float], *, rows: int) -> ode.Joint:
-        """Make a motor whose rows all lie along the joint's axis, and are off."""
+        """Create a motor whose rows are along the joint's axis, and off."""
         motor = self._motor_type(world)
         motor.attach(self._child, self._parent)
         motor.setFeedback(True)
         motor.setNumAxes(rows)
         for row in range(rows):
-            motor.setAxis(row, 1, axis)  # 1: it turns with the child
+            motor.setAxis(row, 1, axis)  # 1: fixed to the child
         return motor
 
     def _set_stops(self, lower: float, upper: float) -> None:
@@ -191,21 +192,21 @@ class DrivenJoint(Joint):
         self._joint.setParam(_HI_STOP, upper)
 
     def _drift(self, _step: float) -> float:
-        """Return how much the turning of the bodies alone adds to ``rate`` in a step."""
+        """Return the change of ``rate`` in a step due to rotation alone."""
         return 0.0
 
-    def _push(self, effort: float) -> None:
+    def _apply(self, effort: float) -> None:
         """Apply an effort to the child, and the opposite one to the parent."""
         raise NotImplementedError
 
 
 class Hinge(DrivenJoint):
-    """A revolute joint; q counts on beyond +-pi."""
+    """A revolute joint; q is not limited to +-pi."""
 
     _motor_type, _effort_part = ode.AMotor, 1
 
     def rate(self) -> float:
-        """Return the velocity as ODE has it now."""
+        """Return the current velocity in ODE."""
         return float(self._joint.getAngleRate())
 
     def read(self, elapsed: float) -> None:
@@ -223,7 +224,7 @@ class Hinge(DrivenJoint):
         joint.setAxis(axis)
         return joint
 
-    def _push(self, effort: float) -> None:
+    def _apply(self, effort: float) -> None:
         self._joint.addTorque(effort)
 
 
@@ -233,7 +234,7 @@ class Slider(DrivenJoint):
     _motor_type, _effort_part = ode.LMotor, 0
 
     def rate(self) -> float:
-        """Return the velocity as ODE has it now; its own ignores that the axis turns."""
+        """Return the current velocity; ODE's own slider rate neglects that the axis turns."""
         velocity = np.array(self._child.getRelPointVel(self._anchor))
         if self._parent:
             velocity -= self._parent.getPointVel(self._child.getRelPointPos(self._anchor))
@@ -244,8 +245,8 @@ class Slider(DrivenJoint):
         start = self._parent_anchor
         if self._parent:
             start = self._parent.getRelPointPos(start)
-        way = np.subtract(self._child.getRelPointPos(self._anchor), start)
-        self.q, self.dq = float(way @ self._child.vectorToWorld(self._axis)), self.rate()
+        offset = np.subtract(self._child.getRelPointPos(self._anchor), start)
+        self.q, self.dq = float(offset @ self._child.vectorToWorld(self._axis)), self.rate()
         self._set_stops(self._lower, self._upper)
 
     def _make(self, world: ode.World, _anchor: list[float], axis: list[float]) -> ode.Joint:
@@ -255,10 +256,10 @@ class Slider(DrivenJoint):
         return joint
 
     def _drift(self, step: float) -> float:
-        """Return how much the turning of the bodies alone adds to ``rate`` in a step.
+        """Return the change of ``rate`` in a step due to rotation alone.
 
-        The row of a motor has the axis as the step finds it. That turns by w h, which adds
-        -h axis . (w x (w x d)), d leading from the parent's mass centre to the child's.
+        The row of a motor uses the axis at the start of the step. It turns by w h, which adds
+        -h axis . (w x (w x d)), where d points from the parent's mass centre to the child's.
         """
         if not self._parent:
             return 0.0
@@ -267,12 +268,12 @@ class Slider(DrivenJoint):
         d = np.subtract(self._child.getPosition(), self._parent.getPosition())
         return step * float((w @ w) * (axis @ d) - (axis @ w) * (w @ d))
 
-    def _push(self, effort: float) -> None:
+    def _apply(self, effort: float) -> None:
         force = np.multiply(self._child.vectorToWorld(self._axis), effort)
-        place = self._child.getRelPointPos(self._anchor)
-        self._child.addForceAtPos(force.tolist(), place)
+        point = self._child.getRelPointPos(self._anchor)
+        self._child.addForceAtPos(force.tolist(), point)
         if self._parent:
-            self._parent.addForceAtPos((-force).tolist(), place)
+            self._parent.addForceAtPos((-force).tolist(), point)
 
 
 JOINTS = {JointKind.FIXED: Joint, JointKind.HINGE: Hinge, JointKind.SLIDER: Slider}
@@ -284,10 +285,10 @@ LOOP_JOINTS = {
 
 
 def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) -> ode.Joint:
-    """Make an extra joint between groups that stand where they start.
+    """Create an extra joint between groups in the initial posture.
 
-    ODE takes a joint for closed as its bodies stand when it is made, so one of them is put there
-    meanwhile: what is open at the start is for the joint to correct.
+    ODE takes the relative pose at creation as the closed one, so one group is moved there
+    temporarily. The joint then corrects an initial gap.
     """
     a: ode.Body = None if loops.a[i] == STATIC else groups[loops.a[i]]
     b: ode.Body = None if loops.b[i] == STATIC else groups[loops.b[i]]
@@ -297,7 +298,7 @@ def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) ->
     if a is not None:
         R_WA = np.array(a.getRotation()).reshape(3, 3)
         R, p = R_WA @ R, a.getPosition() + R_WA @ p
-    there = b.getPosition(), b.getRotation()
+    p_initial, R_initial = b.getPosition(), b.getRotation()
     R_WB = R @ R_GJ.T
     b.setRotation(R_WB.ravel().tolist())
     b.setPosition((p - R_WB @ p_GJ).tolist())
@@ -310,13 +311,13 @@ def make_loop(world: ode.World, loops: Loops, i: int, groups: list[ode.Body]) ->
         joint.setAnchor(p.tolist())
     if kind is LoopKind.HINGE:
         joint.setAxis((R @ loops.axis[i]).tolist())
-    b.setPosition(there[0])
-    b.setRotation(there[1])
+    b.setPosition(p_initial)
+    b.setRotation(R_initial)
     return joint
 
 
 def _set_row(motor: ode.Joint, row: int, target: float, softness: float, bound: float) -> None:
-    """Let a row of a motor keep velocity + softness * force = target, |force| <= bound."""
+    """Set a row of a motor: velocity + softness * force = target, |force| <= bound."""
     motor.setParam(row + _VELOCITY, target)
     motor.setParam(row + _CFM, softness)
     motor.setParam(row + _MAX_FORCE, bound)

@@ -1,4 +1,4 @@
-"""Collision shapes: how they are made, where two of them touch, and what rays meet."""
+"""Collision shapes: creation, contacts between two shapes, and ray casting."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SHAPES = {
 }
 ShapePair = tuple[ode.GeomObject, ode.GeomObject]
 
-# Categories of shapes; ODE compares those that move with each other and with those that stand.
-_MOVES, _STANDS, _ONLY_STOPS_RAYS = 1, 2, 4
-# Boxes that lie flat on each other touch in as many points at least.
-_FLAT = 3
-# Added to a quaternion: so little that no contact feels it, in [rad / 2].
+# Categories of shapes; moving ones collide with each other and with static ones.
+_MOVING, _STATIC, _ONLY_STOPS_RAYS = 1, 2, 4
+# Fewest contact points of boxes that lie flat on each other.
+_FLAT_CONTACTS = 3
+# Added to a quaternion; too little to affect contacts, in [rad / 2].
 _TILT = np.array([0.0, 1e-8, 2e-8, 3e-8])
 
 
 class Owner(NamedTuple):
-    """Who has a shape; the attribute ``owner`` of the PyODE object.
+    """Owner of a shape; the attribute ``owner`` of the PyODE object.
 
     Attributes:
         body: Name of its body.
@@ -49,7 +49,7 @@ class Owner(NamedTuple):
 def make_shapes(
     space: ode.SimpleSpace, name: str, flat: Articulation, groups: list[ode.Body]
 ) -> list[ode.GeomObject]:
-    """Make the shapes of a body of this name, whose rigid groups there are."""
+    """Create the shapes of the body of this name from its rigid groups."""
     made = []
     geoms, group_of = flat.geoms, flat.links.group
     for k, (kind, link) in enumerate(zip(geoms.kind, geoms.link.tolist(), strict=True)):
@@ -65,18 +65,18 @@ def make_shapes(
             shape.setOffsetRotation(R)
         if geoms.material[k] == NO_CONTACT:
             category, others = _ONLY_STOPS_RAYS, 0
-        elif _stands(flat, group_of[link]):
-            category, others = _STANDS, 0
+        elif _is_static(flat, group_of[link]):
+            category, others = _STATIC, 0
         else:
-            category, others = _MOVES, _MOVES | _STANDS
+            category, others = _MOVING, _MOVING | _STATIC
         shape.setCategoryBits(category)
         shape.setCollideBits(others)
         made.append(shape)
     return made
 
 
-def _stands(flat: Articulation, group: int) -> bool:
-    """Whether a group cannot move: fixed joints, which carry force sensors, tie it to the world."""
+def _is_static(flat: Articulation, group: int) -> bool:
+    """Whether only fixed joints, which carry force sensors, connect a group to the world."""
     joints = flat.joints
     for j in reversed(range(len(joints.kind))):  # parents come before their children
         if joints.child[j] == group and joints.kind[j] == JointKind.FIXED:
@@ -85,9 +85,9 @@ def _stands(flat: Articulation, group: int) -> bool:
 
 
 def near_pairs(space: ode.SimpleSpace, bodies: Iterable[str]) -> list[ShapePair]:
-    """Return the shapes that may touch, in the order of the names of bodies and of their shapes.
+    """Return pairs of shapes that may collide, ordered by body and shape.
 
-    ODE's own order depends on what was moved last.
+    ODE's own order depends on which shapes were moved last.
     """
     pairs: list[ShapePair] = []
     guarded(space.collide, None, lambda _, a, b: pairs.append((a, b)))
@@ -101,13 +101,15 @@ def near_pairs(space: ode.SimpleSpace, bodies: Iterable[str]) -> list[ShapePair]
 
 
 def collide(a: ode.GeomObject, b: ode.GeomObject) -> list[ode.Contact]:
-    """Return where two shapes touch.
+    """Return the contacts of two shapes.
 
-    ODE may find no contacts of boxes whose edges are parallel but for rounding, as those of
-    boxes that lie on each other are. It finds them for a box that is tilted a little.
+    ODE may miss contacts of boxes whose edges are parallel up to rounding, such as of boxes that
+    lie on each other. So these are tried again with one box tilted a little.
     """
     found: list[ode.Contact] = guarded(ode.collide, a, b)
-    if len(found) >= _FLAT or not (isinstance(a, ode.GeomBox) and isinstance(b, ode.GeomBox)):
+    if len(found) >= _FLAT_CONTACTS or not (
+        isinstance(a, ode.GeomBox) and isinstance(b, ode.GeomBox)
+    ):
         return found
     quaternion = b.getQuaternion() + _TILT
     tilted = ode.GeomBox(None, b.getLengths())
@@ -132,7 +134,7 @@ def cast_rays(
     """Return the distance to the nearest shape along each ray; see ``Engine.cast_rays``."""
     ray = ode.GeomRay(None, reach)
     ray.setCategoryBits(0)
-    ray.setCollideBits(_MOVES | _STANDS | _ONLY_STOPS_RAYS)
+    ray.setCollideBits(_MOVING | _STATIC | _ONLY_STOPS_RAYS)
     distances = np.full(len(origins), inf)
     for n, (origin, direction) in enumerate(
         zip(origins.tolist(), directions.tolist(), strict=True)

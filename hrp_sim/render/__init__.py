@@ -1,6 +1,6 @@
-"""Pictures of the world through OpenGL on EGL: a GPU where there is one, Mesa's llvmpipe where not.
+"""Renders images of the world with OpenGL on EGL, on a GPU or with Mesa's llvmpipe.
 
-No display is needed. It knows models and poses, and neither sensors nor physics.
+No display is needed. This package depends on models and poses, not on sensors or physics.
 """
 
 from .context import RendererUnavailable

@@ -1,4 +1,4 @@
-"""Boxes around shapes, and in which order shapes hide each other."""
+"""Oriented bounding boxes, and the drawing order of transparent shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-# Comparing each with each other would take too long for more; they are sorted by distance.
+# More boxes are sorted by distance only, since comparing all pairs would take too long.
 MAX_COMPARED = 128
 
 
@@ -29,17 +29,17 @@ class OrientedBox(NamedTuple):
     half: Array
 
     def moved(self, X_EF: Array) -> OrientedBox:
-        """Return the box in a frame E, from the rows of [R_EF | p_EF], shape (3, 4)."""
+        """Return the box expressed in a frame E, from [R_EF | p_EF], shape (3, 4)."""
         return OrientedBox(
             X_EF[:, :3] @ self.center + X_EF[:, 3], X_EF[:, :3] @ self.axes, self.half
         )
 
 
 def box_around(points: Array, A_FG: Array) -> OrientedBox:
-    """Return the least box around points in F, among some likely ones.
+    """Return the smallest of several candidate boxes around points in F.
 
-    Its edges are along the axes of F, along those of the geometry, or along the principal axes
-    of the points, as is best for what is flat.
+    Their edges are along the axes of F, along those of the geometry, or along the principal axes
+    of the points, which suit flat shapes.
 
     Args:
         points: In F, in [m], shape (n, 3).
@@ -54,27 +54,27 @@ def box_around(points: Array, A_FG: Array) -> OrientedBox:
     if lengths.all() and np.allclose((A_FG / lengths).T @ (A_FG / lengths), np.eye(3)):
         candidates.append(A_FG / lengths)
     boxes = [_box_along(points, axes) for axes in candidates]
-    # A little thickness, so that of two boxes around something flat the flatter one is less.
+    # A little thickness, so that volumes of flat boxes can be compared.
     return min(boxes, key=lambda box: float(np.prod(box.half / (size or 1.0) + 1e-6)))
 
 
 def back_to_front(boxes: Sequence[OrientedBox]) -> list[int]:
-    """Return the order in which what is in these boxes is drawn so that the nearer hides.
+    """Return the order in which to draw the contents of boxes, from back to front.
 
-    If a plane along a face of one of two boxes keeps them apart, what is on the same side as
-    the eye hides the other: exactly so, however far their centres are. Where no such plane
-    tells, the one with the more distant centre counts as hidden.
+    If a plane along a face of one of two boxes separates them, the box on the side of the camera
+    is in front, whatever the distances of their centres. If there is no such plane, the box with
+    the nearer centre counts as in front.
 
     Args:
-        boxes: In the frame of the eye, which is at its origin.
+        boxes: In the camera frame.
     """
     distances = np.array([float(np.linalg.norm(box.center)) for box in boxes])
     by_distance = np.argsort(-distances, kind="stable")
     if not 1 < len(boxes) <= MAX_COMPARED:
         return [int(i) for i in by_distance]
-    # Next is the farthest of those that hide nothing of what is still to be drawn.
+    # Next is the farthest of those that hide none of the rest.
     hides = _hides(boxes)
-    hidden = hides.sum(axis=1)  # how many of the rest each of them hides
+    hidden = hides.sum(axis=1)  # number of the rest that each of them hides
     rest = [int(i) for i in by_distance]
     order: list[int] = []
     while rest:
@@ -91,10 +91,10 @@ def _box_along(points: Array, axes: Array) -> OrientedBox:
 
 
 def _hides(boxes: Sequence[OrientedBox]) -> NDArray[np.bool_]:
-    """Return which box can hide which but not be hidden by it, shape (n, n) of bool."""
+    """Return whether box i can hide box j but not the other way round, shape (n, n)."""
     n = len(boxes)
     centers, axes, halves = (np.stack(parts) for parts in zip(*boxes, strict=True))
-    # Along each axis of box i, as [i, axis, j]: the middle of box j and half its length.
+    # Along each axis of box i, as [i, axis, j]: centre of box j and half its extent.
     rows = axes.swapaxes(1, 2).reshape(-1, 3)
     middle = (rows @ centers.T).reshape(n, 3, n)
     edges = np.abs(rows @ (rows * halves.reshape(-1, 1)).T).reshape(n, 3, n, 3)
@@ -104,7 +104,7 @@ def _hides(boxes: Sequence[OrientedBox]) -> NDArray[np.bool_]:
     tolerance = 1e-6 * (1.0 + halves.max())
     above = middle - half >= own + face - tolerance
     below = middle + half <= own - face + tolerance
-    # Who has the eye, at 0, on his side of such a plane is not hidden by the other.
+    # A box on the same side of such a plane as the camera, at 0, is not hidden by the other.
     i_is_not = ((above & (own + face >= 0.0)) | (below & (own - face <= 0.0))).any(axis=1)
     j_is_not = ((above & (own + face < 0.0)) | (below & (own - face > 0.0))).any(axis=1)
     not_hidden: NDArray[np.bool_] = i_is_not | j_is_not.T

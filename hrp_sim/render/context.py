@@ -1,4 +1,4 @@
-"""An OpenGL context without a window, one for each thread."""
+"""OpenGL contexts without a window, one per thread."""
 
 from __future__ import annotations
 
@@ -8,64 +8,64 @@ from typing import Any
 
 try:
     import moderngl
-except ImportError:  # then there are no cameras; everything else works
+except ImportError:  # cameras are not available then; everything else works
     moderngl = None  # type: ignore[assignment]
 
 MAX_DEVICES = 16
-# In how many threads Mesa draws without a GPU; by itself in as many as there are cores.
+# Number of threads of Mesa's software renderer; by default the number of cores.
 THREADS_VARIABLE = "LP_NUM_THREADS"
 
 _local = threading.local()
 
 
-class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine, not a mistake
-    """This machine cannot draw; the message says what to install."""
+class RendererUnavailable(RuntimeError):  # noqa: N818 - a state of the machine, not an error
+    """This machine cannot render; the message says what to install."""
 
 
 def thread_context() -> Any:
-    """Return this thread's moderngl context, made at the first call.
+    """Return this thread's moderngl context, which the first call creates.
 
-    It is current now, whatever other contexts the thread has, and its error flag is down. What
-    was made in it and is no longer used is freed now; the rest when the thread ends.
+    The context is made current, its error flag is cleared, and its unused objects are freed. The
+    other objects are freed when the thread ends.
 
     Raises:
-        RendererUnavailable: There is no moderngl, no EGL, or no OpenGL 3.3 behind it.
+        RendererUnavailable: moderngl, EGL or OpenGL 3.3 is not available.
     """
-    owner: _Owner | None = getattr(_local, "owner", None)
+    owner: _ContextOwner | None = getattr(_local, "owner", None)
     if owner is None:
-        owner = _local.owner = _Owner(_create())
-    owner.tidy_up()
+        owner = _local.owner = _ContextOwner(_create())
+    owner.activate()
     return owner.context
 
 
-class _Owner:
-    """Gives a context back when its thread ends."""
+class _ContextOwner:
+    """Releases a context when its thread ends."""
 
     def __init__(self, context: Any) -> None:
-        # What is no longer used may only be freed here, where the context is current.
+        # Unused objects may be freed only while the context is current.
         context.gc_mode = "context_gc"
         self.context = context
 
-    def tidy_up(self) -> None:
-        """Make the context current, and free what was made in it and is no longer used."""
+    def activate(self) -> None:
+        """Make the context current, free its unused objects and clear its error flag."""
         self.context.__enter__()
         self.context.gc()
-        _ = self.context.error  # which is of earlier work; reading it takes down the flag
+        _ = self.context.error  # reading an error of earlier calls clears the flag
 
     def __del__(self) -> None:
-        self.tidy_up()
-        # EGL destroys a context only when it is current nowhere.
+        self.activate()
+        # EGL destroys a context only when it is not current in any thread.
         self.context.__exit__(None, None, None)
         self.context.release()
 
 
 def _create() -> Any:
-    """Make a context on the first EGL device that takes one; Mesa's llvmpipe is the last."""
+    """Create a context on the first EGL device that supports it; Mesa's llvmpipe is the last."""
     if moderngl is None:
         raise RendererUnavailable(
             "cameras need the Python package moderngl; install it with: pip install moderngl"
         )
-    # One core is left to the physics.
+    # Leave one core to the physics.
     os.environ.setdefault(THREADS_VARIABLE, str(max(cores() - 1, 1)))
     problems: list[str] = []
     for index in range(MAX_DEVICES):
@@ -73,7 +73,7 @@ def _create() -> Any:
         if context is not None:
             return context
         if "not loaded" in problems[-1] or "but found" in problems[-1]:
-            break  # no library, or no further device
+            break  # no EGL library, or no further device
     raise RendererUnavailable(
         f"cameras need OpenGL 3.3 through EGL, which this machine lacks ({problems[0]}); "
         "install it with: apt install libegl1 libgl1 libgl1-mesa-dri"
@@ -81,17 +81,17 @@ def _create() -> Any:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _try_device(index: int, problems: list[str]) -> Any:
-    # moderngl's annotations call every setting a dict.
+    # moderngl annotates every setting as a dict.
     settings: dict[str, Any] = {"backend": "egl", "device_index": index}
     try:
         return moderngl.create_context(require=330, standalone=True, **settings)
-    except Exception as error:  # glcontext raises bare Exception, whatever EGL says
+    except Exception as error:  # glcontext raises bare Exception for all EGL errors
         problems.append(str(error))
         return None

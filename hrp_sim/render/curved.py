@@ -1,8 +1,8 @@
-"""Depths of curved primitives: of the surfaces that they are, though they are drawn with corners.
+"""Exact depths of curved primitives, although they are drawn as triangles.
 
-A facet of a circle drawn with 20 corners lies up to 1.2 % of the radius inside the surface. So the
-ray of a pixel is followed from the facet to the quadric x^2 + z^2 + k y^2 = w of a frame S, where
-that is between y = -1 and y = 1: a sphere, or the side of a cylinder or of a cone about Y.
+A facet of a circle with 20 corners lies up to 1.2 % of the radius inside the surface. So the ray
+of a pixel is continued from the facet to the quadric x^2 + z^2 + k y^2 = w of a frame S, between
+y = -1 and y = 1: a sphere, or the side of a cylinder or of a cone about Y.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hrp_model.rigid import Array
 _SPHERE, _CYLINDER, _CONE = (1.0, 1.0), (0.0, 1.0), (-1.0, 0.0)  # k and w
 
 _EPSILON = float(np.finfo(np.float32).eps)
-# What rounding may do to coordinates in S.
-_BLUR = 1e-3
-# What single precision has room for when distances to the eye are squared in S.
-_STEEPEST = 1e9
+# Largest acceptable rounding error of coordinates in S.
+_MAX_ROUNDING = 1e-3
+# Largest scale to S for which squared distances fit single precision.
+_MAX_SCALE = 1e9
 
-# ``surfaces`` holds the rows of T_SL, and (k, w, 0, 0); all of them 0 for what is flat.
+# ``surfaces`` contains the rows of T_SL, and (k, w, 0, 0); all are 0 for flat surfaces.
 VERTEX = """
 #if CURVED
 uniform sampler2D surfaces;
@@ -51,8 +51,8 @@ in vec3 p_S;
 flat in vec3 eye_S;
 flat in vec2 quadric;
 
-// Returns how deep the surface is per depth of the facet. That is inside: where the front of a
-// facet is seen, the ray came in before, last through the surface or through one of the ends.
+// Returns the depth of the surface relative to that of the facet. The facet is inside the surface:
+// if its front is visible, the ray has entered through the surface or through one of the ends.
 float stretch() {
     vec3 ray = p_S - eye_S;
     vec3 scaled = vec3(1.0, quadric.x, 1.0) * p_S;
@@ -78,33 +78,32 @@ float stretch() { return 1.0; }
 def curved_surfaces(
     shape: Shape, mesh_G: Mesh, mesh_L: Mesh
 ) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-    """Return the curved surfaces of a shape, and on which of them each triangle lies.
+    """Return the curved surfaces of a shape, and the surface of each triangle.
 
     Args:
         shape: In the frame L of its link.
-        mesh_G: Its triangles in its geometry's own frame G.
-        mesh_L: The same in L.
+        mesh_G: Its triangles in the frame G of its geometry.
+        mesh_L: The same triangles in L.
 
     Returns:
         The rows of T_SL, and (k, w, 0, 0), of each surface, shape (surfaces, 4, 4); and for each
-        triangle 0 where it is flat, else the number of its surface, counted from 1. So flat, or
-        so far from L or so small that single precision does not tell it from a plane, is
-        flat, too.
+        triangle the number of its surface, from 1, or 0 if it is flat. Surfaces that single
+        precision cannot resolve, because they are too small or too far from L, count as flat.
     """
     rows: list[Array] = []
     numbers = np.zeros(len(mesh_G.triangles), np.uint32)
-    with np.errstate(all="ignore"):  # what is not finite is not smaller than ``_BLUR`` either
+    with np.errstate(all="ignore"):  # values that are not finite fail the comparisons
         for T_SG, quadric, triangles in _parts(shape.geometry, mesh_G):
             T_SL = T_SG[:3] @ _inverse(shape.T_FG)
             summands = np.abs(T_SL) * [*np.abs(mesh_L.vertices).max(axis=0), 1.0]
-            if summands.max() * _EPSILON < _BLUR and np.abs(T_SL).max() < _STEEPEST:
+            if summands.max() * _EPSILON < _MAX_ROUNDING and np.abs(T_SL).max() < _MAX_SCALE:
                 rows.append(np.vstack([T_SL, [*quadric, 0.0, 0.0]]))
                 numbers[triangles] = len(rows)
     return np.array(rows, dtype=np.float32).reshape(-1, 4, 4), numbers
 
 
 def _inverse(T: Array) -> Array:
-    """Return the inverse of an affine map; NaN where there is none."""
+    """Return the inverse of an affine map; NaN if it is singular."""
     try:
         return np.asarray(np.linalg.inv(T))
     except np.linalg.LinAlgError:
@@ -115,7 +114,7 @@ _Part = tuple[Array, tuple[float, float], NDArray[np.bool_]]
 
 
 def _parts(geometry: Geometry, mesh_G: Mesh) -> Iterator[_Part]:
-    """Yield T_SG, (k, w), and which triangles it is about, of each surface."""
+    """Yield T_SG, (k, w), and a mask of the triangles, of each surface."""
     if not isinstance(geometry, Sphere | Cylinder | Capsule | Cone) or geometry.radius <= 0.0:
         return
     r = geometry.radius
@@ -134,12 +133,12 @@ def _parts(geometry: Geometry, mesh_G: Mesh) -> Iterator[_Part]:
         middle = geometry.height / 2.0
         yield _frame(r, r, middle), _SPHERE, y.mean(axis=1) > middle
         yield _frame(r, r, -middle), _SPHERE, y.mean(axis=1) < -middle
-        # It goes on smoothly: as a cylinder without ends.
+        # A cylinder without ends, since the surface continues smoothly.
         yield _frame(r, inf, 0.0), _CYLINDER, np.abs(y.mean(axis=1)) <= middle
 
 
 def _frame(radius: float, length: float, y: float) -> Array:
-    """Return T_SG for a unit of S that is a radius across and a length along Y, from y on."""
+    """Return T_SG: the unit of S is a radius across and a length along Y, its origin is at y."""
     T_SG = np.diag(1.0 / np.array([radius, length, radius, 1.0]))
     T_SG[1, 3] = -y * T_SG[1, 1]
     return T_SG

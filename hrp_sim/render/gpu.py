@@ -1,4 +1,4 @@
-"""A scene in the memory of one OpenGL context, and how it is drawn."""
+"""Uploads a scene to an OpenGL context and draws it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ import numpy as np
 
 from hrp_model import Pose
 
-from . import unlocked
+from . import gl_calls
 from .boxes import back_to_front
-from .depth import DepthVariant
+from .data_texture import DataTexture
 from .lights import VIEW, Switches, lights_on
 from .scene import VERTEX, Batch, Scene
-from .shaders import Variant
-from .table import Table
+from .shaders import DepthVariant, Variant
 from .target import Target
 from .textures import TextureImage
 from .view import BodyPoses, Parts, Picture, Pinhole, Surroundings
 
-# The formats of VERTEX, for moderngl.
+# Formats of the fields of VERTEX for moderngl.
 _FORMAT = "3f4 3f4 3f4 2f4 3u4"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawable:
-    """A batch in the memory of the context."""
+    """A batch uploaded to the context."""
 
     batch: Batch
     texture: Any
@@ -35,7 +34,7 @@ class _Drawable:
     indices: Any
 
     def variant(self, lights: int, spots: int, *, measured: bool) -> Variant:
-        """Return what the shaders of its colours, and maybe of its depths, must know."""
+        """Return the options of its shaders for colours, and depths if ``measured``."""
         image = self.batch.texture
         return Variant(
             lights,
@@ -49,19 +48,19 @@ class _Drawable:
         )
 
     def depth_variant(self) -> DepthVariant:
-        """Return what the shaders of its depths must know."""
+        """Return the options of its shaders for depths only."""
         has_holes = self.batch.transparent or self.batch.cut_out
         is_textured = has_holes and self.texture is not None
         return DepthVariant(has_holes, is_textured, self.batch.curved)
 
 
 class GpuScene:
-    """A scene uploaded once; only poses and the view change from picture to picture.
+    """A scene uploaded once; only poses and the view change from image to image.
 
-    Belongs to the thread that made it.
+    Only the thread that created it may use it.
 
     Attributes:
-        scene: What was uploaded.
+        scene: The uploaded scene.
     """
 
     def __init__(self, context: Any, scene: Scene) -> None:
@@ -72,9 +71,9 @@ class GpuScene:
         self._textures: dict[int, Any] = {}
         self._targets: dict[tuple[int, int], Target] = {}
         self._poses_C = np.zeros((max(scene.link_count, 1), 3, 4), dtype=np.float32)
-        self._poses = Table(context, self._poses_C)
-        self._materials = Table(context, scene.materials)
-        self._surfaces = Table(context, scene.surfaces)
+        self._poses = DataTexture(context, self._poses_C)
+        self._materials = DataTexture(context, scene.materials)
+        self._surfaces = DataTexture(context, scene.surfaces)
         self._view = context.buffer(reserve=VIEW.itemsize)
         self._drawables = [self._drawable(batch) for batch in scene.batches]
         self._opaque = [d for d in self._drawables if not d.batch.transparent]
@@ -89,10 +88,10 @@ class GpuScene:
         surroundings: Surroundings,
         switches: Switches,
     ) -> Picture:
-        """Return a picture; depths end at the first surface that is opaque enough.
+        """Return an image; depths are those of the first surface that is opaque enough.
 
         Raises:
-            RuntimeError: OpenGL cannot draw it, for want of memory or with so many links.
+            RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
         target = self._target(lens)
         self._place(X_WC, poses)
@@ -103,7 +102,7 @@ class GpuScene:
             for drawable in self._opaque:
                 self._begin(drawable)
                 variant = drawable.variant(*counts, measured=parts.depth)
-                unlocked.draw(self._array(drawable, variant))
+                gl_calls.draw(self._array(drawable, variant))
             if self._transparent:
                 target.color.use()
                 self._draw_transparent(*counts)
@@ -111,35 +110,35 @@ class GpuScene:
             target.depth.use()
             for drawable in self._transparent if parts.color else self._drawables:
                 self._begin(drawable)
-                unlocked.draw(self._array(drawable, drawable.depth_variant()))
+                gl_calls.draw(self._array(drawable, drawable.depth_variant()))
         picture = target.read(parts)
-        # moderngl asks for no errors; without this the picture would be whatever was there.
+        # moderngl does not check for errors; the image would be undefined.
         if (error := self._context.error) != "GL_NO_ERROR":
             raise RuntimeError(f"OpenGL cannot draw this scene: {error}")
         return picture
 
     def _place(self, X_WC: Pose, poses: BodyPoses) -> None:
-        """Note where all links are, in the frame of the camera."""
+        """Upload the poses of all links relative to the camera."""
         ends = [*self.scene.first_links.values(), self.scene.link_count]
         for name, first, end in zip(self.scene.first_links, ends, ends[1:], strict=False):
             rows, link_poses = self._poses_C[first:end], poses.get(name)
             if link_poses is None or len(link_poses.p) != len(rows):
-                rows[:] = 0.0  # was not there yet, or another was: all of it in one point
+                rows[:] = 0.0  # the body did not exist at that time: collapse it to a point
             else:
-                rows[:] = link_poses.seen_from(X_WC)
+                rows[:] = link_poses.relative_to(X_WC)
         self._poses.write(self._poses_C)
 
     def _set_up(
         self, lens: Pinhole, surroundings: Surroundings, switches: Switches
     ) -> tuple[int, int]:
-        """Hand the shaders what they share; return how many lights and how many spots shine."""
+        """Upload the data shared by all shaders; return the numbers of lights and of spots."""
         context = self._context
         context.enable_only(moderngl.DEPTH_TEST)
-        # The projection turns the image over, and with it the sense of the triangles.
+        # The projection flips the image, and with it the orientation of the triangles.
         context.front_face = "cw"
         lights, spots = lights_on(self.scene.lights, switches, self._poses_C)
         view = np.zeros((), VIEW)
-        view["projection"] = lens.projection().T  # OpenGL takes matrices by columns
+        view["projection"] = lens.projection().T  # OpenGL matrices are column-major
         view["headlight"] = surroundings.headlight
         view["lights"][: len(lights)] = lights
         self._view.write(view.tobytes())
@@ -158,7 +157,7 @@ class GpuScene:
             drawable.texture.use(2)
 
     def _draw_transparent(self, lights: int, spots: int) -> None:
-        """Blend shape over shape, the nearer over the farther; none hides another wholly."""
+        """Blend transparent shapes from back to front."""
         chunks = [
             (drawable, chunk) for drawable in self._transparent for chunk in drawable.batch.chunks
         ]
@@ -173,10 +172,10 @@ class GpuScene:
             if drawable.texture is not None:
                 drawable.texture.use(2)
             array = self._array(drawable, drawable.variant(lights, spots, measured=False))
-            # What is seen from inside, too, lies behind what is seen from outside.
+            # Back faces lie behind front faces, so draw them first.
             for hidden in ("back",) if drawable.batch.solid else ("front", "back"):
                 context.cull_face = hidden
-                unlocked.draw(array, chunk.length, chunk.first)
+                gl_calls.draw(array, chunk.length, chunk.first)
         context.fbo.depth_mask = True
         context.disable(moderngl.BLEND)
 
@@ -192,7 +191,7 @@ class GpuScene:
         return _Drawable(batch, self._texture(batch.texture), vertices, indices)
 
     def _array(self, drawable: _Drawable, variant: Variant | DepthVariant) -> Any:
-        """Return a batch's vertices as the inputs of a program; made when first drawn."""
+        """Return a batch's vertices as the inputs of a program; created when first drawn."""
         if (drawable, variant) not in self._arrays:
             program = self._program(variant)
             names = [name for name in VERTEX.names or () if name in program]

@@ -1,4 +1,4 @@
-"""The lights of a scene, as the shaders need them. No OpenGL here."""
+"""The lights of a scene as data for the shaders. Does not call OpenGL."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from hrp_model.devices import DirectionalLight, Light, PointLight, SpotLight
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import ENDLESS, is_mounting
+from ..articulation.numeric_limits import MAX_COORDINATE, MAX_RANGE, is_valid_mounting
 from .shaders import MAX_LIGHTS
 
-# (name of a body, name of one of its lights) -> whether it is on; others are as the model says.
+# (name of a body, name of one of its lights) -> whether it is on; others are as in the model.
 Switches = Mapping[tuple[str, str], bool]
 NOTHING_SWITCHED: Switches = MappingProxyType({})
 
-# The least difference between the angles of two cones, in [rad]: no pixel is as narrow.
-_SHARP = 1e-5
+# Minimum difference between the angles of both cones of a spot, in [rad]: narrower than a pixel.
+_MIN_CONE_DIFFERENCE = 1e-5
 
-# Beyond this a strength, or an angle in [rad], means nothing, and single precision may overflow.
-_STRONGEST = 1e6
+# Bound on intensities, and on angles in [rad], so that single precision does not overflow.
+_MAX_VALUE = 1e6
 
 LIGHT = np.dtype(
     [
@@ -39,7 +39,7 @@ LIGHT = np.dtype(
         ("steepness", "f4", 4),  # the rest is padding
     ]
 )
-# The block ``View`` of the shaders, in its layout std140; matrices are written by columns.
+# The block ``View`` of the shaders, in the layout std140; matrices are column-major.
 VIEW = np.dtype(
     [
         ("projection", "f4", (4, 4)),
@@ -63,39 +63,39 @@ class SceneLight(NamedTuple):
     light: Light
 
 
-def flaw(light: Light) -> str:
-    """Return why a light cannot be drawn, or nothing."""
+def light_error(light: Light) -> str:
+    """Return why a light cannot be rendered, or ""."""
     strengths = [*light.color, light.intensity, light.ambient_intensity]
     if isinstance(light, PointLight):
         strengths += light.attenuation
-    if not all(abs(x) <= _STRONGEST for x in strengths):
-        return "its strength is not finite, or absurd"
+    if not all(abs(x) <= _MAX_VALUE for x in strengths):
+        return f"its colour, intensity and attenuation must be within +-{_MAX_VALUE:g}"
     if isinstance(light, SpotLight) and not all(
-        abs(x) <= _STRONGEST
+        abs(x) <= _MAX_VALUE
         for x in (light.beam_width, light.cut_off_angle, light.cut_off_exponent)
     ):
-        return "its cone is not finite, or absurd"
+        return f"its beam width, cut-off angle and exponent must be within +-{_MAX_VALUE:g}"
     if isinstance(light, PointLight) and not light.radius >= 0.0:
-        return f"a radius of {light.radius} m is impossible"
+        return f"its radius must not be negative, not {light.radius} m"
     if isinstance(light, DirectionalLight | SpotLight) and not _is_unit(light.direction):
-        return "its direction is no unit vector"
-    if not is_mounting(light.X_LS):
-        return "its pose on the link is no rigid transform, or far away"
+        return "its direction is not a unit vector"
+    if not is_valid_mounting(light.X_LS):
+        return f"its pose on the link must be a rigid transform within {MAX_COORDINATE:g} m"
     return ""
 
 
 def lights_on(
     lights: Sequence[SceneLight], switches: Switches, poses_C: NDArray[np.float32]
 ) -> tuple[NDArray[np.void], int]:
-    """Return the lights that are on, of dtype LIGHT, the spots last, and how many these are.
+    """Return the lights that are on, of dtype LIGHT, spots last, and the number of spots.
 
-    Of too many they are those that are brightest at the camera.
+    If there are too many, they are those that are brightest at the camera.
 
     Args:
         lights: Of the scene.
-        switches: Those that were switched.
-        poses_C: Rows of [R_CL | p_CL] of all links, shape (links, 3, 4); zeros of one that is
-            not there.
+        switches: States of lights that were switched.
+        poses_C: Rows of [R_CL | p_CL] of all links, shape (links, 3, 4); zeros for links that
+            do not exist.
     """
     rows = [
         _row(light, poses_C[link].astype(float))
@@ -121,11 +121,12 @@ def _row(light: Light, X_CL: Array) -> NDArray[np.void]:
     if isinstance(light, PointLight):
         row["place"] = *(X_CL[:, :3] @ light.X_LS.p + X_CL[:, 3]), 1.0
         row["attenuation"] = light.attenuation
-        row["radius"] = light.radius if light.radius < ENDLESS else inf
+        row["radius"] = light.radius if light.radius < MAX_RANGE else inf
     if isinstance(light, SpotLight):
         row["axis"] = R_CS @ light.direction
         row["outer"], row["exponent"] = light.cut_off_angle, light.cut_off_exponent
-        row["steepness"] = 1.0 / max(light.cut_off_angle - light.beam_width, _SHARP)
+        difference = max(light.cut_off_angle - light.beam_width, _MIN_CONE_DIFFERENCE)
+        row["steepness"] = 1.0 / difference
     return row
 
 
@@ -138,12 +139,15 @@ def _is_spot(row: NDArray[np.void]) -> bool:
 
 
 def _brightness(row: NDArray[np.void]) -> tuple[float, float]:
-    """Return how bright a light is at the camera, and how near; cones count as spheres."""
+    """Return the brightness of a light at the camera, and its negative distance, as sort key.
+
+    Spots count as point lights.
+    """
     brightest = float(max(row["color"].max(), row["ambient"].max()))
     if row["place"][3] == 0.0:
         return brightest, 0.0
     distance = float(np.linalg.norm(row["place"][:3]))
     if distance > row["radius"]:
         return 0.0, -distance
-    weakening = float(row["attenuation"] @ [1.0, distance, distance**2])
-    return brightest / max(weakening, 1.0), -distance
+    attenuation = float(row["attenuation"] @ [1.0, distance, distance**2])
+    return brightest / max(attenuation, 1.0), -distance

@@ -1,4 +1,4 @@
-"""Pictures of a world, taken from any thread."""
+"""Renders images of a world, in any thread."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ if TYPE_CHECKING:
 
 
 class Renderer:
-    """Draws what the bodies of a world look like. Costs nothing before it is prepared.
+    """Renders the bodies of a world. It uses no resources until it is prepared.
 
-    Each thread that draws has its own OpenGL context and its own copy of the scene there.
+    Each rendering thread has its own OpenGL context, with its own copy of the scene.
 
     Args:
         bodies: Models by the names of the bodies in the world.
 
     Attributes:
-        switches: The lights that were switched; replaced by each change, never changed, so that
-            an exposure may keep it.
+        switches: States of lights that were switched; replaced by each change, never modified,
+            so that a render request may keep it.
     """
 
     def __init__(self, bodies: Mapping[str, Body]) -> None:
         self._bodies = dict(bodies)
         self.switches: Switches = {}
-        self._scene: Scene | None = None  # of the bodies; None until somebody draws them
+        self._scene: Scene | None = None  # of the bodies; None until needed
         self._diagnostics = Diagnostics()
         self._building = threading.Lock()
         self._is_prepared = False
         self._local = threading.local()
 
-    def show(self, bodies: Mapping[str, Body], diagnostics: Diagnostics) -> None:
-        """Draw these bodies from now on; a texture that cannot be read is a warning.
+    def set_bodies(self, bodies: Mapping[str, Body], diagnostics: Diagnostics) -> None:
+        """Render these bodies from now on; a texture that cannot be read is a warning.
 
-        What is needed for that is read when the next picture is drawn, by the thread that draws.
-        The lights of those that were not there before are as their models say.
+        The rendering thread builds the scene for the next image. Lights of new bodies are on or
+        off as in their models.
         """
-        stay = {name for name, body in bodies.items() if self._bodies.get(name) is body}
-        self.switches = {light: on for light, on in self.switches.items() if light[0] in stay}
+        kept = {name for name, body in bodies.items() if self._bodies.get(name) is body}
+        self.switches = {light: on for light, on in self.switches.items() if light[0] in kept}
         with self._building:
             self._bodies, self._diagnostics, self._scene = dict(bodies), diagnostics, None
 
     def switch_light(self, body: str, light: str, on: bool) -> None:
-        """Switch the light of this name on a body, in pictures that are exposed from now on."""
+        """Switch the light of this name on a body, in images captured from now on."""
         self.switches = {**self.switches, (body, light): on}
 
     def prepare(self, diagnostics: Diagnostics) -> None:
-        """Read what is needed to draw; a texture that cannot be read is a warning.
+        """Build the scene; a texture that cannot be read is a warning.
 
-        Once: what is shown later is read by the thread that draws.
+        Only the first call has an effect: rendering threads build later scenes.
 
         Raises:
-            RendererUnavailable: This machine cannot draw.
+            RendererUnavailable: This machine cannot render.
         """
         thread_context()
         if not self._is_prepared:
             self._is_prepared, self._diagnostics = True, diagnostics
-            self._present_scene()
+            self._current_scene()
 
     def render(
         self,
@@ -77,31 +77,31 @@ class Renderer:
         surroundings: Surroundings = DAYLIGHT,
         switches: Switches = NOTHING_SWITCHED,
     ) -> Picture:
-        """Return the picture that a camera C at this pose takes, in the calling thread.
+        """Return the image of a camera C, rendered in the calling thread.
 
         Args:
-            lens: How it projects; C looks along -Z with +Y up.
-            X_WC: Where it is.
-            poses: Of every body; one without is not drawn.
-            parts: What is asked for; only that is drawn and read.
-            surroundings: What it sees by, and where nothing is.
-            switches: The lights that were switched when it was taken.
+            lens: Projection; C looks along -Z with +Y up.
+            X_WC: Pose of the camera.
+            poses: Of every body; bodies without are not drawn.
+            parts: Requested parts; only these are drawn and read.
+            surroundings: Headlight and background.
+            switches: States of lights that were switched at the time of the capture.
 
         Raises:
-            RendererUnavailable: This machine cannot draw.
-            RuntimeError: It cannot draw this, for want of memory or with so many links.
+            RendererUnavailable: This machine cannot render.
+            RuntimeError: OpenGL failed, for lack of memory or because of too many links.
         """
         context = thread_context()
-        scene = self._present_scene()
+        scene = self._current_scene()
         uploaded: GpuScene | None = getattr(self._local, "scene", None)
         if uploaded is None or uploaded.scene is not scene:
-            from .gpu import GpuScene  # needs moderngl, which thread_context has found
+            from .gpu import GpuScene  # needs moderngl, which thread_context has checked
 
             uploaded = self._local.scene = GpuScene(context, scene)
         return uploaded.draw(lens, X_WC, poses, parts, surroundings, switches)
 
-    def _present_scene(self) -> Scene:
-        """Return the scene of the bodies that are shown now, which another thread may change."""
+    def _current_scene(self) -> Scene:
+        """Return the scene of the current bodies, which another thread may change meanwhile."""
         while True:
             with self._building:
                 bodies, scene, diagnostics = self._bodies, self._scene, self._diagnostics

@@ -1,4 +1,4 @@
-"""The shapes of all bodies as vertex arrays, batched for few draws. No OpenGL here."""
+"""The shapes of all bodies as vertex arrays, in few batches. Does not call OpenGL."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hrp_model.shapes.texturing import transformed_coords
 
 from .boxes import OrientedBox, box_around
 from .curved import curved_surfaces
-from .lights import SceneLight, flaw
+from .lights import SceneLight, light_error
 from .shaders import MAX_LIGHTS
 from .textures import TextureImage, describe, read_texture
 
-# Names and formats as the vertex shader has them.
+# Names and formats as in the vertex shader.
 VERTEX = np.dtype(
     [
         ("position", "f4", 3),
@@ -32,22 +32,21 @@ VERTEX = np.dtype(
     ]
 )
 
-
-# Beyond this a length [m], a colour or another number of a shape means nothing.
-_LARGEST = 1e6
-# What takes some gigabytes; else a model could fill any memory.
-MOST_TRIANGLES = 2**24
-MOST_TEXELS = 2**29
+# Bound on lengths [m], colours and other numbers of a shape.
+_MAX_VALUE = 1e6
+# Limits of some gigabytes, so that a model cannot exhaust the memory.
+MAX_TRIANGLES = 2**24
+MAX_TEXELS = 2**29
 
 
 class Chunk(NamedTuple):
-    """The part of a batch that one shape fills.
+    """The part of a batch that belongs to one shape.
 
     Attributes:
         link: Row of the link among all links of the scene.
-        box: Around its vertices, in the link frame.
-        first: Position of the first of its indices.
-        length: How many it has.
+        box: Bounding box of its vertices, in the link frame.
+        first: Position of its first index.
+        length: Number of its indices.
     """
 
     link: int
@@ -58,18 +57,18 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Triangles that one draw call shows.
+    """Triangles that are drawn by one call.
 
     Attributes:
         texture: Its image, or None.
-        solid: Whether faces seen from behind are left out.
-        transparent: Whether it is blended over what lies behind. All else hides it.
-        cut_out: Whether its texture has holes: what is not opaque is left out.
-        curved: Whether some of its triangles stand for curved surfaces.
+        solid: Whether back faces are culled.
+        transparent: Whether it is blended over what is behind it.
+        cut_out: Whether pixels of its texture that are not opaque are discarded.
+        curved: Whether some of its triangles approximate curved surfaces.
         shiny: Whether it has highlights.
         vertices: Of dtype VERTEX.
         indices: Of the corners of the triangles, dtype uint32.
-        chunks: The shapes of a transparent one, which are drawn from the farthest to the nearest.
+        chunks: The shapes of a transparent batch, which are drawn from back to front.
     """
 
     texture: TextureImage | None
@@ -85,15 +84,15 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that can be seen.
+    """All visible shapes and all lights.
 
     Attributes:
         first_links: Row of each body's first link, by the body's name.
-        link_count: Of all bodies together.
+        link_count: Number of links of all bodies.
         materials: (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0) of
             each material, shape (materials, 3, 4).
-        surfaces: The curved ones, as ``curved_surfaces`` has them; the first is none, for what
-            is flat. Shape (surfaces, 4, 4).
+        surfaces: From ``curved_surfaces``; the first one stands for flat surfaces. Shape
+            (surfaces, 4, 4).
         batches: Opaque ones first.
         lights: Of all bodies, whether they are on or not.
     """
@@ -109,8 +108,7 @@ class Scene:
 def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
     """Return the scene of bodies by name.
 
-    What cannot be drawn is a warning and left out: textures, shapes and lights of impossible
-    numbers, and what is too much.
+    Textures, shapes and lights that are invalid or exceed the limits are left out with a warning.
     """
     builder = _Builder(diagnostics)
     first_links: dict[str, int] = {}
@@ -121,25 +119,27 @@ def build_scene(bodies: Mapping[str, Body], diagnostics: Diagnostics) -> Scene:
         lights += _lights(name, body, row, diagnostics)
         for link in body.links:
             for shape in link.visual:
-                if why := builder.add(row, shape):
-                    message = f"body '{name}', link '{link.name}': a shape is not drawn: {why}"
+                if error := builder.add(row, shape):
+                    message = f"body '{name}', link '{link.name}': a shape is not drawn: {error}"
                     diagnostics.warn("undrawable-shape", message, link.at)
             row += 1
     batches = sorted(builder.batches(), key=lambda batch: batch.transparent)
     if len(lights) > MAX_LIGHTS:
-        message = f"of {len(lights)} lights a picture shows the {MAX_LIGHTS} brightest that are on"
+        message = (
+            f"of {len(lights)} lights only the {MAX_LIGHTS} brightest that are on are rendered"
+        )
         diagnostics.warn("too-many-lights", message)
     tables = builder.materials(), builder.surfaces()
     return Scene(first_links, row, *tables, tuple(batches), tuple(lights))
 
 
 def _lights(name: str, body: Body, row: int, diagnostics: Diagnostics) -> Iterator[SceneLight]:
-    """Yield the lights of a body whose first link has this row."""
+    """Yield the valid lights of a body whose first link has this row."""
     for device in body.devices:
         if not isinstance(device, Light):
             continue
-        if why := flaw(device):
-            message = f"'{device.name}' of body '{name}' is left out: {why}"
+        if error := light_error(device):
+            message = f"'{device.name}' of body '{name}' is left out: {error}"
             diagnostics.warn("unusable-device", message, device.at)
         else:
             yield SceneLight(name, row + body.link_index(device.link), device)
@@ -173,35 +173,35 @@ class _Builder:
         self._textures: dict[Texture, TextureImage | None] = {}
         self._surfaces: list[NDArray[np.float32]] = [np.zeros((1, 4, 4), np.float32)]
         self._surface_count = 1
-        self._triangles_left = MOST_TRIANGLES
-        self._texels_left = MOST_TEXELS
+        self._triangles_left = MAX_TRIANGLES
+        self._texels_left = MAX_TEXELS
 
     def add(self, link: int, shape: Shape) -> str:
-        """Add a shape of the link in this row; return why it cannot be drawn, or nothing."""
-        with np.errstate(all="ignore"):  # what comes of impossible numbers is noticed at the end
+        """Add a shape of the link in this row; return why it cannot be drawn, or ""."""
+        with np.errstate(all="ignore"):  # the results of invalid numbers are checked at the end
             return self._add(link, shape)
 
     def _add(self, link: int, shape: Shape) -> str:
         material = shape.material
         if material.transparency >= 1.0:
             return ""
-        if not _is_sane_material(material):
-            return "its material has numbers that are not finite, or absurd"
-        if isinstance(shape.geometry, Mesh) and not _is_whole(shape.geometry):
-            return "its triangles name what does not exist"
+        if not _is_material_in_range(material):
+            return f"the numbers of its material must be within +-{_MAX_VALUE:g}"
+        if isinstance(shape.geometry, Mesh) and not _has_valid_indices(shape.geometry):
+            return "its triangles refer to vertices, normals or colours that do not exist"
         mesh_G = drawn_mesh(shape)
         mesh = transformed(mesh_G, shape.T_FG)
         if not len(mesh.triangles):
             return ""
         if len(mesh.triangles) > self._triangles_left:
-            return f"with it pictures would show more than {MOST_TRIANGLES} triangles"
+            return f"it brings the scene above {MAX_TRIANGLES} triangles"
         texture = self._texture(material.texture) if mesh.tex_coords is not None else None
         ids = np.zeros((len(mesh.triangles), 3), np.uint32)
         ids[:] = link, self._material(material), 0
         ids[:, 2] = self._curved(shape, mesh_G, mesh)
         vertices, indices = _vertices(mesh, material, ids, textured=texture is not None)
-        if not _are_sane(vertices):
-            return "it has numbers that are not finite, or absurd"
+        if not _are_in_range(vertices):
+            return f"its coordinates and colours must be within +-{_MAX_VALUE:g}"
         self._triangles_left -= len(mesh.triangles)
         kind = _kind(texture, mesh.solid, material, bool(ids[:, 2].any()))
         parts = self._parts.setdefault(kind, _Parts())
@@ -216,7 +216,7 @@ class _Builder:
         return ""
 
     def batches(self) -> Iterator[Batch]:
-        """Yield what was added."""
+        """Yield all batches."""
         for kind, parts in self._parts.items():
             vertices = np.concatenate(parts.vertices)
             indices = np.concatenate(parts.indices)
@@ -231,7 +231,7 @@ class _Builder:
         return np.concatenate(self._surfaces)
 
     def _curved(self, shape: Shape, mesh_G: Mesh, mesh_L: Mesh) -> NDArray[np.uint32]:
-        """Return the row of the surface that each triangle stands for."""
+        """Return the row of the surface that each triangle approximates."""
         rows, numbers = curved_surfaces(shape, mesh_G, mesh_L)
         before = self._surface_count - 1
         self._surfaces.append(rows)
@@ -243,7 +243,7 @@ class _Builder:
             *material.emissive,
             material.ambient,
             *material.specular,
-            # An exponent of zero would light the whole face.
+            # An exponent of zero would light the whole surface.
             max(128.0 * material.shininess, 1.0),
             *(1.0 - material.transparency, 0.0, 0.0, 0.0),
         )
@@ -262,14 +262,14 @@ class _Builder:
 
     def _read(self, texture: Texture) -> TextureImage:
         if not self._texels_left:
-            raise OSError(f"the textures before it have {MOST_TEXELS} pixels already")
+            raise OSError(f"the textures before it have {MAX_TEXELS} pixels already, the maximum")
         image = read_texture(texture)
         self._texels_left = max(self._texels_left - image.size[0] * image.size[1], 0)
         return image
 
 
-def _is_whole(mesh: Mesh) -> bool:
-    """Tell whether all that the triangles name is there."""
+def _has_valid_indices(mesh: Mesh) -> bool:
+    """Return whether all vertices, normals, colours and texture coordinates of triangles exist."""
     given = (a for a in (mesh.normals, mesh.colors, mesh.tex_coords) if a is not None)
     named = [(mesh.triangles, mesh.vertices), *((a.indices, a.values) for a in given)]
     return all(
@@ -280,15 +280,15 @@ def _is_whole(mesh: Mesh) -> bool:
     )
 
 
-def _is_sane_material(material: Material) -> bool:
+def _is_material_in_range(material: Material) -> bool:
     colors = *material.diffuse, *material.emissive, *material.specular
     others = material.ambient, material.shininess, material.transparency
-    return all(abs(x) <= _LARGEST for x in (*colors, *others))
+    return all(abs(x) <= _MAX_VALUE for x in (*colors, *others))
 
 
-def _are_sane(vertices: NDArray[np.void]) -> bool:
+def _are_in_range(vertices: NDArray[np.void]) -> bool:
     numbers = (vertices[name] for name in ("position", "normal", "color", "uv"))
-    return all(bool(np.all(np.abs(x) <= _LARGEST)) for x in numbers)
+    return all(bool(np.all(np.abs(x) <= _MAX_VALUE)) for x in numbers)
 
 
 def _kind(texture: TextureImage | None, solid: bool, material: Material, curved: bool) -> _Kind:
@@ -302,13 +302,13 @@ def _kind(texture: TextureImage | None, solid: bool, material: Material, curved:
 def _vertices(
     mesh: Mesh, material: Material, ids: NDArray[np.uint32], *, textured: bool
 ) -> tuple[NDArray[np.void], NDArray[np.uint32]]:
-    """Return the different corners of a mesh, and which of them each triangle has.
+    """Return the unique corners of a mesh, and their indices by triangle.
 
     Args:
         mesh: In the frame of its link.
-        material: Of it.
-        ids: Rows of the tables of each triangle, shape (m, 3).
-        textured: Whether its texture is there.
+        material: Of the mesh.
+        ids: Rows of link, material and surface of each triangle, shape (m, 3).
+        textured: Whether it has a texture.
     """
     corners = np.zeros(mesh.triangles.size, VERTEX)
     corners["position"] = mesh.vertices[mesh.triangles].reshape(-1, 3)
@@ -320,7 +320,7 @@ def _vertices(
         st = mesh.tex_coords.values[mesh.tex_coords.indices].reshape(-1, 2)
         corners["uv"] = transformed_coords(material.texture, st)
     corners["ids"] = np.repeat(ids, 3, axis=0)
-    # Equal corners are shared, so that each is transformed once.
+    # Share equal corners, so that each is transformed only once.
     as_bytes = corners.view((np.void, VERTEX.itemsize))
     _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
     return corners[first], inverse.reshape(-1).astype(np.uint32)

@@ -1,15 +1,15 @@
-"""The shading: VRML97's lighting model (ISO/IEC 14772-1, 4.14.4), one pixel at a time.
+"""Shaders for VRML97's lighting model (ISO/IEC 14772-1, 4.14.4), evaluated per pixel.
 
-A material shows its emissive colour, and what each light adds: ambient light, diffuse by
-Lambert's cosine, and Blinn's highlight. Nothing casts a shadow.
+The colour of a material is its emissive colour plus, for each light, an ambient term, a Lambertian
+diffuse term, and Blinn's specular highlight. There are no shadows.
 
-The headlight shines along the optical axis. Part of its light is scattered about and reaches
-every surface from all sides, so that one which faces the camera shows its diffuse colour and
-one seen edge-on ``SCATTERED_LIGHT`` of that, whatever ambient intensity its material has:
-models rarely mean what they say there, and Choreonoid draws them all alike, too.
+The headlight shines along the optical axis. Part of its light is scattered and reaches every
+surface from all sides: a surface that faces the camera shows its diffuse colour, one seen edge-on
+``SCATTERED_LIGHT`` of it. The ambient intensity of the material is not used for this, since models
+rarely set it meaningfully; Choreonoid ignores it, too.
 
-``poses`` holds, for each link L, the three rows of [R_CL | p_CL], C being the camera.
-``materials`` holds (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0).
+``poses`` contains, for each link L, the three rows of [R_CL | p_CL] for the camera frame C.
+``materials`` contains (emissive, ambient intensity), (specular, exponent), (opacity, 0, 0, 0).
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import curved
-from .table import ENTRY
+from .data_texture import ENTRY
 
-# Without it a floor seen at a low angle would be nearly black under a headlight.
+# Without it a floor seen at a low angle would be nearly black.
 SCATTERED_LIGHT = 0.4
 
-# The least opacity that stops a depth, or is no hole in a texture that has holes.
+# Minimum opacity of surfaces in depth images, and of texture pixels that are not holes.
 OPAQUE_ENOUGH = 0.5
 
 MAX_LIGHTS = 16
 
 
 class Variant(NamedTuple):
-    """What a pair of shaders is compiled for, so that no pixel pays for what it does not need.
+    """Compile-time options of a pair of shaders, so that pixels compute only what they need.
 
     Attributes:
-        lights: How many lights there are but for the headlight.
-        spots: How many of these are spot lights; they come last.
+        lights: Number of lights without the headlight.
+        spots: Number of spot lights among them; they come last.
         textured: Whether there is a texture.
         grey: Whether it scales the diffuse colour; else it replaces it (VRML97, table 4.5).
-        see_through: Whether it has opacities; colours are multiplied with them already.
-        cut_out: Whether what is not opaque enough is left out, and the rest opaque.
-        curved: Whether depths are asked for and some are of curved surfaces.
+        see_through: Whether it has opacities; colours are premultiplied with them.
+        cut_out: Whether pixels that are not opaque enough are discarded, and the others opaque.
+        curved: Whether depths are requested and some are of curved surfaces.
         shiny: Whether there are highlights.
     """
 
@@ -57,17 +57,35 @@ class Variant(NamedTuple):
         return sources(self._asdict(), _FRAGMENT)
 
 
-def sources(words: Mapping[str, int], fragment: str) -> tuple[str, str]:
-    """Return the vertex and a fragment shader, for these words of the preprocessor."""
-    before = _HEADER + "".join(f"#define {k.upper()} {v:d}\n" for k, v in words.items())
-    return before + curved.VERTEX + _VERTEX, before + curved.FRAGMENT + fragment
+class DepthVariant(NamedTuple):
+    """Compile-time options of a pair of shaders that draw depths only.
+
+    Attributes:
+        transparent: Whether parts of the surface may be transparent.
+        textured: Whether its texture affects transparency.
+        curved: Whether parts of it are curved.
+    """
+
+    transparent: bool
+    textured: bool
+    curved: bool
+
+    def sources(self) -> tuple[str, str]:
+        """Return the vertex and the fragment shader."""
+        return sources(self._asdict(), _DEPTH_FRAGMENT)
 
 
-# What is the same for all that is drawn in one picture; VIEW in ``lights`` is its layout.
+def sources(macros: Mapping[str, int], fragment: str) -> tuple[str, str]:
+    """Return the vertex and a fragment shader, with these preprocessor macros."""
+    header = _HEADER + "".join(f"#define {k.upper()} {v:d}\n" for k, v in macros.items())
+    return header + curved.VERTEX + _VERTEX, header + curved.FRAGMENT + fragment
+
+
+# Data shared by everything in one image; VIEW in ``lights`` has its layout.
 _HEADER = f"""
 #version 330
 struct Light {{
-    vec4 place;  // w = 1: where it is; w = 0: whence its rays come, a unit vector
+    vec4 place;  // w = 1: its position; w = 0: unit vector towards it
     vec4 color;  // w: its radius
     vec4 ambient;
     vec4 attenuation;  // w: the exponent of a spot
@@ -83,7 +101,7 @@ layout(std140) uniform View {{
 #define OPAQUE_ENOUGH {OPAQUE_ENOUGH}
 {ENTRY}"""
 
-# What a fragment shader does not take is not computed.
+# Outputs that a fragment shader does not use are optimized away.
 _VERTEX = """
 uniform sampler2D poses;
 uniform sampler2D materials;
@@ -133,11 +151,11 @@ flat in float opacity;
 layout(location = 0) out vec4 pixel;
 layout(location = 1) out float depth;
 
-vec3 n;  // of the side that is seen
+vec3 n;  // normal of the visible side
 vec3 to_eye;
 vec3 base;
 
-// Returns what light that comes from a direction adds to the colour, and its highlight.
+// Returns the diffuse colour and the highlight due to light from a direction.
 vec3 lit(vec3 from) {
     float facing = dot(n, from);
     vec3 color = base * max(facing, 0.0);
@@ -187,11 +205,29 @@ void main() {
     vec3 scattered = SCATTERED * base * (1.0 - max(n.z, 0.0));
     vec3 c = emissive.rgb + headlight * (lit(vec3(0.0, 0.0, 1.0)) + scattered);
 #if LIGHTS
-    // Loops to constants are unrolled: llvmpipe takes three times as long for others.
+    // Loops to constants are unrolled; llvmpipe takes three times as long for others.
     for (int i = 0; i < LIGHTS - SPOTS; ++i) c += shine(lights[i], 1.0);
     for (int i = LIGHTS - SPOTS; i < LIGHTS; ++i) c += shine(lights[i], cone(lights[i]));
 #endif
     pixel = vec4(c, alpha);
+    depth = stretch() / gl_FragCoord.w;
+}
+"""
+
+_DEPTH_FRAGMENT = """
+uniform sampler2D image;
+in vec2 st;
+flat in float opacity;
+out float depth;
+
+void main() {
+#if TRANSPARENT
+    float alpha = opacity;
+#if TEXTURED
+    alpha *= texture(image, st).a;
+#endif
+    if (alpha < OPAQUE_ENOUGH) discard;
+#endif
     depth = stretch() / gl_FragCoord.w;
 }
 """

@@ -1,4 +1,4 @@
-"""Pinhole projection, and the poses that a picture is taken of."""
+"""Pinhole projection, poses to render, and the resulting images."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array, Pose
 
-from ..articulation.numeric_limits import ENDLESS
+from ..articulation.numeric_limits import MAX_RANGE
 
 Pixels = NDArray[np.uint8]
 Depths = NDArray[np.float32]
 
 MAX_SIDE = 8192
-# For less the float32 of OpenGL would overflow; in [rad] and [m].
-_NARROWEST = 1e-6
-_NEAREST = 1.0 / ENDLESS
+# Minimum values, so that the float32 of OpenGL does not overflow; in [rad] and [m].
+_MIN_FIELD_OF_VIEW = 1e-6
+_MIN_NEAR = 1.0 / MAX_RANGE
 
 
 class LinkPoses(NamedTuple):
@@ -30,10 +30,10 @@ class LinkPoses(NamedTuple):
     p: Array
     R: Array
 
-    def seen_from(self, X_WC: Pose) -> Array:
+    def relative_to(self, X_WC: Pose) -> Array:
         """Return the rows of [R_CL | p_CL] for a camera frame C, shape (links, 3, 4).
 
-        In double precision, so that a scene far from the origin keeps its digits.
+        In double precision, so that scenes far from the origin are not distorted.
         """
         p_CL = (self.p - X_WC.p) @ X_WC.R
         return np.concatenate([X_WC.R.T @ self.R, p_CL[:, :, np.newaxis]], axis=2)
@@ -43,7 +43,7 @@ BodyPoses = Mapping[str, LinkPoses]
 
 
 class Parts(NamedTuple):
-    """Which parts of a picture are asked for; the rest costs nothing."""
+    """The requested parts of an image; only these are computed."""
 
     color: bool
     depth: bool
@@ -53,11 +53,11 @@ ALL_PARTS = Parts(color=True, depth=True)
 
 
 class Surroundings(NamedTuple):
-    """What a camera sees by, and where nothing is.
+    """Headlight and background of images.
 
     Attributes:
-        headlight: Whether a light shines from the camera along its optical axis. Without one
-            only what glows is seen, and what the lights of the scene reach.
+        headlight: Whether a light shines from the camera along its optical axis. Without it only
+            emissive surfaces and those lit by lights of the scene are visible.
         background: RGB in 0..1.
     """
 
@@ -69,11 +69,11 @@ DAYLIGHT = Surroundings()
 
 
 class Picture(NamedTuple):
-    """What was drawn, row 0 on top; a part is None that was not asked for.
+    """A rendered image with row 0 at the top; parts that were not requested are None.
 
     Attributes:
         color: RGB, shape (height, width, 3).
-        depth: Along the optical axis, in [m], shape (height, width); inf where nothing is.
+        depth: Along the optical axis, in [m], shape (height, width); inf for the background.
     """
 
     color: Pixels | None
@@ -82,12 +82,12 @@ class Picture(NamedTuple):
 
 @dataclass(frozen=True)
 class Pinhole:
-    """A lens without distortion. It looks along -Z, with +Y up and +X to the right.
+    """A projection without distortion, looking along -Z with +Y up and +X to the right.
 
     Attributes:
         width, height: Of the image, in pixels.
         field_of_view: Full angle across the shorter side, in [rad].
-        near, far: What is nearer or farther along the optical axis is cut away, in [m].
+        near, far: Clipping distances along the optical axis, in [m].
     """
 
     width: int
@@ -98,15 +98,23 @@ class Pinhole:
 
     def __post_init__(self) -> None:
         if not (0 < self.width <= MAX_SIDE and 0 < self.height <= MAX_SIDE):
-            raise ValueError(f"an image of {self.width} x {self.height} pixels is impossible")
-        if not _NARROWEST <= self.field_of_view <= pi - _NARROWEST:
-            raise ValueError(f"a field of view of {self.field_of_view} rad is impossible")
-        if not _NEAREST <= self.near < self.far <= ENDLESS:
-            raise ValueError(f"clipping at {self.near} m and {self.far} m leaves nothing to see")
+            raise ValueError(
+                f"its image size must be from 1 to {MAX_SIDE} pixels, "
+                f"not {self.width} x {self.height}"
+            )
+        if not _MIN_FIELD_OF_VIEW <= self.field_of_view <= pi - _MIN_FIELD_OF_VIEW:
+            raise ValueError(
+                f"its field of view must be between 0 and pi rad, not {self.field_of_view} rad"
+            )
+        if not _MIN_NEAR <= self.near < self.far <= MAX_RANGE:
+            raise ValueError(
+                f"its clipping distances must satisfy 0 < near < far, not {self.near} m and "
+                f"{self.far} m"
+            )
 
     @property
     def focal_length(self) -> float:
-        """In pixels; the same along both sides."""
+        """Focal length in pixels; the same along both axes."""
         return min(self.width, self.height) / 2.0 / tan(self.field_of_view / 2.0)
 
     @cached_property
@@ -131,7 +139,7 @@ class Pinhole:
     def projection(self) -> Array:
         """Return OpenGL's projection matrix, shape (4, 4), with image row 0 at y = -1.
 
-        OpenGL's rows count from the bottom; turning the image over here costs nothing.
+        OpenGL's rows start at the bottom; flipping the image here costs nothing.
         """
         n, f, focal = self.near, self.far, self.focal_length
         return np.array(

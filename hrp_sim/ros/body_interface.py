@@ -24,7 +24,7 @@ from hrp_msgs.topics.topic import Topic
 
 from ..render import Parts
 from ..running.runner import Runner
-from ..sensors import JointReading, JointSensor, OdometrySensor, Remembering, Sensor
+from ..sensors import JointReading, JointSensor, OdometrySensor, Sensor, StatefulSensor
 from ..sensors.registry import AnyTopic, kind_of
 from ..simulation import Simulation
 from ..world.naming import BodyNaming
@@ -329,8 +329,8 @@ class BodyFace:
     def _add(self, key: str, sensor: Sensor, frame: str) -> None:
         """Publish the readings of a sensor, which are expressed in a frame."""
         kind, frames = kind_of(sensor), Frames(frame, self._world, self._root)
-        filters = isinstance(sensor, Remembering) and bool(sensor.memory)
-        found = SensorOutputs(sensor, filters and not kind.rests_unheard)
+        filters = isinstance(sensor, StatefulSensor) and bool(sensor.memory)
+        found = SensorOutputs(sensor, filters and not kind.skips_unsubscribed)
         self.outputs[key] = (
             found  # before it has topics: ``close`` ends those there are if one fails
         )

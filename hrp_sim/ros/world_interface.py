@@ -26,7 +26,7 @@ from ..running.contact_watch import ContactWatch
 from ..running.lock_step import LockStep
 from ..running.render_thread import Darkroom
 from ..running.runner import Change, NotRunningError, Runner
-from ..sensors import CameraSensor, Exposure, ImageReading, Reading
+from ..sensors import CameraSensor, ImageReading, Reading, RenderRequest
 from ..simulation import Simulation
 from ..world.naming import BodyNaming, late_naming, name_bodies
 from .body_interface import BodyFace, SensorOutputs
@@ -111,7 +111,7 @@ class WorldFace:
         self._keep(faces)
         if self._runner is not None:
             with suppress(NotRunningError):
-                self._runner.call(self._simulation.settle)  # what parameters were set to counts
+                self._runner.call(self._simulation.apply_pending)  # e.g. gains set by parameters
                 for face in faces.values():
                     face.update_joint_params()
         for name, body in bodies.items():
@@ -167,7 +167,7 @@ class WorldFace:
         for name, reading in readings.items():
             if (found := outputs.get(name)) is None:
                 continue
-            if isinstance(reading, Exposure):
+            if isinstance(reading, RenderRequest):
                 self._develop(name, found, reading)
             else:
                 for output in found.outputs:
@@ -182,7 +182,7 @@ class WorldFace:
 
     def tell_again(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
-        again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
+        again = {k: r for k, r in self._readings.items() if not isinstance(r, RenderRequest)}
         self.publish(self._time_ns, again)
 
     def close(self) -> None:
@@ -205,11 +205,11 @@ class WorldFace:
         if (owner := self._owners.get(name)) is not None:
             owner.show_switches()
 
-    def _develop(self, name: str, found: SensorOutputs, exposure: Exposure) -> None:
+    def _develop(self, name: str, found: SensorOutputs, exposure: RenderRequest) -> None:
         """Have those parts of a picture drawn that somebody listens to."""
         camera, parts = found.sensor, found.wanted_parts()
         assert isinstance(camera, CameraSensor)
-        self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
+        self._darkroom.submit(name, lambda: camera.render(exposure, parts))
 
     def _publish_image(self, name: str, image: ImageReading) -> None:
         """Publish a picture; called in the thread that draws."""

@@ -39,7 +39,7 @@ from ..control.trajectory import (
     check_trajectory,
 )
 from ..physics.schedule import NS_PER_S
-from ..physics.state import LARGEST_DRIVE
+from ..physics.state import MAX_DRIVE_VALUE
 from ..simulation import Simulation
 
 # A stamp so much later than now, in [ns], is one of another clock.
@@ -179,9 +179,9 @@ class BodyCommands:
                 hint = did_you_mean_or_all(frame, self._frames)
                 raise ValueError(shortened(f"no link has the frame '{frame}'.{hint}"))
             vectors = np.array([force, torque], dtype=np.float64)
-            if not np.all(np.abs(vectors) < LARGEST_DRIVE):
+            if not np.all(np.abs(vectors) < MAX_DRIVE_VALUE):
                 raise ValueError(
-                    f"force and torque must be finite and below {LARGEST_DRIVE:g}, not {force} N "
+                    f"force and torque must be finite and below {MAX_DRIVE_VALUE:g}, not {force} N "
                     f"and {torque} N m"
                 )
         F, tau = vectors

@@ -46,13 +46,13 @@ class ContactWatch:
         """Tell the contacts of the last step if they are due; called after every step."""
         engine, time_ns = simulation.engine, simulation.state.time_ns
         is_due = self._ticks.is_due(time_ns)
-        if engine.tells_contacts and is_due:
+        if engine.record_contacts and is_due:
             points = simulation.contacts()
             self._tell(points, _on_what_moves(points, simulation))
         next_ns = time_ns + engine.settings.step_ns
         wanted = self._ticks.due_ns <= next_ns and self._is_wanted()
-        if engine.tells_contacts != wanted:
-            engine.tells_contacts = wanted
+        if engine.record_contacts != wanted:
+            engine.record_contacts = wanted
 
 
 def _on_what_moves(points: ContactPoints, simulation: Simulation) -> Array:

@@ -1,7 +1,7 @@
-"""Sensors: from the state of the world, and what they remember, to readings. SI units, radians."""
+"""Sensors: compute readings from the state of the world and their own memory. SI units."""
 
-from .base import Observer, Reading, Remembering, Sensor
-from .camera import CameraSensor, Exposure, ImageReading
+from .base import Observer, Reading, Sensor, StatefulSensor
+from .camera import CameraSensor, ImageReading, RenderRequest
 from .factory import make_sensors
 from .force import ForceSensor, WrenchReading
 from .imu import ImuReading, ImuSensor
@@ -14,7 +14,6 @@ from .settings import IDEAL, SensorSettings
 __all__ = [
     "IDEAL",
     "CameraSensor",
-    "Exposure",
     "ForceSensor",
     "ImageReading",
     "ImuReading",
@@ -29,10 +28,11 @@ __all__ = [
     "RangeSensor",
     "RangeSensor3D",
     "Reading",
-    "Remembering",
+    "RenderRequest",
     "ScanReading",
     "Sensor",
     "SensorSettings",
+    "StatefulSensor",
     "WrenchReading",
     "instruments",
     "make_sensors",

@@ -1,4 +1,4 @@
-"""What every sensor has in common."""
+"""Protocols of sensors and readings, and helpers that several sensors use."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import is_mounting
+from ..articulation.numeric_limits import MAX_COORDINATE, is_valid_mounting
 from ..physics.state import WorldState
 
 AnyArray = NDArray[Any]
 
 
 class Reading(Protocol):
-    """What a sensor returns: a dataclass with at least these.
+    """The result of a sensor: a dataclass with at least these fields.
 
-    Nobody changes one. Those that are made hundreds of times a second are not frozen for all
-    that, since it takes Python three times as long to make a frozen one.
+    Treat it as immutable. Readings at high rates are not frozen dataclasses only because Python
+    takes three times as long to create those.
     """
 
     @property
@@ -34,9 +34,9 @@ class Reading(Protocol):
 
 
 class Sensor(Protocol):
-    """Turns the state of the world into a reading.
+    """Computes readings from the state of the world.
 
-    The same state, and what the sensor remembers, give the same reading.
+    A reading depends only on that state and on the sensor's memory.
     """
 
     @property
@@ -52,57 +52,59 @@ class Sensor(Protocol):
         """Samples per second of simulation time."""
 
     def read(self, world: WorldState) -> Reading | None:
-        """Measure now; None means that nothing is there to be told yet."""
+        """Return a reading of the current state; None if there is none yet."""
 
 
 @runtime_checkable
 class Observer(Protocol):
-    """A sensor that looks at the world at every step, not only when it is due."""
+    """A sensor that processes every step, not only those in which it is due."""
 
     @property
     def observes(self) -> bool:
-        """Whether it needs to; asked when its body appears, or it is switched on."""
+        """Whether it needs to; queried when its body is added or it is switched on."""
 
     def observe(self, world: WorldState) -> None:
-        """Look; called after every step, before ``read`` when that is due in the same step."""
+        """Process a step; called after every step, and before ``read`` if that is due, too."""
 
 
 @runtime_checkable
-class Remembering(Protocol):
-    """A sensor whose readings depend on earlier ones, as those of a filter."""
+class StatefulSensor(Protocol):
+    """A sensor whose readings depend on earlier states, such as one with a filter."""
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """All it remembers, as live arrays: copied into snapshots, written from them.
+        """Its internal state, as live arrays: copied to snapshots and written from them.
 
-        Of types float64, int64 or int32, each always of one shape; finite, or it cannot be
-        restored. Names that end in "_ns" are of simulation times, at which -1 is never; less
-        is before zero of a clock that was put back.
+        Of types float64, int64 or int32 and of constant shape. Values must be finite, else they
+        cannot be restored. Names that end in "_ns" are simulation times: -1 means never, and
+        less than that is before zero of a clock that was set back.
         """
 
-    def forget(self) -> None:
-        """Begin anew, as at time zero; called by a reset, and when it is switched on."""
+    def reset(self) -> None:
+        """Start again as at time zero; called by a reset, and when it is switched on."""
 
 
 def check_mounting(X_LS: Pose) -> None:
-    """Check that a sensor can sit on a link like this.
+    """Check the pose of a sensor on its link.
 
     Raises:
-        ValueError: It is no rigid transform, not finite, or absurdly far away.
+        ValueError: It is not a rigid transform, not finite, or too far away.
     """
-    if not is_mounting(X_LS):
-        raise ValueError("its pose on the link is no rigid transform, or far away")
+    if not is_valid_mounting(X_LS):
+        raise ValueError(
+            f"its pose on the link must be a rigid transform within {MAX_COORDINATE:g} m"
+        )
 
 
 def check_limits(*limits: Array | None) -> None:
-    """Check where a sensor saturates, per axis; None is a quantity that it does not measure.
+    """Check the saturation limits of a sensor per axis; None means not measured.
 
     Raises:
-        ValueError: A limit is negative or no number.
+        ValueError: A limit is negative or NaN.
     """
-    for most in limits:
-        if most is not None and not np.all(most >= 0.0):
-            raise ValueError(f"it saturates at {most.tolist()}, where nothing can")
+    for limit in limits:
+        if limit is not None and not np.all(limit >= 0.0):
+            raise ValueError(f"its measurement limits must not be negative, not {limit.tolist()}")
 
 
 Vector = tuple[float, float, float]
@@ -110,13 +112,13 @@ Rows = tuple[Vector, Vector, Vector]
 
 
 def rows_of(R: Array) -> Rows:
-    """Return the rows of a (3, 3) array as plain floats: numpy takes longer on numbers so few."""
+    """Return the rows of a (3, 3) array as floats, which are faster than numpy for so few."""
     x, y, z = R.tolist()
     return tuple(x), tuple(y), tuple(z)
 
 
-def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
-    """Return R^T v: a vector of W in the axes of S, for the rows of R_WS."""
+def rotate_inverse(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
+    """Return R^T v, which expresses a vector of W in S, from the rows of R_WS."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     x, y, z = v
     return (
@@ -126,18 +128,18 @@ def unrotated(R: Sequence[Sequence[float]], v: Sequence[float]) -> Vector:
     )
 
 
-def unless_identity(rows: Rows) -> Rows | None:
-    """Return the rows of a rotation, or None for the identity, which need not be applied."""
+def none_if_identity(rows: Rows) -> Rows | None:
+    """Return the rows of a rotation, or None for the identity."""
     return None if rows == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)) else rows
 
 
-def turned(rows: Rows | None, v: Vector) -> Vector:
-    """Return R^T v as ``unrotated`` does, where None is the identity."""
-    return v if rows is None else unrotated(rows, v)
+def rotate_to_sensor(rows: Rows | None, v: Vector) -> Vector:
+    """Return R^T v, like ``rotate_inverse``; None is the identity."""
+    return v if rows is None else rotate_inverse(rows, v)
 
 
-def saturated(values: Vector, limits: Vector) -> Array:
-    """Return three values as an array, each kept within +-limit; NaN stays NaN. Shape (3,)."""
+def saturate(values: Vector, limits: Vector) -> Array:
+    """Return three values clipped to +-limit each, shape (3,); NaN stays NaN."""
     x, y, z = values
     a, b, c = limits
     if -a <= x <= a and -b <= y <= b and -c <= z <= c:

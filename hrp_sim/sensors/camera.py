@@ -1,4 +1,4 @@
-"""Cameras: a cheap snapshot of the world, and the picture made of it later."""
+"""Cameras: capture the poses of all links quickly, and render the image later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from PIL import Image
 from hrp_model import Pose, devices
 from hrp_model.devices import ImageType, LensType
 
-from ..articulation.numeric_limits import ENDLESS
+from ..articulation.numeric_limits import MAX_RANGE
 from ..physics.state import WorldState
 from ..render import (
     ALL_PARTS,
@@ -29,18 +29,18 @@ from ..render import (
 )
 from .base import check_mounting
 from .context import SensorContext
-from .flaws import FLAWLESS, Flaws
+from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exposure:
-    """What a camera caught: where everything was. Later steps do not change it.
+class RenderRequest:
+    """Data to render an image later: the poses of all links at a time. Steps do not change it.
 
     Attributes:
         time_ns: Simulation time, in [ns].
         body: Name of the body that carries the camera.
         poses: Of the links of every body, by the body's name.
-        switches: The lights that were switched; the others are as their models say.
+        switches: States of lights that were switched; other lights are as in their models.
     """
 
     time_ns: int
@@ -51,19 +51,19 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageReading:
-    """One picture, in the optical frame: x right, y down, z forward. Row 0 is on top.
+    """One image, in the optical frame: x right, y down, z forward. Row 0 is at the top.
 
-    What the camera does not deliver, or nobody asked for, is None.
+    Parts that the camera does not provide, or that were not requested, are None.
 
     Attributes:
-        time_ns: Simulation time of the exposure, in [ns].
+        time_ns: Simulation time of the capture, in [ns].
         body: Name of the body that carries the camera.
-        lens: How the camera projects.
+        lens: Projection of the camera.
         color: RGB, shape (height, width, 3).
         mono: Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, shape (height, width).
-        depth: Along z, in [m], shape (height, width), as REP 117 and 118 say: -inf for what is
-            nearer than the camera can measure, inf for what is farther or not there, NaN for
-            a pixel whose measurement failed.
+        depth: Along z, in [m], shape (height, width), as in REP 117 and 118: -inf below the
+            minimum distance, inf beyond the maximum distance or where nothing is, NaN for a pixel
+            whose measurement failed.
     """
 
     time_ns: int
@@ -74,12 +74,12 @@ class ImageReading:
     depth: Depths | None = None
 
     def points(self) -> Depths:
-        """Return what each pixel of ``depth`` saw, in [m], shape (height, width, 3).
+        """Return the point of each pixel of ``depth``, in [m], shape (height, width, 3).
 
         In the optical frame; NaN where the depth is not finite.
         """
         if self.depth is None:
-            raise ValueError("there are no points without a depth")
+            raise ValueError("an image without depth has no points")
         per_column, per_row = self.lens.slopes
         z = np.where(np.isfinite(self.depth), self.depth, np.float32(nan))
         points = np.empty((*z.shape, 3), np.float32)
@@ -93,24 +93,24 @@ class ImageReading:
 class CameraSensor:
     """A camera whose frame S is fixed to a link L.
 
-    S looks along -Z with +Y up. ``expose`` belongs to the thread of the physics, ``develop``
-    to any thread, so that the physics need not wait for the drawing.
+    S looks along -Z with +Y up. Call ``capture`` in the thread of the physics, ``render`` in any
+    thread, so that the physics does not wait for rendering.
 
     Attributes:
         name: Name in the model.
         body: Name of the body that carries it.
-        rate_hz: Pictures per second.
+        rate_hz: Images per second.
         link: Index of L in the body's links.
         X_LS: Pose of S in L.
-        lens: How it projects.
-        renderer: What draws.
-        surroundings: What it sees by, and where nothing is.
-        image_type: What it delivers; of clouds their depths.
-        min_distance, max_distance: Of the depth that it can measure, in [m].
-        flaws: Errors of the distances along the lines of sight, and pixels without a depth.
+        lens: Projection.
+        renderer: Renders the scene.
+        surroundings: Headlight and background.
+        image_type: Parts that it provides; for point clouds the depth.
+        min_distance, max_distance: Range of measurable depths, in [m].
+        distance_noise: Errors of distances along the lines of sight, and missed pixels.
 
     Raises:
-        ValueError: There can be no such camera.
+        ValueError: An attribute is out of range.
     """
 
     name: str
@@ -124,62 +124,62 @@ class CameraSensor:
     image_type: ImageType = ImageType.COLOR
     min_distance: float = 0.0
     max_distance: float = inf
-    flaws: Flaws = FLAWLESS
+    distance_noise: DistanceNoise = NO_DISTANCE_NOISE
 
     def __post_init__(self) -> None:
         farthest = self.max_distance
-        if not 0.0 <= self.min_distance < farthest or ENDLESS < farthest < inf:
+        if not 0.0 <= self.min_distance < farthest or MAX_RANGE < farthest < inf:
             raise ValueError(
-                f"depths from {self.min_distance} to {self.max_distance} m cannot be measured"
+                f"its depth range from {self.min_distance} to {self.max_distance} m is invalid"
             )
         check_mounting(self.X_LS)
 
-    def expose(self, world: WorldState) -> Exposure:
-        """Note where everything is, and which lights were switched."""
+    def capture(self, world: WorldState) -> RenderRequest:
+        """Copy the poses of all links and the states of switched lights."""
         poses = {
             name: LinkPoses(simulated.motion.p.copy(), simulated.motion.R.copy())
             for name, simulated in world.bodies.items()
         }
-        return Exposure(world.time_ns, self.body, poses, self.renderer.switches)
+        return RenderRequest(world.time_ns, self.body, poses, self.renderer.switches)
 
-    def develop(self, exposure: Exposure, parts: Parts = ALL_PARTS) -> ImageReading:
-        """Draw those of these parts that the camera delivers; raises what ``renderer`` does."""
+    def render(self, request: RenderRequest, parts: Parts = ALL_PARTS) -> ImageReading:
+        """Render the requested parts that the camera provides; raises what ``renderer`` does."""
         kind = self.image_type
         wanted = Parts(
             parts.color and (kind.has_color or kind.has_mono), parts.depth and kind.has_depth
         )
         if not any(wanted):
-            return ImageReading(exposure.time_ns, self.body, self.lens)
-        own = exposure.poses[self.body]
+            return ImageReading(request.time_ns, self.body, self.lens)
+        own = request.poses[self.body]
         X_WS = Pose(own.R[self.link], own.p[self.link]) @ self.X_LS
         color, depth = self.renderer.render(
             self.lens,
             X_WS,
-            exposure.poses,
+            request.poses,
             parts=wanted,
             surroundings=self.surroundings,
-            switches=exposure.switches,
+            switches=request.switches,
         )
         return ImageReading(
-            exposure.time_ns,
+            request.time_ns,
             self.body,
             self.lens,
             color if kind.has_color else None,
             _luma(color) if color is not None and kind.has_mono else None,
-            None if depth is None else self._measured(depth, exposure.time_ns),
+            None if depth is None else self._measured(depth, request.time_ns),
         )
 
     def read(self, world: WorldState) -> ImageReading:
-        """Expose and develop at once."""
-        return self.develop(self.expose(world))
+        """Capture and render at once."""
+        return self.render(self.capture(world))
 
     def _measured(self, depth: Depths, time_ns: int) -> Depths:
-        """Return what the camera makes of the true depths, in the same array."""
-        if (errors := self.flaws.errors(time_ns, depth.shape)) is not None:
+        """Add measurement errors and limits to true depths, in place."""
+        if (errors := self.distance_noise.errors(time_ns, depth.shape)) is not None:
             depth += errors * self.lens.cosines
         np.copyto(depth, np.float32(-inf), where=depth < self.min_distance)
         np.copyto(depth, np.float32(inf), where=depth > self.max_distance)
-        if (missed := self.flaws.missed(time_ns, depth.shape)) is not None:
+        if (missed := self.distance_noise.missed(time_ns, depth.shape)) is not None:
             depth[missed] = nan
         return depth
 
@@ -189,13 +189,13 @@ def _luma(color: Pixels) -> NDArray[np.uint8]:
 
 
 def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor | None:
-    """Return the sensor of a camera, drawn without distortion; None if it delivers no image.
+    """Return the sensor of a camera, rendered without distortion; None if it has no image.
 
     Raises:
-        ValueError: There can be no such camera, or all of them have too many pixels.
+        ValueError: Its properties are invalid, or all cameras have too many pixels.
     """
     if device.image_type is ImageType.NONE:
-        context.note("no-image", device, "delivers no image, says its model")
+        context.note("no-image", device, "provides no image, according to its model")
         return None
     settings = context.settings(device.name)
     size = device.width, device.height
@@ -210,12 +210,12 @@ def make_camera(device: devices.Camera, context: SensorContext) -> CameraSensor 
             image_type=device.image_type,
             min_distance=device.min_distance,
             max_distance=device.max_distance,
-            flaws=context.flaws(device),
+            distance_noise=context.distance_noise(device),
         )
     except ValueError as error:
-        drawn = "" if is_normal else f", since {lens} is drawn as one without distortion"
-        raise ValueError(f"{error}{drawn}") from None
+        reason = "" if is_normal else f", since {lens} is rendered without distortion"
+        raise ValueError(f"{error}{reason}") from None
     context.pixels.take(sensor.lens.width * sensor.lens.height)
     if not is_normal:
-        context.warn("no-fisheye", device, f"is drawn without the distortion of {lens}")
+        context.warn("no-fisheye", device, f"is rendered without the distortion of {lens}")
     return sensor

@@ -1,4 +1,4 @@
-"""What a sensor is made of besides its device: the body, options, noise, budgets, diagnostics."""
+"""Context for creating sensors: body, options, noise, budgets, diagnostics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hrp_model.rigid import Array
 
 from ..physics.state import SimulatedBody
 from ..render import Renderer
-from .flaws import Flaws
+from .distance_noise import DistanceNoise
 from .noise import Noise
 from .scanner import CastRays
 from .settings import SensorSettings
@@ -23,19 +23,19 @@ SettingsOf = Callable[[str, str], SensorSettings]
 
 
 class Source(Protocol):
-    """What a sensor is made from: a device, several that measure as one, or the whole body."""
+    """The source of a sensor: a device, several that form one sensor, or the whole body."""
 
     @property
     def name(self) -> str:
-        """Name of the sensor among those of the body."""
+        """Name of the sensor, unique in the body."""
 
     @property
     def on(self) -> bool:
-        """Whether it is switched on at the start."""
+        """Whether it is switched on initially."""
 
     @property
     def at(self) -> Span | None:
-        """Where the model file defines it, for messages."""
+        """Place of its definition in the model file, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class BodySource:
 
 
 class Mounted(TypedDict):
-    """What all sensors of devices have in common."""
+    """Arguments common to all sensors of devices."""
 
     name: str
     body: str
@@ -59,36 +59,37 @@ class Mounted(TypedDict):
 
 @dataclass
 class Budget:
-    """How much of something is left for the sensors that are still to be made."""
+    """A limit on the total of a quantity of all sensors."""
 
-    what: str
-    most: int
-    taken: int = 0
+    quantity: str
+    limit: int
+    used: int = 0
 
     def take(self, count: int) -> None:
-        """Take some of it; raises ValueError if there is not as much."""
-        if self.taken + count > self.most:
-            all_together = f"with it there are more than {self.most} {self.what} of all together"
-            raise ValueError(all_together)
-        self.taken += count
+        """Use some of it; raises ValueError if the total would exceed the limit."""
+        if self.used + count > self.limit:
+            raise ValueError(
+                f"its {count} {self.quantity} bring the total of all sensors above {self.limit}"
+            )
+        self.used += count
 
 
 @dataclass(frozen=True)
 class SensorContext:
-    """What the sensors of one body are made of, besides their devices.
+    """Everything needed to create the sensors of one body, besides their devices.
 
     Attributes:
         simulated: The body.
-        is_fixed: Whether the world holds its root.
-        settings_of: Asked with the names of the body and of a sensor.
+        is_fixed: Whether its root is fixed to the world.
+        settings_of: Returns the settings of a sensor from the names of the body and the sensor.
         seed: Of all noise.
         g_W: Gravity, in [m/s^2], shape (3,).
         cast_rays: Of the engine.
-        step_ns: Of the physics, in [ns].
-        renderer: Draws for cameras.
-        diagnostics: Where warnings go.
-        rays: Left for range sensors.
-        pixels: Left for cameras.
+        step_ns: Time step of the physics, in [ns].
+        renderer: Renders for cameras.
+        diagnostics: Receives warnings.
+        rays: Budget of range sensors.
+        pixels: Budget of cameras.
     """
 
     simulated: SimulatedBody
@@ -113,22 +114,22 @@ class SensorContext:
         return self.settings_of(self.simulated.name, sensor)
 
     def rate(self, sensor: str, default: float) -> float:
-        """Return the rate that is asked for, or else the default, in [Hz].
+        """Return the rate in the options, or else the default, in [Hz].
 
         Raises:
             ValueError: It is not positive and finite.
         """
         rate = self.settings(sensor).rate or default
         if not 0.0 < rate < inf:
-            raise ValueError(f"a rate of {rate} Hz is impossible")
+            raise ValueError(f"its rate must be positive and finite, not {rate} Hz")
         return rate
 
     def mounted(self, device: devices.Device, rate: float) -> Mounted:
-        """Return what the sensor of a device has in common with all others.
+        """Return the common arguments of a sensor from its device.
 
         Args:
             device: The device.
-            rate: Unless another one is asked for, in [Hz].
+            rate: Default rate, in [Hz].
 
         Raises:
             ValueError: The rate is not positive and finite.
@@ -142,25 +143,25 @@ class SensorContext:
         )
 
     def noise(self, sensor: str) -> Noise:
-        """Return the random numbers of a sensor."""
+        """Return the random number source of a sensor."""
         return Noise(self.seed, self.simulated.name, sensor)
 
-    def flaws(self, device: devices.Camera | devices.RangeSensor) -> Flaws:
-        """Return the errors of distances; options take precedence over the model."""
+    def distance_noise(self, device: devices.Camera | devices.RangeSensor) -> DistanceNoise:
+        """Return the noise of distances; options take precedence over the model."""
         settings = self.settings(device.name)
         rate, deviation = settings.detection_rate, settings.error_deviation
         rate = device.detection_rate if rate < 0.0 else rate
         deviation = device.error_deviation if deviation < 0.0 else deviation
         is_ideal = rate == 1.0 and deviation == 0.0
         noise = None if is_ideal else self.noise(device.name)
-        return Flaws(detection_rate=rate, error_deviation=deviation, noise=noise)
+        return DistanceNoise(detection_rate=rate, error_deviation=deviation, noise=noise)
 
     def warn(self, code: str, source: Source, text: str) -> None:
-        """Warn of a sensor; the text goes on after its name and that of its body."""
+        """Report a warning about a sensor; ``text`` follows its name and that of its body."""
         self.diagnostics.warn(code, self._about(source, text), source.at)
 
     def note(self, code: str, source: Source, text: str) -> None:
-        """Note something about a sensor, as ``warn`` does."""
+        """Report a note about a sensor, like ``warn``."""
         self.diagnostics.note(code, self._about(source, text), source.at)
 
     def _about(self, source: Source, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Encoders: positions as counts of pulses, and the velocities that follow from counts."""
+"""Joint encoders: quantized positions, and velocities as differences of counts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ _NEVER = -1
 
 
 class Encoders:
-    """Counters of the pulses that encoders give, one for each joint that has an encoder.
+    """Pulse counters, one for each joint with an encoder.
 
-    A counter holds the last whole pulse below the position: ``floor(q / resolution)``, zero at
-    q = 0. The velocity is the difference of two counts over the time between their samples,
-    as a controller works it out. The first sample after a start has none before it, and so
-    the velocity zero.
+    The count is ``floor(q / resolution)``, zero at q = 0. The velocity is the difference of two
+    counts over the time between their samples, as a controller computes it; it is zero at the
+    first sample.
 
     Args:
-        resolutions: How far each joint moves per pulse, in [rad] or [m]; None where there is
-            no encoder.
+        resolutions: Displacement per pulse of each joint, in [rad] or [m]; None for a joint
+            without encoder.
 
     Attributes:
-        memory: The last counts, their time in [ns], and the velocities that were told of them.
+        memory: The last counts, their time in [ns], and the velocities computed from them.
     """
 
     def __init__(self, resolutions: Sequence[float | None]) -> None:
@@ -42,18 +41,18 @@ class Encoders:
             "time_ns": self._time_ns,
         }
 
-    def forget(self) -> None:
-        """Wait for the first sample."""
+    def reset(self) -> None:
+        """Discard the last sample."""
         self._counts[:] = self._velocity[:] = 0.0
         self._time_ns[()] = _NEVER
 
     def measure(self, time_ns: int, position: Array, velocity: Array) -> None:
-        """Put in what encoders tell, where there are any; two calls of one time agree.
+        """Replace true values by those of the encoders; repeated calls at one time agree.
 
         Args:
             time_ns: Simulation time, in [ns].
-            position: Of all joints, in [rad] or [m], shape (joints,); is changed.
-            velocity: In [rad/s] or [m/s], shape (joints,); is changed.
+            position: Of all joints, in [rad] or [m], shape (joints,); modified in place.
+            velocity: In [rad/s] or [m/s], shape (joints,); modified in place.
         """
         counts = np.floor(position[self._joints] / self._resolution)
         before_ns = int(self._time_ns)

@@ -1,4 +1,4 @@
-"""From the devices of a world's models to its sensors."""
+"""Creates the sensors of a world from the devices of its models."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .registry import KINDS, AnyKind
 from .scanner import CastRays
 from .settings import IDEAL
 
-# What all sensors that are made at once may have together; else a model could fill any memory.
-MOST_RAYS = 10 * MAX_RAYS
-MOST_PIXELS = 2 * MAX_SIDE**2
+# Limits on all sensors created at once, so that a model cannot exhaust the memory.
+MAX_TOTAL_RAYS = 10 * MAX_RAYS
+MAX_TOTAL_PIXELS = 2 * MAX_SIDE**2
 
 
 def make_sensors(
@@ -38,25 +38,25 @@ def make_sensors(
 ) -> list[Sensor]:
     """Return a sensor for every device, switched on or not, body by body.
 
-    A gyro and an accelerometer that share link and pose become one IMU, named after the
-    gyro. Each body with joints or tracks has a sensor ``joint_states``, each that can move
-    one called ``odometry``. The sensors of a body have different names. What cannot be had
-    is a warning and left out; without OpenGL that is all cameras, with one warning.
+    A gyro and an accelerometer with the same link and pose form one IMU, named after the gyro.
+    Each body with joints or tracks has a sensor ``joint_states``, each movable body a sensor
+    ``odometry``. The sensors of a body have unique names. Sensors that cannot be simulated are
+    left out with a warning; without OpenGL all cameras are, with one warning.
 
     Args:
-        world: Only the models and the names of its bodies matter.
+        world: Provides the models and names of the bodies; the rest is not used.
         gravity: In W, in [m/s^2], shape (3,).
         cast_rays: Of the engine.
-        renderer: Prepared here when there is a camera.
-        diagnostics: Where warnings go.
-        settings_of: Asked with the names of a body and of one of its sensors.
+        renderer: Prepared here if there is a camera.
+        diagnostics: Receives warnings.
+        settings_of: Returns the settings of a sensor from the names of the body and the sensor.
         seed: Of all noise.
-        fixed: Names of the bodies that the world holds by their roots.
-        step_ns: Of the physics, in [ns].
+        fixed: Names of the bodies whose roots are fixed to the world.
+        step_ns: Time step of the physics, in [ns].
     """
     g_W = frozen_array(gravity, (3,), "gravity")
     sensors: list[Sensor] = []
-    rays, pixels = Budget("rays", MOST_RAYS), Budget("pixels", MOST_PIXELS)
+    rays, pixels = Budget("rays", MAX_TOTAL_RAYS), Budget("pixels", MAX_TOTAL_PIXELS)
     for name, simulated in world.bodies.items():
         context = SensorContext(
             simulated=simulated,
@@ -82,26 +82,28 @@ def make_sensors(
 
 
 def _sensors_of_body(context: SensorContext) -> Collection[Sensor]:
-    """Return the sensors of one body, by different names."""
+    """Return the sensors of one body, with unique names."""
     by_name: dict[str, Sensor] = {}
-    for sensor in _made(context):
+    for sensor in _created(context):
         if by_name.setdefault(sensor.name, sensor) is not sensor:
-            what = f"'{sensor.name}' of body '{sensor.body}'"
-            message = f"{what} is left out: another sensor has that name; rename one of them"
+            message = (
+                f"'{sensor.name}' of body '{sensor.body}' is left out: another sensor has that "
+                "name; rename one of them"
+            )
             context.diagnostics.warn("duplicate-sensor", message)
     _warn_of_high_rates(context, by_name)
     for light in context.body.devices:
         if isinstance(light, devices.Light) and light.name in by_name:
-            what = "cannot be switched: a sensor has that name; rename one of them"
-            context.warn("duplicate-sensor", light, what)
-    _note_what_is_not_simulated(context)
+            message = "cannot be switched: a sensor has that name; rename one of them"
+            context.warn("duplicate-sensor", light, message)
+    _note_unsupported_devices(context)
     return by_name.values()
 
 
-def _made(context: SensorContext) -> Iterator[Sensor]:
+def _created(context: SensorContext) -> Iterator[Sensor]:
     sources = ((kind, source) for kind in KINDS for source in kind.find(context.body))
-    made = (_make(kind, source, context) for kind, source in sources)
-    return (sensor for sensor in made if sensor is not None)
+    sensors = (_make(kind, source, context) for kind, source in sources)
+    return (sensor for sensor in sensors if sensor is not None)
 
 
 def _make(kind: AnyKind, source: Source, context: SensorContext) -> Sensor | None:
@@ -118,16 +120,19 @@ def _warn_of_high_rates(context: SensorContext, sensors: Iterable[str]) -> None:
     steps = NS_PER_S / context.step_ns
     for name in sensors:
         if (rate := context.settings(name).rate) > steps:
-            what = f"'{name}' of body '{context.simulated.name}'"
-            message = f"{what} samples at every step, {steps:g} Hz, not at {rate:g} Hz"
+            message = (
+                f"'{name}' of body '{context.simulated.name}' cannot sample at {rate:g} Hz: it "
+                f"samples at every step, {steps:g} Hz"
+            )
             context.diagnostics.warn("too-fast", message)
 
 
-def _note_what_is_not_simulated(context: SensorContext) -> None:
+def _note_unsupported_devices(context: SensorContext) -> None:
     names: dict[str, list[str]] = {}
     for device in context.body.devices:
         if isinstance(device, devices.GenericDevice):
             names.setdefault(device.type_name, []).append(f"'{device.name}'")
     for type_name, same in names.items():
-        what = f"{', '.join(same)} of body '{context.simulated.name}'"
-        context.diagnostics.note("not-simulated", f"{what}: a {type_name} is not simulated")
+        device_names = f"{', '.join(same)} of body '{context.simulated.name}'"
+        message = f"{device_names}: a {type_name} is not simulated"
+        context.diagnostics.note("not-simulated", message)

@@ -1,4 +1,4 @@
-"""Six-axis force sensor in the joint above a link."""
+"""Six-axis force/torque sensor in the joint between a link and its parent."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .base import (
     Vector,
     check_limits,
     check_mounting,
+    none_if_identity,
+    rotate_inverse,
+    rotate_to_sensor,
     rows_of,
-    saturated,
-    turned,
-    unless_identity,
-    unrotated,
+    saturate,
 )
 from .context import SensorContext
 from .noise import Noise
 
-RATE = 500.0  # [Hz], where none is asked for
+RATE = 500.0  # [Hz], the default
 _NEVER = -1
 
 
 @dataclass(slots=True, eq=False)
 class WrenchReading:
-    """The wrench that the link, and all it carries, exerts on its parent side, or the opposite.
+    """The wrench of the link, with all it carries, on its parent, or the opposite wrench.
 
-    In the sensor frame S, about its origin. On the parent side, which is the default, a mass
-    that hangs on the sensor pulls it down.
+    In the sensor frame S, about its origin. With the default, the wrench on the parent, a mass
+    that hangs on the sensor reads as a force downwards.
 
     Attributes:
         time_ns: Simulation time of the sample, in [ns].
@@ -53,16 +53,16 @@ class WrenchReading:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ForceSensor:
-    """A force sensor whose frame S is fixed to a link L.
+    """A force/torque sensor whose frame S is fixed to a link L.
 
-    It feels what goes through the joint above L alone: constraint, drive, friction and stops;
-    on a fixed root, what holds that to the world. What reaches L on other ways is no part of
-    it: contacts, pushes, extra joints of closed loops. Of these it feels what L passes on.
+    It measures the wrench transmitted by the joint between L and its parent: constraint, drive,
+    friction and stops; for a fixed root, the wrench of the world. Wrenches that act on L
+    directly, such as contacts, external wrenches and extra joints, are not included, except for
+    what L transmits to its joint.
 
-    A reading is the mean of that wrench over the last step, low-pass filtered, then with
-    noise, then clipped. The filter is one in front of the sampling: it works at every step,
-    also where no sample is due, and starts at the first wrench it sees. Noise comes after it,
-    so that readings have the standard deviation that is asked for.
+    A reading is the mean of that wrench over the last step, low-pass filtered, with noise, and
+    clipped, in this order. The filter processes every step, and is initialized with the first
+    wrench. Noise is added after it, so that readings have the specified standard deviation.
 
     Attributes:
         name: Name in the model.
@@ -70,16 +70,16 @@ class ForceSensor:
         rate_hz: Samples per second.
         link: Index of L in the body's links.
         X_LS: Pose of S in L.
-        max_force: Where it saturates per axis, in [N], shape (3,).
-        max_torque: Where it saturates per axis, in [N m], shape (3,).
-        on_link: Whether it tells what acts on L instead of what L exerts on its parent side.
-        cutoff_hz: Where the first-order low-pass takes 3 dB, in [Hz]; 0 = none.
-        force_stdev: White noise per axis, in [N].
-        torque_stdev: White noise per axis, in [N m].
-        noise: Where noise comes from; None for none.
+        max_force: Saturation limit per axis, in [N], shape (3,).
+        max_torque: Saturation limit per axis, in [N m], shape (3,).
+        on_link: Whether readings are the wrench on L instead of that of L on its parent.
+        cutoff_hz: Cut-off frequency (-3 dB) of the first-order low-pass, in [Hz]; 0 = none.
+        force_stdev: Standard deviation of white noise per axis, in [N].
+        torque_stdev: Standard deviation of white noise per axis, in [N m].
+        noise: Random number source; None for no noise.
 
     Raises:
-        ValueError: The pose is no rigid transform, or a limit is negative or no number.
+        ValueError: The pose is not a rigid transform, or a limit is negative or NaN.
     """
 
     name: str
@@ -104,7 +104,7 @@ class ForceSensor:
         check_mounting(self.X_LS)
         check_limits(self.max_force, self.max_torque)
         limits = tuple(self.max_force.tolist()), tuple(self.max_torque.tolist())
-        object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
+        object.__setattr__(self, "_R_LS", none_if_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_limits", limits)
         object.__setattr__(self, "_filtered", np.zeros((2, 3)))
@@ -112,25 +112,25 @@ class ForceSensor:
 
     @property
     def observes(self) -> bool:
-        """Whether it filters."""
+        """Whether it has a filter."""
         return self.cutoff_hz > 0.0
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """What the filter gave last, and when."""
+        """The last output of the filter and its time."""
         if not self.observes:
             return {}
         return {"filtered": self._filtered, "filtered_ns": self._filtered_ns}
 
-    def forget(self) -> None:
-        """Let the filter start at the next wrench it sees."""
+    def reset(self) -> None:
+        """Initialize the filter with the next wrench."""
         self._filtered_ns[0] = _NEVER
 
     def observe(self, world: WorldState) -> None:
-        """Filter the wrench of the last step, once.
+        """Filter the wrench of the last step; repeated calls at one time have no effect.
 
-        With a wrench that is constant over a step, as the engine's is, this is what the
-        continuous filter dy/dt = 2 pi cutoff (wrench - y) does.
+        The wrench is constant over a step, so this is the exact solution of the continuous filter
+        dy/dt = 2 pi cutoff (wrench - y).
         """
         last_ns, now_ns = int(self._filtered_ns[0]), world.time_ns
         if now_ns == last_ns:
@@ -144,7 +144,7 @@ class ForceSensor:
         self._filtered_ns[0] = now_ns
 
     def read(self, world: WorldState) -> WrenchReading:
-        """Tell the wrench of the last step, as the sensor does."""
+        """Return the measured wrench of the last step."""
         if self.observes:
             self.observe(world)
             force, torque = self._filtered.tolist()
@@ -158,26 +158,28 @@ class ForceSensor:
         return WrenchReading(
             world.time_ns,
             self.body,
-            saturated(force, max_force),
-            saturated(torque, max_torque),
+            saturate(force, max_force),
+            saturate(torque, max_torque),
         )
 
     def _wrench(self, world: WorldState) -> tuple[Vector, Vector]:
-        """Turn what the parent applies to the link about L into what S is asked for."""
+        """Return the true wrench in S, about its origin."""
         motion, i = world.bodies[self.body].motion, self.link
         R_WL = motion.R[i].tolist()
-        fx, fy, fz = unrotated(R_WL, motion.force[i].tolist())
-        tx, ty, tz = unrotated(R_WL, motion.torque[i].tolist())
+        fx, fy, fz = rotate_inverse(R_WL, motion.force[i].tolist())
+        tx, ty, tz = rotate_inverse(R_WL, motion.torque[i].tolist())
         x, y, z = self._p_LS
         # torque about S = torque about L - p_LS x force
         tx, ty, tz = tx - y * fz + z * fy, ty - z * fx + x * fz, tz - x * fy + y * fx
         if not self.on_link:
             fx, fy, fz, tx, ty, tz = -fx, -fy, -fz, -tx, -ty, -tz
-        return turned(self._R_LS, (fx, fy, fz)), turned(self._R_LS, (tx, ty, tz))
+        return rotate_to_sensor(self._R_LS, (fx, fy, fz)), rotate_to_sensor(
+            self._R_LS, (tx, ty, tz)
+        )
 
 
 def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> ForceSensor:
-    """Return the sensor of a force sensor; warn if nothing holds what it sits on."""
+    """Return the sensor of a force/torque sensor; warn if its link has no joint to a parent."""
     settings = context.settings(device.name)
     is_noisy = settings.force_stdev > 0.0 or settings.torque_stdev > 0.0
     sensor = ForceSensor(
@@ -192,5 +194,6 @@ def make_force_sensor(device: devices.ForceSensor, context: SensorContext) -> Fo
     )
     is_free = context.body.links[sensor.link].joint.type is JointType.FREE
     if not context.is_fixed if sensor.link == 0 else is_free:
-        context.warn("idle-force-sensor", device, "sits on what hangs on nothing: it reads 0")
+        message = "always reads 0: its link has no joint to a parent"
+        context.warn("idle-force-sensor", device, message)
     return sensor

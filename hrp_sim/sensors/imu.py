@@ -1,4 +1,4 @@
-"""Rate gyro, accelerometer and orientation, of a frame fixed to a link."""
+"""IMU: gyro, accelerometer and orientation of a frame fixed to a link."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .base import (
     Vector,
     check_limits,
     check_mounting,
+    none_if_identity,
+    rotate_inverse,
+    rotate_to_sensor,
     rows_of,
-    saturated,
-    turned,
-    unless_identity,
-    unrotated,
+    saturate,
 )
 from .context import SensorContext
 from .imu_noise import ImuNoise
 
-RATE = 500.0  # [Hz], where none is asked for
+RATE = 500.0  # [Hz], the default
 Quaternion = tuple[float, float, float, float]
 
 
@@ -39,10 +39,10 @@ class ImuReading:
         body: Name of the body that carries the sensor.
         angular_velocity: w_WS_S, in [rad/s], shape (3,); None without a gyro.
         linear_acceleration: a_WSo_S - g_S, the specific force, in [m/s^2], shape (3,);
-            None without an accelerometer. At rest it points up, with length 9.81.
+            None without an accelerometer. At rest it points up, with magnitude 9.81.
         orientation: Of S in W, unit quaternion (x, y, z, w), w >= 0; None if not measured.
         angular_velocity_stdev: Standard deviation of the white noise on each axis, in
-            [rad/s]; like the following, 0 if nothing is known of it.
+            [rad/s]; like the following, 0 if unknown.
         linear_acceleration_stdev: Likewise, in [m/s^2].
         orientation_stdev: Likewise, about each axis, in [rad].
     """
@@ -68,15 +68,15 @@ class ImuSensor:
         link: Index of L in the body's links.
         X_LS: Pose of S in L.
         g_W: Gravity, in [m/s^2], shape (3,).
-        max_angular_velocity: Where the gyro saturates per axis, in [rad/s], shape (3,);
+        max_angular_velocity: Saturation limit of the gyro per axis, in [rad/s], shape (3,);
             None without a gyro.
-        max_acceleration: Where the accelerometer saturates per axis, in [m/s^2],
+        max_acceleration: Saturation limit of the accelerometer per axis, in [m/s^2],
             shape (3,); None without an accelerometer.
-        tells_orientation: Whether it measures that as well.
-        noise: Added before anything saturates; None for an ideal sensor.
+        measures_orientation: Whether readings have an orientation.
+        noise: Added before saturation; None for an ideal sensor.
 
     Raises:
-        ValueError: The pose is no rigid transform, or a limit is negative or no number.
+        ValueError: The pose is not a rigid transform, or a limit is negative or NaN.
     """
 
     name: str
@@ -87,7 +87,7 @@ class ImuSensor:
     g_W: Array
     max_angular_velocity: Array | None
     max_acceleration: Array | None
-    tells_orientation: bool = False
+    measures_orientation: bool = False
     noise: ImuNoise | None = None
     _R_LS: Rows | None = field(init=False, repr=False)
     _p_LS: Vector = field(init=False, repr=False)
@@ -98,42 +98,42 @@ class ImuSensor:
         check_mounting(self.X_LS)
         ranges = (self.max_angular_velocity, self.max_acceleration)
         check_limits(*ranges)
-        limits = tuple(None if most is None else tuple(most.tolist()) for most in ranges)
-        object.__setattr__(self, "_R_LS", unless_identity(rows_of(self.X_LS.R)))
+        limits = tuple(None if limit is None else tuple(limit.tolist()) for limit in ranges)
+        object.__setattr__(self, "_R_LS", none_if_identity(rows_of(self.X_LS.R)))
         object.__setattr__(self, "_p_LS", tuple(self.X_LS.p.tolist()))
         object.__setattr__(self, "_g_W", tuple(self.g_W.tolist()))
         object.__setattr__(self, "_limits", limits)
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """The biases of the noise, if they wander."""
+        """The biases, if they drift."""
         return {} if self.noise is None else self.noise.memory
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Set the biases to 0 at the next sample."""
         if self.noise is not None:
-            self.noise.forget()
+            self.noise.reset()
 
     def read(self, world: WorldState) -> ImuReading:
-        """Measure at the sensor's own origin, lever arm included."""
+        """Return a reading at the sensor's origin, including the lever arm effect."""
         motion, i = world.bodies[self.body].motion, self.link
         R_WL = motion.R[i].tolist()
-        w_L = unrotated(R_WL, motion.w[i].tolist())
+        w_L = rotate_inverse(R_WL, motion.w[i].tolist())
         gyro = acceleration = orientation = None
         max_angular_velocity, max_acceleration = self._limits
         noise = None if self.noise is None else self.noise.at(world.time_ns)
         if max_angular_velocity is not None:
-            w_S = turned(self._R_LS, w_L)
-            gyro = saturated(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
+            w_S = rotate_to_sensor(self._R_LS, w_L)
+            gyro = saturate(w_S if noise is None else _plus(w_S, noise[0]), max_angular_velocity)
         if max_acceleration is not None:
-            alpha_L = unrotated(R_WL, motion.alpha[i].tolist())
+            alpha_L = rotate_inverse(R_WL, motion.alpha[i].tolist())
             (ax, ay, az), (gx, gy, gz) = motion.a[i].tolist(), self._g_W
-            f_L = unrotated(R_WL, (ax - gx, ay - gy, az - gz))
-            f_S = turned(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
-            acceleration = saturated(
+            f_L = rotate_inverse(R_WL, (ax - gx, ay - gy, az - gz))
+            f_S = rotate_to_sensor(self._R_LS, _at_lever_arm(f_L, alpha_L, w_L, self._p_LS))
+            acceleration = saturate(
                 f_S if noise is None else _plus(f_S, noise[1]), max_acceleration
             )
-        if self.tells_orientation:
+        if self.measures_orientation:
             orientation = _orientation(motion.R[i] @ self.X_LS.R, noise and noise[2])
         if self.noise is None:
             return ImuReading(world.time_ns, self.body, gyro, acceleration, orientation)
@@ -144,13 +144,13 @@ class ImuSensor:
 def make_imu(unit: InertialUnit, context: SensorContext) -> ImuSensor:
     """Return the sensor of a gyro, an accelerometer, or both."""
     settings = context.settings(unit.name)
-    is_noisy = ImuNoise.is_in(settings)
+    is_noisy = ImuNoise.is_enabled(settings)
     return ImuSensor(
         **context.mounted(unit.device, RATE),
         g_W=context.g_W,
         max_angular_velocity=unit.max_angular_velocity,
         max_acceleration=unit.max_acceleration,
-        tells_orientation=settings.orientation,
+        measures_orientation=settings.orientation,
         noise=ImuNoise(settings, context.noise(unit.name)) if is_noisy else None,
     )
 
@@ -160,7 +160,7 @@ def _plus(v: Vector, error: Vector) -> Vector:
 
 
 def _orientation(R_WS: Array, error: Vector | None) -> Quaternion:
-    """Return the quaternion of S, turned about its own axes by a rotation vector [rad]."""
+    """Return the quaternion of S, rotated in its own frame by a rotation vector in [rad]."""
     angle = 0.0 if error is None else hypot(*error)
     if error is None or angle == 0.0:
         return matrix_quaternion(R_WS)
@@ -169,7 +169,7 @@ def _orientation(R_WS: Array, error: Vector | None) -> Quaternion:
 
 
 def _at_lever_arm(f: Vector, alpha: Vector, w: Vector, r: Vector) -> Vector:
-    """Return f + alpha x r + w x (w x r), all in the axes of L."""
+    """Return f + alpha x r + w x (w x r), all in L."""
     fx, fy, fz = f
     ax, ay, az = alpha
     wx, wy, wz = w

@@ -1,4 +1,4 @@
-"""What a real IMU adds to the truth: white noise, and biases that wander."""
+"""Noise of an IMU: white noise and biases with random walk."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _NEVER_NS = -1
 
 
 class ImuNoise:
-    """The errors of one IMU, to be added before it saturates.
+    """The errors of one IMU, to be added before saturation.
 
-    Each axis has white noise n and a bias b that wanders, as filters model them::
+    Each axis has white noise n and a bias b with a random walk, as state estimators model them::
 
         measured = true + b + n,   n ~ N(0, stdev^2),   b(t) - b(s) ~ N(0, walk^2 (t - s))
 
-    The deviation of n is that of a sample, so at other rates its density differs. The bias is
-    0 at the first sample; it advances from each sample to the next, whatever lies between.
+    The standard deviation of n is per sample, so its density depends on the rate. The bias is 0
+    at the first sample, and advances from each sample to the next, whatever the interval.
 
     Attributes:
         stdevs: Of the white noise: gyro [rad/s], accelerometer [m/s^2], orientation about
-            each axis [rad]. The wandering biases are not in it.
+            each axis [rad]. They do not include the biases.
     """
 
     def __init__(self, settings: SensorSettings, source: Noise) -> None:
@@ -42,13 +42,13 @@ class ImuNoise:
         self._source = source
         self._white = np.repeat([gyro, acceleration, turn], 3)
         self._walk = np.repeat(walks, 3)
-        self._wanders = any(walks)
+        self._has_walk = any(walks)
         self._bias = np.zeros(6)
         self._bias_time_ns = np.array([_NEVER_NS], dtype=np.int64)
 
     @staticmethod
-    def is_in(settings: SensorSettings) -> bool:
-        """Tell whether settings ask for any noise."""
+    def is_enabled(settings: SensorSettings) -> bool:
+        """Return whether settings enable any noise."""
         return bool(
             settings.angular_velocity_stdev
             or settings.linear_acceleration_stdev
@@ -59,30 +59,30 @@ class ImuNoise:
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """The biases and when they were so, if they wander."""
-        if not self._wanders:
+        """The biases and their time, if they drift."""
+        if not self._has_walk:
             return {}
         return {"bias": self._bias, "bias_time_ns": self._bias_time_ns}
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Set the biases to 0 at the next sample."""
         self._bias[:] = 0.0
         self._bias_time_ns[0] = _NEVER_NS
 
     def at(self, time_ns: int) -> tuple[Vector, Vector, Vector]:
-        """Return the errors of gyro [rad/s] and accelerometer [m/s^2], and a rotation vector.
+        """Return the errors of gyro [rad/s], accelerometer [m/s^2] and orientation [rad].
 
-        By that vector [rad] the axes are turned of which the orientation is told.
+        That of the orientation is a rotation vector.
         """
         errors = self._white * self._source.normals(time_ns, 9, _WHITE)
-        if self._wanders:
+        if self._has_walk:
             self._advance(time_ns)
             errors[:6] += self._bias
         wx, wy, wz, fx, fy, fz, x, y, z = errors.tolist()
         return (wx, wy, wz), (fx, fy, fz), (x, y, z)
 
     def _advance(self, time_ns: int) -> None:
-        """Let the biases wander since the sample before; at one time again they stay."""
+        """Advance the biases since the last sample; repeated calls at one time have no effect."""
         since_ns = int(self._bias_time_ns[0])
         if since_ns != _NEVER_NS and time_ns > since_ns:
             spread = sqrt((time_ns - since_ns) / NS_PER_S)

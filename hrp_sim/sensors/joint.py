@@ -1,4 +1,4 @@
-"""Positions, velocities and efforts of a body's joints."""
+"""Positions, velocities and efforts of the joints of a body."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .encoders import Encoders
 
 Indices = NDArray[np.intp]
 JOINT_STATES = "joint_states"  # the name of the sensor
-RATE = 500.0  # [Hz], where none is asked for
+RATE = 500.0  # [Hz], the default
 
 
 @dataclass(slots=True, eq=False)
 class JointReading:
-    """One sample of every joint that moves, and of every track; all arrays of shape (joints,).
+    """One sample of every movable joint and every track; all arrays of shape (joints,).
 
-    The effort is what the drive exerts, clipped to the joint's effort range: what the motor's
-    current would tell, times the gear ratio. So it accelerates the rotor, too; and what other
-    than motors exerts is not in it: viscous and Coulomb friction, stops, closed loops. With M
-    the mass matrix, J the rotors' inertia and h gravity, Coriolis and centrifugal forces::
+    The effort is that of the drive, clipped to the joint's effort range, as it follows from the
+    motor current times the gear ratio. It accelerates the rotor, too. It does not include
+    viscous and Coulomb friction, stops, and closed loops. With the mass matrix M, the rotor
+    inertia J, and gravity, Coriolis and centrifugal forces h::
 
         (M + J) ddq + h = effort + friction + stops + loops + contacts
 
@@ -37,11 +37,12 @@ class JointReading:
         time_ns: Simulation time of the sample, in [ns].
         body: Name of the body.
         names: Of the joints: those with an id first, by id, then the others.
-        position: At the end of the step, in [rad] or [m]. Of a track: how far its surface has
-            run since the start, in [m].
-        velocity: At the end of the step, in [rad/s] or [m/s]. Of a track: the speed of its
+        position: At the end of the step, in [rad] or [m]; for a track, the distance that its
+            surface has moved since the start, in [m].
+        velocity: At the end of the step, in [rad/s] or [m/s]; for a track, the speed of its
             surface, in [m/s].
-        effort: Over the step, in [N m] or [N]. Of a track NaN: nothing measures its traction.
+        effort: Mean over the step, in [N m] or [N]; NaN for a track, whose traction is not
+            measured.
     """
 
     time_ns: int
@@ -54,15 +55,15 @@ class JointReading:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JointSensor:
-    """Encoders and torque sensors in all joints of a body: ideal ones, or with real encoders.
+    """Ideal torque sensors, and ideal or quantized encoders, in all joints of a body.
 
     Attributes:
-        name: Name among the sensors of the body.
+        name: Name of the sensor, unique in the body.
         body: Name of the body.
         rate_hz: Samples per second.
         joints: Names of the joints, in the order of the body's jointed links.
-        tracks: Which of them are tracks: index among the body's links, by place in ``joints``.
-        encoders: What tells positions and velocities where joints have it; None is ideal.
+        tracks: Link indices of the tracks among them, by index in ``joints``.
+        encoders: Quantize positions and velocities; None for ideal ones.
     """
 
     name: str
@@ -85,16 +86,16 @@ class JointSensor:
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """What the encoders remember; nothing of ideal ones."""
+        """The memory of the encoders; empty for ideal ones."""
         return {} if self.encoders is None else self.encoders.memory
 
-    def forget(self) -> None:
-        """Begin anew, as at time zero."""
+    def reset(self) -> None:
+        """Start again as at time zero."""
         if self.encoders is not None:
-            self.encoders.forget()
+            self.encoders.reset()
 
     def read(self, world: WorldState) -> JointReading:
-        """Copy the joint vectors."""
+        """Return a reading of all joints."""
         simulated = world.bodies[self.body]
         if self.tracks:
             position, velocity, effort = self._with_tracks(simulated)
@@ -109,8 +110,8 @@ class JointSensor:
         """Return position, velocity and effort of all joints and tracks, shape (3, joints)."""
         motion, links = simulated.motion, self._links
         run, speed = motion.track_position.take(links), simulated.drive.track_speed.take(links)
-        told = motion.q, run, motion.dq, speed, motion.effort, self._traction
-        rows: Array = np.concatenate(told).take(self._order)
+        columns = motion.q, run, motion.dq, speed, motion.effort, self._traction
+        rows: Array = np.concatenate(columns).take(self._order)
         return rows
 
 
@@ -124,7 +125,7 @@ def make_joint_sensor(source: BodySource, context: SensorContext) -> JointSensor
         if any(resolutions):
             encoders = Encoders(resolutions)
         else:
-            context.warn("no-encoder", source, "stays exact: its model tells of no encoder")
+            context.warn("no-encoder", source, "stays exact: its model has no encoder resolution")
     return JointSensor(
         name=source.name,
         body=context.simulated.name,

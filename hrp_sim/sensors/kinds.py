@@ -1,4 +1,4 @@
-"""What a kind of sensor is: the type of the rows of the registry."""
+"""Types of the rows of the sensor registry."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ D = TypeVar("D", bound=Source)
 S = TypeVar("S", bound=Sensor)
 R = TypeVar("R", bound=Reading)
 
-# Bytes of a message: header, frame, covariances.
+# Approximate size of a message without arrays, in [byte]: header, frame, covariances.
 FIXED_SIZE = 768
 _NO_PARTS = Parts(color=False, depth=False)
 
 
 @dataclass(frozen=True, eq=False)
 class TopicSpec(Generic[S, R]):
-    """A topic of the sensors of a kind. It knows no ROS.
+    """A topic of the sensors of a kind, independent of ROS.
 
     Attributes:
-        name: Of ``hrp_msgs.names``; "{}" is the topic token of the device.
+        name: From ``hrp_msgs.names``; "{}" is replaced by the topic token of the device.
         message: Type of its messages, such as "sensor_msgs/Imu".
-        reading: Class of the readings that they are made of.
-        converter: Class of ``hrp_msgs`` that makes them, as "module:Class"; imported only to
+        reading: Class of the readings that are converted.
+        converter: Class of ``hrp_msgs`` that converts them, as "module:Class"; imported only to
             publish or record.
-        only: Name of the topic where the body has one such sensor alone; empty for the same.
+        only: Name of the topic if the body has only one such sensor; empty for the same.
         offered: Returns whether a sensor of the kind has this topic.
-        size: Returns roughly how many bytes a message has; None for images and clouds.
-        parts: Of a picture that must be drawn for this topic.
+        size: Returns the approximate size of a message in [byte]; None for images and clouds.
+        parts: Parts of an image that must be rendered for this topic.
     """
 
     name: str
@@ -49,12 +49,12 @@ class TopicSpec(Generic[S, R]):
 
 @dataclass(frozen=True, eq=False)
 class Quantity(Generic[S, R]):
-    """A number that sums up a reading, in the report of a run and for ``--expect``.
+    """A scalar that summarizes a reading, in the report of a run and for ``--expect``.
 
     Attributes:
         name: Such as "turn_rate".
-        unit: Its unit; empty for a share of 1.
-        value: Returns it, or None if the reading has not measured it.
+        unit: Its unit; empty for a ratio.
+        value: Returns it, or None if the reading does not contain it.
         offered: Returns whether a sensor of the kind has it.
     """
 
@@ -69,16 +69,16 @@ class SensorKind(Generic[D, S, R]):
     """A kind of sensor, from the model to topics.
 
     Attributes:
-        name: As options and ``hrp-sim sensors`` have it.
+        name: Used in options and by ``hrp-sim sensors``.
         sensors: The classes of its sensors, which belong to no other kind.
-        find: Returns what a body has to make such sensors from.
-        make: Makes one, or returns None after reporting why there is none; raises ValueError
-            if it cannot be.
-        topics: Of what it reads.
-        quantities: That sum up its readings.
-        is_device: Whether it can be switched by a service, as the devices of a model can.
-        rests_unheard: Whether it is not read while nobody listens although it remembers: it
-            costs much, and starts afresh when it finds that time has passed.
+        find: Returns the sources of such sensors in a body.
+        make: Creates a sensor from a source, or returns None after reporting why there is none;
+            raises ValueError if the source is invalid.
+        topics: Of its readings.
+        quantities: That summarize its readings.
+        is_device: Whether it is a device of the model, which a service can switch.
+        skips_unsubscribed: Whether a stateful sensor is not read without subscribers: it is
+            expensive, and restarts by itself after a gap in time.
     """
 
     name: str
@@ -88,4 +88,4 @@ class SensorKind(Generic[D, S, R]):
     topics: tuple[TopicSpec[S, R], ...]
     quantities: tuple[Quantity[S, R], ...] = ()
     is_device: bool = True
-    rests_unheard: bool = False
+    skips_unsubscribed: bool = False

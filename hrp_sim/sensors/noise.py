@@ -1,4 +1,4 @@
-"""Random numbers of a sensor: the same for the same seed, sensor and time, whoever listens."""
+"""Random numbers of a sensor as a function of seed, sensor and time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hrp_model.rigid import Array
 
 
 class Noise:
-    """The noise of one sensor, a pure function of time.
+    """The random numbers of one sensor, a pure function of time.
 
-    Numbers come from a counter-based generator (Philox 4x64, Salmon et al., SC 2011) whose key
-    is made of the seed and the sensor's name and whose counter holds the time. So they depend
-    on no sample before: not on whether anybody listened, and not on where a run went on.
+    They come from a counter-based generator (Philox 4x64, Salmon et al., SC 2011). Its key is
+    derived from the seed and the sensor's name, its counter contains the time. So they do not
+    depend on earlier samples, on subscribers, or on where a run was restored.
 
     Args:
         seed: Of the world; any integer.
@@ -23,30 +23,29 @@ class Noise:
     """
 
     def __init__(self, seed: int, body: str, sensor: str) -> None:
-        # ascii() keeps apart what a separator could not, and takes names that UTF-8 cannot.
+        # ascii() of the tuple is unambiguous, and works for names that UTF-8 cannot encode.
         digest = sha256(ascii((int(seed), body, sensor)).encode()).digest()
         self._bits = Philox(key=int.from_bytes(digest[:16], "little"))
         self._generator = Generator(self._bits)
         self._start = self._bits.state
 
     def normals(self, time_ns: int, count: int, stream: int = 0) -> Array:
-        """Return numbers of variance 1 about 0, shape (count,).
+        """Return standard normal numbers, shape (count,).
 
         Args:
             time_ns: Simulation time of the sample, in [ns], -2**63 to 2**64 - 1.
-            count: How many; fewer are the first of more.
-            stream: Different streams of one time are independent, also normals of one and
-                uniforms of another; from 0.
+            count: Number of values; the first ones do not depend on it.
+            stream: From 0; different streams at one time are independent.
         """
         return self._at(time_ns, stream).standard_normal(count)
 
     def uniforms(self, time_ns: int, count: int, stream: int = 0) -> Array:
-        """Return numbers in [0, 1), shape (count,); arguments as of ``normals``."""
+        """Return uniform numbers in [0, 1), shape (count,); arguments as for ``normals``."""
         return self._at(time_ns, stream).random(count)
 
     def _at(self, time_ns: int, stream: int) -> Generator:
         counter = self._start["state"]["counter"]
-        # The two low words, 128 bits, count the numbers that are drawn.
+        # The two low words, 128 bits, count the numbers that have been drawn.
         counter[0] = counter[1] = 0
         counter[2], counter[3] = stream, time_ns % 2**64
         self._bits.state = self._start

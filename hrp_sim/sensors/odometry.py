@@ -1,4 +1,4 @@
-"""The true motion of a body's root."""
+"""Ground truth odometry: the true motion of a body's root."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from hrp_model.rigid import Array, matrix_quaternion
 
 from ..physics.state import WorldState
-from .base import unrotated
+from .base import rotate_inverse
 from .context import BodySource, SensorContext
 
 ODOMETRY = "odometry"  # the name of the sensor
-RATE = 100.0  # [Hz], where none is asked for
+RATE = 100.0  # [Hz], the default
 
 
 @dataclass(slots=True, eq=False)
 class OdometryReading:
-    """Where the root link L is in the world W, and how it moves.
+    """Pose and velocity of the root link L in the world W.
 
     Attributes:
         time_ns: Simulation time of the sample, in [ns].
@@ -39,10 +39,10 @@ class OdometryReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OdometrySensor:
-    """Tells the motion of the root link without any error.
+    """Measures the motion of the root link without error.
 
     Attributes:
-        name: Name among the sensors of the body.
+        name: Name of the sensor, unique in the body.
         body: Name of the body.
         rate_hz: Samples per second.
     """
@@ -52,7 +52,7 @@ class OdometrySensor:
     rate_hz: float
 
     def read(self, world: WorldState) -> OdometryReading:
-        """Return the pose in W and the velocities in the root's own axes."""
+        """Return the pose in W and the velocities in the root's frame."""
         motion = world.bodies[self.body].motion
         R_WL = motion.R[0]
         rows = R_WL.tolist()
@@ -61,8 +61,8 @@ class OdometrySensor:
             self.body,
             motion.p[0].copy(),
             matrix_quaternion(R_WL),
-            np.array(unrotated(rows, motion.v[0].tolist())),
-            np.array(unrotated(rows, motion.w[0].tolist())),
+            np.array(rotate_inverse(rows, motion.v[0].tolist())),
+            np.array(rotate_inverse(rows, motion.w[0].tolist())),
         )
 
 

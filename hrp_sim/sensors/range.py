@@ -1,4 +1,4 @@
-"""Range sensors that see collision shapes: planar laser scanners, and those with layers."""
+"""Planar and multi-layer laser scanners, which detect collision shapes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class ScanReading:
         time_ns: Simulation time of the first ray, in [ns].
         body: Name of the body that carries the sensor.
         angle_min: Of the first ray, in [rad]; 0 is forward.
-        angle_increment: Between neighbouring rays, in [rad]; above 0 for a single ray, too.
+        angle_increment: Between neighbouring rays, in [rad]; positive even for a single ray.
         scan_time: Time between scans, in [s].
-        range_min: Nearest distance that can be measured, in [m].
-        range_max: Farthest, in [m].
+        range_min: Minimum measurable distance, in [m].
+        range_max: Maximum measurable distance, in [m].
         ranges: Distances in [m], shape (n,): -inf below range_min, inf beyond range_max
-            (REP 117) and where nothing came back, or range_max instead if the sensor is asked
-            for that; NaN where the physics could not tell.
+            (REP 117) and without a return, or range_max instead as an option; NaN where ray
+            casting failed.
         time_increment: Time between neighbouring rays, in [s]; 0 for all at once.
     """
 
@@ -49,7 +49,7 @@ class ScanReading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeImageReading:
-    """One scan in space, in the scan frame: x forward, y left, z up.
+    """One multi-layer scan, in the scan frame: x forward, y left, z up.
 
     Rows are layers, the lowest first; columns go counter-clockwise.
 
@@ -57,10 +57,10 @@ class RangeImageReading:
         time_ns: Simulation time of the first column, in [ns].
         body: Name of the body that carries the sensor.
         scan_time: Time between scans, in [s].
-        range_min: Nearest distance that can be measured, in [m].
-        range_max: Farthest, in [m].
+        range_min: Minimum measurable distance, in [m].
+        range_max: Maximum measurable distance, in [m].
         ranges: Distances in [m], shape (rows, columns), as in ``ScanReading``.
-        directions: Of the rays, unit vectors, shape (rows, columns, 3).
+        directions: Unit vectors of the rays, shape (rows, columns, 3).
         time_increment: Time between neighbouring columns, in [s]; 0 for all at once.
     """
 
@@ -75,9 +75,9 @@ class RangeImageReading:
 
     @property
     def points(self) -> Array:
-        """Where the rays ended, in [m], shape (rows, columns, 3); NaN where no range is finite.
+        """End points of the rays, in [m], shape (rows, columns, 3); NaN where no range is finite.
 
-        Of a scan that is spread each column is as the sensor stood at its own time.
+        In a spread scan each column is relative to the pose of the sensor at its own time.
         """
         seen = np.where(np.isfinite(self.ranges), self.ranges, nan)
         return seen[..., np.newaxis] * self.directions
@@ -85,13 +85,13 @@ class RangeImageReading:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RangeSensor(Scanner):
-    """A planar laser scanner. Its rays lie at multiples of ``yaw_step``; there may be just one."""
+    """A planar laser scanner with rays at multiples of ``yaw_step``; there may be only one."""
 
     def read(self, world: WorldState) -> ScanReading | None:
-        """Cast all rays from S at once, or end a scan that is spread and begin the next.
+        """Cast all rays from S at once, or finish a spread scan and start the next.
 
         Returns:
-            None only when spread: the scan is not over yet, or a step of it was missed.
+            None only for spread scans: the scan is not finished, or a step of it was missed.
         """
         scan = self._scan(world)
         if scan is None:
@@ -112,10 +112,10 @@ class RangeSensor(Scanner):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RangeSensor3D(Scanner):
-    """A laser scanner with layers.
+    """A multi-layer laser scanner.
 
     Attributes:
-        pitch_range: Total angle of the layers, in [rad].
+        pitch_range: Total vertical angle of the layers, in [rad].
         pitch_step: Between neighbouring layers, in [rad].
     """
 
@@ -123,10 +123,10 @@ class RangeSensor3D(Scanner):
     pitch_step: float
 
     def read(self, world: WorldState) -> RangeImageReading | None:
-        """Cast all rays from S at once, or end a scan that is spread and begin the next.
+        """Cast all rays from S at once, or finish a spread scan and start the next.
 
         Returns:
-            None only when spread: the scan is not over yet, or a step of it was missed.
+            None only for spread scans: the scan is not finished, or a step of it was missed.
         """
         scan = self._scan(world)
         if scan is None:
@@ -150,10 +150,10 @@ class RangeSensor3D(Scanner):
 def make_range_sensor(
     device: devices.RangeSensor, context: SensorContext
 ) -> RangeSensor | RangeSensor3D:
-    """Return the sensor of a laser scanner, planar or with layers.
+    """Return the sensor of a laser scanner, planar or multi-layer.
 
     Raises:
-        ValueError: There can be no such sensor, or all of them have too many rays.
+        ValueError: Its properties are invalid, or all range sensors have too many rays.
     """
     settings = context.settings(device.name)
     make: Callable[..., RangeSensor | RangeSensor3D] = RangeSensor
@@ -169,7 +169,7 @@ def make_range_sensor(
         cast_rays=context.cast_rays,
         sees_own_body=settings.own_body == "seen",
         no_return=device.max_distance if settings.no_return == "max" else inf,
-        flaws=context.flaws(device),
+        distance_noise=context.distance_noise(device),
         spread=settings.spread_scan,
         step_ns=context.step_ns,
     )

@@ -1,4 +1,4 @@
-"""The registry of sensors: one row for each kind, and what a body has of each."""
+"""The sensor registry: one row for each kind, and the sensors of a body by kind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ AnyKind = SensorKind[Any, Any, Any]
 AnyTopic = TopicSpec[Any, Any]
 
 _D = TypeVar("_D", bound=devices.Device)
-# Bytes of a message: of a joint three numbers and the length of its name; of a ray one number.
+# Sizes in a message, in [byte]: of a joint three numbers and the length of its name; of a ray one
+# number.
 _JOINT_SIZE, _RANGE_SIZE = 32, 4
 _WHITE = 255.0
 _COLOR, _DEPTH = Parts(color=True, depth=False), Parts(color=False, depth=True)
@@ -43,7 +44,7 @@ _BOTH = Parts(color=True, depth=True)
 
 
 def _devices(device_type: type[_D]) -> Callable[[Body], Iterator[_D]]:
-    """Return what finds the devices of a class."""
+    """Return a function that finds the devices of a class in a body."""
     return lambda body: (d for d in body.devices if isinstance(d, device_type))
 
 
@@ -52,7 +53,7 @@ def _length(vector: Array | None) -> float | None:
 
 
 def _nearest(distances: Array | NDArray[np.float32] | None) -> float | None:
-    """Return the least distance that was measured, in [m]; inf if there is none."""
+    """Return the smallest measured distance, in [m]; inf if there is none."""
     if distances is None:
         return None
     return float(np.min(distances, initial=np.inf, where=np.isfinite(distances)))
@@ -148,7 +149,7 @@ _RANGE = SensorKind[
     sensors=(RangeSensor, RangeSensor3D),
     find=_devices(devices.RangeSensor),
     make=make_range_sensor,
-    rests_unheard=True,
+    skips_unsubscribed=True,
     topics=(
         TopicSpec(
             names.SCAN,
@@ -185,7 +186,7 @@ _CAMERA = SensorKind(
             size=None,
             parts=_COLOR,
         ),
-        # As many are kept as of the images: one without the other is of no use.
+        # With the same queue size as the images: one without the other is of no use.
         TopicSpec(
             names.CAMERA_INFO,
             "sensor_msgs/CameraInfo",
@@ -235,7 +236,7 @@ _CAMERA = SensorKind(
         Quantity("nearest", "m", lambda r: _nearest(r.depth), offered=_has_depths),
     ),
 )
-# In the order in which a body has them, also in snapshots.
+# In the order of the sensors of a body, also in snapshots.
 KINDS: tuple[AnyKind, ...] = (JOINTS, _ODOMETRY, _IMU, _FORCE, _RANGE, _CAMERA)
 _KIND_OF: dict[type[Sensor], AnyKind] = {c: kind for kind in KINDS for c in kind.sensors}
 
@@ -247,18 +248,18 @@ def kind_of(sensor: Sensor) -> AnyKind:
         TypeError: Its class is in no row.
     """
     if type(sensor) not in _KIND_OF:
-        raise TypeError(f"{type(sensor).__name__} is in no row of the registry of sensors")
+        raise TypeError(f"{type(sensor).__name__} is not in the sensor registry")
     return _KIND_OF[type(sensor)]
 
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """A sensor or light of a body, as its model has it.
+    """A sensor or light of a body, according to its model.
 
     Attributes:
-        name: Among all of the body.
+        name: Unique in the body.
         kind: Name of a row of the registry, or "light".
-        on: Whether it is switched on at the start.
+        on: Whether it is switched on initially.
     """
 
     name: str
@@ -267,10 +268,10 @@ class Instrument:
 
 
 def instruments(body: Body) -> dict[str, Instrument]:
-    """Return the sensors and lights of a body by name; of equal names the first counts.
+    """Return the sensors and lights of a body by name; of equal names the first one.
 
-    They follow from the model alone, so that machines without OpenGL can read the same
-    snapshots, in the order in which ``make_sensors`` makes them, the lights last.
+    They depend on the model alone, so that machines without OpenGL can read the same snapshots.
+    The order is that of ``make_sensors``, with the lights last.
     """
     found: dict[str, Instrument] = {}
     for instrument in _all(body):

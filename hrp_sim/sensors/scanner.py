@@ -1,4 +1,4 @@
-"""Casting the rays of a range sensor, at once or one after the other, and what it makes of them."""
+"""Ray casting of a range sensor, all at once or spread over time, with its noise and limits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hrp_model import Pose
 from hrp_model.devices import MAX_RAYS, yaw_angles
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import ENDLESS
+from ..articulation.numeric_limits import MAX_RANGE
 from ..physics.state import WorldState
 from .base import AnyArray, check_mounting
-from .flaws import FLAWLESS, Flaws
+from .distance_noise import NO_DISTANCE_NOISE, DistanceNoise
 from .sweep import Sweep
 
-# Rays reach so many standard deviations farther than the sensor: errors may bring things nearer.
-_REACH = 6.0
-# What the float32 of messages hold with ease: no period [s] is longer.
-_SLOWEST = 1e-30
+# Rays are longer than the range of the sensor by this many standard deviations of its error.
+_EXTRA_DEVIATIONS = 6.0
+# Minimum rate, in [Hz], so that the period fits well into the float32 of messages.
+_MIN_RATE = 1e-30
 
 
 class CastRays(Protocol):
@@ -45,8 +45,8 @@ class Scanner:
     """A range sensor whose frame S is fixed to a link L.
 
     S looks along -Z with +Y up, and scans about +Y. The scan frame C has x forward, y left
-    and z up: R_SC = rpy(-pi/2, pi/2, 0). Rays stop at collision shapes, but not at those of L,
-    inside of which they may begin.
+    and z up: R_SC = rpy(-pi/2, pi/2, 0). Rays stop at collision shapes, except those of L,
+    inside of which they may start.
 
     Attributes:
         name: Name in the model.
@@ -55,19 +55,18 @@ class Scanner:
         link: Index of L in the body's links.
         X_LS: Pose of S in L.
         yaw_range: Total angle of the scan, in [rad].
-        yaw_step: Between neighbouring rays, in [rad]; of any value if the range is 0.
-        min_distance, max_distance: In [m].
-        cast_rays: Asks the physics.
-        sees_own_body: Whether links of ``body`` other than L stop rays, too.
-        no_return: What is told of rays from which nothing comes back: infinity or the greatest
-            distance, in [m].
-        flaws: Errors of the distances, and rays that do not come back.
-        spread: Whether a scan takes its whole period, one column of rays after the other. Then
-            ``observe`` must be called after every step.
-        step_ns: Of the physics, in [ns]; only matters to a scan that is spread.
+        yaw_step: Between neighbouring rays, in [rad]; not used if the range is 0.
+        min_distance, max_distance: Range of measurable distances, in [m].
+        cast_rays: Of the engine.
+        sees_own_body: Whether links of ``body`` other than L stop rays.
+        no_return: Reading of rays without a return, in [m]: infinity or the maximum distance.
+        distance_noise: Errors of distances, and missed rays.
+        spread: Whether a scan is spread over its period, one column of rays after the other.
+            ``observe`` must then be called after every step.
+        step_ns: Time step of the physics, in [ns]; used by spread scans only.
 
     Raises:
-        ValueError: There can be no such sensor.
+        ValueError: An attribute is out of range.
     """
 
     name: str
@@ -82,7 +81,7 @@ class Scanner:
     cast_rays: CastRays
     sees_own_body: bool = False
     no_return: float = inf
-    flaws: Flaws = FLAWLESS
+    distance_noise: DistanceNoise = NO_DISTANCE_NOISE
     spread: bool = False
     step_ns: int = 1_000_000
     _angle_min: float = field(init=False, repr=False)
@@ -92,12 +91,12 @@ class Scanner:
     _sweep: Sweep | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.min_distance < self.max_distance <= ENDLESS:
+        if not 0.0 <= self.min_distance < self.max_distance <= MAX_RANGE:
             raise ValueError(
-                f"distances from {self.min_distance} to {self.max_distance} m cannot be measured"
+                f"its range from {self.min_distance} to {self.max_distance} m is invalid"
             )
-        if not self.rate_hz >= _SLOWEST:
-            raise ValueError(f"a rate of {self.rate_hz} Hz is impossible")
+        if not self.rate_hz >= _MIN_RATE:
+            raise ValueError(f"its rate must be at least {_MIN_RATE:g} Hz, not {self.rate_hz} Hz")
         check_mounting(self.X_LS)
         yaw = yaw_angles(self.yaw_range, self.yaw_step)
         directions_C = _directions(self._pitch(), yaw)
@@ -113,7 +112,7 @@ class Scanner:
 
     @property
     def ray_count(self) -> int:
-        """How many rays a scan has."""
+        """Number of rays of a scan."""
         return self._directions_C.size // 3
 
     @property
@@ -123,29 +122,29 @@ class Scanner:
 
     @property
     def observes(self) -> bool:
-        """Whether its scans are spread."""
+        """Whether its scans are spread over time."""
         return self.spread
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """What has been cast of a scan that is spread."""
+        """The current spread scan; empty if scans are not spread."""
         return {} if self._sweep is None else self._sweep.memory
 
-    def forget(self) -> None:
-        """Give up the scan that is being taken."""
+    def reset(self) -> None:
+        """Discard the current scan."""
         if self._sweep is not None:
             self._sweep.stop()
 
     def observe(self, world: WorldState) -> None:
-        """Cast the rays that are due in a scan that is spread."""
+        """Cast the rays of a spread scan that are due."""
         if self._sweep is not None:
             self._advance(self._sweep, world, self._sweep.due(world.time_ns))
 
     def _scan(self, world: WorldState) -> tuple[int, Array] | None:
-        """Return when a scan began, in [ns], and its ranges, shape (layers, columns).
+        """Return the start time of a scan, in [ns], and its ranges, shape (layers, columns).
 
-        One that is spread ends now, and the next begins. None means that this one is not over
-        yet, or that some of it was missed.
+        A spread scan is finished now, and the next one started. None means that it is not
+        finished yet, or that a step of it was missed.
         """
         if self._sweep is None:
             ranges = self._measured(self._cast(world, slice(None)), world.time_ns)
@@ -170,7 +169,7 @@ class Scanner:
             sweep.add(columns, self._cast(world, columns))
 
     def _pitch(self) -> Array:
-        """Return the elevations of the layers, the lowest first, in [rad], shape (layers,)."""
+        """Return the elevations of the layers in ascending order, in [rad], shape (layers,)."""
         return np.zeros(1)
 
     def _cast(self, world: WorldState, columns: slice) -> Array:
@@ -180,18 +179,18 @@ class Scanner:
         directions = directions_L.reshape(-1, 3) @ motion.R[i].T
         origin = motion.p[i] + motion.R[i] @ self.X_LS.p
         origins = np.repeat(origin[np.newaxis], len(directions), axis=0)
-        reach = self.max_distance + _REACH * self.flaws.error_deviation
+        reach = self.max_distance + _EXTRA_DEVIATIONS * self.distance_noise.error_deviation
         distances = self.cast_rays(origins, directions, reach, *self._ignored)
         return np.array(distances).reshape(directions_L.shape[:2])
 
     def _measured(self, distances: Array, time_ns: int) -> Array:
-        """Return what the sensor makes of true distances, in the same array."""
+        """Add measurement errors and limits to true distances, in place."""
         ranges = distances
-        if (errors := self.flaws.errors(time_ns, ranges.shape)) is not None:
+        if (errors := self.distance_noise.errors(time_ns, ranges.shape)) is not None:
             ranges += errors
         ranges[ranges > self.max_distance] = self.no_return
         ranges[ranges < self.min_distance] = -inf
-        if (missed := self.flaws.missed(time_ns, ranges.shape)) is not None:
+        if (missed := self.distance_noise.missed(time_ns, ranges.shape)) is not None:
             ranges[missed] = self.no_return
         return ranges
 
@@ -199,12 +198,12 @@ class Scanner:
 def _directions(pitch: Array, yaw: Array) -> Array:
     """Return unit vectors in C for all pairs of angles, shape (layers, columns, 3).
 
-    As in Choreonoid a ray is first turned up by the pitch, then about the vertical by the yaw:
+    As in Choreonoid, a ray is first rotated up by the pitch, then about the vertical by the yaw:
     they are elevation and azimuth.
     """
     if len(pitch) * len(yaw) > MAX_RAYS:
         count = len(pitch) * len(yaw)
-        raise ValueError(f"a scan of {count} rays is too fine; {MAX_RAYS} are the most")
+        raise ValueError(f"its scan must have at most {MAX_RAYS} rays, not {count}")
     level, up = np.cos(pitch)[:, np.newaxis], np.sin(pitch)[:, np.newaxis]
     forward, left = level * np.cos(yaw), level * np.sin(yaw)
     return np.stack([forward, left, np.broadcast_to(up, forward.shape)], axis=2)

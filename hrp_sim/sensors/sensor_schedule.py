@@ -1,4 +1,4 @@
-"""The sensors and lights of a world by name: which are on, and when each sensor is due."""
+"""The sensors and lights of a world by name, their on/off states, and the sampling schedule."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from ..physics.by_name import ByName
 from ..physics.engine import AnyArray
 from ..physics.schedule import EARLIEST_NS, SampleClock
-from . import Observer, Remembering, Sensor
+from . import Observer, Sensor, StatefulSensor
 
-NEVER_NS = 2**63  # when what nobody waits for is due
-_NEVER_SEEN_NS = -1  # what sensors remember of it
+NEVER_NS = 2**63  # due time of no sensor
+_NEVER_SEEN_NS = -1  # in the memory of sensors: not yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,19 @@ class Light:
 _S = TypeVar("_S", bound=Sensor | Light)
 
 
-class Watch:
-    """Sensors and lights that come and go with their bodies.
+class SensorSchedule:
+    """The sensors and lights in a world, which are added and removed with their bodies.
 
-    The samples of a body's sensors are counted from the moment when it appeared, whether
-    they are on or off. What has a name keeps it as long as it is there.
+    The sampling times of a sensor are counted from when its body was added, whether the sensor
+    is on or off. A sensor or light keeps its name as long as it exists.
 
     Args:
-        switched: Called with a name and whether it is on now, whenever that has changed.
+        switched: Called with a name and whether it is on now, after each change.
 
     Attributes:
-        sensors: By name; never changed, but replaced, so that any thread may walk through it.
+        sensors: By name; replaced, never modified, so that any thread may iterate over it.
         lights: Likewise.
-        observers: Those of the sensors that are on and look at every step, with their names.
+        observers: Sensors that are on and process every step, with their names.
     """
 
     def __init__(self, switched: Callable[[str, bool], None]) -> None:
@@ -55,12 +55,12 @@ class Watch:
         self.lights: Mapping[str, Light] = ByName("light", {})
         self.observers: Sequence[tuple[str, Observer]] = ()
         self._switched = switched
-        # Of each body: what of it is on, by its name in the model; now, and at the start.
+        # By body, then by name in the model: whether it is on, now and initially.
         self._on: dict[str, dict[str, bool]] = {}
         self._on_at_start: dict[str, Mapping[str, bool]] = {}
         self._origins: dict[str, int] = {}
         self._schedule: list[tuple[SampleClock, list[tuple[str, Sensor]]]] = []
-        self._next_ns = NEVER_NS  # when the first of them is due
+        self._next_ns = NEVER_NS  # earliest due time
 
     def add(
         self,
@@ -69,15 +69,15 @@ class Watch:
         on: Mapping[str, Mapping[str, bool]],
         time_ns: int,
     ) -> None:
-        """Add all sensors and lights of some bodies that appear now.
+        """Add all sensors and lights of new bodies.
 
-        Each has the name of its device, or where that is taken, or twice among the new ones,
-        with the body's name and a slash in front. Sensors come first.
+        Each gets the name of its device, prefixed by the body's name and a slash if that is taken
+        or not unique among the new ones. Sensors are named before lights.
 
         Args:
             sensors: Of the new bodies.
             lights: Of the new bodies.
-            on: For each new body: whether what it has is on at the start, by name in the model.
+            on: For each new body, whether each device is on initially, by name in the model.
             time_ns: Simulation time, in [ns].
         """
         self.sensors = ByName("sensor", {**self.sensors, **_named(sensors, self._devices)})
@@ -85,18 +85,18 @@ class Watch:
         for body, states in on.items():
             self._on[body], self._on_at_start[body] = dict(states), states
             self._origins[body] = time_ns
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
 
     def remove(self, body: str, time_ns: int) -> None:
-        """Forget the sensors and lights of a body."""
+        """Remove the sensors and lights of a body."""
         sensors = {name: s for name, s in self.sensors.items() if s.body != body}
         lights = {name: s for name, s in self.lights.items() if s.body != body}
         self.sensors, self.lights = ByName("sensor", sensors), ByName("light", lights)
         del self._on[body], self._on_at_start[body], self._origins[body]
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
 
     def is_on(self, name: str) -> bool:
-        """Tell whether a sensor or light is on.
+        """Return whether a sensor or light is on.
 
         Raises:
             KeyError: There is none of this name.
@@ -105,7 +105,7 @@ class Watch:
         return self._on[device.body][device.name]
 
     def switch(self, name: str, on: bool, time_ns: int) -> None:
-        """Switch a sensor or light; a sensor that goes on begins anew.
+        """Switch a sensor or light; a sensor that is switched on is reset.
 
         Raises:
             KeyError: There is none of this name.
@@ -113,20 +113,20 @@ class Watch:
         if self.is_on(name) == on:
             return
         device = self._devices[name]
-        if on and isinstance(device, Remembering):
-            device.forget()
+        if on and isinstance(device, StatefulSensor):
+            device.reset()
         self._on[device.body][device.name] = on
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
         self._switched(name, on)
 
-    def forget(self, body: str) -> None:
-        """Let the sensors of a body begin anew, where nothing led from before to what they see."""
+    def reset_sensors(self, body: str) -> None:
+        """Reset the memory of the sensors of a body, after a discontinuity of its state."""
         for sensor in self.sensors.values():
-            if sensor.body == body and isinstance(sensor, Remembering):
-                sensor.forget()
+            if sensor.body == body and isinstance(sensor, StatefulSensor):
+                sensor.reset()
 
     def due(self, time_ns: int) -> Sequence[tuple[str, Sensor]]:
-        """Return the sensors that are due now, with their names; each of them waits anew."""
+        """Return the sensors that are due now, by name, and schedule their next samples."""
         if time_ns < self._next_ns:
             return ()
         found = [
@@ -136,28 +136,28 @@ class Watch:
         return found
 
     def reset(self) -> None:
-        """Go back to time zero, when all bodies that are there appear, as their models say."""
+        """Go back to time zero, with all devices on or off as in their models."""
         for body in self._origins:
-            self.forget(body)
+            self.reset_sensors(body)
         self._origins = dict.fromkeys(self._origins, 0)
         self._set_all({body: dict(states) for body, states in self._on_at_start.items()}, 0)
 
     def retime(self, before_ns: int, time_ns: int) -> None:
-        """Go on at another time, in [ns]; what sensors remember is as long ago as before.
+        """Change the simulation time, in [ns]; times in the memory of sensors are shifted along.
 
-        Samples fall on the times at which they would be if the clock had come here by itself.
+        Sampling times are those that a clock would have which reached this time by itself.
         """
         for name, array in self._memories().items():
             if name.endswith("_ns"):
                 array[array != _NEVER_SEEN_NS] += time_ns - before_ns
         self._origins = {body: min(origin, time_ns) for body, origin in self._origins.items()}
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return what is to be known to go on, as copies.
+        """Return copies of the whole state by name.
 
-        Of each body, as "BODY/...": ``origin_ns``, when it appeared; ``on``, 1 for what is on,
-        in the order of ``instruments``; and ``memory/SENSOR/...``.
+        Of each body, as "BODY/...": ``origin_ns``, when it was added; ``on``, 1 for devices that
+        are on, in the order of ``instruments``; and ``memory/SENSOR/...``.
         """
         arrays: dict[str, AnyArray] = {}
         for body, states in self._on.items():
@@ -166,10 +166,10 @@ class Watch:
         return arrays | {name: array.copy() for name, array in self._memories().items()}
 
     def restore(self, arrays: Mapping[str, AnyArray], time_ns: int) -> None:
-        """Go to a time and to what was saved; shapes and types are those of ``save``."""
+        """Restore a saved state at a time in [ns]; shapes and types must be those of ``save``."""
         for name, array in self._memories().items():
             array[...] = arrays[name]
-            if name.endswith("_ns"):  # what is to come cannot be remembered
+            if name.endswith("_ns"):  # no times in the future
                 np.clip(array, EARLIEST_NS, time_ns, out=array)
         states: dict[str, dict[str, bool]] = {}
         for body, names in self._on.items():
@@ -184,27 +184,27 @@ class Watch:
 
     def _set_all(self, states: dict[str, dict[str, bool]], time_ns: int) -> None:
         before, self._on = self._on, states
-        self._wind(time_ns)
+        self._rebuild_clocks(time_ns)
         for name, device in self._devices.items():
             if (on := states[device.body][device.name]) != before[device.body][device.name]:
                 self._switched(name, on)
 
     def _memories(self) -> dict[str, AnyArray]:
-        """Return what the sensors remember, as live arrays.
+        """Return the memories of all sensors, as live arrays.
 
-        In a quoted name there is no slash: else two sensors might have one name for theirs.
+        Names are quoted, so that those with slashes stay unique.
         """
         return {
             f"{sensor.body}/memory/{quote(sensor.name, safe='')}/{key}": array
             for sensor in self.sensors.values()
-            if isinstance(sensor, Remembering)
+            if isinstance(sensor, StatefulSensor)
             for key, array in sensor.memory.items()
         }
 
-    def _wind(self, time_ns: int) -> None:
-        """Make the clocks, one for the sensors that are always due together, without the rest.
+    def _rebuild_clocks(self, time_ns: int) -> None:
+        """Create the clocks of the sensors that are on; sensors that are due together share one.
 
-        A clock that is made anew falls due at the same times as before.
+        A new clock has the same sampling times as the one it replaces.
         """
         self._schedule = []
         together: dict[tuple[float, int], list[tuple[str, Sensor]]] = {}
@@ -225,10 +225,10 @@ class Watch:
 
 
 def _named(new: Sequence[_S], taken: Mapping[str, object]) -> dict[str, _S]:
-    often = Counter(device.name for device in new)
+    counts = Counter(device.name for device in new)
     by_name: dict[str, _S] = {}
     for device in new:
-        name = device.name if often[device.name] == 1 else f"{device.body}/{device.name}"
+        name = device.name if counts[device.name] == 1 else f"{device.body}/{device.name}"
         while name in taken or name in by_name:
             name = f"{device.body}/{name}"
         by_name[name] = device

@@ -1,4 +1,4 @@
-"""How sensors depart from ideal ones, and what they are asked for: one table of options."""
+"""The options of sensors, such as rate and noise, as one table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from math import inf, pi
 from typing import Any
 
-# What a value may be. A colour is "#rrggbb", so that every value is one word.
+# Type of a value. A colour is "#rrggbb", so that every value is a single word.
 OptionValue = bool | float | str
 
 
@@ -17,19 +17,19 @@ def _option(default: OptionValue, doc: str, *kinds: str, **more: float | tuple[s
 
 @dataclass(frozen=True, kw_only=True)
 class SensorSettings:
-    """The options of one sensor. All that make it worse than an ideal one are off by default.
+    """The options of one sensor. By default sensors are ideal, except for noise in their models.
 
-    World files, node parameters and documentation are made from this table: each field's
-    metadata has ``doc``, the ``kinds`` of sensors it is for (see ``Instrument``; none means all),
-    ``minimum`` and ``maximum`` of a number, ``choices`` of a word.
+    World files, node parameters and documentation are generated from this table: the metadata of
+    each field has ``doc``, the ``kinds`` of sensors it applies to (see ``Instrument``; none means
+    all), ``minimum`` and ``maximum`` of a number, ``choices`` of a word.
 
     Raises:
-        ValueError: A value is none that its option may have; the message names both.
+        ValueError: A value is invalid; the message names the option and its valid values.
     """
 
     rate: float = _option(
         0.0,
-        "Samples per second of simulated time [Hz], of one sensor; 0 = as the model says, else 500 "
+        "Samples per second of simulation time [Hz], of one sensor; 0 = as in the model, else 500 "
         "(odometry 100).",
         minimum=0.0,
         maximum=1e6,
@@ -65,7 +65,9 @@ class SensorSettings:
         minimum=0.0,
         maximum=1e6,
     )
-    orientation: bool = _option(False, "Whether IMUs tell their orientation in the world.", "imu")
+    orientation: bool = _option(
+        False, "Whether IMUs measure their orientation in the world frame.", "imu"
+    )
     force_stdev: float = _option(
         0.0, "White noise of the force, per axis [N].", "force", minimum=0.0, maximum=1e12
     )
@@ -74,62 +76,64 @@ class SensorSettings:
     )
     wrench_on: str = _option(
         "parent",
-        "On whom the wrench acts that is told: on the parent side, from the link and all it "
-        "carries, or the opposite.",
+        "Which side the measured wrench acts on: the parent, by the link and all it carries, or "
+        "the link, by the parent.",
         "force",
         choices=("parent", "link"),
     )
     wrench_cutoff: float = _option(
         0.0,
-        "Cut-off frequency of the first-order low-pass for wrenches [Hz]; 0 = none.",
+        "Cut-off frequency of the first-order low-pass filter for wrenches [Hz]; 0 = none.",
         "force",
         minimum=0.0,
         maximum=1e12,
     )
     encoders: bool = _option(
         False,
-        "Whether positions of joints are counts of the model's encoders, and velocities "
-        "differences of counts.",
+        "Whether joint positions are quantized by the encoder resolutions of the model, and "
+        "velocities are differences of counts.",
         "joints",
     )
     error_deviation: float = _option(
         -1.0,
-        "Standard deviation of distances [m]; negative = as the model says.",
-        *("range", "camera"),
+        "Standard deviation of distances [m]; negative = as in the model.",
+        "range",
+        "camera",
         minimum=-1.0,
         maximum=1e6,
     )
     detection_rate: float = _option(
         -1.0,
-        "Share of the rays that come back; negative = as the model says.",
-        *("range", "camera"),
+        "Share of the rays that return; negative = as in the model.",
+        "range",
+        "camera",
         minimum=-1.0,
         maximum=1.0,
     )
     own_body: str = _option(
         "unseen",
-        "Whether a range sensor sees the links of its own body, but for the one that carries it.",
+        "Whether a range sensor detects links of its own body, except the one that it is on.",
         "range",
         choices=("unseen", "seen"),
     )
     no_return: str = _option(
         "inf",
-        "What a range sensor tells of rays that meet nothing: infinity, or the most it measures.",
+        "Reading of a range sensor for rays without a return: infinity, or its maximum range.",
         "range",
         choices=("inf", "max"),
     )
     spread_scan: bool = _option(
-        False, "Whether a scan takes its whole period, one ray after the other.", "range"
+        False, "Whether a scan is spread over its period, one column of rays at a time.", "range"
     )
-    headlight: bool = _option(True, "Whether cameras carry a light of their own.", "camera")
+    headlight: bool = _option(True, "Whether cameras have a headlight.", "camera")
     background: str = _option(
-        "#8cb3d9", "Colour of what cameras see where nothing is, as '#rrggbb'.", "camera"
+        "#8cb3d9", "Background colour of camera images, as '#rrggbb'.", "camera"
     )
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            if why := objection(option, getattr(self, option.name)):
-                raise ValueError(why)
+            if error := option_error(option, getattr(self, option.name)):
+                raise ValueError(error)
 
     @property
     def background_color(self) -> tuple[float, float, float]:
@@ -138,39 +142,39 @@ class SensorSettings:
         return r, g, b
 
     def with_values(self, values: Mapping[str, OptionValue]) -> SensorSettings:
-        """Return settings in which these options differ.
+        """Return settings with other values of these options.
 
         Raises:
-            ValueError: There is no such option, or it may not have that value.
+            ValueError: There is no such option, or its value is invalid.
         """
         known = {option.name for option in fields(self)}
         for name in values:
             if name not in known:
-                raise ValueError(f"no sensor has an option '{name}'")
+                raise ValueError(f"sensors have no option '{name}'")
         return replace(self, **dict(values))  # type: ignore[arg-type]
 
 
-def concerns(option: Field[OptionValue], kind: str) -> bool:
-    """Return whether an option is for a kind of sensor."""
+def applies_to(option: Field[OptionValue], kind: str) -> bool:
+    """Return whether an option applies to a kind of sensor."""
     kinds = option.metadata["kinds"]
     return not kinds or kind in kinds
 
 
-def objection(option: Field[OptionValue], value: object) -> str:
-    """Return why an option may not have a value, and what it may have, or nothing."""
+def option_error(option: Field[OptionValue], value: object) -> str:
+    """Return what is wrong with the value of an option, and the valid values, or ""."""
     name, rules = option.name, option.metadata
     if isinstance(option.default, bool):
-        return "" if isinstance(value, bool) else f"{name} is true or false, not {value!r}"
+        return "" if isinstance(value, bool) else f"{name} must be true or false, not {value!r}"
     if isinstance(option.default, float):
-        least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
+        minimum, maximum = rules.get("minimum", -inf), rules.get("maximum", inf)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and least <= value < inf and value <= most:  # type: ignore[operator]
+        if is_number and minimum <= value < inf and value <= maximum:  # type: ignore[operator]
             return ""
-        return f"{name} is a number in the range {least:g} .. {most:g}, not {value!r}"
+        return f"{name} must be a number from {minimum:g} to {maximum:g}, not {value!r}"
     if choices := rules.get("choices"):
-        words = " or ".join(f"'{word}'" for word in choices)
-        return "" if value in choices else f"{name} is {words}, not {value!r}"
-    return "" if _is_color(value) else f"{name} is a colour '#rrggbb', not {value!r}"
+        listed = " or ".join(f"'{choice}'" for choice in choices)
+        return "" if value in choices else f"{name} must be {listed}, not {value!r}"
+    return "" if _is_color(value) else f"{name} must be a colour '#rrggbb', not {value!r}"
 
 
 def _is_color(value: object) -> bool:

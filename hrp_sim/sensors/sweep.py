@@ -1,4 +1,4 @@
-"""A scan that takes its time: which of its rays have been cast, and which are due."""
+"""A scan spread over its period: which of its rays have been cast, and which are due."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NEVER = -1
 
 
 class Sweep:
-    """The columns of one scan after the other, over a whole period.
+    """A scan whose columns are cast one after the other over its period.
 
-    Column i of n is due at the first step at or after start + i/n of the period, or with the
-    last step of the scan.
+    Column i of n is due at the first step at or after start + i/n of the period, or in the last
+    step of the scan.
 
     Args:
         rows, columns: Of the scan.
         rate_hz: Scans per second.
-        step_ns: Of the physics, in [ns].
+        step_ns: Time step of the physics, in [ns].
 
     Attributes:
         distances: In [m], shape (rows, columns).
@@ -36,14 +36,14 @@ class Sweep:
         # A column is due every _span_ns / _per_span.
         self._per_span, self._span_ns = rate.numerator * columns, rate.denominator * NS_PER_S
         self._start_ns = np.full((), _NEVER, np.int64)
-        self._seen_ns = np.full((), _NEVER, np.int64)  # when it was asked last what is due
+        self._seen_ns = np.full((), _NEVER, np.int64)  # time of the last call of due
         self._done = np.zeros((), np.int64)
 
     @property
     def memory(self) -> Mapping[str, AnyArray]:
-        """All of it, as live arrays."""
+        """The whole state, as live arrays."""
         return {
-            # Their bits: snapshots hold finite numbers only, and rays may end nowhere.
+            # As integers, because snapshots must be finite, and distances may be infinite.
             "distances": self.distances.view(np.int64),
             "start_ns": self._start_ns,
             "seen_ns": self._seen_ns,
@@ -52,31 +52,31 @@ class Sweep:
 
     @property
     def start_ns(self) -> int:
-        """When the scan began, in [ns]."""
+        """Start time of the scan, in [ns]."""
         return int(self._start_ns)
 
     @property
     def is_running(self) -> bool:
-        """Whether a scan is being taken; one that began before time zero is given up."""
+        """Whether a scan is in progress; one that started before time zero is discarded."""
         return self.start_ns >= 0
 
     @property
     def rest(self) -> slice:
-        """All columns that have not been cast."""
+        """The columns that have not been cast yet."""
         return slice(int(self._done), self._columns)
 
     def start(self, time_ns: int) -> None:
-        """Begin a scan now."""
+        """Start a scan."""
         self._start_ns[...] = self._seen_ns[...] = time_ns
         self._done[...] = 0
 
     def stop(self) -> None:
-        """Give up the scan."""
+        """Discard the scan."""
         self._start_ns[...] = self._seen_ns[...] = _NEVER
         self._done[...] = 0
 
     def due(self, time_ns: int) -> slice:
-        """Return the columns that are to be cast now; none if a step was missed."""
+        """Return the columns that are due now; none if a step was missed."""
         if not self.is_running:
             return slice(0, 0)
         if not 0 <= time_ns - int(self._seen_ns) <= self._step_ns:
@@ -86,12 +86,12 @@ class Sweep:
         return slice(int(self._done), self._due_at(time_ns))
 
     def is_over(self, time_ns: int) -> bool:
-        """Tell whether the period ends before the next step."""
+        """Return whether the period ends before the next step."""
         elapsed = time_ns + self._step_ns - self.start_ns
         return elapsed * self._per_span >= self._span_ns * self._columns
 
     def add(self, columns: slice, distances: Array) -> None:
-        """Note what the rays of columns have met, shape (rows, columns)."""
+        """Store the distances of columns that have been cast, shape (rows, columns)."""
         self.distances[:, columns] = distances
         self._done[...] = columns.stop
 

@@ -1,4 +1,4 @@
-"""The sensors and lights of a world: made with their bodies, and read when they fall due."""
+"""The sensors and lights of a world: created with their bodies, and read when they are due."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..physics.engine import Engine, Placement
 from ..physics.state import WorldState
 from ..render import Renderer
 from . import CameraSensor, Reading, instruments, make_sensors
-from .sensor_schedule import Light, Watch
+from .sensor_schedule import Light, SensorSchedule
 from .settings import OptionValue, SensorSettings
 
 
 class WorldSensors:
-    """Makes the sensors and lights of bodies that come into a world, and reads them.
+    """Creates the sensors and lights of bodies that are added to a world, and reads them.
 
     Args:
-        engine: What they observe.
+        engine: Provides the state.
         settings: Options of all sensors.
-        diagnostics: Where warnings go.
-        defer_images: Cameras give an ``Exposure`` instead of an image.
-        switched: Called with a name and whether it is on now, whenever that has changed.
+        diagnostics: Receives warnings.
+        defer_images: Whether cameras return a ``RenderRequest`` instead of an image.
+        switched: Called with a name and whether it is on now, after each change.
 
     Attributes:
-        watch: The sensors and lights by name.
+        schedule: The sensors and lights by name, and when they are due.
     """
 
     def __init__(
@@ -39,45 +39,47 @@ class WorldSensors:
         defer_images: bool,
         switched: Callable[[str, bool], None],
     ) -> None:
-        self.watch = Watch(self._has_switched)
+        self.schedule = SensorSchedule(self._has_switched)
         self._engine = engine
         self._settings = settings
         self._diagnostics = diagnostics
         self._defer_images = defer_images
         self._switched = switched
         self._renderer = Renderer({})
-        # Of each body: the settings of the sensors that have options of their own.
+        # By body: the settings of sensors with individual options.
         self._own_settings: dict[str, Mapping[str, SensorSettings]] = {}
 
     def own_settings(
         self, placement: Placement, options: Mapping[str, Mapping[str, OptionValue]]
     ) -> dict[str, SensorSettings]:
-        """Return the settings of those sensors of a body that have options of their own.
+        """Return the settings of the sensors of a body that have individual options.
 
         Args:
             placement: The body.
             options: Of its sensors, by their names.
 
         Raises:
-            ValueError: There are options of a sensor that it does not have.
+            ValueError: The body has no sensor of one of the names.
         """
         if unknown := options.keys() - instruments(placement.body).keys():
-            message = f"body '{placement.name}' has no sensor '{min(unknown)}'"
-            raise ValueError(f"{message}, of which there are options")
+            raise ValueError(
+                f"there are options for the sensor '{min(unknown)}', which body "
+                f"'{placement.name}' does not have"
+            )
         return {name: self._settings.with_values(own) for name, own in options.items()}
 
-    def expect(self, body: str, own_settings: Mapping[str, SensorSettings]) -> None:
-        """Use these settings for sensors of a body that is to be added."""
+    def set_own_settings(self, body: str, own_settings: Mapping[str, SensorSettings]) -> None:
+        """Set the individual settings of sensors of a body, before ``add``."""
         self._own_settings[body] = own_settings
 
     def add(self, names: Collection[str], fixed: Collection[str]) -> None:
-        """Make the sensors of new bodies, and show these to the cameras there are.
+        """Create the sensors of new bodies, and add the bodies to the rendered scene.
 
         Args:
-            names: Bodies that are in the world.
+            names: Of the new bodies, which are in the world already.
             fixed: Those of them whose root is fixed to the world.
         """
-        self._show()
+        self._update_scene()
         state = self._engine.state
         new = WorldState(state.time_ns, {name: state.bodies[name] for name in names})
         settings = self._engine.settings
@@ -98,35 +100,35 @@ class WorldSensors:
             found = instruments(simulated.body).values()
             on[name] = {instrument.name: instrument.on for instrument in found}
             lights += [Light(name, i.name) for i in found if i.kind == "light"]
-        self.watch.add(sensors, lights, on, state.time_ns)
+        self.schedule.add(sensors, lights, on, state.time_ns)
 
     def remove(self, body: str) -> None:
-        """Forget the sensors and lights of a body that has been removed."""
+        """Remove the sensors and lights of a body that has been removed."""
         del self._own_settings[body]
-        self.watch.remove(body, self._engine.state.time_ns)
-        self._show()
+        self.schedule.remove(body, self._engine.state.time_ns)
+        self._update_scene()
 
     def read(self, wanted: Callable[[str], bool]) -> dict[str, Reading]:
-        """Return the readings that fall due after a step, by name, of the sensors wanted."""
+        """Return the readings that are due after a step, by name, of the sensors wanted."""
         state = self._engine.state
         readings: dict[str, Reading] = {}
-        for name, observer in self.watch.observers:
+        for name, observer in self.schedule.observers:
             if wanted(name):
                 observer.observe(state)
-        for name, sensor in self.watch.due(state.time_ns):
+        for name, sensor in self.schedule.due(state.time_ns):
             if not wanted(name):
                 continue
             if self._defer_images and isinstance(sensor, CameraSensor):
-                readings[name] = sensor.expose(state)
+                readings[name] = sensor.capture(state)
             elif (reading := sensor.read(state)) is not None:
                 readings[name] = reading
         return readings
 
     def _has_switched(self, name: str, on: bool) -> None:
-        if (light := self.watch.lights.get(name)) is not None:
+        if (light := self.schedule.lights.get(name)) is not None:
             self._renderer.switch_light(light.body, light.name, on)
         self._switched(name, on)
 
-    def _show(self) -> None:
+    def _update_scene(self) -> None:
         bodies = self._engine.state.bodies
-        self._renderer.show({name: s.body for name, s in bodies.items()}, self._diagnostics)
+        self._renderer.set_bodies({name: s.body for name, s in bodies.items()}, self._diagnostics)

@@ -11,7 +11,7 @@ import numpy as np
 from hrp_model import Pose
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import FARTHEST, FASTEST
+from ..articulation.numeric_limits import MAX_COORDINATE, MAX_SPEED
 from ..simulation import Simulation
 from .results import RefusedError
 
@@ -35,8 +35,8 @@ def pose_from(position: Sequence[float], quaternion: Sequence[float], code: IntE
         RefusedError: It is none, or too far away; with this code.
     """
     p, q = np.array(position, dtype=np.float64), np.array(quaternion, dtype=np.float64)
-    if not np.all(np.abs(p) < FARTHEST):
-        words = f"the position {p.tolist()} is not within {FARTHEST:g} m of the origin"
+    if not np.all(np.abs(p) < MAX_COORDINATE):
+        words = f"the position {p.tolist()} is not within {MAX_COORDINATE:g} m of the origin"
         raise RefusedError(code, words)
     length = float(np.linalg.norm(q))
     if not abs(length - 1.0) <= _ROUNDING:
@@ -52,8 +52,8 @@ def checked_twist(v: Sequence[float], w: Sequence[float], code: IntEnum) -> tupl
         RefusedError: A number makes no sense; with this code.
     """
     twist = np.array([v, w], dtype=np.float64)
-    if not np.all(np.abs(twist) < FASTEST):
-        raise RefusedError(code, f"the twist {twist.tolist()} is not below {FASTEST:g}")
+    if not np.all(np.abs(twist) < MAX_SPEED):
+        raise RefusedError(code, f"the twist {twist.tolist()} is not below {MAX_SPEED:g}")
     return twist[0], twist[1]
 
 

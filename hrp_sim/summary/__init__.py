@@ -1,17 +1,17 @@
-"""Results of runs: for people, for programs, and compared with expectations."""
+"""Results of runs: as text, as JSON, and compared with expectations."""
 
 from .expectations import Expectation, ExpectationError, Outcome
 from .quantities import quantities, values
+from .recorder import RunRecorder
 from .report import result_lines, result_object, speed_lines
 from .result import RunResult, result_of
-from .watch import RunWatch
 
 __all__ = [
     "Expectation",
     "ExpectationError",
     "Outcome",
+    "RunRecorder",
     "RunResult",
-    "RunWatch",
     "quantities",
     "result_lines",
     "result_object",

@@ -1,7 +1,7 @@
-"""Expectations of a run, as ``humanoid.z > 0.6 m``: read before it, judged after it.
+"""Expectations of a run, such as ``humanoid.z > 0.6 m``: parsed before it, evaluated after it.
 
-An expectation is the name of a quantity, one of the operators < <= > >= == !=, and a number that
-may have a unit. docs/simulation.md lists the quantities. Angles need their unit.
+An expectation is the name of a quantity, one of the operators < <= > >= == !=, and a number with
+an optional unit. docs/simulation.md lists the quantities. Angles require a unit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 _OPERATOR = re.compile("<=|>=|==|!=|<|>")
 _LONE_EQUAL_SIGN = re.compile(r"(?<![<>=!])=(?!=)")
 _NUMBER = re.compile(r"\s*([-+]?(?:inf|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?))")
-# Further units: the one that they are a multiple of, and how large they are in it.
+# Additional units: the base unit, and the factor to it.
 _MULTIPLES = {
     "deg": ("rad", pi / 180.0),
     "deg/s": ("rad/s", pi / 180.0),
@@ -39,11 +39,11 @@ _MULTIPLES = {
     "%": ("", 0.01),
 }
 _NAME = "--expect"
-_MOST_EXAMPLES = 8
+_MAX_EXAMPLES = 8
 
 
 class ExpectationError(ValueError):
-    """A text is no expectation; ``diagnostic`` has the place and the correction."""
+    """A text is not an expectation; ``diagnostic`` has the place and the correction."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(str(diagnostic))
@@ -52,15 +52,15 @@ class ExpectationError(ValueError):
 
 @dataclass(frozen=True)
 class Expectation:
-    """A number that a quantity is compared with.
+    """A comparison of a quantity with a number.
 
     Attributes:
-        text: As the user wrote it.
+        text: As written by the user.
         quantity: One of ``quantities``.
         comparison: One of the operators.
         bound: In the unit of the quantity.
-        unit: In which the user wrote the bound.
-        scale: Of that unit, in the one of the quantity.
+        unit: Unit in which the user wrote the bound.
+        scale: Factor from that unit to the unit of the quantity.
     """
 
     text: str
@@ -72,41 +72,42 @@ class Expectation:
 
     @classmethod
     def parse(cls, text: str, known: Mapping[str, str]) -> Expectation:
-        """Read an expectation.
+        """Parse an expectation.
 
         Args:
-            text: As the user wrote it.
+            text: As written by the user.
             known: Units of all quantities, by name.
 
         Raises:
-            ExpectationError: It is none.
+            ExpectationError: It is not an expectation.
         """
         operators = list(_OPERATOR.finditer(text))
         is_known = operators and text[: operators[-1].start()].strip() in known
         if not is_known and (wrong := _LONE_EQUAL_SIGN.search(text)) is not None:
-            message = "write '==', '<=' or '>=': a single '=' compares nothing"
+            message = "use '==', '<=' or '>=': '=' is not a comparison"
             raise _error(text, *wrong.span(), "bad-expectation", message)
         if not operators:
             signs = " ".join(_OPERATORS)
-            raise _error(text, 0, len(text), "bad-expectation", f"write one of {signs} in it")
+            message = f"expected a comparison with one of {signs}"
+            raise _error(text, 0, len(text), "bad-expectation", message)
         sign = operators[-1]
         quantity = text[: sign.start()].strip()
         if quantity not in known:
             start = len(text) - len(text.lstrip())
             alike = _alike(quantity, known) or known
-            hint = did_you_mean_or_all(quantity, alike, _MOST_EXAMPLES)
+            hint = did_you_mean_or_all(quantity, alike, _MAX_EXAMPLES)
             message = f"this world has no quantity '{quantity}'.{hint}"
             raise _error(text, start, start + len(quantity), "unknown-quantity", message)
         number = _NUMBER.match(text, sign.end())
         if number is None:
-            message = "expected a number after the operator; the quantity stands before it"
+            message = "expected a number after the operator, and the quantity before it"
             raise _error(text, sign.end(), len(text), "bad-expectation", message)
         unit, scale = _unit(text, number, known[quantity])
         bound = float(number[1]) * scale
         return cls(text.strip(), quantity, sign[0], bound, unit, scale)
 
-    def judge(self, values: Mapping[str, float]) -> Outcome:
-        """Compare the numbers of a result, by the names of quantities."""
+    def evaluate(self, values: Mapping[str, float]) -> Outcome:
+        """Compare with the values of a result, by the names of quantities."""
         value = values.get(self.quantity)
         if value is None or isnan(value):
             return Outcome(self, None, holds=False)
@@ -115,12 +116,12 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An expectation after a run.
+    """The result of an expectation after a run.
 
     Attributes:
-        expectation: The one.
+        expectation: The expectation.
         value: Of its quantity, None if it was not measured.
-        holds: Whether it is as expected.
+        holds: Whether the comparison is true.
     """
 
     expectation: Expectation
@@ -131,18 +132,14 @@ class Outcome:
         expected = self.expectation
         if self.value is None:
             return f"expected {expected.text}, but {expected.quantity} was not measured"
-        # As many digits as it takes to see on which side of the bound it is.
+        # Enough digits to see on which side of the bound it is.
         number = f"{self.value / expected.scale:.9g}"
         found = f"{number} {expected.unit}".rstrip()
-        return (
-            f"expected {expected.text}, and it is {found}"
-            if self.holds
-            else (f"expected {expected.text}, but it is {found}")
-        )
+        return f"expected {expected.text}, {'and' if self.holds else 'but'} it is {found}"
 
 
 def _unit(text: str, number: re.Match[str], own: str) -> tuple[str, float]:
-    """Return the unit that stands behind a number, and how large it is in that of the quantity."""
+    """Return the unit after a number, and the factor to the unit of the quantity."""
     written = " ".join(text[number.end() :].split())
     if written == own or (not written and (own != "rad" or float(number[1]) == 0.0)):
         return own, 1.0
@@ -154,14 +151,14 @@ def _unit(text: str, number: re.Match[str], own: str) -> tuple[str, float]:
     if not own:
         message = "expected a number without a unit"
     elif not written:
-        message = f"an angle needs its unit: {listed}"
+        message = f"an angle needs a unit: {listed}"
     else:
         message = f"expected the unit {listed}"
     raise _error(text, number.start(1), len(text), "bad-expectation", message)
 
 
 def _alike(quantity: str, known: Iterable[str]) -> list[str]:
-    """Return the quantities of the same owner, or else those of the same kind of other owners."""
+    """Return the quantities of the same owner, or else those of the same kind of other ones."""
     owner, _, kind = quantity.rpartition(".")
     if not owner:
         return []

@@ -1,4 +1,4 @@
-"""How a body stands: where its root is, how far it leans, and whether it fell."""
+"""Posture of a body: pose of the root, tilt, and fall detection."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hrp_model.shapes.measure import geometry_box
 
 from ..physics.state import SimulatedBody
 
-# A body that leans farther than this from how it began does not come back by itself: no robot or
-# box that stands can, whose centre of mass is as high as its foot is wide. In [rad].
-_LARGEST_LEAN = pi / 4.0
-# A body that sinks together to less than this share of the height of its root fell, too: a
-# humanoid that squats keeps more.
-_LEAST_SHARE = 0.5
-# What still goes down faster than this at the end falls, in [m/s]: after 5 cm of free fall.
-_FASTEST_DESCENT = 1.0
+# A body that tilts more than this from its initial posture has fallen, in [rad]: a robot or box
+# with its centre of mass as high as its foot is wide cannot recover by itself.
+_MAX_TILT = pi / 4.0
+# So has a body whose root is lower than this share of its initial height: squatting humanoids stay
+# above it.
+_MIN_HEIGHT_SHARE = 0.5
+# A body that moves down faster than this at the end is falling, in [m/s]: 5 cm of free fall.
+_MAX_DESCENT = 1.0
 
 
-class Outline:
-    """Boxes around the collision shapes of a body's links, to know how low it reaches.
+class CollisionExtent:
+    """Bounding boxes of the collision shapes of a body, to find its lowest point.
 
     Args:
         body: The model.
@@ -44,7 +44,7 @@ class Outline:
         self._centers, self._halves = np.concatenate(centers), np.concatenate(halves)
 
     def lowest(self, p: Array, R: Array) -> float | None:
-        """Return how low the boxes reach in W, in [m]; None without collision shapes.
+        """Return the z coordinate of the lowest point in W, in [m]; None without collision shapes.
 
         Args:
             p: Positions of the link origins, shape (links, 3).
@@ -52,7 +52,7 @@ class Outline:
         """
         if not len(self._links):
             return None
-        up = R[self._links, 2]  # the third row of R_WL: W's z in the axes of L
+        up = R[self._links, 2]  # the third row of R_WL: W's z axis in L
         middle = p[self._links, 2] + np.einsum("ij,ij->i", up, self._centers)
         reach = np.abs(np.einsum("ij,ijk->ik", up, self._halves)).sum(axis=1)
         return float((middle - reach).min())
@@ -60,13 +60,13 @@ class Outline:
 
 @dataclass(frozen=True)
 class Posture:
-    """How the root of a body stands.
+    """State of the root link of a body.
 
     Attributes:
-        p: Its position in W, in [m], shape (3,).
-        R: Its rotation R_WL, shape (3, 3).
-        v: Its velocity in W, in [m/s], shape (3,).
-        height: Of the root above the lowest point of the body, in [m]; None if that has no shapes.
+        p: Position in W, in [m], shape (3,).
+        R: Rotation R_WL, shape (3, 3).
+        v: Velocity in W, in [m/s], shape (3,).
+        height: Above the lowest point of the body, in [m]; None without collision shapes.
     """
 
     p: Array
@@ -81,33 +81,33 @@ class Posture:
 
     @property
     def speed(self) -> float:
-        """Of the root's origin, in [m/s]."""
+        """Speed of the root's origin, in [m/s]."""
         return float(np.linalg.norm(self.v))
 
-    def lean_since(self, start: Posture) -> float:
-        """Return the angle by which what was up at another time has come down, in [rad]."""
+    def tilt_since(self, start: Posture) -> float:
+        """Return the tilt of the body axis that was vertical in another posture, in [rad]."""
         return _angle(float(self.R[2] @ start.R[2]))
 
     def fall_since(self, start: Posture) -> str:
-        """Return why the body counts as fallen since it stood like this, or nothing."""
-        if -self.v[2] > _FASTEST_DESCENT:
+        """Return why the body counts as fallen since another posture, or ""."""
+        if -self.v[2] > _MAX_DESCENT:
             return f"it is falling at {-self.v[2]:.3g} m/s"
-        if (lean := self.lean_since(start)) > _LARGEST_LEAN:
-            return f"it leans by {degrees(lean):.0f} deg from how it began"
+        if (tilt := self.tilt_since(start)) > _MAX_TILT:
+            return f"it has tilted by {degrees(tilt):.0f} deg since the start"
         if self.height is None or start.height is None:
             return ""
-        if self.height < _LEAST_SHARE * start.height:
+        if self.height < _MIN_HEIGHT_SHARE * start.height:
             return (
-                f"its root is {self.height:.3g} m above its lowest point, and was "
-                f"{start.height:.3g} m above it at the start"
+                f"its root is {self.height:.3g} m above its lowest point, "
+                f"{start.height:.3g} m at the start"
             )
         return ""
 
 
-def posture_of(simulated: SimulatedBody, outline: Outline) -> Posture:
-    """Return how a body stands now."""
+def posture_of(simulated: SimulatedBody, extent: CollisionExtent) -> Posture:
+    """Return the current posture of a body."""
     motion = simulated.motion
-    lowest = outline.lowest(motion.p, motion.R)
+    lowest = extent.lowest(motion.p, motion.R)
     height = None if lowest is None else float(motion.p[0, 2]) - lowest
     return Posture(motion.p[0].copy(), motion.R[0].copy(), motion.v[0].copy(), height)
 

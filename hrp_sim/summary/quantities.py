@@ -1,4 +1,4 @@
-"""The numbers in the result of a run, by the names that expectations call them by."""
+"""The numbers in the result of a run, by the names used in expectations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..simulation import Simulation
 from .readings import UNITS, fields_of
 from .result import BodyResult, JointResult, RunResult
 
-# By the end of a name: unit, and where the number is.
+# By the last part of a name: unit, and function that returns the number.
 _OF_BODY: dict[str, tuple[str, Callable[[BodyResult], float]]] = {
     "x": ("m", lambda body: float(body.end.p[0])),
     "y": ("m", lambda body: float(body.end.p[1])),
@@ -27,14 +27,14 @@ _OF_JOINT: dict[str, tuple[Callable[[JointUnits], str], Callable[[JointResult], 
 }
 _OF_WORLD: dict[str, tuple[str, Callable[[RunResult], float]]] = {
     "contacts.count": ("", lambda result: float(result.contacts)),
-    "contacts.most": ("", lambda result: float(result.most_contacts)),
-    "contacts.largest_force": ("N", lambda result: result.blow.force if result.blow else 0.0),
+    "contacts.most": ("", lambda result: float(result.max_contacts)),
+    "contacts.largest_force": ("N", lambda result: _peak_force(result)),
     "effort.share": ("", lambda result: _largest_share(result)),
 }
 
 
 def quantities(simulation: Simulation) -> dict[str, str]:
-    """Return the units of all that can be expected of a run, by name; empty for mere numbers."""
+    """Return the units of all quantities of a run, by name; empty for dimensionless ones."""
     return dict(_quantities(simulation))
 
 
@@ -54,7 +54,7 @@ def _quantities(simulation: Simulation) -> Iterator[tuple[str, str]]:
 
 
 def values(result: RunResult) -> dict[str, float]:
-    """Return the numbers in a result, by the names of ``quantities``; some may be missing."""
+    """Return the values in a result, by the names of ``quantities``; some may be missing."""
     return dict(_values(result))
 
 
@@ -70,6 +70,10 @@ def _values(result: RunResult) -> Iterator[tuple[str, float]]:
                 yield f"{name}.joint.{joint}.{field}", of_joint(of)
     for name, (_, of_world) in _OF_WORLD.items():
         yield name, of_world(result)
+
+
+def _peak_force(result: RunResult) -> float:
+    return 0.0 if result.peak_force is None else result.peak_force.force
 
 
 def _largest_share(result: RunResult) -> float:

@@ -1,4 +1,4 @@
-"""The result of a run as lines for people, and as JSON for programs (docs/run-schema.json)."""
+"""The result of a run as lines of text, and as JSON (docs/run-schema.json)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .posture import Posture
 from .readings import UNITS
 from .result import BodyResult, JointResult, RunResult, SensorResult
 
-_MOST_BODIES = 10
+_MAX_BODIES = 10
 _SMALLEST_SHOWN = 1e-3  # of a reading, which is never negative, in its SI unit
 _SECOND = 1e-9  # [s] per [ns]
 
 
 def result_lines(result: RunResult) -> list[str]:
-    """Return a result as lines for people, without its speed and its state."""
+    """Return a result as lines of text, without its speed and its state."""
     return [
         *_body_lines(result),
         *_contact_lines(result),
@@ -27,7 +27,7 @@ def result_lines(result: RunResult) -> list[str]:
 
 
 def speed_lines(result: RunResult) -> list[str]:
-    """Return how fast a run went and the state that it led to."""
+    """Return the speed and the final state of a run as lines of text."""
     return [
         f"simulated {result.simulated:.3f} s in {result.elapsed:.3f} s: "
         f"real-time factor {result.real_time_factor:.2f}",
@@ -38,10 +38,10 @@ def speed_lines(result: RunResult) -> list[str]:
 def _body_lines(result: RunResult) -> list[str]:
     free = {name: body for name, body in result.bodies.items() if body.free}
     by_fall = sorted(free.items(), key=lambda item: not item[1].fall)
-    lines = [_body_line(name, body) for name, body in by_fall[:_MOST_BODIES]]
-    if rest := by_fall[_MOST_BODIES:]:
+    lines = [_body_line(name, body) for name, body in by_fall[:_MAX_BODIES]]
+    if rest := by_fall[_MAX_BODIES:]:
         fallen = sum(bool(body.fall) for _, body in rest)
-        lines.append(f"and {len(rest)} more free bodies, of which {fallen} fell")
+        lines.append(f"and {len(rest)} more free bodies, {fallen} of which fell")
     return lines
 
 
@@ -55,15 +55,15 @@ def _body_line(name: str, body: BodyResult) -> str:
 
 
 def _contact_lines(result: RunResult) -> list[str]:
-    if not result.most_contacts:
+    if not result.max_contacts:
         return ["contacts: none"]
-    line = f"contacts: {result.contacts} at the end, at most {result.most_contacts}"
-    if result.blow is None:
+    line = f"contacts: {result.contacts} at the end, at most {result.max_contacts}"
+    if result.peak_force is None:
         return [line]
-    (a, link_a), (b, link_b) = result.blow.between
+    (a, link_a), (b, link_b) = result.peak_force.between
     return [
-        f"{line}; largest force {result.blow.force:.3g} N "
-        f"at {result.blow.time_ns * _SECOND:.3f} s, "
+        f"{line}; largest force {result.peak_force.force:.3g} N "
+        f"at {result.peak_force.time_ns * _SECOND:.3f} s, "
         f"between '{link_a}' of '{a}' and '{link_b}' of '{b}'"
     ]
 
@@ -74,7 +74,7 @@ def _effort_lines(result: RunResult) -> list[str]:
         return []
     body, name, joint = hardest
     share = (
-        "it has no limit"
+        "which has no limit"
         if joint.share is None
         else f"{joint.share:.0%} of its limit of {joint.limit:.3g} {joint.type.units.effort}"
     )
@@ -105,8 +105,8 @@ def _reading(sensor: SensorResult) -> str:
 
 
 def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[str, Any]:
-    """Return a result as a JSON object. SI units and radians; null is what cannot be known."""
-    blow, hardest = result.blow, result.hardest_joint
+    """Return a result as a JSON object. SI units and radians; unknown values are null."""
+    peak_force, hardest = result.peak_force, result.hardest_joint
     return {
         "world": result.world,
         "time": result.time,
@@ -118,10 +118,12 @@ def result_object(result: RunResult, outcomes: Iterable[Outcome] = ()) -> dict[s
         "bodies": {name: _body_object(body) for name, body in result.bodies.items()},
         "contacts": {
             "count": result.contacts,
-            "most": result.most_contacts,
-            "largest_force": blow.force if blow else 0.0,
-            "time": blow.time_ns * _SECOND if blow else None,
-            "between": [{"body": b, "link": k} for b, k in blow.between] if blow else None,
+            "most": result.max_contacts,
+            "largest_force": peak_force.force if peak_force else 0.0,
+            "time": peak_force.time_ns * _SECOND if peak_force else None,
+            "between": [{"body": b, "link": k} for b, k in peak_force.between]
+            if peak_force
+            else None,
         },
         "hardest_joint": hardest and {"body": hardest[0], "joint": hardest[1]},
         "sensors": {name: _sensor_object(sensor) for name, sensor in result.sensors.items()},

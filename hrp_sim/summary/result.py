@@ -1,4 +1,4 @@
-"""The result of a run: how its bodies stand, what touched, how hard joints worked."""
+"""The result of a run: postures, contacts, joint efforts and sensor readings."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..sensors import CameraSensor, Sensor
 from ..simulation import Simulation
 from .posture import Posture, posture_of
 from .readings import last_values
-from .watch import Blow, Efforts, RunWatch
+from .recorder import Efforts, PeakForce, RunRecorder
 
 
 @dataclass(frozen=True)
 class JointResult:
-    """A joint at the end of a run; units are of its type: [rad] or [m], [N m] or [N].
+    """A joint at the end of a run, in [rad] or [m], [N m] or [N], depending on its type.
 
     Attributes:
         type: Revolute or prismatic.
         position, velocity, effort: At the end.
-        largest_effort: The one of the run that came nearest to its limit, with its sign.
-        share: Of its limit, from 0 to 1; None without a limit.
-        limit: That one, None if there is none.
+        largest_effort: The effort of the run that was nearest to its limit, with its sign.
+        share: Ratio of that effort to its limit, from 0 to 1; None without a limit.
+        limit: Magnitude of that limit, None if there is none.
     """
 
     type: JointType
@@ -43,7 +43,7 @@ class BodyResult:
 
     Attributes:
         free: Whether its root can move.
-        start, end: How its root stood.
+        start, end: Initial and final posture.
         joints: By name.
     """
 
@@ -54,7 +54,7 @@ class BodyResult:
 
     @property
     def fall(self) -> str:
-        """Why the body counts as fallen, or nothing; what is fixed cannot fall."""
+        """Why the body counts as fallen, or ""; fixed bodies cannot fall."""
         return self.end.fall_since(self.start) if self.free else ""
 
 
@@ -63,10 +63,10 @@ class SensorResult:
     """A sensor at the end of a run.
 
     Attributes:
-        type: Of the sensor.
-        body: That carries it.
-        samples: How often it was read.
-        values: Its last reading as numbers; see ``readings``.
+        type: Class of the sensor.
+        body: Name of the body that carries it.
+        samples: Number of readings.
+        values: Summary of its last reading; see ``readings``.
         image: Width and height of its images in pixels, None if it has none.
     """
 
@@ -82,16 +82,16 @@ class RunResult:
     """The result of a run.
 
     Attributes:
-        world: How the user called it.
-        time: Simulated time at the end, in [s].
-        simulated: How much of it this run took, in [s].
-        elapsed: How long that took, in [s].
-        state: SHA-256 of the state at the end.
-        error: Why the physics failed, or nothing.
+        world: Path or name of the world, as given by the user.
+        time: Simulation time at the end, in [s].
+        simulated: Simulation time of this run, in [s].
+        elapsed: Wall time of this run, in [s].
+        state: SHA-256 of the final state.
+        error: Message of the physics if it failed, else "".
         bodies: By name.
         contacts: Number of contact points in the last step.
-        most_contacts: The greatest number in one step.
-        blow: The largest force at a contact, None if there was none.
+        max_contacts: Maximum number in one step.
+        peak_force: The largest contact force, None if there was no contact.
         sensors: By name.
     """
 
@@ -103,20 +103,20 @@ class RunResult:
     error: str = ""
     bodies: Mapping[str, BodyResult] = field(default_factory=dict)
     contacts: int = 0
-    most_contacts: int = 0
-    blow: Blow | None = None
+    max_contacts: int = 0
+    peak_force: PeakForce | None = None
     sensors: Mapping[str, SensorResult] = field(default_factory=dict)
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated per real second."""
+        """Ratio of simulation time to wall time."""
         return self.simulated / max(self.elapsed, 1e-9)
 
     @property
     def hardest_joint(self) -> tuple[str, str, JointResult] | None:
-        """The body, name and result of the joint that came nearest to its effort limit.
+        """Body, name and result of the joint that came nearest to its effort limit.
 
-        Where no joint has a limit, that of the largest effort; None where none made any.
+        If no joint has a limit, the one with the largest effort; None without any effort.
         """
         joints = [
             (body, name, joint)
@@ -129,45 +129,45 @@ class RunResult:
         )
 
 
-def result_of(watch: RunWatch, world: str, elapsed: float, error: str = "") -> RunResult:
-    """Return the result of a run that has ended; cameras draw their last images for it.
+def result_of(recorder: RunRecorder, world: str, elapsed: float, error: str = "") -> RunResult:
+    """Return the result of a run that has ended; renders the last images of cameras.
 
     Args:
-        watch: That has followed it.
-        world: How the user called it.
-        elapsed: How long it took, in [s].
-        error: Why the physics failed, or nothing.
+        recorder: Of the run.
+        world: Path or name of the world, as given by the user.
+        elapsed: Wall time of the run, in [s].
+        error: Message of the physics if it failed, else "".
     """
-    simulation = watch.simulation
-    watch.meet_bodies()  # those that have come within the last steps
+    simulation = recorder.simulation
+    recorder.add_new_bodies()  # those added since contacts were recorded last
     return RunResult(
         world=world,
         time=simulation.state.time_ns / NS_PER_S,
-        simulated=watch.simulated_ns / NS_PER_S,
+        simulated=recorder.simulated_ns / NS_PER_S,
         elapsed=elapsed,
         state=simulation.state_hash(),
         error=error,
-        bodies=_bodies(watch, simulation),
+        bodies=_bodies(recorder, simulation),
         contacts=simulation.engine.contacts,
-        most_contacts=max(watch.most_contacts, simulation.engine.contacts),
-        blow=watch.blow,
-        sensors={name: _sensor(watch, name, s) for name, s in simulation.sensors.items()},
+        max_contacts=max(recorder.max_contacts, simulation.engine.contacts),
+        peak_force=recorder.peak_force,
+        sensors={name: _sensor(recorder, name, s) for name, s in simulation.sensors.items()},
     )
 
 
-def _bodies(watch: RunWatch, simulation: Simulation) -> dict[str, BodyResult]:
+def _bodies(recorder: RunRecorder, simulation: Simulation) -> dict[str, BodyResult]:
     found = {}
     for name, simulated in simulation.bodies.items():
-        motion, efforts = simulated.motion, watch.efforts[name]
+        motion, efforts = simulated.motion, recorder.efforts[name]
         joints = {
             link.joint.name: _joint(
                 link, efforts, i, float(motion.q[i]), float(motion.dq[i]), float(motion.effort[i])
             )
             for i, link in enumerate(simulated.body.moving_links)
         }
-        end = posture_of(simulated, watch.outlines[name])
+        end = posture_of(simulated, recorder.extents[name])
         free = not (simulation.is_fixed(name) or simulated.body.is_static)
-        found[name] = BodyResult(free, watch.starts[name], end, joints)
+        found[name] = BodyResult(free, recorder.starts[name], end, joints)
     return found
 
 
@@ -178,8 +178,8 @@ def _joint(
     candidates = [
         (_share(value, limit), abs(value), value, limit)
         for value, limit in (
-            (float(efforts.least[index]), lower),
-            (float(efforts.greatest[index]), upper),
+            (float(efforts.minimum[index]), lower),
+            (float(efforts.maximum[index]), upper),
         )
     ]
     share, _, largest, limit = max(candidates)
@@ -196,11 +196,11 @@ def _joint(
 
 
 def _share(effort: float, limit: float) -> float:
-    """Return what share of a limit an effort is; 0 where there is no limit to this side."""
+    """Return the ratio of an effort to a limit; 0 without a limit in this direction."""
     return effort / limit if 0.0 < abs(limit) < inf and effort * limit > 0.0 else 0.0
 
 
-def _sensor(watch: RunWatch, name: str, sensor: Sensor) -> SensorResult:
-    values = last_values(sensor, watch.last.get(name))
+def _sensor(recorder: RunRecorder, name: str, sensor: Sensor) -> SensorResult:
+    values = last_values(sensor, recorder.last.get(name))
     image = (sensor.lens.width, sensor.lens.height) if isinstance(sensor, CameraSensor) else None
-    return SensorResult(type(sensor).__name__, sensor.body, watch.counts[name], values, image)
+    return SensorResult(type(sensor).__name__, sensor.body, recorder.counts[name], values, image)

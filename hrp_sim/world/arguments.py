@@ -12,7 +12,7 @@ from hrp_model.diagnostics import names_with_hint
 
 from ..control import Command, JointCommand, TrajectoryRun
 from ..control.trajectory import BadTrajectoryError, JointTrajectory
-from ..physics.state import LARGEST_DRIVE, SimulatedBody
+from ..physics.state import MAX_DRIVE_VALUE, SimulatedBody
 from .config import WorldConfig
 from .load import load_world
 
@@ -116,9 +116,9 @@ def _number(value: object, kind: str, joint: str) -> float:
         what = f"the {kind} of joint '{joint}' must be a number [{_UNITS[kind]}]"
         raise TypeError(f"{what}, not {_described(value)}")
     number = float(value)
-    if not -LARGEST_DRIVE < number < LARGEST_DRIVE:
+    if not -MAX_DRIVE_VALUE < number < MAX_DRIVE_VALUE:
         what = f"the {kind} of joint '{joint}' is {number} {_UNITS[kind]}"
-        raise ValueError(f"{what}; it must be finite and below {LARGEST_DRIVE:g}")
+        raise ValueError(f"{what}; it must be finite and below {MAX_DRIVE_VALUE:g}")
     return number
 
 

@@ -15,12 +15,12 @@ from hrp_model.readers.yaml.tree import parse
 from hrp_model.reading import read_source
 
 from ..physics.materials import (
-    MOST_FRICTION,
+    MAX_FRICTION,
     ContactMaterial,
     Material,
     MaterialTable,
+    canonical_name,
     material_pair,
-    plain_name,
 )
 
 _T = TypeVar("_T")
@@ -101,7 +101,7 @@ class _Reader:
             name = "" if node is None else node.text("name", default="")
             if node is None or not (name or self._refuse("missing-name", item, "a name")):
                 continue
-            name = plain_name(name)
+            name = canonical_name(name)
             if name in self.by_name:
                 message = f"the material '{name}' replaces an earlier one of this name"
                 self._diagnostics.warn("duplicate-name", message, node.at("name"))
@@ -150,7 +150,7 @@ class _Reader:
         """Return the names of a contact material; every two of them form a pair."""
         listed = node.get("materials")
         items = listed.items if isinstance(listed, Sequence) else []
-        names = [plain_name(item.text) for item in items if isinstance(item, Scalar)]
+        names = [canonical_name(item.text) for item in items if isinstance(item, Scalar)]
         if len(names) < 2 or len(names) < len(items):
             message = "a contact material needs 'materials: [A, B]', the names of both"
             self._diagnostics.error("missing-pair", message, node.at("materials"))
@@ -180,7 +180,7 @@ class _Reader:
         return ContactMaterial().friction if known is None else known
 
     def _number(
-        self, node: Mapping, *keys: str, default: _T, most: float = MOST_FRICTION
+        self, node: Mapping, *keys: str, default: _T, most: float = MAX_FRICTION
     ) -> float | _T:
         value = node.number(*keys, default=None)
         if value is None or 0.0 <= value <= most:

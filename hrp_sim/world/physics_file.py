@@ -13,7 +13,7 @@ from typing import Any
 
 from hrp_model.readers.yaml.nodes import Mapping
 
-from ..physics.engine import LARGEST_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
+from ..physics.engine import MAX_GRAVITY, PHYSICS_RANGES, PhysicsSettings, Solver
 
 _SOLVERS = {
     **{solver.value: solver for solver in Solver},
@@ -162,9 +162,9 @@ def _gravity(node: Mapping) -> tuple[float, ...] | None:
     gravity = node.numbers("gravity", count=3, default=None)
     if gravity is None:
         return None
-    if max(map(abs, gravity.tolist())) < LARGEST_GRAVITY:
+    if max(map(abs, gravity.tolist())) < MAX_GRAVITY:
         return tuple(gravity.tolist())
-    message = f"gravity must be less than {LARGEST_GRAVITY:g} m/s^2 each way"
+    message = f"gravity must be less than {MAX_GRAVITY:g} m/s^2 each way"
     node.diagnostics.error("out-of-range", message, node.at("gravity"))
     return None
 

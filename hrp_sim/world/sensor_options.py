@@ -17,7 +17,7 @@ from hrp_model.readers.yaml.nodes import Mapping
 from hrp_msgs.names import topic_token
 
 from ..sensors import IDEAL, Instrument, SensorSettings, instruments
-from ..sensors.settings import OptionValue, concerns, objection
+from ..sensors.settings import OptionValue, applies_to, option_error
 from .config import BodyEntry, WorldConfig
 
 OPTIONS: AbstractMapping[str, Field[Any]] = {option.name: option for option in fields(IDEAL)}
@@ -143,7 +143,7 @@ def parse(text: str) -> tuple[str, OptionValue]:
     elif isinstance(OPTIONS[name].default, float):
         with suppress(ValueError):
             value = float(word)
-    if why := objection(OPTIONS[name], value):
+    if why := option_error(OPTIONS[name], value):
         raise ValueError(why)
     return key, value
 
@@ -197,7 +197,7 @@ def _read(node: Mapping, instrument: Instrument | None) -> dict[str, OptionValue
             value = node.text(name, default=None)
         if value is None:  # which was reported
             continue
-        if why := objection(option, value):
+        if why := option_error(option, value):
             diagnostics.error("out-of-range", why, node.at(name))
         else:
             read[name] = value
@@ -231,7 +231,7 @@ def _warn_if_idle(
     where: str,
     at: Span | None = None,
 ) -> None:
-    if not concerns(option, instrument.kind):
+    if not applies_to(option, instrument.kind):
         message = (
             f"{where}'{option.name}' has no effect on '{instrument.name}', whose kind is "
             f"'{instrument.kind}': it is for {', '.join(sorted(option.metadata['kinds']))}"

@@ -65,12 +65,12 @@ def test_filming_waits_for_its_last_image(monkeypatch):
     developed, taken = [], []
     monkeypatch.setattr(pictures, "RATE", 1000.0)
     run = FilmingRun(make_scene("filming"), is_filmed=True)
-    take, expose = run._take, run._filmed.expose
+    take, expose = run._take, run._filmed.capture
     run._render_thread._on_image = lambda name, image: (
         developed.append(image.time_ns),
         take(name, image),
     )
-    run._filmed.expose = lambda: taken.append(expose()) or taken[-1]
+    run._filmed.capture = lambda: taken.append(expose()) or taken[-1]
     try:
         assert run.advance(200) > 0.0
         assert developed[-1] == taken[-1].time_ns

@@ -51,7 +51,7 @@ def test_a_picture_shows_the_lights_that_were_on_when_it_was_exposed(simulation)
     simulation.restore(snapshot)
     restored = exposed()
     exposures = dark, bright, dark_again, restored
-    found = [in_thread(lambda e=e: eye.develop(e)).color[8, 8, 0] for e in exposures]
+    found = [in_thread(lambda e=e: eye.render(e)).color[8, 8, 0] for e in exposures]
     assert found == [0, 102, 0, 102]
 
 
@@ -60,7 +60,7 @@ def test_a_body_that_is_spawned_brings_its_lights(simulation):
     torch = devices.SpotLight(name="torch", link="L0", intensity=0.6, X_LS=EYE.X_LS)
 
     def seen():
-        return eye.develop(simulation.step()["eye"]).color[8, 8, 0]
+        return eye.render(simulation.step()["eye"]).color[8, 8, 0]
 
     assert seen() == 0
     simulation.spawn(entry("helper", torch))

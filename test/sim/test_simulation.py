@@ -8,7 +8,7 @@ from fake_engine import FakeEngine
 from paths import MODELS, SHARED, needs_shared
 
 from hrp_sim import JointCommand, PhysicsError, Simulation, load_world
-from hrp_sim.sensors import Exposure, ImageReading
+from hrp_sim.sensors import ImageReading, RenderRequest
 
 HUMANOID = MODELS / "worlds" / "humanoid_in_room.yaml"
 ARM = MODELS / "worlds" / "arm.yaml"
@@ -52,7 +52,7 @@ def test_what_nobody_wants_is_not_read():
 
 
 def test_images_come_now_or_as_exposures():
-    for defer, kind in ((False, ImageReading), (True, Exposure)):
+    for defer, kind in ((False, ImageReading), (True, RenderRequest)):
         simulation = Simulation(load_world(HUMANOID), defer_images=defer)
         if "head_camera" not in simulation.sensors:
             pytest.skip("this machine has no EGL")

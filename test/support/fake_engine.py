@@ -7,7 +7,7 @@ import numpy as np
 from hrp_model.kinematics import BodyState
 from hrp_sim.physics.contact_points import ContactPoints
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings
-from hrp_sim.physics.snapshot import check_arrays, check_bodies, check_settings, described
+from hrp_sim.physics.snapshot import check_arrays, check_bodies, check_settings, settings_lines
 from hrp_sim.physics.state import SimulatedBody, WorldState
 
 
@@ -35,7 +35,7 @@ class FakeEngine:
         self._time_ns = 0
         self.fail_at = None
         self.closed = False
-        self.tells_contacts = False
+        self.record_contacts = False
 
     @property
     def settings(self):
@@ -46,7 +46,7 @@ class FakeEngine:
         return 0
 
     def contact_points(self):
-        return ContactPoints.none(self._time_ns)
+        return ContactPoints.empty(self._time_ns)
 
     @property
     def state(self):
@@ -75,7 +75,7 @@ class FakeEngine:
         arrays = {
             "time_ns": np.array(self._time_ns, dtype=np.int64),
             "bodies": np.array(list(self._bodies), dtype=np.str_),
-            "settings": described(self._settings),
+            "settings": settings_lines(self._settings),
         }
         for name, simulated in self._bodies.items():
             arrays[f"{name}/fingerprint"] = np.array(simulated.body.name)

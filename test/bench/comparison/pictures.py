@@ -13,7 +13,7 @@ from hrp_sim.render.context import cores
 from hrp_sim.render.scene import build_scene
 from hrp_sim.render.view import Picture
 from hrp_sim.running.render_thread import Darkroom
-from hrp_sim.sensors import CameraSensor, Exposure, ImageReading
+from hrp_sim.sensors import CameraSensor, ImageReading, RenderRequest
 from hrp_sim.simulation import Simulation
 
 from .plain_c import BenchError
@@ -47,9 +47,9 @@ class _CameraScene:
         (self.camera,) = cameras
         self.simulation.wanted = lambda name: name != self.camera.name
 
-    def expose(self) -> Exposure:
+    def capture(self) -> RenderRequest:
         """Return the input of an image of the present state."""
-        return self.camera.expose(self.simulation.state)
+        return self.camera.capture(self.simulation.state)
 
 
 class CameraRun:
@@ -81,12 +81,12 @@ class PlainModernGLRun:
 
     def __init__(self, scene: Scene) -> None:
         filmed = _CameraScene(scene)
-        camera, exposure = filmed.camera, filmed.expose()
+        camera, exposure = filmed.camera, filmed.capture()
         bodies = {k: s.body for k, s in filmed.simulation.bodies.items()}
         drawn = build_scene(bodies, Diagnostics())
         own = exposure.poses[camera.body]
         X_WC = Pose(own.R[camera.link], own.p[camera.link]) @ camera.X_LS
-        poses_C = [exposure.poses[name].seen_from(X_WC) for name in drawn.first_links]
+        poses_C = [exposure.poses[name].relative_to(X_WC) for name in drawn.first_links]
         filmed.simulation.close()
         background = camera.surroundings.background
         self.picture = PlainModernGL(
@@ -142,10 +142,10 @@ class FilmingRun:
         self._filmed.simulation.close()
 
     def _expose(self) -> None:
-        exposure = self._filmed.expose()
+        exposure = self._filmed.capture()
         self._last_is_done.clear()
         self._last_ns = exposure.time_ns
-        self._render_thread.submit("", partial(self._filmed.camera.develop, exposure))
+        self._render_thread.submit("", partial(self._filmed.camera.render, exposure))
 
     def _take(self, _camera: str, image: ImageReading) -> None:
         if image.time_ns == self._last_ns:  # nobody waits for older ones

@@ -1,9 +1,9 @@
-/* Who touches whom. */
+/* Collision detection. */
 #include "loop.h"
 
 #include <stdlib.h>
 
-#define OVERLAP 1e-3 /* deeper at the start means drawn into each other, in [m] */
+#define OVERLAP 1e-3 /* links that overlap deeper initially never collide, in [m] */
 
 static int *allowed(const Tag *x, const Tag *y)
 {
@@ -31,7 +31,7 @@ static struct {
     int count, room;
 } pairs;
 
-/* The engine takes the earlier body first, of one body the shapes that move. */
+/* In the engine's order: the earlier body first, within one body the moving shapes. */
 static int is_before(const Tag *x, const Tag *y)
 {
     if (x->body != y->body)
@@ -66,7 +66,7 @@ static int compare(const void *left, const void *right)
     const dGeomID *p = left, *q = right;
     const Tag *a = dGeomGetData(p[0]), *b = dGeomGetData(p[1]);
     const Tag *c = dGeomGetData(q[0]), *d = dGeomGetData(q[1]);
-    int alone = a->body == b->body; /* one body's own pairs go shape by shape */
+    int alone = a->body == b->body; /* pairs of one body are checked shape by shape */
     int keys[][2] = {{a->body, c->body},
                      {b->body, d->body},
                      {a->standing, c->standing},
@@ -101,7 +101,7 @@ void contacts_create(void)
         touch(pairs.item[i][0], pairs.item[i][1]);
 }
 
-/* Let links of one body that overlap where they start pass through each other. */
+/* Disable collisions of links of one body that overlap in the initial posture. */
 static void forbid(void *data, dGeomID a, dGeomID b)
 {
     dContactGeom found[FOUND];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define TURN 6.283185307179586476925
-#define UNBOUNDED 1e6 /* stands for the missing end of a one-sided range of efforts */
+#define UNBOUNDED 1e6 /* replaces the missing limit of a one-sided effort range */
 
 static void hinge_read(Joint *joint)
 {
@@ -20,7 +20,7 @@ static void hinge_read(Joint *joint)
     }
 }
 
-/* ODE's own rate of a slider forgets that its axis turns with the parent. */
+/* ODE's own slider rate neglects that the axis turns with the parent. */
 static void slider_read(const Body *body, Joint *joint)
 {
     dBodyID child = body->group[joint->child];
@@ -91,7 +91,7 @@ static void effort_add(const Body *body, const Joint *joint)
         dBodyAddForceAtPos(b, -f[0], -f[1], -f[2], at[0], at[1], at[2]);
 }
 
-/* The gains in a row of their own, bounded; what is not in the middle is added directly. */
+/* The gains in a separate bounded row; the middle of the range is applied directly. */
 static void bounded_rows(Joint *joint, double rotor, double passive, double D)
 {
     double lower = joint->effort_lower, upper = joint->effort_upper;
@@ -131,7 +131,7 @@ static void drive(const Body *body, Joint *joint)
         effort_add(body, joint);
 }
 
-/* A row means the rate along a slider's axis as the step finds it, but the axis turns. */
+/* A row constrains the rate along the slider axis at the start of the step, but the axis turns. */
 static double drift(const Body *body, const Joint *joint)
 {
     double axis[3], apart[3];
@@ -157,14 +157,14 @@ void joints_drive(Body *body)
     }
 }
 
-/* Tell the efforts: from the new rates, or with the QuickStep from the forces of the motors,
- * less the shares of rotor and damping; its rates have errors that gains would make large. */
+/* Compute the efforts from the new rates, or with QuickStep from the forces of the motors minus the
+ * parts of rotor and damping: its rates have errors that stiff gains would amplify. */
 void joints_weigh(Body *body)
 {
     for (int j = 0; j < body->joints; j++) {
         Joint *joint = &body->joint[j];
         joint->drive = joint->base - joint->damping * joint->dq;
-        if (!joint->is_weighed || joint->is_bounded)
+        if (!joint->effort_from_force || joint->is_bounded)
             continue;
         const dJointFeedback *row = &joint->motor_feedback;
         double axis[3];
@@ -175,7 +175,7 @@ void joints_weigh(Body *body)
     }
 }
 
-/* Keep the state before a step that may have to be taken again, or is weighed. */
+/* Save the state before a step that may be repeated, or whose efforts are computed from forces. */
 void state_save(Body *body)
 {
     for (int g = 0; g < body->groups; g++) {
@@ -218,7 +218,7 @@ void state_restore(Body *body)
     }
 }
 
-/* Whether the step has to be taken again, since a further effort left its range. */
+/* Whether the step must be repeated because a further effort left its range. */
 int joints_exceed(Body *body)
 {
     int found = 0;

@@ -1,4 +1,4 @@
-/* Extra joints, which close loops. */
+/* Extra joints, which close kinematic loops. */
 #include "loop.h"
 
 #include <string.h>
@@ -40,8 +40,8 @@ static dJointID create(int kind, dBodyID a, dBodyID b, const double p[3], const 
     return joint;
 }
 
-/* Make a joint where the frames X_a and X_b of two groups meet: one is moved so that they do,
- * and back. */
+/* Create a joint where the frames X_a and X_b of two groups coincide: one group is moved there
+ * temporarily. */
 static void join(const Loop *loop, const double axis_J[3])
 {
     dBodyID moved = loop->b ? loop->b : loop->a, other = loop->b ? loop->a : NULL;
@@ -94,7 +94,7 @@ void loop_create(Body *body, Loop *loop)
         join(loop, axis_J);
 }
 
-/* XY and Z: the rows of a contact that hold one point of b along directions of a. */
+/* XY and Z: contact rows that constrain a point of b along directions of a. */
 static void hold(const Loop *loop)
 {
     double from[3], to[3], second[3];

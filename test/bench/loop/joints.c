@@ -1,10 +1,10 @@
-/* Joints and their motor rows, as they are made. */
+/* Creates joints and their motors. */
 #include "loop.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Express a point or a direction of the world in a group's frame. */
+/* Transform a point or a direction from the world to a group's frame. */
 void into(double out[3], dBodyID group, const double in[3], int is_point)
 {
     double from[3] = {in[0], in[1], in[2]};
@@ -51,7 +51,7 @@ static dJointID motor(const Joint *joint, dBodyID a, dBodyID b, const double axi
     for (int row = 0; row < rows; row++)
         (is_hinge ? dJointSetAMotorAxis : dJointSetLMotorAxis)(motor, row, 1, axis[0], axis[1],
                                                                axis[2]);
-    if (rows == 3) { /* Coulomb friction holds the joint still, with no more than it has */
+    if (rows == 3) { /* Coulomb friction: zero velocity with bounded force */
         void (*set)(dJointID, int, dReal) = is_hinge ? dJointSetAMotorParam : dJointSetLMotorParam;
         set(motor, dParamGroup3 + dParamVel, 0.0);
         set(motor, dParamGroup3 + dParamCFM, 0.0);
@@ -111,13 +111,13 @@ static void joint_read(Body *body, Joint *joint)
     int is_watched = body->link[joint->link].watched;
     if (joint->kind != FIXED && has_row && !scene.original)
         joint->motor = motor(joint, a, b, axis);
-    joint->is_weighed = scene.quick && joint->motor && has_gains && joint->friction == 0.0;
-    scene.remembers |= joint->is_weighed;
+    joint->effort_from_force = scene.quick && joint->motor && has_gains && joint->friction == 0.0;
+    scene.remembers |= joint->effort_from_force;
     if (has_gains && (isfinite(joint->effort_lower) || isfinite(joint->effort_upper)))
         scene.remembers = 1;
     if (is_watched)
         dJointSetFeedback(joint->joint, &joint->feedback);
-    if (joint->motor && (is_watched || joint->is_weighed))
+    if (joint->motor && (is_watched || joint->effort_from_force))
         dJointSetFeedback(joint->motor, &joint->motor_feedback);
 }
 

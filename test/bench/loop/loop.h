@@ -1,9 +1,9 @@
-/* The same scene in plain C: what the engine's speed is measured against.
+/* The same scene in plain C, as a baseline for the engine's speed.
  *
- * It is written as one would write this program by hand: the scene is read once from a file
- * of numbers, a simple space holds each body of several shapes and one all that stands
- * still, a callback keeps the four best contacts of each pair, one motor row serves rotor
- * and gains of a joint, the state is read out into plain arrays. Nothing is checked.
+ * A straightforward program without any checks: it reads the scene from a file of numbers; each
+ * body of several shapes has a simple space, as have all static shapes; a callback keeps the
+ * four best contacts of each pair; one motor row covers rotor and gains of a joint; the state is
+ * written to plain arrays.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -16,8 +16,7 @@ enum { LOOP_BALL, LOOP_HINGE, LOOP_FIXED, LOOP_PISTON, LOOP_XY, LOOP_Z };
 enum { BOX, SPHERE, CYLINDER, CAPSULE, MESH };
 enum { NEVER, ALWAYS, UNLESS_OVERLAPPING };
 
-/* What a geom carries; order is its place among the shapes of its body that move, or that
- * stand still. */
+/* User data of a geom; order is its index among the moving or the static shapes of its body. */
 typedef struct {
     int body, link, standing, order, material;
     dBodyID group;
@@ -34,9 +33,9 @@ typedef struct {
     double q, dq, q_saved, dq_saved;
     double base, damping, applied; /* effort at the end of the step: base - damping dq */
     double drive;                  /* that effort */
-    double drift;                  /* what turning adds to a slider's rate in a step */
+    double drift;                  /* change of a slider's rate in a step due to rotation alone */
     int is_on[2], is_bounded, was_bounded, has_exceeded;
-    int is_weighed; /* the effort is told by the motor's force */
+    int effort_from_force; /* whether the effort is computed from the motor's force */
     dJointFeedback feedback, motor_feedback;
 } Joint;
 
@@ -48,7 +47,7 @@ typedef struct {
 
 typedef struct {
     int group, watched;
-    double R[9], p[3]; /* in the group's frame; in the world where there is no group */
+    double R[9], p[3]; /* in the group's frame, or in the world without a group */
     double track_axis[3], track_speed;
 } Link;
 
@@ -79,10 +78,10 @@ typedef struct {
     dJointGroupID contacts;
     Body *body;
     int bodies, max_contacts, quick, self_collision, joint_limits;
-    int remembers; /* whether a step has to know where it began */
-    int original;  /* work as the original plugin does */
-    int ordered;   /* make the contacts in the engine's order, to compare trajectories */
-    dGeomID stand_in; /* for boxes whose contacts ODE loses */
+    int remembers; /* whether steps save the state before them */
+    int original;  /* work like the original plugin */
+    int ordered;   /* create contacts in the engine's order, to compare trajectories */
+    dGeomID substitute_box; /* for boxes whose contacts ODE misses */
     double step, gravity[3];
     int materials; /* friction and restitution have a row and a column for each */
     double *friction, *restitution;

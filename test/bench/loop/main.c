@@ -1,4 +1,4 @@
-/* Commands: what is measured, and when.
+/* Reads commands and measures times.
  *
  *     loop SCENE [ordered]
  *
@@ -34,7 +34,7 @@ static void attempt(void)
     }
 }
 
-/* Step; again, with those efforts bounded that left their ranges. */
+/* Step; repeat with efforts bounded that left their ranges. */
 static void step(void)
 {
     if (!scene.remembers) {
@@ -130,7 +130,7 @@ static void obey(char command, int count)
     fflush(stdout);
 }
 
-/* The original's contacts make ODE complain at every step: it goes on, so do we. */
+/* The original's contacts cause a message of ODE in every step, which it ignores, too. */
 static void ignore(int number, const char *message, va_list arguments)
 {
     (void)number, (void)message, (void)arguments;

@@ -1,4 +1,4 @@
-/* What is read out after a step: the motion of links and joints, forces, distances. */
+/* Output after a step: the motion of links and joints, forces, distances. */
 #include "loop.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ static void link_read(const Body *body, int i, double step)
     }
 }
 
-/* The wrench on a watched link, about its origin; ODE tells it about the centre of mass. */
+/* The wrench on a link with a force sensor, about its origin; ODE reports it about the centre of
+ * mass. */
 static void wrench_read(const Body *body, const Joint *joint)
 {
     LinkMotion *motion = &body->motion[joint->link];
@@ -71,7 +72,8 @@ typedef struct {
     double nearest;
 } Beam;
 
-/* ODE tells distances to meshes as floats; the plane of the triangle is met exactly. */
+/* ODE computes distances to meshes in single precision; compute that to the triangle's plane
+ * here. */
 static double hit_distance(const Beam *beam, dGeomID geom, const dContactGeom *hit)
 {
     const Tag *tag = dGeomGetData(geom);
@@ -104,7 +106,7 @@ static void ray_near(void *data, dGeomID a, dGeomID b)
     }
     if (((const Tag *)dGeomGetData(other))->body == scene.ray_body)
         return;
-    /* The ray may not be shortened here: the space still holds its box. */
+    /* The ray must not be shortened here: the space still uses its bounding box. */
     if (!dCollide(beam->ray, other, 1, &hit, sizeof hit))
         return;
     double distance = hit_distance(beam, other, &hit);

@@ -79,7 +79,7 @@ static void settings_read(void)
     scene.materials = integer();
     scene.friction = array(scene.materials * scene.materials, sizeof(double));
     scene.restitution = array(scene.materials * scene.materials, sizeof(double));
-    scene.stand_in = dCreateBox(0, 1.0, 1.0, 1.0);
+    scene.substitute_box = dCreateBox(0, 1.0, 1.0, 1.0);
     numbers(scene.friction, scene.materials * scene.materials);
     numbers(scene.restitution, scene.materials * scene.materials);
 }
@@ -129,7 +129,7 @@ static void groups_start(Body *body)
     }
 }
 
-/* A body of several shapes has a space of its own. */
+/* A body with several shapes has its own space. */
 static dSpaceID space_of(int geoms)
 {
     if (scene.original)

@@ -1,4 +1,4 @@
-/* Collision shapes of a body, as they are made. */
+/* Creates the collision shapes of a body. */
 #include "loop.h"
 
 static dTriMeshDataID mesh_read(Tag *tag)
@@ -41,7 +41,7 @@ static dGeomID shape_read(dSpaceID space, int kind, const double size[3], Tag *t
     }
 }
 
-/* Whether fixed joints tie a group to the world; parents come before their children. */
+/* Whether fixed joints connect a group to the world; parents come before their children. */
 static int stands(const Body *body, int group)
 {
     for (int j = body->joints; group >= 0 && j-- > 0;)

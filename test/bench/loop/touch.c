@@ -1,16 +1,16 @@
-/* Where two shapes touch, and how. */
+/* Contacts of two shapes. */
 #include "loop.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SAME_PLACE 1e-6 /* contacts nearer than this are one, in [m] */
+#define SAME_PLACE 1e-6 /* contacts closer than this are merged, in [m] */
 #define PARALLEL 1e-8   /* sine of the angle below which edges count as parallel */
 #define TILT 1e-7       /* [rad] */
-#define FLAT 3          /* boxes that lie flat on each other touch in as many points at least */
-#define DEEPER 1e-6     /* than what the tilt does to the depth, in [m] */
-#define STILL 1e-6      /* slower than this has no direction, in [m/s] */
-#define BRAKING 10.0    /* what friction of mu = 1 takes from a speed, in [m/s^2] */
+#define FLAT_CONTACTS 3 /* fewest contact points of boxes that lie flat on each other */
+#define MIN_DEPTH 1e-6  /* more than the tilt changes the depth, in [m] */
+#define MIN_SLIP 1e-6   /* slower slip has no direction, in [m/s] */
+#define DECELERATION 10.0 /* approximate deceleration by friction with mu = 1, in [m/s^2] */
 
 static int has_nearly_parallel_edges(dGeomID a, dGeomID b)
 {
@@ -24,14 +24,14 @@ static int has_nearly_parallel_edges(dGeomID a, dGeomID b)
     return 0;
 }
 
-/* ODE loses boxes whose edges are parallel but for rounding, and finds them tilted. */
+/* ODE may miss boxes whose edges are parallel up to rounding; try them again with one tilted. */
 int found_between(dGeomID a, dGeomID b, dContactGeom *found)
 {
     int count = dCollide(a, b, FOUND, found, sizeof *found);
-    if (count >= FLAT || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
+    if (count >= FLAT_CONTACTS || dGeomGetClass(a) != dBoxClass || dGeomGetClass(b) != dBoxClass ||
         !has_nearly_parallel_edges(a, b))
         return count;
-    dContactGeom first[FLAT];
+    dContactGeom first[FLAT_CONTACTS];
     memcpy(first, found, sizeof *found * (size_t)count);
     dVector3 size;
     dMatrix3 tilt, R;
@@ -39,18 +39,18 @@ int found_between(dGeomID a, dGeomID b, dContactGeom *found)
     dGeomBoxGetLengths(b, size);
     dRFromAxisAndAngle(tilt, 1.0, 2.0, 3.0, TILT);
     dMultiply0_333(R, dGeomGetRotation(b), tilt);
-    dGeomBoxSetLengths(scene.stand_in, size[0], size[1], size[2]);
-    dGeomSetPosition(scene.stand_in, p[0], p[1], p[2]);
-    dGeomSetRotation(scene.stand_in, R);
-    int now = dCollide(a, scene.stand_in, FOUND, found, sizeof *found);
+    dGeomBoxSetLengths(scene.substitute_box, size[0], size[1], size[2]);
+    dGeomSetPosition(scene.substitute_box, p[0], p[1], p[2]);
+    dGeomSetRotation(scene.substitute_box, R);
+    int now = dCollide(a, scene.substitute_box, FOUND, found, sizeof *found);
     for (int i = 0; now > count && i < now; i++)
-        if (found[i].depth > DEEPER)
+        if (found[i].depth > MIN_DEPTH)
             return now;
     memcpy(found, first, sizeof *found * (size_t)count);
     return count;
 }
 
-/* Keep the deepest contact, then always the one farthest from those kept. */
+/* Select the deepest contact, then repeatedly the one farthest from those selected. */
 static int reduce(dContactGeom *c, int count, int wanted)
 {
     double gap[FOUND];
@@ -78,7 +78,7 @@ static int reduce(dContactGeom *c, int count, int wanted)
     return kept;
 }
 
-/* Let a track push along axis x normal, the normal pointing into its link. */
+/* Drive a track along axis x normal, the normal pointing into its link. */
 static int track(const Tag *tag, const Tag *other, int side, dContact *contact)
 {
     const Link *link = &scene.body[tag->body].link[tag->link];
@@ -114,7 +114,7 @@ static void surface(const Tag *x, const Tag *y, dContact *contact)
     }
 }
 
-/* The velocity that a point would have after the step if nothing held it. */
+/* The velocity of a point after the step without any constraints. */
 static void velocity_add(dBodyID group, const dReal *at, double sign, double sum[3])
 {
     dVector3 v;
@@ -128,7 +128,7 @@ static void velocity_add(dBodyID group, const dReal *at, double sign, double sum
         sum[i] += sign * (v[i] + (scene.gravity[i] + force[i] / mass.mass) * scene.step);
 }
 
-/* Friction acts against the slip, and across it as far as a step can turn the slip. */
+/* Align friction with the slip; across it allow only what a step can turn the slip by. */
 static void slip(dBodyID a, dBodyID b, dContact *contact)
 {
     double v[3] = {0.0, 0.0, 0.0};
@@ -139,12 +139,12 @@ static void slip(dBodyID a, dBodyID b, dContact *contact)
     for (int i = 0; i < 3; i++)
         v[i] -= parting * normal[i];
     double speed = sqrt(dot(v, v));
-    if (speed < STILL)
+    if (speed < MIN_SLIP)
         return;
     for (int i = 0; i < 3; i++)
         contact->fdir1[i] = v[i] / speed;
     contact->surface.mode |= dContactFDir1 | dContactMu2;
-    double stopped = BRAKING * fmin(contact->surface.mu, 1.0) * scene.step;
+    double stopped = DECELERATION * fmin(contact->surface.mu, 1.0) * scene.step;
     contact->surface.mu2 = contact->surface.mu * fmin(1.0, stopped / speed);
 }
 
@@ -165,8 +165,7 @@ void touch(dGeomID a, dGeomID b)
     }
 }
 
-/* As the original plugin does it: every contact that is found, in place, with
- * friction along axes of the world. */
+/* Like the original plugin: every contact that is found, with friction along axes of the world. */
 void touch_as_original(dGeomID a, dGeomID b)
 {
     static dContact contacts[FOUND_BY_ORIGINAL];

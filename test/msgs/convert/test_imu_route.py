@@ -18,7 +18,7 @@ from hrp_msgs.convert.imu import ImuConverter
 UNLIMITED = np.full(3, np.inf)
 
 
-def sensor(tells_orientation, **options):
+def sensor(measures_orientation, **options):
     settings = SensorSettings(**options)
     return ImuSensor(
         name="imu",
@@ -29,7 +29,7 @@ def sensor(tells_orientation, **options):
         g_W=GRAVITY,
         max_angular_velocity=UNLIMITED,
         max_acceleration=UNLIMITED,
-        tells_orientation=tells_orientation,
+        measures_orientation=measures_orientation,
         noise=ImuNoise(settings, Noise(1, "r1", "imu")) if options else None,
     )
 

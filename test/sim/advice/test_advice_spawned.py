@@ -129,6 +129,6 @@ def test_bodies_without_shapes_are_inside_of_nothing():
 
 def test_of_a_body_that_the_world_does_not_take_nothing_is_told():
     world = World(at(block("first"), 0, 0, 0))
-    with pytest.raises(ValueError, match="no sensor 'eye'"):
+    with pytest.raises(ValueError, match="the sensor 'eye'"):
         world.spawn(replace(at(block("second"), 0, 0, 0), sensors={"eye": {}}))
     assert world.told == []

@@ -34,7 +34,7 @@ def simulated():
     motion = BodyMotion.zeros(body)
     for array in (motion.p, motion.R, motion.v, motion.w, motion.q, motion.dq):
         array[:] = rng.normal(size=array.shape)
-    return SimulatedBody("r1", body, motion, JointDrive.limp(body), ExternalWrench.zeros(body))
+    return SimulatedBody("r1", body, motion, JointDrive.zeros(body), ExternalWrench.zeros(body))
 
 
 def trace(path, simulated, times_ns, period=None):

@@ -22,7 +22,7 @@ from hrp_sim.control import (
 from hrp_sim.control.commands import CommandCounts
 from hrp_sim.control.gains import servo_gains
 from hrp_sim.control.throttled_warnings import CommandWarnings
-from hrp_sim.physics.state import LARGEST_DRIVE
+from hrp_sim.physics.state import MAX_DRIVE_VALUE
 
 KP, KD = servo_gains(BODY, INITIAL, fixed=True)
 
@@ -228,7 +228,7 @@ def test_reset_goes_back_to_the_start_from_anything(bench):
     assert_allclose(bench.drive.q, INITIAL)
 
 
-@pytest.mark.parametrize("value", [inf, -inf, LARGEST_DRIVE, -1e300])
+@pytest.mark.parametrize("value", [inf, -inf, MAX_DRIVE_VALUE, -1e300])
 @pytest.mark.parametrize("kind", ["position", "velocity", "effort"])
 def test_a_value_that_is_infinite_or_absurd_is_left_out_with_one_warning(
     bench, warnings, kind, value

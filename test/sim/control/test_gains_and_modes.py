@@ -22,7 +22,7 @@ from hrp_sim.control import (
     array_command,
 )
 from hrp_sim.control.trajectory import JointTrajectory, TrajectoryPoint
-from hrp_sim.physics.state import LARGEST_DRIVE
+from hrp_sim.physics.state import MAX_DRIVE_VALUE
 
 
 def numbered(body=BODY):
@@ -66,7 +66,7 @@ def test_a_joint_of_no_stiffness_is_driven_by_position_nevertheless(bench):
     assert bench.drive.q[A] == INITIAL[A]  # it held, so it does not start from where it is
 
 
-@pytest.mark.parametrize("gain", [-1.0, nan, inf, -inf, LARGEST_DRIVE])
+@pytest.mark.parametrize("gain", [-1.0, nan, inf, -inf, MAX_DRIVE_VALUE])
 @pytest.mark.parametrize("kind", ["kp", "kd"])
 def test_gains_that_make_no_sense_are_refused(bench, warnings, gain, kind):
     before = bench.controller.gains("A")

@@ -18,7 +18,7 @@ from hrp_sim.control.trajectory import (
     TrajectoryPoint,
     check_trajectory,
 )
-from hrp_sim.physics.state import LARGEST_DRIVE
+from hrp_sim.physics.state import MAX_DRIVE_VALUE
 
 
 def sent(bench, **tolerances):
@@ -146,7 +146,7 @@ POINT = TrajectoryPoint(NS, [1.0])
         (JointTrajectory(["A"], [TrajectoryPoint(NS, [1.0], (), (), [1, 2])]), "2 effort"),
         (JointTrajectory(["A"], [TrajectoryPoint(NS, [nan])]), "positions of nan for 'A'"),
         (JointTrajectory(["A"], [TrajectoryPoint(NS, [1], [-inf])]), "velocities of -inf"),
-        (JointTrajectory(["A"], [TrajectoryPoint(NS, [LARGEST_DRIVE])]), "1000000000000"),
+        (JointTrajectory(["A"], [TrajectoryPoint(NS, [MAX_DRIVE_VALUE])]), "1000000000000"),
         (
             JointTrajectory(["A"], [TrajectoryPoint(-1, [1.0])]),
             "time_from_start of point 0, -0.000 s",
@@ -211,7 +211,7 @@ def test_a_trajectory_that_ends_just_now_is_taken():
 
 
 def test_numbers_of_any_size_leave_the_drive_usable():
-    high = 0.99 * LARGEST_DRIVE
+    high = 0.99 * MAX_DRIVE_VALUE
     points = [
         TrajectoryPoint(1, [high], [high], [high], [high]),
         TrajectoryPoint(2 * STEP_NS, [-high], [high], [-high], [-high]),
@@ -223,4 +223,4 @@ def test_numbers_of_any_size_leave_the_drive_usable():
         for _ in range(6):
             bench.run()
             for array in (bench.drive.q, bench.drive.dq, bench.drive.effort):
-                assert np.abs(array).max() < LARGEST_DRIVE
+                assert np.abs(array).max() < MAX_DRIVE_VALUE

@@ -93,17 +93,17 @@ def test_a_sensor_that_cannot_be_is_left_out(device, bad, diagnostics):
 
 @needs_opengl
 def test_all_sensors_together_cannot_take_all_memory(diagnostics, monkeypatch):
-    monkeypatch.setattr(factory, "MOST_RAYS", 25)
-    monkeypatch.setattr(factory, "MOST_PIXELS", 2000)
+    monkeypatch.setattr(factory, "MAX_TOTAL_RAYS", 25)
+    monkeypatch.setattr(factory, "MAX_TOTAL_PIXELS", 2000)
     simulation = simulation_of(
         *(replace(SCAN, name=f"scan {i}") for i in range(4)),  # of 11 rays each
         *(replace(CAMERA, name=f"camera {i}", on=False) for i in range(4)),  # 768 pixels each
         diagnostics=diagnostics,
     )
-    for name, most in (("scan 2", 25), ("scan 3", 25), ("camera 2", 2000), ("camera 3", 2000)):
+    for name, limit in (("scan 2", 25), ("scan 3", 25), ("camera 2", 2000), ("camera 3", 2000)):
         message = diagnostics.take("unusable-device").message
         assert message.startswith(f"'{name}' of body 'thing' is left out: ")
-        assert f"more than {most}" in message
+        assert f"above {limit}" in message
     assert {"scan 0", "scan 1", "camera 0", "camera 1"} < set(simulation.sensors)
 
 
@@ -123,19 +123,19 @@ PIXELS = np.full((2, 2, 3), 200, np.uint8)
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        (Shape(Sphere(nan)), "a shape is not drawn: it has numbers"),
-        (Shape(Sphere(1e300)), "a shape is not drawn: it has numbers"),
-        (Shape(Box(np.ones(3)), at(1e30).matrix()), "a shape is not drawn: it has numbers"),
-        (Shape(Mesh(np.eye(3) * 1e200, [[0, 1, 2]])), "a shape is not drawn: it has numbers"),
-        (Shape(Mesh(np.eye(3), [[0, 1, 3]])), "its triangles name what does not exist"),
-        (Shape(Mesh(np.eye(3), [[0, -1, 2]])), "its triangles name what does not exist"),
-        (Shape(Mesh(np.zeros((0, 3)), [[0, 0, 0]])), "its triangles name what does not exist"),
-        (Shape(Mesh(np.eye(3), [[0, 1, 2]], BEYOND)), "its triangles name what does not exist"),
-        (replace(CUBE, material=Material(diffuse=(nan, 0.0, 0.0))), "its material has numbers"),
-        (replace(CUBE, material=Material(transparency=-1e300)), "its material has numbers"),
+        (Shape(Sphere(nan)), "a shape is not drawn: its coordinates"),
+        (Shape(Sphere(1e300)), "a shape is not drawn: its coordinates"),
+        (Shape(Box(np.ones(3)), at(1e30).matrix()), "a shape is not drawn: its coordinates"),
+        (Shape(Mesh(np.eye(3) * 1e200, [[0, 1, 2]])), "a shape is not drawn: its coordinates"),
+        (Shape(Mesh(np.eye(3), [[0, 1, 3]])), "its triangles refer to vertices"),
+        (Shape(Mesh(np.eye(3), [[0, -1, 2]])), "its triangles refer to vertices"),
+        (Shape(Mesh(np.zeros((0, 3)), [[0, 0, 0]])), "its triangles refer to vertices"),
+        (Shape(Mesh(np.eye(3), [[0, 1, 2]], BEYOND)), "its triangles refer to vertices"),
+        (replace(CUBE, material=Material(diffuse=(nan, 0.0, 0.0))), "the numbers of its material"),
+        (replace(CUBE, material=Material(transparency=-1e300)), "the numbers of its material"),
         (
             replace(CUBE, material=Material(texture=Texture(image=PIXELS, rotation=inf))),
-            "where it lies is not finite",
+            "the numbers of its texture transform",
         ),
     ],
 )
@@ -162,12 +162,12 @@ def test_a_shape_too_small_to_be_seen_is_no_matter(shape, diagnostics):
 
 @needs_opengl
 def test_a_scene_too_large_is_drawn_in_part(diagnostics, monkeypatch):
-    monkeypatch.setattr("hrp_sim.render.scene.MOST_TRIANGLES", 30)
-    monkeypatch.setattr("hrp_sim.render.scene.MOST_TEXELS", 4)
+    monkeypatch.setattr("hrp_sim.render.scene.MAX_TRIANGLES", 30)
+    monkeypatch.setattr("hrp_sim.render.scene.MAX_TEXELS", 4)
     looks = [Material(texture=Texture(image=PIXELS + np.uint8(i))) for i in range(3)]
     cubes = [replace(CUBE, material=material) for material in looks]
     simulation_of(CAMERA, visual=cubes, diagnostics=diagnostics)
-    assert "more than 30 triangles" in diagnostics.take("undrawable-shape").message
+    assert "above 30 triangles" in diagnostics.take("undrawable-shape").message
     assert "have 4 pixels already" in diagnostics.take("unreadable-texture").message
 
 

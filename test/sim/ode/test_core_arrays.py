@@ -30,7 +30,7 @@ def looped():
     [
         ("coordinate", -1, "has no coordinate"),
         ("coordinate", 1, "out of range"),
-        ("parent", 0, "ties a group to itself"),
+        ("parent", 0, "connects a group to itself"),
         ("child", 1, "out of range"),
         ("kind", 7, "out of range"),
     ],
@@ -49,7 +49,7 @@ def test_extra_joints_between_a_group_and_itself(group):
     engine, *_ = world(floor())
     articulation = looped()
     same = np.full_like(articulation.loops.a, group)
-    with pytest.raises(ValueError, match="ties a group to itself"):
+    with pytest.raises(ValueError, match="connects a group to itself"):
         add(engine, replace(articulation, loops=replace(articulation.loops, a=same, b=same)))
     engine.step()
 
@@ -71,7 +71,7 @@ def test_a_world_that_steps_in_another_thread_is_not_looked_into():
     thread.start()
     problem = None
     while thread.is_alive() and problem is None:
-        problem = problem_of(lambda: core.habits)
+        problem = problem_of(lambda: core.stick_backoffs)
     thread.join()
     assert problem == "the world is being used by another thread"
-    assert len(core.habits) >= 2 * 20
+    assert len(core.stick_backoffs) >= 2 * 20

@@ -122,4 +122,4 @@ def test_a_shape_of_size_zero_is_left_out_aloud(caplog):
     )
     flat = flatten(moving(Body(name="b", links=links)), PhysicsSettings())
     assert len(flat.geoms.kind) == 0
-    assert "'BASE': a collision shape of size zero is left out" in caplog.text
+    assert "'BASE': a collision shape of size zero is ignored" in caplog.text

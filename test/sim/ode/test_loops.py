@@ -256,4 +256,4 @@ def test_links_that_overlap_at_the_start_are_named(caplog):
     )
     with caplog.at_level(logging.INFO, logger="hrp_sim"):
         world(fixed(Body(name="b", links=links)))
-    assert "overlapping links pass through each other: A-B" in caplog.text
+    assert "overlapping links do not collide: A-B" in caplog.text

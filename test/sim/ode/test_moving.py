@@ -161,9 +161,9 @@ def test_a_reset_leads_back_to_the_first_placements_to_the_last_bit():
         ({"X_WL": at(np.nan)}, "not a finite rigid transform"),
         ({"X_WL": Pose(np.diag([1.0, 1.0, 2.0]))}, "not a finite rigid transform"),
         ({"q": np.array([np.nan])}, "link 'WHEEL'"),
-        ({"q": np.zeros(3)}, "1 elements"),
+        ({"q": np.zeros(3)}, r"q must be of shape \(1,\), not \(3,\)"),
         ({"fixed": False}, "is fixed and cannot become free"),
-        ({"body": top()}, "cannot become another model"),
+        ({"body": top()}, "a placement of another model"),
     ],
 )
 def test_a_jump_that_cannot_be_changes_nothing(changes, words):

@@ -45,7 +45,7 @@ CALLS = {
     "add_body": lambda engine: engine.add_body(moving(lone())),
     "remove_body": lambda engine: engine.remove_body("one"),
     "rebase_body": rebase,
-    "move_body": lambda engine: engine.move_body(engine._entries["one"].first.placement),
+    "move_body": lambda engine: engine.move_body(engine._entries["one"].initial.placement),
     "save": lambda engine: engine.save(),
     "restore": lambda engine: engine.restore(engine.save()),
     "reset": lambda engine: engine._world.reset(),

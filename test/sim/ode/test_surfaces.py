@@ -178,7 +178,7 @@ def test_impossible_tables_are_refused_where_they_enter(bad):
 
 def test_restitution_beyond_one_and_a_late_table_are_refused():
     engine, _ = world(floor())
-    with pytest.raises(RuntimeError, match="before there are bodies"):
+    with pytest.raises(RuntimeError, match="before bodies are added"):
         engine._world.set_materials(GOOD, GOOD)
     engine, *_ = world()
     with pytest.raises(ValueError, match="restitution"):

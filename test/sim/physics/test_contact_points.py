@@ -30,7 +30,7 @@ LAYER = 1e-4  # [m], the depth that contacts keep
 
 def watched(world, *placements, **settings):
     engine, *_ = world(*placements, **settings)
-    engine.tells_contacts = True
+    engine.record_contacts = True
     return engine
 
 
@@ -155,7 +155,7 @@ def test_telling_changes_no_bit_of_the_motion(engine_name, world, solver):
             R = axis_angle_matrix(np.array([0.6, 0.0, 0.8]), rng.uniform(0.0, 3.0))
             engine.add_body(moving(box(name=f"box{k}"), at(*rng.uniform(-0.1, 0.1, 2), 0.3 + k, R)))
         engine.add_body(floor())
-        engine.tells_contacts = tells
+        engine.record_contacts = tells
         engine.step(1200)
         return [s.motion.p.tobytes() + s.motion.R.tobytes() for s in engine.state.bodies.values()]
 
@@ -185,11 +185,11 @@ def test_nothing_is_told_where_no_step_led(world):
 
 def test_nothing_is_told_that_nobody_asked_for(world):
     engine = watched(world, resting(), floor())
-    engine.tells_contacts = False
+    engine.record_contacts = False
     engine.step()
     assert engine.contacts == 4
     assert len(engine.contact_points()) == 0
-    engine.tells_contacts = True
+    engine.record_contacts = True
     assert len(engine.contact_points()) == 0
     engine.step()
     assert len(engine.contact_points()) == 4
@@ -218,4 +218,4 @@ def test_what_is_no_room_for_contacts_is_refused(world):
     with pytest.raises(TypeError, match="float64"):
         engine._world.read_contacts(np.empty((4, 4), dtype=np.int32), np.empty((4, 10), np.float32))
     with pytest.raises(TypeError, match="deleted"):
-        del engine._world.tells
+        del engine._world.record_contacts

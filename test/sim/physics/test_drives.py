@@ -19,7 +19,7 @@ from sim.physics.scenes import (
 
 from hrp_model.body import Body, Range
 from hrp_sim.physics.engine import PhysicsError, Solver
-from hrp_sim.physics.state import LARGEST_DRIVE
+from hrp_sim.physics.state import MAX_DRIVE_VALUE
 
 KINDS = pytest.mark.parametrize("kind", [REVOLUTE, PRISMATIC])
 WEIGHTLESS = {"gravity": (0.0, 0.0, 0.0)}
@@ -177,7 +177,7 @@ def test_an_effort_that_would_be_absurd_without_its_range_is_bounded(world, kind
 def test_a_servo_without_a_range_that_would_be_absurd_fails(world):
     engine, arm = world(fixed(one_joint(REVOLUTE, Y)), **WEIGHTLESS)
     arm.drive.kp[:], arm.drive.q[:] = 1e7, 1e4
-    with pytest.raises(PhysicsError, match="link 'ARM': its motion is no longer finite"):
+    with pytest.raises(PhysicsError, match="link 'ARM': its motion has diverged"):
         engine.step()
     arm.drive.kp[:] = 0.0
     engine.step()
@@ -194,7 +194,7 @@ def test_a_joint_counts_the_turns_that_it_makes_within_a_step(world, step, speed
 def test_no_world_goes_back(world):
     engine, _ = world(fixed(one_joint(REVOLUTE)))
     engine.step(5)
-    with pytest.raises(ValueError, match=r"goes back by 3|not -3"):
+    with pytest.raises(ValueError, match=r"must not be negative, not -3"):
         engine.step(-3)
     assert engine.state.time_ns == 5_000_000
 
@@ -205,10 +205,10 @@ def test_a_bad_drive_is_one_error_and_changes_nothing(world, name):
     engine, arm = world(start)
     engine.step(10)
     before = arm.motion.copy()
-    for value in (np.nan, np.inf, -1e300, LARGEST_DRIVE):
+    for value in (np.nan, np.inf, -1e300, MAX_DRIVE_VALUE):
         getattr(arm.drive, name)[0] = value
         with pytest.raises(
-            PhysicsError, match="body 'one', link 'ARM': its joint cannot be driven"
+            PhysicsError, match="body 'one', link 'ARM': the drive of its joint"
         ):
             engine.step(5)
         assert engine.state.time_ns == 10_000_000

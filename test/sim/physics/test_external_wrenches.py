@@ -7,7 +7,7 @@ import pytest
 from sim.physics.scenes import at, lone, moving
 
 from hrp_sim import BodyEntry, PhysicsSettings, Simulation, WorldConfig
-from hrp_sim.physics.external_wrenches import Push
+from hrp_sim.physics.external_wrenches import TimedWrench
 
 WEIGHTLESS = WorldConfig(physics=PhysicsSettings(gravity=(0.0, 0.0, 0.0)))
 MASS = 2.0
@@ -81,10 +81,10 @@ def test_a_saved_push_is_as_local_and_as_replaceable_as_before():
 
 def test_pushes_of_one_source_do_not_gather_while_nobody_steps():
     simulation, _ball = spinning()
-    before = sum(isinstance(x, Push) for x in gc.get_objects())
+    before = sum(isinstance(x, TimedWrench) for x in gc.get_objects())
     for _ in range(100):
         simulation.push("ball", "BASE", X, NONE, 1.0, source="hand")
-    assert sum(isinstance(x, Push) for x in gc.get_objects()) == before + 1
+    assert sum(isinstance(x, TimedWrench) for x in gc.get_objects()) == before + 1
 
 
 def test_it_does_not_matter_who_pushes_first():

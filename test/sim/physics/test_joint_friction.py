@@ -223,7 +223,7 @@ def test_a_rubbing_joint_that_is_driven_against_its_stop_stays_quiet(world, kind
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, 1e13])
 @pytest.mark.parametrize("what", ["damping", "friction"])
 def test_impossible_friction_is_refused_by_the_name_of_its_link(world, what, value):
-    with pytest.raises(PhysicsError, match=rf"link 'ARM': its joint {what} is"):
+    with pytest.raises(PhysicsError, match=rf"link 'ARM': its joint {what} must be"):
         world(fixed(one_joint(REVOLUTE, **{what: value})))
 
 

@@ -126,7 +126,7 @@ def test_contact_points_carry_the_same_forces():
         moving(box, at(z=0.0999), v=0.5 * X), floor(), friction=0.3, predict_sticking=False
     )
     for engine in engines:
-        engine.tells_contacts = True
+        engine.record_contacts = True
     step(engines, 50)
     one, other = (engine.contact_points() for engine in engines)
     assert {frozenset(pair) for pair in other.bodies} == {frozenset(["thing", "floor"])}

@@ -62,7 +62,7 @@ def camera_world(bodies, poses):
         motion = BodyMotion.zeros(body)
         motion.p[:], motion.R[:] = poses[name].p, poses[name].R
         simulated[name] = SimulatedBody(
-            name, body, motion, JointDrive.limp(body), ExternalWrench.zeros(body)
+            name, body, motion, JointDrive.zeros(body), ExternalWrench.zeros(body)
         )
     return WorldState(5_000_000, simulated)
 

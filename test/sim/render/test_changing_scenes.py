@@ -39,15 +39,15 @@ def test_a_picture_shows_who_is_there_in_any_thread(diagnostics):
         return tuple(int(c) for c in renderer.render(LENS, LOOKING_ALONG_X, poses).color[16, 16])
 
     assert middle(far=here) == RED
-    renderer.show({"far": far, "near": near}, diagnostics)
+    renderer.set_bodies({"far": far, "near": near}, diagnostics)
     assert middle(far=here, near=two) == GREEN
     assert in_thread(lambda: middle(far=here, near=two)) == GREEN
     # Exposed before it came, or when another of its name was there.
     assert middle(far=here) == RED
     assert middle(far=here, near=here) == RED
-    renderer.show({"far": far}, diagnostics)
+    renderer.set_bodies({"far": far}, diagnostics)
     assert middle(far=here, near=two) == RED
-    renderer.show({}, diagnostics)
+    renderer.set_bodies({}, diagnostics)
     np.testing.assert_array_equal(middle(), (140, 179, 217))
 
 
@@ -74,7 +74,7 @@ def test_who_shows_other_bodies_does_not_wait_until_they_are_read(diagnostics, m
 
     monkeypatch.setattr("hrp_sim.render.renderer.build_scene", spy)
     renderer.prepare(diagnostics)
-    renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
+    renderer.set_bodies({"far": wall("far", RED, 4.0)}, diagnostics)
     renderer.prepare(diagnostics)  # as for a camera of the new body
     assert readers == [("MainThread",)]
     in_thread(lambda: renderer.render(LENS, LOOKING_ALONG_X, {}))
@@ -86,7 +86,7 @@ def test_who_shows_other_bodies_does_not_wait_until_they_are_read(diagnostics, m
 
 def test_nothing_is_read_before_the_first_picture(diagnostics):
     renderer = Renderer({})
-    renderer.show({"far": wall("far", RED, 4.0)}, diagnostics)
+    renderer.set_bodies({"far": wall("far", RED, 4.0)}, diagnostics)
     pixels = renderer.render(LENS, LOOKING_ALONG_X, {"far": poses_of(Pose())}).color
     assert tuple(pixels[16, 16]) == RED
 

@@ -149,10 +149,10 @@ def test_an_exposure_keeps_the_moment_and_any_thread_develops_it():
     bodies = {"robot": body_of("robot", (), (box_at((0.1, 0.4, 0.4), (0, 0, 0), glowing(RED)),))}
     world = camera_world(bodies, {"robot": poses_of(Pose(), Pose(p=np.array([3.0, 1.0, 0.0])))})
     sensor = camera(bodies, Pinhole(90, 90, 1.0, 0.01, 50.0))
-    exposure = sensor.expose(world)
-    here = sensor.develop(exposure)
+    exposure = sensor.capture(world)
+    here = sensor.render(exposure)
     world.bodies["robot"].motion.p[1] = [3.0, -1.0, 0.0]
-    there = in_thread(lambda: sensor.develop(exposure))
+    there = in_thread(lambda: sensor.render(exposure))
     np.testing.assert_array_equal(here.color, there.color)
     assert tuple(there.color[45, 17]) == RED
     assert (there.time_ns, there.body) == (5_000_000, "robot")

@@ -282,10 +282,10 @@ def test_a_new_body_has_its_lights_as_its_model_says(diagnostics):
     renderer = Renderer(bodies | {"lamp": lamp})
     renderer.switch_light("lamp", "bulb", False)
     before = renderer.switches
-    renderer.show(bodies | {"lamp": lamp}, diagnostics)
+    renderer.set_bodies(bodies | {"lamp": lamp}, diagnostics)
     assert renderer.switches == before == {("lamp", "bulb"): False}
-    renderer.show(bodies, diagnostics)
-    renderer.show(bodies | {"lamp": lamp}, diagnostics)
+    renderer.set_bodies(bodies, diagnostics)
+    renderer.set_bodies(bodies | {"lamp": lamp}, diagnostics)
     assert renderer.switches == {}
     assert before == {("lamp", "bulb"): False}  # an exposure may have it still
 

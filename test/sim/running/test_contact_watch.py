@@ -28,7 +28,7 @@ def test_contacts_are_told_at_their_rate_and_only_those_steps_are_watched(simula
     watch = ContactWatch(100.0, lambda: True, lambda points, force: told.append((points, force)))
     for _ in range(105):
         simulation.step()
-        watched.append(simulation.engine.tells_contacts)
+        watched.append(simulation.engine.record_contacts)
         watch.follow(simulation)
     assert [points.time_ns for points, _ in told] == [k * 10_000_000 for k in range(1, 11)]
     assert sum(watched) == 10
@@ -43,7 +43,7 @@ def test_nothing_is_watched_while_nobody_wants_it(simulation):
     watch = ContactWatch(1000.0, lambda: wanted, lambda *found: told.append(found))
     for _ in range(20):
         simulation.step()
-        assert not simulation.engine.tells_contacts
+        assert not simulation.engine.record_contacts
         watch.follow(simulation)
     assert not told
     wanted = True
@@ -55,7 +55,7 @@ def test_nothing_is_watched_while_nobody_wants_it(simulation):
     for _ in range(3):
         simulation.step()
         watch.follow(simulation)
-    assert not simulation.engine.tells_contacts
+    assert not simulation.engine.record_contacts
 
 
 def test_a_reset_begins_anew(simulation):
@@ -75,7 +75,7 @@ def test_a_reset_begins_anew(simulation):
 def test_a_simulation_tells_its_contacts_to_who_asked_before_the_step(simulation):
     simulation.step()
     assert len(simulation.contacts()) == 0
-    simulation.engine.tells_contacts = True
+    simulation.engine.record_contacts = True
     simulation.step()
     assert len(simulation.contacts()) == 4
     assert simulation.contacts().time_ns == simulation.state.time_ns

@@ -9,14 +9,14 @@ from sim.sensors.cameras import camera_before, wall
 
 from hrp_model.devices import ImageType
 from hrp_sim.render import Pinhole
-from hrp_sim.sensors.flaws import Flaws
+from hrp_sim.sensors.distance_noise import DistanceNoise
 from hrp_sim.sensors.noise import Noise
 
 pytestmark = needs_opengl
 
 
-def flaws(seed=5, **fields):
-    return Flaws(noise=Noise(seed, "robot", "eye"), **fields)
+def distance_noise(seed=5, **fields):
+    return DistanceNoise(noise=Noise(seed, "robot", "eye"), **fields)
 
 
 def noisy(*shapes, limits=None, **fields):
@@ -24,7 +24,7 @@ def noisy(*shapes, limits=None, **fields):
         *shapes,
         lens=Pinhole(320, 240, 1.2, 0.04, 100.0),
         image_type=ImageType.DEPTH,
-        flaws=flaws(**fields),
+        distance_noise=distance_noise(**fields),
         **limits or {},
     )
 
@@ -57,7 +57,8 @@ def test_pixels_that_are_not_detected_are_nan_and_as_many_as_the_rate_says():
 
 def test_errors_and_misses_do_not_depend_on_each_other():
     errors, world = noisy(wall(3.0), error_deviation=0.02)
-    both = replace(errors, flaws=flaws(error_deviation=0.02, detection_rate=0.5)).read(world).depth
+    both = replace(errors, distance_noise=distance_noise(error_deviation=0.02, detection_rate=0.5))
+    both = both.read(world).depth
     alone, found = errors.read(world).depth, ~np.isnan(both)
     np.testing.assert_array_equal(both[found], alone[found])
     sides = [(alone[part] - 3.0).mean() for part in (found, ~found)]
@@ -66,9 +67,9 @@ def test_errors_and_misses_do_not_depend_on_each_other():
 
 def test_noise_is_the_same_for_the_same_time_and_another_for_another():
     sensor, world = noisy(wall(3.0), error_deviation=0.02)
-    exposure = sensor.expose(world)
-    once, again = sensor.develop(exposure).depth, sensor.develop(exposure).depth
-    later = sensor.develop(replace(exposure, time_ns=exposure.time_ns + 1)).depth
+    exposure = sensor.capture(world)
+    once, again = sensor.render(exposure).depth, sensor.render(exposure).depth
+    later = sensor.render(replace(exposure, time_ns=exposure.time_ns + 1)).depth
     np.testing.assert_array_equal(once, again)
     assert abs(np.corrcoef(once.ravel(), later.ravel())[0, 1]) < 4.0 / np.sqrt(once.size)
 

@@ -76,7 +76,7 @@ def test_to_be_read_twice_changes_nothing():
     np.testing.assert_array_equal(again, first)
 
 
-@pytest.mark.parametrize("begin", [Encoders.forget, lambda encoders: None])
+@pytest.mark.parametrize("begin", [Encoders.reset, lambda encoders: None])
 def test_a_new_start_has_no_count_before_it(begin):
     encoders = Encoders([0.125])
     for t in (10, 11):
@@ -152,7 +152,7 @@ def test_a_snapshot_keeps_the_last_counts():
 def test_an_ideal_sensor_remembers_nothing():
     sensor = JointSensor(name="joint_states", body="r1", rate_hz=500.0, joints=("A",))
     assert sensor.memory == {}
-    sensor.forget()
+    sensor.reset()
 
 
 def test_a_body_without_encoders_stays_exact_and_says_so(diagnostics):

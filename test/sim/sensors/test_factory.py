@@ -33,7 +33,7 @@ from hrp_sim.sensors import (
     instruments,
     make_sensors,
 )
-from hrp_sim.sensors.settings import concerns
+from hrp_sim.sensors.settings import applies_to
 
 
 def test_every_robot_tells_its_joints_and_where_it_is(diagnostics):
@@ -125,7 +125,7 @@ def test_an_option_changes_all_sensors_of_its_kinds_and_no_others(diagnostics, o
     kinds = {name: instrument.kind for name, instrument in instruments(body).items()}
     assert set(kinds) == set(plain) == set(changed)
     concerned = {kinds[name] for name in kinds if plain[name] != changed[name]}
-    assert concerned == {kind for kind in kinds.values() if concerns(option, kind)}
+    assert concerned == {kind for kind in kinds.values() if applies_to(option, kind)}
 
 
 def test_rates_come_from_the_model_where_it_gives_them(diagnostics):
@@ -266,7 +266,8 @@ def test_options_of_what_measures_distances_go_before_its_device(
 ):
     device = of_kind(detection_rate=0.75, error_deviation=0.01)
     (sensor,) = devices_only(sensors_of(diagnostics, device, options=options))
-    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (rate, deviation)
+    noise = sensor.distance_noise
+    assert (noise.detection_rate, noise.error_deviation) == (rate, deviation)
 
 
 def test_how_a_range_sensor_scans_is_an_option(diagnostics):

@@ -31,7 +31,8 @@ def test_a_camera_of_every_type_measures_as_its_device_does(diagnostics, kind):
     (sensor,) = devices_only(sensors_of(diagnostics, device))
     assert sensor.image_type is kind
     assert (sensor.min_distance, sensor.max_distance) == (0.2, 5.0)
-    assert (sensor.flaws.detection_rate, sensor.flaws.error_deviation) == (0.75, 0.01)
+    noise = sensor.distance_noise
+    assert (noise.detection_rate, noise.error_deviation) == (0.75, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_fisheye_lens_too_wide_to_be_drawn_without_distortion_is_one_warning(d
     assert not devices_only(sensors_of(diagnostics, too_wide))
     [found] = diagnostics.found
     assert found.code == "unusable-device"
-    assert "since its dual_fisheye lens is drawn as one without distortion" in found.message
+    assert "since its dual_fisheye lens is rendered without distortion" in found.message
     diagnostics.take("unusable-device")
 
 

@@ -11,7 +11,7 @@ from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ForceSensor
-from hrp_sim.sensors.base import Observer, Remembering
+from hrp_sim.sensors.base import Observer, StatefulSensor
 from hrp_sim.sensors.noise import Noise
 
 UNLIMITED = np.full(3, np.inf)
@@ -154,7 +154,7 @@ def test_who_reads_and_how_often_does_not_matter_to_the_low_pass():
 def test_the_low_pass_remembers_and_forgets():
     sensor, other = (force_sensor(cutoff_hz=3.0) for _ in range(2))
     assert isinstance(sensor, Observer)
-    assert isinstance(sensor, Remembering)
+    assert isinstance(sensor, StatefulSensor)
     assert sensor.observes
     sensor.observe(pulled(0))
     sensor.observe(pulled(MS, x=9.0))
@@ -163,7 +163,7 @@ def test_the_low_pass_remembers_and_forgets():
     later = pulled(2 * MS, x=9.0)
     np.testing.assert_array_equal(sensor.read(later).force, other.read(later).force)
     assert sensor.read(later).force[0] < 1.0
-    sensor.forget()
+    sensor.reset()
     assert sensor.read(later).force[0] == 9.0
     # Back in time, as where a run begins again, it is none the wiser either.
     assert other.read(pulled(MS, x=4.0)).force[0] == 4.0

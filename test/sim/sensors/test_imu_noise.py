@@ -8,7 +8,7 @@ from hrp_model import Pose
 from hrp_model.rigid import axis_angle_matrix
 from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import ImuSensor, SensorSettings
-from hrp_sim.sensors.base import Remembering
+from hrp_sim.sensors.base import StatefulSensor
 from hrp_sim.sensors.imu_noise import ImuNoise
 from hrp_sim.sensors.noise import Noise
 
@@ -36,8 +36,8 @@ def imu(name="imu", *, seed=1, X_LS=None, limit=np.inf, orientation=True, **opti
         g_W=GRAVITY,
         max_angular_velocity=np.full(3, limit),
         max_acceleration=np.full(3, limit),
-        tells_orientation=orientation,
-        noise=ImuNoise(settings, source) if ImuNoise.is_in(settings) else None,
+        measures_orientation=orientation,
+        noise=ImuNoise(settings, source) if ImuNoise.is_enabled(settings) else None,
     )
 
 
@@ -125,7 +125,7 @@ def test_an_ideal_sensor_says_no_deviation_and_remembers_nothing():
     assert r.orientation is None
     assert r.angular_velocity_stdev == r.linear_acceleration_stdev == r.orientation_stdev == 0.0
     assert sensor.memory == {}
-    sensor.forget()
+    sensor.reset()
     np.testing.assert_array_equal(numbers(r), 0.0)
 
 
@@ -189,7 +189,7 @@ def test_the_ways_that_biases_go_one_after_the_other_are_independent():
 def test_a_sensor_that_forgets_begins_anew():
     sensor, times = imu(**WHITE, **WALK), range(0, 50 * MS, MS)
     first = series(sensor, times)
-    sensor.forget()
+    sensor.reset()
     np.testing.assert_array_equal(series(sensor, times), first)
 
 
@@ -201,7 +201,7 @@ def test_a_bias_begins_at_zero_also_for_a_sensor_that_comes_late():
 
 def test_memory_that_is_written_back_leads_to_the_same_samples():
     sensor = imu(**WHITE, **WALK)
-    assert isinstance(sensor, Remembering)
+    assert isinstance(sensor, StatefulSensor)
     series(sensor, range(0, 20 * MS, MS))
     kept = {name: array.copy() for name, array in sensor.memory.items()}
     assert kept
@@ -266,7 +266,7 @@ def test_a_lone_part_has_its_noise_and_may_tell_the_orientation(missing):
     fields = {name: getattr(whole, name) for name in ("name", "body", "rate_hz", "link", "X_LS")}
     limits = {"max_angular_velocity": UNLIMITED, "max_acceleration": UNLIMITED, missing: None}
     noise = imu(**WHITE, **WALK).noise
-    part = ImuSensor(**fields, **limits, g_W=GRAVITY, tells_orientation=True, noise=noise)
+    part = ImuSensor(**fields, **limits, g_W=GRAVITY, measures_orientation=True, noise=noise)
     for time_ns in range(0, 20 * MS, MS):
         r, expected = part.read(STILL.at(time_ns)), whole.read(STILL.at(time_ns))
         assert r.orientation == expected.orientation

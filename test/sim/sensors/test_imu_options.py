@@ -40,7 +40,7 @@ def read(sensor, world, time_ns=0):
 def test_without_options_an_imu_is_ideal(diagnostics):
     found, world = imus(diagnostics, GYRO, ACCELEROMETER)
     (sensor,) = found.values()
-    assert (sensor.noise, sensor.tells_orientation, sensor.rate_hz) == (None, False, 500.0)
+    assert (sensor.noise, sensor.measures_orientation, sensor.rate_hz) == (None, False, 500.0)
     np.testing.assert_array_equal(read(sensor, world).angular_velocity, 0.0)
 
 
@@ -69,8 +69,8 @@ def test_each_option_spoils_what_it_says_and_nothing_else(diagnostics, option):
 
 def test_options_are_for_the_sensor_of_their_name(diagnostics):
     found, _ = imus(diagnostics, GYRO, ACCELEROMETER, ELSEWHERE, gyro={"orientation": True})
-    assert found["r1", "gyro"].tells_orientation
-    assert not found["r1", "head"].tells_orientation
+    assert found["r1", "gyro"].measures_orientation
+    assert not found["r1", "head"].measures_orientation
 
 
 def test_a_lone_accelerometer_tells_its_orientation_if_asked(diagnostics):

@@ -8,7 +8,7 @@ from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.physics.state import WorldState
 from hrp_sim.sensors import RangeSensor
-from hrp_sim.sensors.flaws import Flaws
+from hrp_sim.sensors.distance_noise import DistanceNoise
 from hrp_sim.sensors.noise import Noise
 
 # Inner corners of the room in W: no two walls are equally far from the origin.
@@ -152,8 +152,10 @@ def test_rays_pass_through_the_own_body_or_only_the_link_that_carries_the_sensor
 
 def noisy(error_deviation=0.0, detection_rate=1.0, **changes):
     source = Noise(3, "r1", "laser")
-    flaws = Flaws(error_deviation=error_deviation, detection_rate=detection_rate, noise=source)
-    return scanner(LEVEL, flaws=flaws, yaw_range=2 * np.pi, **changes)
+    distance_noise = DistanceNoise(
+        error_deviation=error_deviation, detection_rate=detection_rate, noise=source
+    )
+    return scanner(LEVEL, distance_noise=distance_noise, yaw_range=2 * np.pi, **changes)
 
 
 def scans(sensor, count):
@@ -199,9 +201,9 @@ def test_as_many_rays_are_missed_as_the_detection_rate_says():
 
 
 def test_what_is_measured_at_a_time_depends_on_that_time_alone():
-    flaws = {"error_deviation": 0.05, "detection_rate": 0.8}
-    alone = noisy(**flaws).read(WorldState(7_000_000, arm_world().bodies)).ranges
-    np.testing.assert_array_equal(alone, scans(noisy(**flaws), 8)[7])
+    options = {"error_deviation": 0.05, "detection_rate": 0.8}
+    alone = noisy(**options).read(WorldState(7_000_000, arm_world().bodies)).ranges
+    np.testing.assert_array_equal(alone, scans(noisy(**options), 8)[7])
 
 
 def test_the_reading_says_when_where_and_how():
@@ -213,18 +215,18 @@ def test_the_reading_says_when_where_and_how():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"detection_rate": 1.1}, "not in 0..1"),
-        ({"detection_rate": np.nan}, "not in 0..1"),
-        ({"error_deviation": -0.1}, "impossible"),
-        ({"error_deviation": np.inf}, "impossible"),
-        ({"error_deviation": 0.1, "noise": None}, "needs noise"),
-        ({"detection_rate": 0.9, "noise": None}, "needs noise"),
+        ({"detection_rate": 1.1}, "from 0 to 1"),
+        ({"detection_rate": np.nan}, "from 0 to 1"),
+        ({"error_deviation": -0.1}, "standard deviation"),
+        ({"error_deviation": np.inf}, "standard deviation"),
+        ({"error_deviation": 0.1, "noise": None}, "need a source of noise"),
+        ({"detection_rate": 0.9, "noise": None}, "need a source of noise"),
     ],
     ids=str,
 )
-def test_impossible_flaws_are_refused_in_words(settings, words):
+def test_invalid_distance_noise_is_rejected_by_name(settings, words):
     with pytest.raises(ValueError, match=words):
-        Flaws(**{"noise": Noise(3, "r1", "laser")} | settings)
+        DistanceNoise(**{"noise": Noise(3, "r1", "laser")} | settings)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ def test_impossible_flaws_are_refused_in_words(settings, words):
     ],
     ids=str,
 )
-def test_impossible_scans_are_refused_in_words(settings):
-    words = r"impossible|too fine|cannot be measured|rigid|positive"
+def test_invalid_scans_are_rejected_by_name(settings):
+    words = r"impossible|too fine|at most|is invalid|rigid|positive|at least"
     with pytest.raises(ValueError, match=words):
         scanner(**settings)

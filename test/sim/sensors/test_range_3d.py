@@ -7,7 +7,7 @@ from sim.sensors.handmade import ARM, TIME_NS, arm_world, random_rotation
 from hrp_model import Pose
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.sensors import RangeSensor, RangeSensor3D
-from hrp_sim.sensors.flaws import Flaws
+from hrp_sim.sensors.distance_noise import DistanceNoise
 from hrp_sim.sensors.noise import Noise
 
 ROOM = np.array([[-2.0, -1.0, -0.5], [4.0, 3.0, 2.5]])
@@ -104,8 +104,9 @@ def test_what_was_not_seen_is_a_hole():
 
 
 def test_errors_and_missed_rays_are_those_of_any_range_sensor():
-    flaws = Flaws(error_deviation=0.05, detection_rate=0.8, noise=Noise(3, "r1", "laser"))
-    exact, measured = (lidar(**said).read(arm_world()).ranges for said in ({}, {"flaws": flaws}))
+    noise = DistanceNoise(error_deviation=0.05, detection_rate=0.8, noise=Noise(3, "r1", "laser"))
+    exact = lidar().read(arm_world()).ranges
+    measured = lidar(distance_noise=noise).read(arm_world()).ranges
     missed, count = np.isposinf(measured), measured.size
     assert missed.mean() == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / count))
     errors = (measured - exact)[~missed]
@@ -131,5 +132,5 @@ def test_the_reading_says_when_where_and_how():
     ids=str,
 )
 def test_impossible_layers_are_refused_in_words(changes):
-    with pytest.raises(ValueError, match=r"impossible|too fine"):
+    with pytest.raises(ValueError, match=r"impossible|too fine|at most"):
         lidar(**changes)

@@ -126,14 +126,14 @@ def test_a_scan_of_a_sensor_that_does_not_move_is_that_of_all_at_once():
 
 
 def test_a_snapshot_in_mid_scan_goes_on_to_the_last_bit():
-    flaws = {"error_deviation": 0.02, "detection_rate": 0.9}
-    sim = simulation(options=flaws)
+    noise = {"error_deviation": 0.02, "detection_rate": 0.9}
+    sim = simulation(options=noise)
     run(sim, 0.155)
     saved = sim.save()
     once = run(sim, 0.3)
     sim.restore(saved)
     again = run(sim, 0.3)
-    other = simulation(options=flaws)
+    other = simulation(options=noise)
     other.restore(saved)
     elsewhere = run(other, 0.3)
     assert len(once) == 3

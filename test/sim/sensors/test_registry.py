@@ -106,5 +106,5 @@ def test_sensors_are_made_in_the_order_of_the_rows(diagnostics):
 
 
 def test_a_sensor_without_a_row_is_named():
-    with pytest.raises(TypeError, match="DarkRenderer is in no row"):
+    with pytest.raises(TypeError, match="DarkRenderer is not in the sensor"):
         kind_of(DarkRenderer())

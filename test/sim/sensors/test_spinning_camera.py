@@ -63,7 +63,7 @@ def test_three_hundred_pictures_in_ten_seconds_come_in_order_and_show_their_mome
     readings = [simulation.step() for _ in range(10_000)]
     room = Darkroom(lambda _name, image: images.put(image))
     for exposure in (r["eye"] for r in readings if "eye" in r):  # long after each was caught
-        room.submit("eye", partial(simulation.sensors["eye"].develop, exposure))
+        room.submit("eye", partial(simulation.sensors["eye"].render, exposure))
         found.append(images.get(timeout=30.0))
     room.close()
     stamps = [image.time_ns for image in found]

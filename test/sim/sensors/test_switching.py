@@ -10,7 +10,7 @@ from sim.sensors.handmade import arm_body
 from hrp_model import Pose, devices
 from hrp_sim import PhysicsError, Simulation, Snapshot
 from hrp_sim.physics.engine import PhysicsSettings, Placement
-from hrp_sim.sensors import Remembering, SensorSettings
+from hrp_sim.sensors import SensorSettings, StatefulSensor
 from hrp_sim.world.config import BodyEntry, WorldConfig
 
 MS = 1_000_000
@@ -137,7 +137,7 @@ class Average:
     def read(self, world):
         return world.time_ns, self.memory["value"].item(), self.memory["count"].item()
 
-    def forget(self):
+    def reset(self):
         for array in self.memory.values():
             array[:] = 0
 
@@ -240,8 +240,8 @@ def test_filters_biases_and_unfinished_scans_go_on_to_the_last_bit(tmp_path):
     whole = simulation()
     readings(whole, 47)
     for sensor in whole.sensors.values():
-        if isinstance(sensor, Remembering):
-            sensor.forget()  # what is remembered does matter
+        if isinstance(sensor, StatefulSensor):
+            sensor.reset()  # what is remembered does matter
     assert list(map(everything, readings(whole, 80))) != rest
 
 
@@ -265,7 +265,11 @@ def test_switches_are_saved_and_restored():
         ("simulation/robot/on", np.ones(3), "'robot/on' .* type int32"),
         ("simulation/robot/memory/average/value", np.full(1, np.nan), "average/value.*not finite"),
         ("simulation/robot/memory/average/value", np.zeros(2), "average/value.*shape"),
-        ("simulation/robot/memory/average/more", np.zeros(1), "average/more', which means nothing"),
+        (
+            "simulation/robot/memory/average/more",
+            np.zeros(1),
+            "unknown part 'robot/memory/average/more'",
+        ),
         ("simulation/robot/memory/average/value", None, "lacks 'robot/memory/average/value'"),
     ],
 )

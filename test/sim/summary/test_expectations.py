@@ -59,10 +59,10 @@ def test_names_numbers_and_units_are_read(text, quantity, bound):
 @pytest.mark.parametrize(
     ("text", "place", "code", "words"),
     [
-        ("", "", "bad-expectation", "write one of < <= > >= == !="),
-        ("humanoid.z", "humanoid.z", "bad-expectation", "write one of"),
-        ("humanoid.z = 1", "=", "bad-expectation", "write '==', '<=' or '>='"),
-        ("humanoid.z => 1", "=", "bad-expectation", "write '==', '<=' or '>='"),
+        ("", "", "bad-expectation", "comparison with one of < <= > >= == !="),
+        ("humanoid.z", "humanoid.z", "bad-expectation", "expected a comparison"),
+        ("humanoid.z = 1", "=", "bad-expectation", "use '==', '<=' or '>='"),
+        ("humanoid.z => 1", "=", "bad-expectation", "use '==', '<=' or '>='"),
         ("humanoid.zz > 1", "humanoid.zz", "unknown-quantity", "Did you mean 'humanoid.z'?"),
         (" qq > 1", "qq", "unknown-quantity", "It is one of humanoid.z, humanoid.tilt,"),
         ("qqqqqqqqqq.z > 1", "qqqqqqqqqq.z", "unknown-quantity", "humanoid.z, my.robot.z, a=b.z."),
@@ -77,7 +77,7 @@ def test_names_numbers_and_units_are_read(text, quantity, bound):
         ("humanoid.z > nan", " nan", "bad-expectation", "expected a number after"),
         ("humanoid.z >", "", "bad-expectation", "expected a number after"),
         ("humanoid.z > 1 N", "1 N", "bad-expectation", "expected the unit 'm' or 'cm' or 'mm'"),
-        ("humanoid.tilt < 10", "10", "bad-expectation", "an angle needs its unit: 'rad' or 'deg'"),
+        ("humanoid.tilt < 10", "10", "bad-expectation", "an angle needs a unit: 'rad' or 'deg'"),
         ("contacts.count > 1 m", "1 m", "bad-expectation", "expected a number without a unit"),
         ("humanoid.z > 1 2", "1 2", "bad-expectation", "expected the unit"),
         ("humanoid.z > __import__('os')", " __import__('os')", "bad-expectation", "a number"),
@@ -114,16 +114,16 @@ def test_a_very_long_text_is_refused_at_once():
 )
 def test_it_is_judged_by_its_operator(comparison, of_less, of_equal, of_more):
     expectation = Expectation.parse(f"humanoid.z {comparison} 0.5", KNOWN)
-    judged = [expectation.judge({"humanoid.z": z}).holds for z in (0.4, 0.5, 0.6)]
+    judged = [expectation.evaluate({"humanoid.z": z}).holds for z in (0.4, 0.5, 0.6)]
     assert judged == [of_less, of_equal, of_more]
 
 
 def test_an_outcome_is_told_in_the_unit_that_was_written():
     expectation = Expectation.parse("humanoid.tilt < 10 deg", KNOWN)
-    outcome = expectation.judge({"humanoid.tilt": pi / 4.0})
+    outcome = expectation.evaluate({"humanoid.tilt": pi / 4.0})
     assert str(outcome) == "expected humanoid.tilt < 10 deg, but it is 45 deg"
     for values in ({}, {"humanoid.tilt": nan}):
-        outcome = expectation.judge(values)
+        outcome = expectation.evaluate(values)
         assert (outcome.holds, outcome.value) == (False, None)
         assert "humanoid.tilt was not measured" in str(outcome)
 

@@ -65,8 +65,8 @@ def test_a_material_that_is_unknown_or_not_named_is_the_default():
     table, _ = read(TABLE)
     for name in ("", "default", "Default", "Chewing gum"):
         assert touching(table, name, name) == pytest.approx((0.8, 0.0))
-    assert table.knows("default")
-    assert not table.knows("Chewing gum")
+    assert table.has("default")
+    assert not table.has("Chewing gum")
     assert touching(table, "Felt", "Felt") == pytest.approx((0.8, 0.0))
     no_default = MaterialTable({"Ice": Material(roughness=0.1)})
     assert touching(no_default, "Ice", "", friction=0.9)[0] == pytest.approx(np.sqrt(0.09))

@@ -86,11 +86,14 @@ def test_a_world_that_says_nothing_has_ideal_sensors(read):
             "1:12: unknown-option: sensors have no option 'force_stddev'. Did you ",
         ),
         ("rate: 5", "1:12: unknown-option: 'rate' is given for one sensor, not for all of them"),
-        ("force_stdev: -1", "1:25: out-of-range: force_stdev is a number in the range 0 .. 1e+12"),
+        ("force_stdev: -1", "1:25: out-of-range: force_stdev must be a number from 0 to 1e+12"),
         ("force_stdev: much", "1:25: wrong-type: expected a number, found 'much'"),
         ("encoders: 5", "1:22: wrong-type: expected true or false, found '5'"),
-        ("wrench_on: floor", "1:23: out-of-range: wrench_on is 'parent' or 'link', not 'floor'"),
-        ("background: red", "1:24: out-of-range: background is a colour '#rrggbb', not 'red'"),
+        (
+            "wrench_on: floor",
+            "1:23: out-of-range: wrench_on must be 'parent' or 'link', not 'floor'",
+        ),
+        ("background: red", "1:24: out-of-range: background must be a colour '#rrggbb', not 'red'"),
         ("background: [1]", "1:24: wrong-type: expected text, found a list"),
     ],
 )
@@ -112,7 +115,7 @@ def test_a_wrong_option_of_all_sensors_is_told_with_its_place(read, text, proble
         ("lamp: {rate: 1}", "unknown-sensor: 'lamp' is a light, which has no options"),
         ("gyro: 5", "wrong-type: expected a mapping"),
         ("gyro: {rat: 5}", "unknown-option: sensors have no option 'rat'. Did you mean 'rate'?"),
-        ("gyro: {rate: 2e6}", "out-of-range: rate is a number in the range 0 .. 1e+06"),
+        ("gyro: {rate: 2e6}", "out-of-range: rate must be a number from 0 to 1e+06"),
     ],
 )
 def test_a_wrong_option_of_one_sensor_is_told_with_its_place(read, text, problem):
@@ -185,7 +188,7 @@ def test_a_key_that_nobody_knows_is_told(diagnostics):
 
 def test_a_value_that_makes_no_sense_is_refused_for_one_as_for_all(diagnostics):
     for key in ("force_stdev", "wrist.force_stdev"):
-        with pytest.raises(ValueError, match=r"in the range 0 .. 1e\+12, not -1"):
+        with pytest.raises(ValueError, match=r"from 0 to 1e\+12, not -1"):
             find(worlds(), key, diagnostics).with_value(worlds(), -1.0)
 
 
@@ -207,9 +210,9 @@ def test_an_option_is_read_from_text(text, read):
     [
         ("wrist.rate", r"must be \[SENSOR.\]OPTION=VALUE, not 'wrist.rate'"),
         ("wrist.rates=5", "Did you mean 'rate'"),
-        ("wrist.rate=fast", "rate is a number in the range 0 .. 1e.06, not 'fast'"),
-        ("wrist.rate=nan", "rate is a number"),
-        ("encoders=1", "encoders is true or false, not '1'"),
+        ("wrist.rate=fast", "rate must be a number from 0 to 1e.06, not 'fast'"),
+        ("wrist.rate=nan", "rate must be a number"),
+        ("encoders=1", "encoders must be true or false, not '1'"),
         ("wrench_on=me", "'parent' or 'link'"),
     ],
 )
@@ -226,4 +229,7 @@ def test_a_rate_above_that_of_the_physics_is_a_warning(diagnostics):
         simulation.wanted = lambda name: name == "wrist_force"
         assert sum(len(simulation.step()) for _ in range(20)) == 20
     told = diagnostics.take("too-fast").message
-    assert told == "'wrist_force' of body 'arm' samples at every step, 1000 Hz, not at 1001 Hz"
+    assert (
+        told
+        == "'wrist_force' of body 'arm' cannot sample at 1001 Hz: it samples at every step, 1000 Hz"
+    )

@@ -1,4 +1,4 @@
-"""The state of a body that engines save: as arrays with names, and back."""
+"""Saves the state of a body in an engine as named arrays, and restores it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..articulation.articulation import Articulation, IntArray
 from ..physics.engine import AnyArray, PhysicsError
 from ..physics.state import SimulatedBody
 
-# The rest of a body's motion follows from the groups.
+# The other arrays of a body's motion follow from the groups.
 _MOTION = ("a", "alpha", "force", "torque", "effort", "track_position")
 _BOUNDS = {"group_p": 1e6, "group_v": 1e5, "group_w": 1e5, "joint_q": 1e9, "joint_turns": 1e8}
 _TOLERANCE = 1e-6  # of rotations
@@ -26,13 +26,13 @@ _TOLERANCE = 1e-6  # of rotations
 
 @dataclass(eq=False)
 class SavedBody:
-    """The moving state of a body, for g groups and m joints.
+    """The dynamic state of a body, for g groups and m joints.
 
     Attributes:
         p, quaternion, R, v, w: Of the groups; the quaternion is (w, x, y, z).
-        q, dq: Of the joints between groups, fixed ones included.
-        turns: Whole turns by which q differs from ODE's angle, of hinges.
-        limited: 1 where rows of their own bound the drive's effort.
+        q, dq: Of the joints between groups, including fixed ones.
+        turns: Whole turns by which q of a hinge differs from ODE's angle.
+        limited: 1 where a separate bounded row limits the drive's effort.
     """
 
     p: Array
@@ -66,52 +66,52 @@ _SAVED = {
 
 
 class BodyStates(Protocol):
-    """A world whose bodies have states that can be read and written."""
+    """A world that can read and write the states of its bodies."""
 
     def read_state(self, body: int, arrays: SavedBody, /) -> None:
-        """Write the moving state of a body into arrays."""
+        """Write the dynamic state of a body into arrays."""
 
     def write_state(self, body: int, arrays: SavedBody, /) -> None:
-        """Put a body into a saved state."""
+        """Set the dynamic state of a body from arrays."""
 
 
 @dataclass
-class Entry:
+class EngineBody:
     """A body of the engine.
 
     Attributes:
-        number: In the C world; the engine "pyode" has none.
-        first: What it was made of; resets lead back to it.
+        number: Id in the C world; unused by the engine "pyode".
+        initial: The articulation it was created from; resets go back to it.
         simulated: Its live arrays.
-        X_WB: Where the root is if it is fixed; of other bodies, where it was placed first.
+        X_WB: Current pose of a fixed root; else the initial pose of the root.
     """
 
     number: int
-    first: Articulation
+    initial: Articulation
     simulated: SimulatedBody
     X_WB: Pose = field(init=False)
 
     def __post_init__(self) -> None:
-        self.X_WB = self.first.placement.X_WL
+        self.X_WB = self.initial.placement.X_WL
 
     @property
     def has_base(self) -> bool:
         """Whether its root is fixed to the world."""
-        return self.first.placement.fixed
+        return self.initial.placement.fixed
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of every number that it was made of."""
+        """SHA-256 of all numbers of its articulation."""
         digest = hashlib.sha256()
         for part in ("links", "groups", "joints", "loops", "geoms"):
-            _feed(digest, getattr(self.first, part))
-        for array in (self.first.contacts, self.first.q, self.first.dq):
+            _feed(digest, getattr(self.initial, part))
+        for array in (self.initial.contacts, self.initial.q, self.initial.dq):
             digest.update(array.tobytes())
         return digest.hexdigest()
 
     def save(self, world: BodyStates) -> dict[str, AnyArray]:
-        """Return the state of the body, all copies."""
-        saved = SavedBody.zeros(len(self.first.groups.mass), len(self.first.joints.kind))
+        """Return copies of the state of the body by name."""
+        saved = SavedBody.zeros(len(self.initial.groups.mass), len(self.initial.joints.kind))
         world.read_state(self.number, saved)
         arrays: dict[str, AnyArray] = {"fingerprint": np.array(self.fingerprint)}
         if self.has_base:
@@ -120,36 +120,38 @@ class Entry:
         return arrays | {key: array.copy() for key, array in self._live().items()}
 
     def restore(self, world: BodyStates, arrays: Mapping[str, AnyArray]) -> None:
-        """Put the body, whose base stands where it stood, into a state that was checked."""
+        """Restore a checked state; the base must be at its saved pose."""
         parts = {name: np.ascontiguousarray(arrays[key]) for name, key in _SAVED.items()}
         world.write_state(self.number, SavedBody(**parts))
         for key, array in self._live().items():
             array[:] = arrays[key]
 
     def check(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Check the values of arrays whose names, shapes and types are right.
+        """Check the values of arrays whose names, shapes and types have been checked.
 
         Raises:
-            PhysicsError: One makes no sense.
+            PhysicsError: A value is invalid.
         """
         name = self.simulated.name
         for key, bound in _BOUNDS.items():
             if np.any(np.abs(arrays[key]) >= bound):
-                raise PhysicsError(f"'{name}/{key}' of the snapshot holds an absurd number")
+                raise PhysicsError(
+                    f"'{name}/{key}' of the snapshot has a number that is not below {bound:g}"
+                )
         for quaternion, R in zip(arrays["group_quaternion"], arrays["group_R"], strict=True):
             unit = abs(float(quaternion @ quaternion) - 1.0) < _TOLERANCE
             if not (unit and np.abs(_matrix(quaternion) - R).max() < _TOLERANCE):
                 raise PhysicsError(
-                    f"'{name}/group_quaternion' of the snapshot is not of unit length, or says "
-                    "another rotation than 'group_R'"
+                    f"'{name}/group_quaternion' of the snapshot is not of unit length, or differs "
+                    "from the rotation 'group_R'"
                 )
         if self.has_base and not is_rotation(arrays["base_R"]):
             raise PhysicsError(f"'{name}/base_R' of the snapshot is not a rotation")
         angle = arrays["joint_q"] - 2.0 * pi * arrays["joint_turns"]
         if np.any((np.abs(angle) > pi + 1e-6) & (arrays["joint_turns"] != 0)):
-            raise PhysicsError(f"'{name}/joint_turns' of the snapshot does not fit 'joint_q'")
+            raise PhysicsError(f"'{name}/joint_turns' of the snapshot does not match 'joint_q'")
         if not np.isin(arrays["joint_limited"], (0, 1)).all():
-            raise PhysicsError(f"'{name}/joint_limited' of the snapshot holds more than 0 and 1")
+            raise PhysicsError(f"'{name}/joint_limited' of the snapshot must contain only 0 and 1")
 
     def _live(self) -> dict[str, Array]:
         motion, drive, wrench = self.simulated.motion, self.simulated.drive, self.simulated.wrench
@@ -160,8 +162,8 @@ class Entry:
         }
 
 
-def part_of(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
-    """Return the arrays of one body, without its name."""
+def body_arrays(arrays: Mapping[str, AnyArray], name: str) -> dict[str, AnyArray]:
+    """Return the arrays of one body, without its name in front."""
     return {
         key.rpartition("/")[2]: array
         for key, array in arrays.items()

@@ -1,4 +1,4 @@
-"""Collision shapes of a Body to flat arrays: primitives where exact, triangles elsewhere."""
+"""Collision shapes of a Body as flat arrays: primitives where exact, else triangles."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from hrp_model.rigid import Pose
 
 from ..physics.engine import PhysicsSettings, Placement
 from .articulation import NO_CONTACT, STATIC, Geom, GeomKind, Geoms, Links, link_error
-from .collision_meshes import LARGEST, convex_geom, joined, triangle_geom
+from .collision_meshes import MAX_SIZE, convex_geom, merge_meshes, triangle_geom
 
 _log = logging.getLogger("hrp_sim")
 
-# A model's cylinders lie along Y, an engine's along Z: R_GE e_z = e_y.
+# Cylinders of a model are along Y, of an engine along Z: R_GE e_z = e_y.
 _Y_TO_Z = Pose(R=np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]))
 _MIRROR = np.diag([-1.0, 1.0, 1.0, 1.0])
-_EVEN = 1e-9
+_SCALE_TOLERANCE = 1e-9
 
 
 def flatten_shapes(placement: Placement, links: Links, settings: PhysicsSettings) -> Geoms:
-    """Return every collision shape of a body.
+    """Return all collision shapes of a body.
 
-    The triangles of a link make one mesh, so that it touches another shape once.
+    The triangles of a link form one mesh, so that it collides with another shape only once.
 
     Args:
         placement: The body.
-        links: Where its links are.
-        settings: For the materials, and whether meshes that move become convex.
+        links: Poses of its links.
+        settings: Provide materials and ``convex_meshes``.
 
     Raises:
-        PhysicsError: A shape is not finite, impossibly large, or its triangles name
-            vertices that do not exist; or ``convex_meshes`` is set and scipy is missing.
+        PhysicsError: A shape is not finite or too large, or its triangles refer to vertices that
+            do not exist; or ``convex_meshes`` is set and scipy is missing.
     """
     found = [
         (i, geom)
@@ -68,12 +68,16 @@ def _material(placement: Placement, link: Link, settings: PhysicsSettings) -> in
     if link.name in placement.body.collision_disabled:
         return NO_CONTACT
     name, table = link.contact_material, settings.materials
-    if not table.knows(name) and len(table.names) > 1 and link.collision:
+    if not table.has(name) and len(table.names) > 1 and link.collision:
         at = f" ({link.at})" if link.at else ""
         _log.warning(
-            "body '%s', link '%s': the table of materials does not know '%s'; the link is as one "
-            "without a material.%s%s",
-            *(placement.name, link.name, name, did_you_mean(name, table.names), at),
+            "body '%s', link '%s': the material '%s' is not in the table of materials; the link "
+            "is treated as one without a material.%s%s",
+            placement.name,
+            link.name,
+            name,
+            did_you_mean(name, table.names),
+            at,
         )
     return table.index(name)
 
@@ -88,41 +92,42 @@ def _of_link(placement: Placement, link: Link, *, convex: bool) -> list[Geom]:
         if primitive is None:
             mesh = triangle_geom(placement, link, shape)
             meshes.append(convex_geom(placement, link, mesh) if convex else mesh)
-        elif not all(0.0 <= s < LARGEST for s in primitive.size):
+        elif not all(0.0 <= s < MAX_SIZE for s in primitive.size):
             size = ", ".join(f"{s:g}" for s in primitive.size)
-            raise link_error(placement, link, f"a collision shape has the size {size}")
+            problem = f"the size of a collision shape ({size}) must be from 0 to {MAX_SIZE:g} m"
+            raise link_error(placement, link, problem)
         elif primitive.size[0] == 0.0:
             _log.warning(
-                "body '%s', link '%s': a collision shape of size zero is left out",
+                "body '%s', link '%s': a collision shape of size zero is ignored",
                 placement.name,
                 link.name,
             )
         else:
             primitives.append(primitive)
-    return [*primitives, *joined(meshes)]
+    return [*primitives, *merge_meshes(meshes)]
 
 
 def _primitive(shape: Shape) -> Geom | None:
-    """Return a shape as a primitive, or None where only triangles are exact.
+    """Return a shape as a primitive, or None if only triangles are exact.
 
-    A box takes any scale along its axes, a cylinder one that keeps it round, a sphere
-    and a capsule an even one. All of them are their own mirror images.
+    A box may be scaled along its axes, a cylinder as long as it stays round, a sphere and a
+    capsule only uniformly. All of them are their own mirror images.
     """
     parts = shape.rigid_parts() or Shape(shape.geometry, shape.T_FG @ _MIRROR).rigid_parts()
     if parts is None:
         return None
     X, (sx, sy, sz) = parts
     geometry = shape.geometry
-    is_round = abs(sx - sz) <= _EVEN * sx
-    is_even = is_round and abs(sx - sy) <= _EVEN * sx
+    is_round = abs(sx - sz) <= _SCALE_TOLERANCE * sx
+    is_uniform = is_round and abs(sx - sy) <= _SCALE_TOLERANCE * sx
     if isinstance(geometry, Box):
         x, y, z = (float(s) for s in geometry.size * (sx, sy, sz))
         flat = min(x, y, z) == 0.0
         return Geom(GeomKind.BOX, (0.0, 0.0, 0.0) if flat else (x, y, z), X)
-    if isinstance(geometry, Sphere) and is_even:
+    if isinstance(geometry, Sphere) and is_uniform:
         return Geom(GeomKind.SPHERE, (geometry.radius * float(sx), 0.0, 0.0), X)
     if isinstance(geometry, Cylinder | Capsule) and (
-        is_even or (is_round and isinstance(geometry, Cylinder))
+        is_uniform or (is_round and isinstance(geometry, Cylinder))
     ):
         kind = GeomKind.CYLINDER if isinstance(geometry, Cylinder) else GeomKind.CAPSULE
         size = (geometry.radius * float(sx), geometry.height * float(sy), 0.0)

@@ -1,7 +1,7 @@
-"""OpenGL's slow calls, during which other threads run Python.
+"""The slow OpenGL calls, with Python's interpreter lock released.
 
-moderngl keeps Python's lock while OpenGL works. Without a GPU that is nearly as long as a
-picture takes, and the thread of the physics would wait for it. ctypes gives the lock back.
+moderngl holds the lock during OpenGL calls. Without a GPU that is most of the rendering time, and
+would block the physics thread. ctypes releases the lock.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 _EGL = "libEGL.so.1"
 
-# Of OpenGL's header files.
+# Constants of OpenGL's headers.
 _TRIANGLES = 4
 _UNSIGNED_BYTE, _UNSIGNED_INT, _FLOAT = 0x1401, 0x1405, 0x1406
 _RED, _RGB = 0x1903, 0x1907
 _COLOR_ATTACHMENT0 = 0x8CE0
 _PACK_ALIGNMENT = 0x0D05
-# By the type of an array and its axes: what a pixel is for OpenGL.
+# OpenGL's pixel format by type and number of axes of an array.
 _PIXELS = {
     (np.dtype(np.uint8), 3): (_RGB, _UNSIGNED_BYTE),
     (np.dtype(np.float32), 2): (_RED, _FLOAT),
@@ -43,8 +43,8 @@ def draw(vertex_array: Any, count: int = -1, first: int = 0) -> None:
 
     Args:
         vertex_array: Of moderngl, with 32-bit indices.
-        count: Of indices; negative for all.
-        first: The index to begin with.
+        count: Number of indices; negative for all.
+        first: Position of the first index.
     """
     gl = _functions()
     if gl is None:
@@ -57,10 +57,10 @@ def draw(vertex_array: Any, count: int = -1, first: int = 0) -> None:
 
 
 def read(framebuffer: Any, pixels: NDArray[Any]) -> None:
-    """Wait for what was drawn, and copy the first plane of a framebuffer into an array.
+    """Wait for drawing to finish, and copy the first plane of a framebuffer to an array.
 
     Args:
-        framebuffer: Of moderngl; it is in use afterwards.
+        framebuffer: Of moderngl; it is bound afterwards.
         pixels: Contiguous; uint8 of shape (height, width, 3), or float32 of shape
             (height, width).
     """
@@ -80,18 +80,18 @@ def read(framebuffer: Any, pixels: NDArray[Any]) -> None:
 
 @cache
 def _functions() -> dict[str, Any] | None:
-    """Return OpenGL's functions by name, or None where only moderngl finds them."""
+    """Return OpenGL's functions by name, or None if only moderngl can find them."""
     try:
         egl = ctypes.CDLL(_EGL)
     except OSError:
         return None
     egl.eglGetCurrentContext.restype = ctypes.c_void_p
     if egl.eglGetCurrentContext() is None:
-        return None  # moderngl was told to use another library
+        return None  # moderngl uses another library
     egl.eglGetProcAddress.restype = ctypes.c_void_p
     found = {name: egl.eglGetProcAddress(name.encode()) for name in _SIGNATURES}
     if not all(found.values()):
-        return None  # EGL need not find what OpenGL 1 had before version 1.5
+        return None  # before EGL 1.5, functions of OpenGL 1 need not be available
     return {
         name: ctypes.CFUNCTYPE(None, *_SIGNATURES[name])(address) for name, address in found.items()
     }

@@ -1,4 +1,4 @@
-"""How sensors of distances, range sensors and cameras, depart from ideal ones."""
+"""Noise of measured distances, of range sensors and depth cameras."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 from hrp_model.rigid import Array
 
-from ..articulation.numeric_limits import FARTHEST
+from ..articulation.numeric_limits import MAX_COORDINATE
 from .noise import Noise
 
 _ERRORS, _DETECTIONS = 0, 1  # streams
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Flaws:
-    """Errors of distances, and distances that are missed.
+class DistanceNoise:
+    """Random errors and missed detections of distances.
 
     Attributes:
-        detection_rate: Share of the distances that are measured, where there is anything, 0..1.
+        detection_rate: Share of the distances that are detected, 0..1.
         error_deviation: Standard deviation of distances, in [m].
-        noise: The random numbers of both; needed unless both are ideal.
+        noise: Random number source of both; required unless both are ideal.
 
     Raises:
-        ValueError: A number makes no sense, or there is no noise where it is needed.
+        ValueError: A number is out of range, or ``noise`` is missing.
     """
 
     detection_rate: float = 1.0
@@ -35,21 +35,23 @@ class Flaws:
     def __post_init__(self) -> None:
         rate, deviation = self.detection_rate, self.error_deviation
         if not 0.0 <= rate <= 1.0:
-            raise ValueError(f"a detection rate of {rate} is not in 0..1")
-        if not 0.0 <= deviation <= FARTHEST:
-            raise ValueError(f"a standard deviation of {deviation} m is impossible")
+            raise ValueError(f"its detection rate must be from 0 to 1, not {rate}")
+        if not 0.0 <= deviation <= MAX_COORDINATE:
+            raise ValueError(
+                f"its standard deviation must be from 0 to {MAX_COORDINATE:g} m, not {deviation} m"
+            )
         if self.noise is None and (rate < 1.0 or deviation > 0.0):
-            raise ValueError("what is not ideal needs noise")
+            raise ValueError("distances that are not ideal need a source of noise")
 
     def errors(self, time_ns: int, shape: tuple[int, ...]) -> Array | None:
-        """Return what is added to distances at a time, in [m]; None is nothing."""
+        """Return the errors of distances at a time, in [m]; None means no errors."""
         if self.noise is None or self.error_deviation == 0.0:
             return None
         count = int(np.prod(shape))
         return self.error_deviation * self.noise.normals(time_ns, count, _ERRORS).reshape(shape)
 
     def missed(self, time_ns: int, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
-        """Return which distances are missed at a time; None is none."""
+        """Return which distances are not detected at a time; None means all are."""
         if self.noise is None or self.detection_rate == 1.0:
             return None
         numbers = self.noise.uniforms(time_ns, int(np.prod(shape)), _DETECTIONS)
@@ -57,4 +59,4 @@ class Flaws:
         return missed
 
 
-FLAWLESS = Flaws()
+NO_DISTANCE_NOISE = DistanceNoise()

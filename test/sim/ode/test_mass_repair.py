@@ -30,7 +30,7 @@ from hrp_model.geometry import Box, Sphere
 from hrp_model.rigid import rpy_matrix
 from hrp_sim.articulation.articulation import STATIC
 from hrp_sim.articulation.flatten import flatten
-from hrp_sim.articulation.repaired_masses import mends
+from hrp_sim.articulation.mass_repair import mass_repairs
 from hrp_sim.control.gains import servo_gains
 from hrp_sim.engines import ENGINES, make_engine
 from hrp_sim.physics.engine import PhysicsError, PhysicsSettings, Solver
@@ -286,7 +286,7 @@ def test_where_a_body_starts_does_not_matter():
 def test_what_is_fine_is_not_touched(path, solver):
     body = load_body(path, Diagnostics(listener=lambda _: None))
     start = moving(body) if not body.is_root_fixed else fixed(body)
-    assert not mends(start, PhysicsSettings(solver=solver))
+    assert not mass_repairs(start, PhysicsSettings(solver=solver))
 
 
 @pytest.mark.parametrize("fix", [True, False])

@@ -175,7 +175,7 @@ def test_a_world_whose_step_failed_can_be_restored():
     engine.step(10)
     saved = engine.save()
     arm.drive.effort[0] = 5e9
-    with pytest.raises(PhysicsError, match="absurd"):
+    with pytest.raises(PhysicsError, match="its motion has diverged"):
         engine.step()
     engine.restore(saved)
     engine.step(10)
@@ -184,30 +184,34 @@ def test_a_world_whose_step_failed_can_be_restored():
 
 def spoiled():
     """Yield how a snapshot may be bad, and what is said of it."""
-    yield "bodies", lambda a: a["bodies"][:-1], "lacks bodies that are here: 'ball'"
-    yield "bodies", lambda a: np.append(a["bodies"], "x"), "bodies that are not here: 'x'"
-    yield "bodies", lambda a: np.append(a["bodies"], "top"), "twice"
+    yield "bodies", lambda a: a["bodies"][:-1], "lacks bodies of the world: 'ball'"
+    yield "bodies", lambda a: np.append(a["bodies"], "x"), "lacks bodies of the snapshot: 'x'"
+    yield "bodies", lambda a: np.append(a["bodies"], "top"), "two bodies of the same name"
     yield "bodies", lambda _: np.zeros(3), "lacks 'bodies'"
-    yield "settings", lambda a: a["settings"][1:], "other settings: .*; here: time_step=0.001"
-    yield "top/fingerprint", lambda _: np.array("0" * 64), "body 'top' is not the one"
+    yield (
+        "settings",
+        lambda a: a["settings"][1:],
+        "other settings: .*; the world has time_step=0.001",
+    )
+    yield "top/fingerprint", lambda _: np.array("0" * 64), "body 'top' differs from the one"
     yield "top/drive_kp", None, "lacks 'top/drive_kp'"
-    yield "top/more", lambda _: np.zeros(1), "'top/more', which means nothing"
+    yield "top/more", lambda _: np.zeros(1), "'top/more'"
     yield "walker/group_p", lambda a: a["walker/group_p"][:-1], r"shape \(3, 3\), not \(4, 3\)"
     yield "walker/group_v", lambda a: a["walker/group_v"].astype(np.float32), "not of type float64"
     yield "walker/group_v", lambda a: a["walker/group_v"].tolist(), "not of type float64"
     yield "walker/group_v", lambda a: a["walker/group_v"] * np.nan, "not finite"
-    yield "walker/group_v", lambda a: a["walker/group_v"] + 1e6, "'walker/group_v'.*absurd"
+    yield "walker/group_v", lambda a: a["walker/group_v"] + 1e6, "'walker/group_v'.*not below"
     yield "walker/group_quaternion", lambda a: a["walker/group_quaternion"] * 2.0, "unit length"
     yield "walker/group_quaternion", lambda a: a["walker/group_quaternion"] * 0.0, "unit length"
-    yield "walker/group_R", lambda a: a["walker/group_R"][:, ::-1], "another rotation"
+    yield "walker/group_R", lambda a: a["walker/group_R"][:, ::-1], "differs from the rotation"
     yield "top/base_R", lambda a: a["top/base_R"] * 1.1, "not a rotation"
-    yield "top/joint_turns", lambda a: a["top/joint_turns"] + 5, "does not fit 'joint_q'"
-    yield "top/joint_limited", lambda a: a["top/joint_limited"] + 7, "more than 0 and 1"
+    yield "top/joint_turns", lambda a: a["top/joint_turns"] + 5, "does not match 'joint_q'"
+    yield "top/joint_limited", lambda a: a["top/joint_limited"] + 7, "only 0 and 1"
     yield "time_ns", lambda _: np.array(-1), "out of range"
     yield "random", lambda _: np.array(2**32), "'random' of the snapshot is out of range"
     yield "habits", lambda _: np.zeros((3, 3), dtype=np.int32), r"shape \(3, 3\), not \(3, 2\)"
     yield "habits", lambda _: np.full((3, 2), 128, dtype=np.int32), "'habits' .* out of range"
-    yield "habits", lambda _: np.zeros((3_000_000, 2), dtype=np.int32), "too many contacts"
+    yield "habits", lambda _: np.zeros((3_000_000, 2), dtype=np.int32), "more than the 200000"
 
 
 @pytest.mark.parametrize(
@@ -234,9 +238,9 @@ def test_a_changed_model_or_setting_is_refused():
     first = placements()
     first["ball"] = moving(lone(placed(Sphere(0.11))), first["ball"].X_WL, name="ball")
     changed, *_ = world(*first.values())
-    with pytest.raises(PhysicsError, match="body 'ball' is not the one"):
+    with pytest.raises(PhysicsError, match="body 'ball' differs from the one"):
         changed.restore(saved)
-    with pytest.raises(PhysicsError, match="solver='world'; here: solver='quick'"):
+    with pytest.raises(PhysicsError, match="solver='world'; the world has solver='quick'"):
         zoo(Solver.QUICK).restore(saved)
-    with pytest.raises(PhysicsError, match="bodies that are not here: 'floor', 'crank'"):
+    with pytest.raises(PhysicsError, match="lacks bodies of the snapshot: 'floor', 'crank'"):
         OdeEngine(PhysicsSettings()).restore(saved)

@@ -1,4 +1,4 @@
-"""Tables that shaders look up by row."""
+"""Tables of vectors in textures, which shaders read by row."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# No OpenGL has textures of any height: a table of more rows goes on in the columns to the right.
+# The height of textures is limited: further rows of a table continue in columns to the right.
 _BITS = 12
 _HEIGHT = 1 << _BITS
 
-# For shaders; ``columns`` are those of the table that was uploaded.
+# Shader function; ``columns`` is the number of columns of the table.
 ENTRY = f"""
 vec4 entry(sampler2D table, int columns, int row, int column) {{
     return texelFetch(table, ivec2((row >> {_BITS}) * columns + column, row & {_HEIGHT - 1}), 0);
@@ -19,8 +19,8 @@ vec4 entry(sampler2D table, int columns, int row, int column) {{
 """
 
 
-class Table:
-    """Rows of vectors in the memory of an OpenGL context.
+class DataTexture:
+    """Rows of vectors in a texture of an OpenGL context.
 
     Args:
         context: Of moderngl.
@@ -34,7 +34,7 @@ class Table:
         self._texture.filter = context.NEAREST, context.NEAREST
 
     def write(self, rows: NDArray[np.float32]) -> None:
-        """Replace all rows by as many others."""
+        """Replace all rows; their number must stay the same."""
         self._texture.write(_folded(rows))
 
     def use(self, unit: int) -> None:
