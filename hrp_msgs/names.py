@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 # ROS takes topics of 247 characters; the rest is for the node's namespace and the device.
-LONGEST_NAMESPACE = 100
+MAX_NAMESPACE_LENGTH = 100
 _NAMESPACE = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
 ROBOT_DESCRIPTION = "robot_description"
@@ -77,7 +77,7 @@ NAMINGS: Mapping[str, Mapping[str, str]] = {
 # Where the only robot of a world has a namespace of its own, too.
 NAMESPACED = (CHOREONOID,)
 # What each body has, or may have, besides what its sensors read.
-OF_BODY = (
+BODY_TOPICS = (
     ROBOT_DESCRIPTION,
     ROBOT_DESCRIPTION_SEMANTIC,
     DEVICES,
@@ -100,10 +100,10 @@ class NameCollisionError(ValueError):
     """Two names of a model become the same ROS name; the message gives both."""
 
 
-def namespace_objection(namespace: str) -> str:
+def namespace_error(namespace: str) -> str:
     """Return why ROS has no such namespace, or "" if it does."""
-    if len(namespace) > LONGEST_NAMESPACE:
-        return f"a namespace of {len(namespace)} characters has more than {LONGEST_NAMESPACE}"
+    if len(namespace) > MAX_NAMESPACE_LENGTH:
+        return f"a namespace of {len(namespace)} characters has more than {MAX_NAMESPACE_LENGTH}"
     if not namespace or _NAMESPACE.fullmatch(namespace):
         return ""
     return (
@@ -145,7 +145,7 @@ def frame(name: str, prefix: str = "") -> str:
     return prefix + name
 
 
-def renamed(name: str, naming: str, token: str = "") -> str:
+def topic_name(name: str, naming: str, token: str = "") -> str:
     """Return what one of the topics above is called by a naming of ``NAMINGS``.
 
     Args:

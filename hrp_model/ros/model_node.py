@@ -24,12 +24,12 @@ from hrp_msgs import names
 from hrp_msgs.convert.basic import NS_PER_S
 from hrp_msgs.convert.diagnostics import PERIOD
 from hrp_msgs.node import qos
-from hrp_msgs.node.executor import ServingThread
+from hrp_msgs.node.executor import ExecutorThread
 from hrp_msgs.node.parameters import (
     DerivedParams,
     Param,
     declare,
-    take_overrides,
+    undeclare_overrides,
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError, creating, init_ros
@@ -100,7 +100,7 @@ class ModelNode(Node):
     def __init__(self, **node_options: Any) -> None:
         given = {"automatically_declare_parameters_from_overrides": True}
         super().__init__("model_node", **{**given, **node_options})
-        self._given = take_overrides(self)
+        self._given = undeclare_overrides(self)
         self.settings = declare(self, MODEL_NODE)
         self._derived = DerivedParams(self, "model", [_text(names.ROBOT_DESCRIPTION, "")])
         self._file: ModelFile | None = None
@@ -359,7 +359,7 @@ def _run(args: Sequence[str] | None) -> int:
         signals.stop()
         executor = SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        undo.callback(ServingThread(executor, node.get_logger()).close)
+        undo.callback(ExecutorThread(executor, node.get_logger()).close)
         signals.wait()
     return 0
 

@@ -10,7 +10,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from .executor import ServingThread, forget_ended
+from .executor import ExecutorThread, remove_destroyed
 
 
 class HearingThread:
@@ -31,7 +31,7 @@ class HearingThread:
         self.group = _GroupOfThread()
         self._heard = _Heard()
         executor = _Executor(self._heard, context=node.context)
-        self._serving = ServingThread(executor, node.get_logger(), name="commands")
+        self._serving = ExecutorThread(executor, node.get_logger(), name="commands")
         self._serving.do(self.group.take)
 
     def add(self, subscription: Subscription) -> None:
@@ -41,7 +41,7 @@ class HearingThread:
     def remove(self, subscription: Subscription) -> None:
         """Hear it no more; now it may be destroyed, as by the thread that serves its node."""
         self._serving.do(lambda: self._heard.remove(subscription))
-        forget_ended(self.group)
+        remove_destroyed(self.group)
 
     def close(self) -> None:
         """End the thread."""

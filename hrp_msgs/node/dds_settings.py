@@ -13,7 +13,7 @@ _OLD_FILE, _NEW_FILE = "fastrtps.xml", "fastdds.xml"
 _FILES_HERE = ("DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml")
 
 
-def dds_room(folder: Path) -> dict[str, str]:
+def fastdds_environment(folder: Path) -> dict[str, str]:
     """Return the environment in which Fast DDS loses no messages that it could keep.
 
     It gets more shared memory, of which the default holds two small images; and it

@@ -13,7 +13,7 @@ from rclpy.node import Node
 _PASSES = 4
 
 
-class PatientServer(ActionServer):
+class DeferredActionServer(ActionServer):
     """An action server whose goals execute while nothing of rclpy waits for them.
 
     A callback that executes a goal would block the executor, or keep it busy if it awaits. Here

@@ -17,7 +17,7 @@ _LOOK = 0.1  # [s]; how often who waits for a thread looks whether there still i
 _SELDOM = 5.0  # [s]; how often one and the same failure is told
 
 
-class ServingThread:
+class ExecutorThread:
     """Serves nodes in a thread of its own until ``close``, whatever their callbacks do.
 
     An exception costs the callback that raised it, and whoever waits for its answer: it is told
@@ -87,7 +87,7 @@ class ServingThread:
             self._logger.error(f"a callback has failed; the node goes on\n{text}")
 
 
-def forget_ended(group: CallbackGroup) -> None:
+def remove_destroyed(group: CallbackGroup) -> None:
     """Forget what was destroyed of a callback group; rclpy remembers that it was there.
 
     To be called in the thread that makes what is in the group, when some of it has ended.

@@ -18,7 +18,7 @@ from launch.event_handlers import OnShutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from .dds_settings import dds_room
+from .dds_settings import fastdds_environment
 from .parameters import Param, nearest_parameter
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
@@ -276,7 +276,7 @@ def node(values: Mapping[str, str], *, package: str, executable: str, **options:
         output="screen",
         remappings=[*options.pop("remappings", ()), *([(_CLOCK, clock)] * (clock != _CLOCK))],
         ros_arguments=["--log-level", values["log_level"]],
-        additional_env=dds_room(share() / "config"),
+        additional_env=fastdds_environment(share() / "config"),
         **options,
     )
 

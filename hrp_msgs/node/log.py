@@ -9,7 +9,7 @@ from typing import ClassVar
 from rclpy.node import Node
 
 
-class NodeLog(logging.Handler):
+class NodeLogHandler(logging.Handler):
     """Hands warnings and errors of Python's loggers to the log of a node, until ``close``.
 
     Loggers belong to the process. Where it has several nodes with such a handler the oldest tells,
@@ -20,7 +20,7 @@ class NodeLog(logging.Handler):
         loggers: Names of the loggers.
     """
 
-    _open: ClassVar[list[NodeLog]] = []
+    _open: ClassVar[list[NodeLogHandler]] = []
 
     def __init__(self, node: Node, loggers: Sequence[str]) -> None:
         super().__init__(logging.WARNING)

@@ -161,7 +161,7 @@ def declare_options(node: Node, targets: Mapping[str, Any], config: _T) -> _T:
     return config
 
 
-def take_overrides(node: Node) -> dict[str, Any]:
+def undeclare_overrides(node: Node) -> dict[str, Any]:
     """Return what a node was started with, by name, and let it declare that itself.
 
     Args:
@@ -197,7 +197,7 @@ def unknown_parameters(given: Iterable[str], known: Collection[str]) -> Iterator
     Those of rclpy that come later, about the quality of service of topics, are not meant.
 
     Args:
-        given: Names, as from ``take_overrides``.
+        given: Names, as from ``undeclare_overrides``.
         known: Names of all that the node has.
     """
     for name in given:

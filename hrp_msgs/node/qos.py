@@ -95,7 +95,7 @@ def _judge(profile: QoSProfile) -> SetParametersResult:
     return SetParametersResult(successful=not reason, reason=reason)
 
 
-def forget_overrides(node: Node, topic: str, kind: str) -> None:
+def undeclare_qos_overrides(node: Node, topic: str, kind: str) -> None:
     """Take the ``qos_overrides`` of a topic away again, which rclpy declares and leaves there.
 
     Args:

@@ -47,7 +47,7 @@ def creating(what: str) -> Iterator[None]:
 _IDENTITY = re.compile(r"(__ns|__node|__name):=")  # of any node; "NODE:__ns:=X" is of one only
 
 
-def shared_arguments(arguments: Sequence[str]) -> list[str]:
+def shared_ros_arguments(arguments: Sequence[str]) -> list[str]:
     """Return what of a command line a further node of the process is to hear.
 
     That is all that is for ROS, but for the rules that give nodes another name or namespace: by

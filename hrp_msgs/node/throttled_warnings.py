@@ -12,7 +12,7 @@ from ..sanitize import one_line
 
 PERIOD = 5.0  # [s] of wall time between two warnings of one kind about one topic
 # Whoever sends ever new nonsense on a topic gets no more warnings in a period than this.
-MOST_KINDS = 10
+MAX_KINDS = 10
 
 _NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # on its own: that in a name is part of it
 
@@ -25,7 +25,7 @@ class _Kind:
     untold: int = 0
 
 
-class Refusals:
+class ThrottledWarnings:
     """Warns of what is refused: at once, and while it goes on, once in a while.
 
     Warnings about a topic are of one kind if they differ in numbers at most.
@@ -57,7 +57,7 @@ class Refusals:
 
 def _has_room(kinds: dict[str, _Kind], now: float) -> bool:
     """Forget what was told long ago if there is much; tell whether there may be more."""
-    if len(kinds) >= MOST_KINDS:
+    if len(kinds) >= MAX_KINDS:
         for words in [w for w, kind in kinds.items() if now - kind.told >= PERIOD]:
             del kinds[words]
-    return len(kinds) < MOST_KINDS
+    return len(kinds) < MAX_KINDS

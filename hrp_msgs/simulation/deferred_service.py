@@ -14,7 +14,7 @@ from ..node.start import creating
 Answer = Callable[[], None]
 
 
-class LateService:
+class DeferredService:
     """A service that does not hold up the executor while its answer is worked out.
 
     rclpy sends what a callback returns, and busily asks for the result of one that awaits. So

@@ -11,7 +11,7 @@ from rclpy.action import CancelResponse
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from ..node.deferred_action import PatientServer
+from ..node.deferred_action import DeferredActionServer
 from .convert import set_result
 
 # What is told in the end: a code of Result, and words.
@@ -49,7 +49,7 @@ class StepsAction:
         self._kind = kind
         self._begin = begin
         self._running: dict[bytes, Steps] = {}
-        self._server = PatientServer(
+        self._server = DeferredActionServer(
             node,
             kind,
             name,

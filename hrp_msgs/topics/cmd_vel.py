@@ -98,7 +98,7 @@ class VelocityTopic:
             self._hearing.remove(self._subscription)
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
-            qos.forget_overrides(self._node, self.name, "subscription")
+            qos.undeclare_qos_overrides(self._node, self.name, "subscription")
 
     def _take_plain(self, msg: Twist) -> None:
         self._take(self.name, 0, msg.linear.x, msg.angular.z)

@@ -20,7 +20,7 @@ from ..convert.trajectory import Trajectory, joint_trajectory
 from ..node import qos
 from ..node.command_executor import HearingThread
 from ..node.start import creating
-from ..node.throttled_warnings import Refusals
+from ..node.throttled_warnings import ThrottledWarnings
 from .cmd_vel import AS_PUBLISHED, VelocityTopic
 
 
@@ -123,7 +123,7 @@ class CommandTopics:
         self._node = node
         self._sink = sink
         self._hearing = hearing
-        self._refusals = Refusals(node)
+        self._refusals = ThrottledWarnings(node)
         self._subscriptions = [
             self._subscribe(topic(kind), *_KINDS[kind], profile) for kind in kinds if kind in _KINDS
         ]
@@ -147,7 +147,7 @@ class CommandTopics:
             topic = str(subscription.topic_name)
             self._hearing.remove(subscription)
             self._node.destroy_subscription(subscription)
-            qos.forget_overrides(self._node, topic, "subscription")
+            qos.undeclare_qos_overrides(self._node, topic, "subscription")
         if self._velocities is not None:
             self._velocities.close()
 

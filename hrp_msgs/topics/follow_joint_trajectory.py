@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ..convert.basic import NS_PER_S, Array, doubles, duration, duration_ns, set_header
 from ..convert.trajectory import Trajectory, joint_trajectory
-from ..node.deferred_action import PatientServer
+from ..node.deferred_action import DeferredActionServer
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -178,7 +178,7 @@ class TrajectoryAction:
         self._active: list[_ActiveGoal] = []  # replaced under the lock, never changed
         self._lock = threading.Lock()
         self._is_closed = False
-        self._server = PatientServer(
+        self._server = DeferredActionServer(
             node,
             FollowJointTrajectory,
             name,

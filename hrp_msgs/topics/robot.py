@@ -74,9 +74,9 @@ class RobotTopics:
             self._static.publish(_message(_ALWAYS, frames))
 
     @property
-    def is_followed(self) -> bool:
+    def has_tf_subscribers(self) -> bool:
         """Whether anybody listens to the frames that move."""
-        return self._moving is not None and self._moving.has_listener()
+        return self._moving is not None and self._moving.has_subscribers()
 
     def move(self, time_ns: int, frames: Iterable[FramePose]) -> None:
         """Publish where frames are at a time in [ns]; to be called by one thread at a time."""

@@ -8,7 +8,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ..convert.converter import Message
-from ..node.qos import changeable, forget_overrides
+from ..node.qos import changeable, undeclare_qos_overrides
 from ..node.start import creating
 
 
@@ -47,7 +47,7 @@ class Topic:
         else:
             self.count += 1
 
-    def has_listener(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Return whether anybody subscribes."""
         try:
             return bool(self._publisher.get_subscription_count())
@@ -63,4 +63,4 @@ class Topic:
         """End the topic; whatever other threads still publish on it is dropped."""
         self._closed = True
         self._node.destroy_publisher(self._publisher)
-        forget_overrides(self._node, self.name, "publisher")
+        undeclare_qos_overrides(self._node, self.name, "publisher")

@@ -41,7 +41,7 @@ class WorldTopics:
 
     def show(self, time_ns: int) -> None:
         """Show a simulation time in [ns]; time zero as 1 ns, since 0 means that there is none."""
-        if self._clock.has_listener():
+        if self._clock.has_subscribers():
             self._clock.publish(clock(max(time_ns, _LEAST)))
 
     def fix(self, find: Callable[[], list[FramePose]]) -> None:

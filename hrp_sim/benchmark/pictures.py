@@ -13,7 +13,7 @@ from hrp_model import Diagnostics, Pose
 from ..render.context import cores
 from ..render.scene import build_scene
 from ..render.view import Picture
-from ..running.render_thread import Darkroom
+from ..running.render_thread import RenderThread
 from ..sensors import CameraSensor, Exposure, ImageReading
 from ..simulation import Simulation
 from .bare_drawing import BareDrawing
@@ -105,7 +105,7 @@ class BareDrawingRun:
 
 
 class FilmingRun:
-    """Steps, while a darkroom develops pictures of them, or for comparison none.
+    """Steps, with camera images rendered in a background thread, or for comparison without.
 
     What is told is wall time. Pictures are as many as if the world kept up with it.
 
@@ -119,10 +119,10 @@ class FilmingRun:
         self._is_filmed = is_filmed
         self._developed = threading.Event()
         self._last_ns = -1
-        self._darkroom = Darkroom(self._take)
+        self._render_thread = RenderThread(self._take)
 
     def advance(self, steps: int) -> float:
-        """Step; what is still in the darkroom then is waited for, but not timed."""
+        """Step; images still being rendered at the end are waited for, but not timed."""
         step = self._filmed.simulation.step
         now = start = time.perf_counter()
         exposed = 0
@@ -137,15 +137,15 @@ class FilmingRun:
         return now - start
 
     def close(self) -> None:
-        """End the darkroom and free the engine."""
-        self._darkroom.close()
+        """End the render thread and free the engine."""
+        self._render_thread.close()
         self._filmed.simulation.close()
 
     def _expose(self) -> None:
         exposure = self._filmed.expose()
         self._developed.clear()
         self._last_ns = exposure.time_ns
-        self._darkroom.submit("", partial(self._filmed.camera.develop, exposure))
+        self._render_thread.submit("", partial(self._filmed.camera.develop, exposure))
 
     def _take(self, _camera: str, image: ImageReading) -> None:
         if image.time_ns == self._last_ns:  # the others are older, and nobody waits for them

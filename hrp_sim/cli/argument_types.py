@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..physics.engine import PHYSICS_RANGES
 from ..sensors.settings import OptionValue
-from ..world.sensor_options import parse
+from ..world.sensor_options import parse_option
 
 _Number = TypeVar("_Number", int, float)
 
@@ -52,6 +52,6 @@ time_step = _number(
 def sensor_option(text: str) -> tuple[str, OptionValue]:
     """Return the name and the value of ``[SENSOR.]OPTION=VALUE``."""
     try:
-        return parse(text)
+        return parse_option(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -68,7 +68,7 @@ class Listener:
         heard, sent = (b - a for a, b in zip(self._first[topic], self._last[topic], strict=True))
         return min(1.0, heard / sent) if sent else 1.0
 
-    def wait_until_hearing(self) -> None:
+    def wait_for_discovery(self) -> None:
         """Wait until it has found the topics, as what is latched there tells, but not for ever."""
         with self._reported:
             for _ in range(SETTLING_REPORTS):

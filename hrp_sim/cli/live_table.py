@@ -37,7 +37,7 @@ class Line:
     wanted: bool = True
 
 
-class Board:
+class LiveTable:
     """The live table of a run.
 
     Args:

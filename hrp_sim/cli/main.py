@@ -335,15 +335,15 @@ def _run_command(options: argparse.Namespace) -> int:
 def _reporting(command: Callable[[], int]) -> int:
     """Run a command; print the problems that end it with the lines in question."""
     from ..summary import ExpectationError
-    from ..world.reporting import print_found
+    from ..world.reporting import print_severity
 
     try:
         return command()
     except ModelError as error:
-        print_found("", error.diagnostics, Severity.ERROR)
+        print_severity("", error.diagnostics, Severity.ERROR)
         return PROBLEMS
     except ExpectationError as error:
-        print_found("", [error.diagnostic], Severity.ERROR)
+        print_severity("", [error.diagnostic], Severity.ERROR)
         return WRONG_USE
 
 

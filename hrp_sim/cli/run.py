@@ -45,10 +45,10 @@ from ..summary import (
     values,
 )
 from ..world.load import load_world
-from ..world.reporting import reported
+from ..world.reporting import printed_warnings
 from ..world.sensor_options import with_options
 from .listener import Listener
-from .live_table import Board, Line
+from .live_table import Line, LiveTable
 from .sensor_list import device_table, option_text
 from .trace import TraceWriter
 
@@ -79,7 +79,7 @@ def list_sensors(options: argparse.Namespace) -> int:
         ModelError, PhysicsError: The world cannot be used.
     """
     with ExitStack() as stack:
-        diagnostics = stack.enter_context(reported(options.world))
+        diagnostics = stack.enter_context(printed_warnings(options.world))
         config = load_world(options.world, diagnostics)
         simulation = Simulation(config, defer_images=True, diagnostics=diagnostics)
         stack.callback(simulation.close)
@@ -115,7 +115,7 @@ def print_rviz(options: argparse.Namespace) -> int:
         options.contacts,
     )
     try:
-        with reported(options.world) as diagnostics:
+        with printed_warnings(options.world) as diagnostics:
             text = world_rviz(options.world, names, diagnostics)
     except ModelError:
         raise  # a ValueError, too
@@ -144,7 +144,7 @@ def _prepared(options: argparse.Namespace) -> tuple[Simulation, str]:
 
     Warnings are printed; with --strict they end the command.
     """
-    with reported(options.world, strict=options.strict) as diagnostics:
+    with printed_warnings(options.world, strict=options.strict) as diagnostics:
         world = load_world(options.world, diagnostics)
         config = with_options(world, dict(options.sensor), diagnostics).with_physics(
             solver=Solver(options.solver) if options.solver else None,
@@ -185,7 +185,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         if options.listen:
             listener = Listener(lambda: {k: count for k, (_, count) in session.published().items()})
             stack.callback(listener.close)
-            listener.wait_until_hearing()
+            listener.wait_for_discovery()
 
         def lines(_: RunWatch) -> list[Line]:
             heard: Callable[[str], float | None] = listener.share if listener else lambda _: None
@@ -198,7 +198,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
             listener.settle()
             return listener.missed()
 
-        ran = (session.simulation, session.publish, lines, signals, session.node.after_failure)
+        ran = (session.simulation, session.publish, lines, signals, session.node.failure_hint)
         return _step(options, *ran, default_factor=1.0, missed=missed, session=session)
 
 
@@ -241,7 +241,7 @@ def _step(
         if session is not None:
             session.serve(runner)
         signals.stop(runner.stop)
-        board = Board(options.world, runner, lambda: lines(watch), listening=options.listen)
+        board = LiveTable(options.world, runner, lambda: lines(watch), listening=options.listen)
         live = Live(board, console=console, refresh_per_second=REFRESH_HZ, transient=True)
         if is_live and options.duration is None:
             print_message("Ctrl-C ends the run", "dim")

@@ -77,13 +77,13 @@ class SensorOutputs:
         if self.is_always_read:
             return True
         for output in self.outputs:  # noqa: SIM110 - any() takes twice as long
-            if output.has_listener():
+            if output.has_subscribers():
                 return True
         return False
 
     def wanted_parts(self) -> Parts:
         """Return which parts of a picture somebody listens to."""
-        wanted = [spec.parts for spec, output in self.topics.items() if output.has_listener()]
+        wanted = [spec.parts for spec, output in self.topics.items() if output.has_subscribers()]
         return Parts(any(x.color for x in wanted), any(x.depth for x in wanted))
 
 
@@ -106,7 +106,7 @@ class _LinkFrames:
         self._simulation = simulation
         self._above = above
 
-    def has_listener(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Return whether frames of now would be published."""
         return self._model.is_due(self._simulation.state.time_ns)
 
@@ -118,7 +118,7 @@ class _LinkFrames:
             self._model.move(reading.time_ns, reading.names, positions, self._above())
 
 
-class BodyFace:
+class BodyInterface:
     """The topics and services of one body, from when it appears to when it goes.
 
     Args:
@@ -240,13 +240,13 @@ class BodyFace:
             and self._joints != ""
             and self._simulation.is_enabled(self._joints)
         )
-        return not is_with_links and self._tf.has_listener()
+        return not is_with_links and self._tf.has_subscribers()
 
     def describe(self, arguments: Sequence[str]) -> ModelNode:
         """Publish the description of the body and, from now on, the frames of its links.
 
         Args:
-            arguments: Of the command line that its node shares; see ``shared_arguments``.
+            arguments: Of the command line that its node shares; see ``shared_ros_arguments``.
         """
         overrides = [
             Parameter("frame_prefix", value=self.naming.frame_prefix),
@@ -257,7 +257,7 @@ class BodyFace:
             # The description tells whose topics these are.
             overrides.append(Parameter("ros2_control", value="topic"))
         self.model = SimulatedModelNode(
-            namespace=self.naming.below(self._node.get_namespace()),
+            namespace=self.naming.absolute_namespace(self._node.get_namespace()),
             parameter_overrides=overrides,
             context=self._node.context,
             cli_args=list(arguments),
@@ -272,7 +272,7 @@ class BodyFace:
     def serve(self, runner: Runner) -> None:
         """Let others switch what the body has."""
         if switches := {key: x.switch for key, x in self._devices.items() if x.switch}:
-            topic = self.naming.place(names.DEVICES)
+            topic = self.naming.qualified(names.DEVICES)
             self._switches = SwitchServices(
                 self._node, runner, self._simulation, self.simulated.name, topic, switches
             )

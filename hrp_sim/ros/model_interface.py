@@ -46,7 +46,7 @@ class SimulatedModelNode(ModelNode):
         While nobody listens that is once a second, for the health of the joints.
         """
         is_second = not 0 <= self._moved_ns // NS_PER_S == time_ns // NS_PER_S
-        return (is_second or self._robot.is_followed) and self._follower.is_due(time_ns)
+        return (is_second or self._robot.has_tf_subscribers) and self._follower.is_due(time_ns)
 
     def move(
         self,

@@ -27,7 +27,7 @@ from ..running.runner import NotRunningError, Runner
 from ..sensors import Sensor
 from ..sensors.sensor_schedule import Light
 from ..simulation import Simulation
-from ..simulator.results import RefusedError
+from ..simulator.results import RequestError
 from ..simulator.simulator import Simulator
 
 # Between two warnings of the same kind, in [s].
@@ -64,7 +64,7 @@ class RunServices:
         self.topic = Topic(node, DiagnosticArray, names.DIAGNOSTICS, qos.DIAGNOSTICS)
         node.create_timer(PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def tell_failure(self, error: PhysicsError) -> None:
+    def report_failure(self, error: PhysicsError) -> None:
         """Say in one line what happened and what to do; called in the thread that steps."""
         self._node.get_logger().error(self._failure(error))
 
@@ -114,7 +114,7 @@ class RunServices:
 
 
 def start_lock_step(
-    node: Node, settings: Mapping[str, Any], runner: Runner, tell_again: Callable[[], None]
+    node: Node, settings: Mapping[str, Any], runner: Runner, republish: Callable[[], None]
 ) -> list[str]:
     """Let a run wait for the commands that parameters of the node name; return their topics.
 
@@ -123,14 +123,14 @@ def start_lock_step(
         settings: Values of the parameters ``lock_step``, ``_rate`` and ``_timeout``,
             ``hardware_topics`` and ``naming``.
         runner: The run, before it begins.
-        tell_again: Publishes the last readings once more.
+        republish: Publishes the last readings once more.
 
     Raises:
         WrongUseError: ROS takes no topic of such a name, or it is an action's.
     """
     with creating("lock_step"):
         topics = [node.resolve_topic_name(topic) for topic in settings["lock_step"].split()]
-    action = names.renamed(names.FOLLOW_JOINT_TRAJECTORY, settings["naming"])
+    action = names.topic_name(names.FOLLOW_JOINT_TRAJECTORY, settings["naming"])
     for topic in topics:
         if topic.endswith(f"/{action}"):
             raise WrongUseError(
@@ -139,7 +139,7 @@ def start_lock_step(
             )
     if not topics:
         return []
-    hardware = names.renamed(names.HARDWARE_COMMANDS, settings["naming"])
+    hardware = names.topic_name(names.HARDWARE_COMMANDS, settings["naming"])
     is_hardware = settings["hardware_topics"]
     by_arrival = [t for t in topics if is_hardware and t.endswith(f"/{hardware}")]
     logger = node.get_logger()
@@ -164,7 +164,7 @@ def start_lock_step(
             f"the run waits for a command on {named(lock_step.missing)}",
             throttle_duration_sec=LONG_PERIOD,
         )
-        tell_again()
+        republish()
 
     lock_step = LockStep(
         topics,
@@ -172,7 +172,7 @@ def start_lock_step(
         settings["lock_step_timeout"],
         by_arrival=by_arrival,
         on_timeout=go_on,
-        tell_again=wait,
+        republish=wait,
         wake=runner.wake,
     )
     runner.gate = lock_step
@@ -266,7 +266,7 @@ def _outcome(act: Callable[[], object], done: str) -> tuple[bool, str]:
     """Do something; return whether it could be done, and a sentence about it."""
     try:
         act()
-    except (NotRunningError, PhysicsError, RefusedError) as error:
+    except (NotRunningError, PhysicsError, RequestError) as error:
         return False, str(error)
     except KeyError as error:  # its body has just gone
         return False, str(error.args[0])

@@ -34,17 +34,17 @@ from hrp_model.program.console import print_message
 from hrp_model.program.stop_signals import StopSignals
 from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.node.dds_settings import dds_room
-from hrp_msgs.node.executor import ServingThread
-from hrp_msgs.node.log import NodeLog
+from hrp_msgs.node.dds_settings import fastdds_environment
+from hrp_msgs.node.executor import ExecutorThread
+from hrp_msgs.node.log import NodeLogHandler
 from hrp_msgs.node.parameters import Param, option_param
-from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_arguments
+from hrp_msgs.node.start import WrongUseError, creating, init_ros, shared_ros_arguments
 from hrp_msgs.topics.topic import Topic
 from hrp_sim.ros.command_parameters import joint_params
 from hrp_sim.ros.parameters import SIM_NODE
 
 from ..physics.engine import PhysicsError
-from ..running.health import announcement
+from ..running.health import start_message
 from ..running.runner import OnStep, Runner
 from ..simulation import Simulation
 from ..simulator.resources import Resource
@@ -53,7 +53,7 @@ from ..world.config import WorldConfig
 from ..world.sensor_options import COMMON_OPTIONS
 from .run_services import RunServices, start_lock_step
 from .simulation_services import SimulationServices
-from .world_interface import WorldFace
+from .world_interface import WorldInterface
 from .world_parameters import WorldLoader
 
 _T = TypeVar("_T")
@@ -82,19 +82,19 @@ class SimNode(Node):
         super().__init__("sim_node", **given, **node_options)
         self._loader = WorldLoader(self)
         self.settings = self._loader.settings
-        self._shared = shared_arguments(sys.argv if arguments is None else arguments)
+        self._shared = shared_ros_arguments(sys.argv if arguments is None else arguments)
         self._run_services: RunServices | None = None
         self._simulation_services: SimulationServices | None = None
         self._simulation: Simulation | None = None
-        self._face: WorldFace | None = None
+        self._face: WorldInterface | None = None
         self._runner: Runner | None = None
-        self._log = NodeLog(self, ["hrp_model", "hrp_sim"])
+        self._log = NodeLogHandler(self, ["hrp_model", "hrp_sim"])
         self.add_post_set_parameters_callback(self._follow_parameters)
 
     @property
-    def after_failure(self) -> str:
+    def failure_hint(self) -> str:
         """What to look for if the physics fails."""
-        return self._loader.after_failure
+        return self._loader.failure_hint
 
     def load(self) -> Simulation:
         """Make the simulation that the parameters ask for; ``close`` frees it.
@@ -145,7 +145,7 @@ class SimNode(Node):
             OSError: The meshes of a description cannot be written.
             WrongUseError: A parameter about commands makes no sense.
         """
-        self._face = WorldFace(self, self.settings, self._shared)
+        self._face = WorldInterface(self, self.settings, self._shared)
         self.replace(simulation)
         self._face.commanding.warn_of_strangers(self._loader.given)
 
@@ -181,7 +181,7 @@ class SimNode(Node):
             self.get_logger().error(f"not everything in this world has topics: {error}")
 
     @property
-    def face(self) -> WorldFace:
+    def face(self) -> WorldInterface:
         """What ROS sees of the world, from ``start`` on."""
         assert self._face is not None, "the node was not started"
         return self._face
@@ -209,15 +209,15 @@ class SimNode(Node):
             keeps_time=self.settings["hardware_topics"],
         )
         simulator = self._simulation_services.simulator
-        self._run_services = RunServices(self, runner, simulator, lambda: self.after_failure)
-        waited_for = start_lock_step(self, self.settings, runner, self.face.tell_again)
-        words = announcement(runner, waited_for, self.settings["lock_step_rate"])
+        self._run_services = RunServices(self, runner, simulator, lambda: self.failure_hint)
+        waited_for = start_lock_step(self, self.settings, runner, self.face.republish)
+        words = start_message(runner, waited_for, self.settings["lock_step_rate"])
         self.get_logger().info(words)
 
-    def tell_failure(self, error: PhysicsError) -> None:
+    def report_failure(self, error: PhysicsError) -> None:
         """Say that the physics failed, and what to do."""
         if self._run_services is not None:
-            self._run_services.tell_failure(error)
+            self._run_services.report_failure(error)
 
     @property
     def topics(self) -> list[Topic]:
@@ -270,7 +270,7 @@ class RosSession:
         arguments: Sequence[str] | None = None,
         domain: int | None = None,
     ) -> None:
-        os.environ.update(dds_room(share_folder() / "config"))
+        os.environ.update(fastdds_environment(share_folder() / "config"))
         self._context = Context()
         init_ros(
             arguments,
@@ -292,7 +292,7 @@ class RosSession:
             for node in (self.node, *self.node.face.models):
                 executor.add_node(node)
             self._undo = undo.pop_all()
-        self._serving = ServingThread(executor, self.node.get_logger())
+        self._serving = ExecutorThread(executor, self.node.get_logger())
 
     def serve(self, runner: Runner) -> None:
         """Let others pause and reset a run of this simulation from now on."""
@@ -313,7 +313,7 @@ class RosSession:
 
     def wanted(self) -> set[str]:
         """Return the names of the topics that somebody has subscribed to."""
-        return {topic.name for topic in self.node.topics if topic.has_listener()}
+        return {topic.name for topic in self.node.topics if topic.has_subscribers()}
 
     def close(self) -> None:
         """End the nodes and their thread."""
@@ -329,7 +329,7 @@ def _run() -> int:
             session.simulation,
             session.publish,
             real_time_factor=factor,
-            on_failure=session.node.tell_failure,
+            on_failure=session.node.report_failure,
         )
         session.serve(runner)
         signals.stop(runner.stop)

@@ -10,9 +10,9 @@ from hrp_model.rigid import matrix_quaternion
 from hrp_msgs.simulation import convert
 
 from ..simulator.entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
-from ..simulator.keeper import MoveRequest
+from ..simulator.entity_manager import MoveRequest
 from ..simulator.resources import Resource, WorldQuery, WorldResource
-from ..simulator.results import Code, Feature, RefusedError, State
+from ..simulator.results import Code, Feature, RequestError, State
 from ..simulator.simulator import SPAWN_FORMATS, Simulator
 from ..simulator.spawning import SpawnRequest
 from ..simulator.worlds import available_worlds, spawnables
@@ -28,7 +28,7 @@ class Handler:
     Attributes:
         type_name: Of the service, in simulation_interfaces.
         handle: Called with the simulator, the request and the response that it fills; raises
-            RefusedError.
+            RequestError.
         features: What the simulator cannot do where the type is not there.
         is_slow: Tells whether a request has files read or worlds made, which may take seconds.
     """
@@ -84,7 +84,7 @@ def _spawn_entities(simulator: Simulator, request: Any, response: Any) -> None:
     response.results = [SpawnResult() for _ in results]
     for message, result in zip(response.results, results, strict=True):
         _fill_spawned(message, result)
-    failed = sum(isinstance(result, RefusedError) for result in results)
+    failed = sum(isinstance(result, RequestError) for result in results)
     if failed:
         words = f"{failed} of {len(results)} entities were not spawned; see results"
         convert.set_result(response.result, _ENTITIES_SPAWN_FAILED, words)
@@ -223,8 +223,8 @@ def _spawn_request(message: Any) -> SpawnRequest:
     )
 
 
-def _fill_spawned(message: Any, result: str | RefusedError) -> None:
-    if isinstance(result, RefusedError):
+def _fill_spawned(message: Any, result: str | RequestError) -> None:
+    if isinstance(result, RequestError):
         convert.set_result(message.result, result.code, str(result))
         return
     message.entity_name = result

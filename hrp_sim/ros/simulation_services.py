@@ -17,16 +17,16 @@ from rclpy.node import Node
 
 from hrp_model import Diagnostics
 from hrp_msgs.simulation.convert import set_result
-from hrp_msgs.simulation.deferred_service import Answer, LateService
+from hrp_msgs.simulation.deferred_service import Answer, DeferredService
 from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 
 from ..running.runner import Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
 from ..simulator.asking import check_steps
-from ..simulator.keeper import CheckNames
+from ..simulator.entity_manager import CheckNames
 from ..simulator.resources import WorldResource
-from ..simulator.results import Code, RefusedError
+from ..simulator.results import Code, RequestError
 from ..simulator.simulator import Simulator
 from ..world.config import WorldConfig
 from .simulation_requests import HANDLERS, Handler
@@ -94,7 +94,7 @@ class SimulationServices:
             keeps_time=keeps_time,
         )
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="simulation services")
-        self._services: list[LateService] = []
+        self._services: list[DeferredService] = []
         self._action: StepsAction | None = None
         self._offer()
 
@@ -119,9 +119,9 @@ class SimulationServices:
                 self.simulator.lacks(*handler.features)
             else:
                 take = partial(self._take, handler)
-                self._services.append(LateService(self._node, kind, f"~/{name}", take))
+                self._services.append(DeferredService(self._node, kind, f"~/{name}", take))
         if (kind := _type("srv", "StepSimulation")) is not None:
-            self._services.append(LateService(self._node, kind, f"~/{STEP}", self._step))
+            self._services.append(DeferredService(self._node, kind, f"~/{STEP}", self._step))
         if (kind := _type("action", "SimulateSteps")) is not None:
             self._action = StepsAction(self._node, kind, f"~/{STEPS}", self._begin)
         if missing:
@@ -140,7 +140,7 @@ class SimulationServices:
     def _handle(self, handler: Handler, request: Any, response: Any, answer: Answer) -> None:
         try:
             handler.handle(self.simulator, request, response)
-        except RefusedError as error:
+        except RequestError as error:
             set_result(response.result, error.code, str(error))
         except CancelledError:
             return  # the node ends
@@ -165,7 +165,7 @@ class SimulationServices:
         """Begin to take steps; say in the end how it was."""
         try:
             stepping = self.simulator.step(steps, tell, lambda s: end(_outcome(s)))
-        except RefusedError as error:
+        except RequestError as error:
             end((error.code, str(error)))
             return None
         if stepping is None:
@@ -203,7 +203,7 @@ def _fulfil(done: Future[_T], action: Callable[[], _T]) -> None:
 def _outcome(stepping: Stepping) -> Outcome:
     try:
         check_steps(stepping)
-    except RefusedError as error:
+    except RequestError as error:
         return error.code, str(error)
     return Code.OK, ""
 

@@ -12,7 +12,7 @@ from ..sensors import Sensor, instruments
 from ..sensors.registry import AnyTopic, kind_of
 from ..sensors.sensor_schedule import Light
 from ..simulation import Simulation
-from ..world.naming import LONGEST_DEVICE, BodyNaming
+from ..world.naming import MAX_DEVICE_NAME_LENGTH, BodyNaming
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
     model = simulation.bodies[body].body
     devices: list[Sensor | Light] = [*sensors.values(), *lights.values()]
     for device in devices:
-        if len(device.name) > LONGEST_DEVICE:
+        if len(device.name) > MAX_DEVICE_NAME_LENGTH:
             raise names.NameCollisionError(
-                f"device '{device.name[:LONGEST_DEVICE]}...' has a name of {len(device.name)} "
-                f"characters, of which topics can be made up to {LONGEST_DEVICE}"
+                f"the name of device '{device.name[:MAX_DEVICE_NAME_LENGTH]}...' has "
+                f"{len(device.name)} characters; topic names allow {MAX_DEVICE_NAME_LENGTH}"
             )
     tokens = names.topic_tokens(device.name for device in devices)
     found = {}
@@ -61,18 +61,18 @@ def device_topics(simulation: Simulation, body: str, naming: BodyNaming) -> dict
             for spec in kind.topics
             if spec.offered(sensor)
         }
-        switch = naming.place(names.switch_service(token)) if kind.is_device else ""
+        switch = naming.qualified(names.switch_service(token)) if kind.is_device else ""
         found[key] = DeviceTopics(switch, topics)
     for key, light in lights.items():
         switch = names.switch_service(tokens[light.name])
-        found[key] = DeviceTopics(naming.place(switch))
+        found[key] = DeviceTopics(naming.qualified(switch))
     _check(found, naming)
     return found
 
 
 def _check(found: Mapping[str, DeviceTopics], naming: BodyNaming) -> None:
     """Check that no topic has two meanings."""
-    taken = {naming.topic(name): f"'{name}' of its body" for name in names.OF_BODY}
+    taken = {naming.topic(name): f"'{name}' of its body" for name in names.BODY_TOPICS}
     for key, topics in found.items():
         for topic in topics.data:
             if topic in taken:

@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from hrp_model.rigid import Array
 from hrp_msgs.names import NameCollisionError
-from hrp_msgs.node.executor import forget_ended
+from hrp_msgs.node.executor import remove_destroyed
 from hrp_msgs.node.start import WrongUseError
 from hrp_msgs.topics.contacts import ContactTopic
 from hrp_msgs.topics.robot import FramePose
@@ -22,14 +22,14 @@ from hrp_msgs.topics.world import WorldTopics
 
 from ..physics.contact_points import ContactPoints
 from ..physics.schedule import SampleClock
-from ..running.contact_watch import ContactWatch
+from ..running.contact_sampler import ContactSampler
 from ..running.lock_step import LockStep
-from ..running.render_thread import Darkroom
+from ..running.render_thread import RenderThread
 from ..running.runner import Change, NotRunningError, Runner
 from ..sensors import CameraSensor, Exposure, ImageReading, Reading
 from ..simulation import Simulation
-from ..world.naming import BodyNaming, late_naming, name_bodies
-from .body_interface import BodyFace, SensorOutputs
+from ..world.naming import BodyNaming, name_bodies, spawned_naming
+from .body_interface import BodyInterface, SensorOutputs
 from .command_interface import Commanding
 from .model_interface import SimulatedModelNode
 from .topics import device_topics
@@ -38,7 +38,7 @@ from .topics import device_topics
 _PERIOD = 1.0
 
 
-class WorldFace:
+class WorldInterface:
     """The topics and services of a world, whose bodies come and go.
 
     ``publish`` is called by the thread that steps; ``replace``, ``sync`` and ``close`` by the one
@@ -48,7 +48,7 @@ class WorldFace:
         node: Whose topics and services they are.
         settings: Values of its parameters by name.
         shared: Of the command line what nodes that describe bodies hear; see
-            ``shared_arguments``.
+            ``shared_ros_arguments``.
 
     Raises:
         WrongUseError: A parameter makes no sense.
@@ -63,14 +63,14 @@ class WorldFace:
         self._time_ns = 0
         self._readings: Mapping[str, Reading] = {}  # of the last step
         self._in_step = bool(settings["lock_step"])
-        self._faces: Mapping[str, BodyFace] = {}  # by the body's name
+        self._faces: Mapping[str, BodyInterface] = {}  # by the body's name
         # By names in the simulation; never changed, but replaced, since two threads use them.
         self._outputs: Mapping[str, SensorOutputs] = {}
-        self._owners: Mapping[str, BodyFace] = {}
+        self._owners: Mapping[str, BodyInterface] = {}
         self._topics = WorldTopics(node)
         self.commanding = Commanding(node, settings)
         self._clock_ticks = SampleClock(settings["clock_rate"])
-        self._darkroom = Darkroom(self._publish_image)
+        self._render_thread = RenderThread(self._publish_image)
         self._contacts = _Contacts(node, settings) if settings["contact_rate"] > 0.0 else None
 
     @property
@@ -96,7 +96,7 @@ class WorldFace:
         self._simulation = simulation
         simulation.wanted = partial(self._is_wanted, simulation)
         simulation.switched = self._show_switches
-        faces: dict[str, BodyFace] = {}
+        faces: dict[str, BodyInterface] = {}
         try:
             for name, naming in self._namings(simulation).items():
                 faces[name] = self._face(name, naming)
@@ -117,7 +117,7 @@ class WorldFace:
         for name, body in bodies.items():
             if name not in faces:
                 try:
-                    naming = self._late_naming(name, self._simulation.namespace(name))
+                    naming = self._spawned_naming(name, self._simulation.namespace(name))
                     faces = {**faces, name: self._face(name, naming)}
                 except (NameCollisionError, OSError, WrongUseError) as error:
                     self._node.get_logger().error(f"body '{name}' has no topics: {error}")
@@ -134,7 +134,7 @@ class WorldFace:
             NameCollisionError: One could not, or two of what it has would have one topic.
         """
         if simulation is self._simulation:
-            namings = {k: self._late_naming(k, simulation.namespace(k)) for k in names}
+            namings = {k: self._spawned_naming(k, simulation.namespace(k)) for k in names}
         else:
             namings = self._namings(simulation)
         for name in names:
@@ -180,14 +180,14 @@ class WorldFace:
             # so that whoever works when the clock moves is likely to have the readings.
             self._show(time_ns)
 
-    def tell_again(self) -> None:
+    def republish(self) -> None:
         """Publish once more what the last step told, for those who have only just come."""
         again = {k: r for k, r in self._readings.items() if not isinstance(r, Exposure)}
         self.publish(self._time_ns, again)
 
     def close(self) -> None:
         """End the drawing of images, and all topics and services of bodies."""
-        self._darkroom.close()
+        self._render_thread.close()
         self._keep({})
         self.commanding.close()
 
@@ -209,7 +209,7 @@ class WorldFace:
         """Have those parts of a picture drawn that somebody listens to."""
         camera, parts = found.sensor, found.wanted_parts()
         assert isinstance(camera, CameraSensor)
-        self._darkroom.submit(name, lambda: camera.develop(exposure, parts))
+        self._render_thread.submit(name, lambda: camera.develop(exposure, parts))
 
     def _publish_image(self, name: str, image: ImageReading) -> None:
         """Publish a picture; called in the thread that draws."""
@@ -224,7 +224,7 @@ class WorldFace:
         prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
         return name_bodies(bodies, prefix, wishes, preset)
 
-    def _late_naming(self, name: str, namespace: str | None) -> BodyNaming:
+    def _spawned_naming(self, name: str, namespace: str | None) -> BodyNaming:
         """Return where a body of the shown simulation is to live; others may wait for it, too."""
         assert self._simulation is not None
         prefix, preset = self._settings["frame_prefix"], self._settings["naming"]
@@ -235,13 +235,13 @@ class WorldFace:
             if other not in taken:
                 with suppress(NameCollisionError):  # which will have no topics
                     wish = self._simulation.namespace(other)
-                    taken[other] = late_naming(other, wish, taken, prefix, preset)
-        return late_naming(name, namespace, taken, prefix, preset)
+                    taken[other] = spawned_naming(other, wish, taken, prefix, preset)
+        return spawned_naming(name, namespace, taken, prefix, preset)
 
-    def _face(self, name: str, naming: BodyNaming) -> BodyFace:
+    def _face(self, name: str, naming: BodyNaming) -> BodyInterface:
         """Make the topics and services of a body."""
         assert self._simulation is not None
-        face = BodyFace(
+        face = BodyInterface(
             self._node,
             self._simulation,
             name,
@@ -262,7 +262,7 @@ class WorldFace:
             raise
         return face
 
-    def _keep(self, faces: Mapping[str, BodyFace]) -> None:
+    def _keep(self, faces: Mapping[str, BodyInterface]) -> None:
         """Have these faces from now on, and end all others."""
         gone = [face for name, face in self._faces.items() if faces.get(name) is not face]
         self._faces = faces
@@ -271,7 +271,7 @@ class WorldFace:
         for face in gone:
             face.close()
         if gone:
-            forget_ended(self._node.default_callback_group)
+            remove_destroyed(self._node.default_callback_group)
         if faces or gone:
             self._topics.fix(self._fixed_frames)
 
@@ -283,7 +283,7 @@ class WorldFace:
             simulation.wanted = partial(self._is_wanted, simulation)
         time_ns = simulation.state.time_ns
         if time_ns < self._time_ns or change in (Change.RESET, Change.REPLACE):
-            self._darkroom.clear()
+            self._render_thread.clear()
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
                 self._contacts.watch.restart(time_ns)
@@ -325,7 +325,9 @@ class _Contacts:
         self._settings = settings  # some may change
         self._markers = ContactTopic(node, settings["world_frame"])
         self.topic = self._markers.topic
-        self.watch = ContactWatch(settings["contact_rate"], self.topic.has_listener, self._tell)
+        self.watch = ContactSampler(
+            settings["contact_rate"], self.topic.has_subscribers, self._tell
+        )
 
     def _tell(self, points: ContactPoints, force: Array) -> None:
         scale = self._settings["contact_scale"]

@@ -11,8 +11,8 @@ from hrp_model.ros.model_node import logged_diagnostics
 from hrp_msgs.node.parameters import (
     declare,
     declare_options,
-    take_overrides,
     undeclare,
+    undeclare_overrides,
     unknown_parameters,
 )
 from hrp_msgs.node.start import WrongUseError
@@ -24,7 +24,7 @@ from ..running.build import build_simulation
 from ..simulation import Simulation
 from ..world.config import WorldConfig
 from ..world.load import load_world
-from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, single_options, targets
+from ..world.sensor_options import COMMON_OPTIONS, OPTIONS, find_targets, single_options
 
 
 class WorldLoader:
@@ -37,7 +37,7 @@ class WorldLoader:
         given: What the node was started with, by name.
         settings: Values of the parameters ``SIM_NODE`` by name.
         world: The newest world that a simulation was made of, as the parameters have it.
-        after_failure: What to look for if the physics of the newest world fails.
+        failure_hint: What to look for if the physics of the newest world fails.
 
     Raises:
         WrongUseError: A parameter makes no sense.
@@ -45,11 +45,11 @@ class WorldLoader:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.given = take_overrides(node)
+        self.given = undeclare_overrides(node)
         self._options: list[str] = []  # parameters that are options of sensors in this world
         self.settings: dict[str, Any] = declare(node, SIM_NODE)
         self.world = WorldConfig()
-        self.after_failure = ""
+        self.failure_hint = ""
 
     def load(self) -> Simulation:
         """Make the simulation of the world that is named.
@@ -110,7 +110,7 @@ class WorldLoader:
         """
         diagnostics = logged_diagnostics(self._node)
         engine = self.settings["engine"]
-        simulation, self.after_failure = build_simulation(config, engine, diagnostics)
+        simulation, self.failure_hint = build_simulation(config, engine, diagnostics)
         return simulation
 
     def _with_sensor_options(self, config: WorldConfig, diagnostics: Diagnostics) -> WorldConfig:
@@ -123,10 +123,14 @@ class WorldLoader:
         doubtful = Diagnostics(listener=lambda d: diagnostics.warn(d.code, d.message))
         given = [k for k in self.given if "." in k or k in OPTIONS]
         given = [k for k in given if not k.startswith("qos_overrides.") and joint_of(k) is None]
-        found = targets(config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful)
+        found = find_targets(
+            config, (*(option.name for option in COMMON_OPTIONS), *given), doubtful
+        )
         config = declare_options(self._node, found, config)
         known = Diagnostics(listener=lambda _: None)
-        config = declare_options(self._node, targets(config, single_options(config), known), config)
+        config = declare_options(
+            self._node, find_targets(config, single_options(config), known), config
+        )
         self._options = sorted(self._node.get_parameters_by_prefix("").keys() - before)
         return config
 

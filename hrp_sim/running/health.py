@@ -32,7 +32,7 @@ class Health:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-def announcement(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
+def start_message(runner: Runner, lock_step: Collection[str] = (), rate: float = 0.0) -> str:
     """Return what begins with a run, in a line.
 
     Args:
@@ -115,7 +115,7 @@ def lock_step_health(lock_step: LockStep) -> Health:
         "waited [s]": counts.waited,
         "longest wait [s]": counts.longest,
     }
-    if missing and lock_step.waits_long:
+    if missing and lock_step.is_waiting_long:
         return Health("lock-step", "warn", f"waiting for {' '.join(missing)}", values)
     if free := lock_step.free:
         message = f"not waiting for {' '.join(free)} until it sends commands"

@@ -12,8 +12,8 @@ from ..physics.schedule import SampleClock
 
 # While nothing comes the readings are told again, in [s] of wall time: who has only just
 # connected has not heard them.
-TELL_AGAIN = 1.0
-# A source that is counted by arrival is waited for longer than ``TELL_AGAIN`` only after it has
+REPUBLISH_PERIOD = 1.0
+# A source that is counted by arrival is waited for longer than ``REPUBLISH_PERIOD`` only after it has
 # answered so many boundaries in a row: then it cannot be asleep until a time that the run would
 # have to reach first.
 SETTLED = 10
@@ -62,7 +62,7 @@ class _Follower:
     def passed(self, *, is_missing: bool, waited: float) -> None:
         """Count a boundary at which it was waited for, for so long in [s]."""
         if not is_missing:
-            self.answered = self.answered + 1 if waited < TELL_AGAIN else 0
+            self.answered = self.answered + 1 if waited < REPUBLISH_PERIOD else 0
             if self.is_settled:
                 self.next_free = 1
             return
@@ -90,7 +90,7 @@ class LockStep:
     reaches its time, three rules exclude that both wait for each other: a boundary lies at least
     a whole period after the one before, the clock is to be published at boundaries only
     (``paces_clock``), and a source that has not answered ``SETTLED`` boundaries in a row is waited
-    for ``TELL_AGAIN`` seconds at most.
+    for ``REPUBLISH_PERIOD`` seconds at most.
 
     It is the ``gate`` of a ``Runner``. ``take`` is for any thread, all else for the one that runs.
 
@@ -101,7 +101,7 @@ class LockStep:
             time; 0 waits for ever.
         by_arrival: Those of the sources whose commands are counted by arrival.
         on_timeout: Called with the sources that gave nothing, and the time in [ns].
-        tell_again: Called to tell the readings of the boundary again when nothing comes.
+        republish: Called to tell the readings of the boundary again when nothing comes.
         wake: Called when the last command is there; ``Runner.wake``.
 
     Raises:
@@ -116,7 +116,7 @@ class LockStep:
         *,
         by_arrival: Collection[str] = (),
         on_timeout: Callable[[list[str], int], None],
-        tell_again: Callable[[], None],
+        republish: Callable[[], None],
         wake: Callable[[], None],
     ) -> None:
         if not sources or not 0.0 <= timeout < inf:
@@ -125,7 +125,7 @@ class LockStep:
         self._followers = {source: _Follower() for source in by_arrival}
         self._timeout = timeout if timeout > 0.0 else inf
         self._on_timeout = on_timeout
-        self._tell_again = tell_again
+        self._republish = republish
         self._wake = wake
         self._clock = SampleClock(rate)
         self._lock = threading.Lock()  # of all below
@@ -171,10 +171,10 @@ class LockStep:
         return time_ns == self._boundary_ns
 
     @property
-    def waits_long(self) -> bool:
+    def is_waiting_long(self) -> bool:
         """Whether the run waits at a boundary for a time that people notice. For any thread."""
         since = self._since
-        return since is not None and time.monotonic() - since >= TELL_AGAIN
+        return since is not None and time.monotonic() - since >= REPUBLISH_PERIOD
 
     def take(self, source: str, stamp_ns: int, act: Callable[[], None]) -> None:
         """Take a command; ``act`` hands it to the simulation.
@@ -236,10 +236,10 @@ class LockStep:
         waited = wall - self._since
         left = max((self._patience(source) - waited for source in self.missing), default=0.0)
         if left > 0.0:
-            if wall - self._told >= TELL_AGAIN:
+            if wall - self._told >= REPUBLISH_PERIOD:
                 self._told = wall
-                self._tell_again()
-            return min(left, self._told + TELL_AGAIN - wall)
+                self._republish()
+            return min(left, self._told + REPUBLISH_PERIOD - wall)
         self._pass(now_ns, waited)
         return 0.0
 
@@ -247,7 +247,7 @@ class LockStep:
         """Return how long a source is waited for at one boundary, in [s]."""
         follower = self._followers.get(source)
         is_unsettled = follower is not None and not follower.is_settled
-        return min(self._timeout, TELL_AGAIN) if is_unsettled else self._timeout
+        return min(self._timeout, REPUBLISH_PERIOD) if is_unsettled else self._timeout
 
     def _passes_freely(self, source: str) -> bool:
         """Count a command of a source; return whether it takes effect at once."""

@@ -81,7 +81,7 @@ class Mailbox:
         if self._closed:
             future.cancel()
 
-    def do_all(self) -> None:
+    def run_pending(self) -> None:
         """Do what was asked for by now."""
         while not self._calls.empty():
             _do(self._calls.get())

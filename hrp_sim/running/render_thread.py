@@ -15,7 +15,7 @@ _log = logging.getLogger("hrp_sim")
 Develop = Callable[[], ImageReading]
 
 
-class Darkroom:
+class RenderThread:
     """A thread that renders. Of each camera only the newest exposure waits.
 
     The images of a camera come in the order of their exposures. What is handed in, dropped
@@ -23,7 +23,7 @@ class Darkroom:
     error in the log, said once, and none to the others.
 
     Args:
-        on_image: Called in the darkroom's thread with a camera's name and each of its images.
+        on_image: Called in the render_thread's thread with a camera's name and each of its images.
     """
 
     def __init__(self, on_image: Callable[[str, ImageReading], None]) -> None:
@@ -34,7 +34,7 @@ class Darkroom:
         self._failed: set[str] = set()  # cameras whose failure was told
         self._changed = threading.Condition()
         self._handing_out = threading.Lock()
-        self._thread = threading.Thread(target=self._work, name="darkroom", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="render_thread", daemon=True)
         self._thread.start()
 
     def submit(self, camera: str, develop: Develop) -> None:

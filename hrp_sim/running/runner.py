@@ -23,8 +23,8 @@ __all__ = [
     "Gate",
     "NotRunningError",
     "OnStep",
+    "RunStateError",
     "Runner",
-    "StandingError",
 ]
 
 OnStep = Callable[[int, Mapping[str, "Reading"]], None]
@@ -35,7 +35,7 @@ PATIENCE = 10.0
 _NEVER = -1
 
 
-class StandingError(RuntimeError):
+class RunStateError(RuntimeError):
     """What was asked for needs a world that stands still, or one that can go on."""
 
 
@@ -207,18 +207,18 @@ class Runner:
 
         Raises:
             NotRunningError: Nobody runs the simulation.
-            StandingError: It does not stand still, or takes such steps already, or its physics
+            RunStateError: It does not stand still, or takes such steps already, or its physics
                 has failed.
             ValueError: No step is asked for.
         """
 
         def act() -> Stepping:
             if self.error is not None:
-                raise StandingError(f"the physics has failed: {self.error}; reset the world first")
+                raise RunStateError(f"the physics has failed: {self.error}; reset the world first")
             if not self.paused:
-                raise StandingError("the simulation runs; pause it first")
+                raise RunStateError("the simulation runs; pause it first")
             if self._stepping is not None:
-                raise StandingError(f"{self._stepping} are being taken; wait or cancel them first")
+                raise RunStateError(f"{self._stepping} are being taken; wait or cancel them first")
             self._stepping = Stepping(steps, on_each, on_end, self.wake)
             return self._stepping
 
@@ -293,7 +293,7 @@ class Runner:
         now_ns = _NEVER
         left_ns = self._left_ns
         while not self.stopped:
-            self._mailbox.do_all()
+            self._mailbox.run_pending()
             self._notice_standing()
             if self._stepping is not None and self._stepping.cancelled:
                 self._end_stepping()

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from ..physics.schedule import SampleClock
 
 # Told again in any case, for those who came late or lost a message.
-TOLD_AGAIN = 10
+REPEATED_STATES = 10
 # Older ones that nobody has taken are forgotten.
-MOST_STATES = 100
+MAX_STATES = 100
 
 
 class StateRecord:
@@ -24,7 +24,7 @@ class StateRecord:
         self._clock = SampleClock(1.0)
         # Replaced and never changed, since another thread reads it.
         self._latest: tuple[tuple[int, str], ...] = ()
-        self._new: deque[tuple[int, str]] = deque(maxlen=MOST_STATES)
+        self._new: deque[tuple[int, str]] = deque(maxlen=MAX_STATES)
 
     def start(self, now_ns: int) -> None:
         """Go on from this time, in [ns]; what is later has not been yet."""
@@ -36,7 +36,7 @@ class StateRecord:
         if self._clock.is_due(now_ns):
             state = (now_ns, state_hash())
             self._new.append(state)  # first, so that of the latest all are new or have been told
-            self._latest = (*self._latest, state)[-TOLD_AGAIN:]
+            self._latest = (*self._latest, state)[-REPEATED_STATES:]
 
     def take(self) -> list[tuple[int, str]]:
         """Return times in [ns] and hashes: the latest ten, and all since this was called last.

@@ -1,4 +1,4 @@
-"""Refusals and warnings about what the thread that steps was asked for."""
+"""ThrottledWarnings and warnings about what the thread that steps was asked for."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from enum import IntEnum
 
 from ..physics.engine import PhysicsError
 from ..physics.schedule import NS_PER_S
-from ..running.runner import NotRunningError, StandingError
+from ..running.runner import NotRunningError, RunStateError
 from ..running.stepping import Stepping
-from .results import Code, RefusedError
+from .results import Code, RequestError
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def refusing(code: IntEnum = Code.OPERATION_FAILED) -> Iterator[None]:
+def request_errors(code: IntEnum = Code.OPERATION_FAILED) -> Iterator[None]:
     """Turn what physics and runner raise into a refusal with this code."""
     try:
         yield
-    except (NotRunningError, PhysicsError, StandingError) as error:
-        raise RefusedError(code, str(error)) from None
+    except (NotRunningError, PhysicsError, RunStateError) as error:
+        raise RequestError(code, str(error)) from None
 
 
 def check_steps(stepping: Stepping) -> None:
     """Check that all steps were taken that were asked for.
 
     Raises:
-        RefusedError: They were not; the message says why.
+        RequestError: They were not; the message says why.
     """
     if stepping.done >= stepping.steps:
         return
@@ -38,10 +38,10 @@ def check_steps(stepping: Stepping) -> None:
         reason = f"the physics has failed: {stepping.error}"
     elif stepping.cancelled:
         reason = "they were cancelled"
-    raise RefusedError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
+    raise RequestError(Code.OPERATION_FAILED, f"only {stepping} were taken: {reason}")
 
 
-def warn_of_time_reset(before_ns: int) -> str:
+def warn_time_reset(before_ns: int) -> str:
     """Log that time was put back to zero where controllers sleep by the clock.
 
     Args:

@@ -14,8 +14,8 @@ from hrp_model.rigid import Array
 
 from ..physics.state import SimulatedBody
 from ..simulation import Simulation
-from .ere import matcher
-from .results import BoundsType, Category, Code, RefusedError
+from .posix_regex import matcher
+from .results import BoundsType, Category, Code, RequestError
 from .shapes import link_points, overlaps
 
 
@@ -99,12 +99,12 @@ def known(simulation: Simulation, name: str) -> SimulatedBody:
     """Return the body of this name.
 
     Raises:
-        RefusedError: There is none.
+        RequestError: There is none.
     """
     bodies = simulation.bodies
     if name not in bodies:
         hint = did_you_mean_or_all(name, bodies)
-        raise RefusedError(Code.NOT_FOUND, f"there is no entity '{name}'.{hint}")
+        raise RequestError(Code.NOT_FOUND, f"there is no entity '{name}'.{hint}")
     return bodies[name]
 
 
@@ -124,7 +124,7 @@ def entity_state(simulation: Simulation, name: str, world: str) -> EntityState:
     """Return how an entity moves, seen from the world, whose frame has the given name.
 
     Raises:
-        RefusedError: There is none of this name.
+        RequestError: There is none of this name.
     """
     motion = known(simulation, name).motion
     return EntityState(
@@ -144,7 +144,7 @@ def entity_bounds(simulation: Simulation, name: str) -> Bounds:
     It is that of the shapes that collide, or of those that are seen if none does.
 
     Raises:
-        RefusedError: There is none of this name.
+        RequestError: There is none of this name.
     """
     simulated = known(simulation, name)
     R, p = simulated.motion.R[0], simulated.motion.p[0]
@@ -166,7 +166,7 @@ def select(
         infos: The description of each entity.
 
     Raises:
-        RefusedError: A filter is invalid.
+        RequestError: A filter is invalid.
     """
     matches = _name_filter(filters.name)
     check_bounds(filters.bounds)
@@ -184,7 +184,7 @@ def _name_filter(expression: str) -> Callable[[str], bool]:
     """Return a function that reports whether a name passes.
 
     Raises:
-        RefusedError: The expression is invalid, or nothing is installed that understands it.
+        RequestError: The expression is invalid, or nothing is installed that understands it.
     """
     if not expression:
         return lambda _: True
@@ -192,10 +192,10 @@ def _name_filter(expression: str) -> Callable[[str], bool]:
         return matcher(expression)
     except ValueError as error:
         words = f"the filter is no POSIX extended regular expression: {error}"
-        raise RefusedError(Code.OPERATION_FAILED, words) from None
+        raise RequestError(Code.OPERATION_FAILED, words) from None
     except ImportError as error:
         words = f"filtering by name needs google-re2 (pip install google-re2): {error}"
-        raise RefusedError(Code.FEATURE_UNSUPPORTED, words) from None
+        raise RequestError(Code.FEATURE_UNSUPPORTED, words) from None
 
 
 _FARTHEST = 1e12  # [m] that bounds may reach; of more the squares have no end
@@ -211,22 +211,22 @@ def check_bounds(bounds: Bounds, code: IntEnum = Code.OPERATION_FAILED) -> None:
     """Check that bounds are such.
 
     Raises:
-        RefusedError: They are not, with this code.
+        RequestError: They are not, with this code.
     """
     if bounds.type not in _POINTS:
         words = f"bounds of type {bounds.type} are not understood"
-        raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
+        raise RequestError(Code.FEATURE_UNSUPPORTED, words)
     least, most = _POINTS[bounds.type]
     kind = BoundsType(bounds.type).name
     if not least <= len(bounds.points) <= most:
         count = str(least) if least == most else f"{least} to {most}"
         words = f"bounds of type {kind} have {count} points, not {len(bounds.points)}"
-        raise RefusedError(code, words)
+        raise RequestError(code, words)
     if not np.all(np.abs(bounds.points) < _FARTHEST):
         words = f"a point of the bounds is not within {_FARTHEST:g} m of the origin"
-        raise RefusedError(code, words)
+        raise RequestError(code, words)
     if bounds.type == BoundsType.SPHERE and bounds.points[1, 0] < 0.0:
-        raise RefusedError(code, "the radius of the bounds is negative")
+        raise RequestError(code, "the radius of the bounds is negative")
     if bounds.type == BoundsType.BOX and np.any(bounds.points[0] < bounds.points[1]):
         words = "of a box the greatest corner comes first, then the least"
-        raise RefusedError(code, words)
+        raise RequestError(code, words)

@@ -13,7 +13,7 @@ from hrp_model.rigid import Array
 
 from ..articulation.numeric_limits import FARTHEST, FASTEST
 from ..simulation import Simulation
-from .results import RefusedError
+from .results import RequestError
 
 # How far from 1 the length of a quaternion may be, as digits are lost on the way.
 _ROUNDING = 1e-3
@@ -32,16 +32,16 @@ def pose_from(position: Sequence[float], quaternion: Sequence[float], code: IntE
     """Return a pose from a position in [m] and a quaternion (x, y, z, w).
 
     Raises:
-        RefusedError: It is none, or too far away; with this code.
+        RequestError: It is none, or too far away; with this code.
     """
     p, q = np.array(position, dtype=np.float64), np.array(quaternion, dtype=np.float64)
     if not np.all(np.abs(p) < FARTHEST):
         words = f"the position {p.tolist()} is not within {FARTHEST:g} m of the origin"
-        raise RefusedError(code, words)
+        raise RequestError(code, words)
     length = float(np.linalg.norm(q))
     if not abs(length - 1.0) <= _ROUNDING:
         words = f"the quaternion {q.tolist()} has the length {length:g}, not 1"
-        raise RefusedError(code, words)
+        raise RequestError(code, words)
     return Pose(_rotation(q / length), p)
 
 
@@ -49,11 +49,11 @@ def checked_twist(v: Sequence[float], w: Sequence[float], code: IntEnum) -> tupl
     """Return velocities in [m/s] and [rad/s] as arrays.
 
     Raises:
-        RefusedError: A number makes no sense; with this code.
+        RequestError: A number makes no sense; with this code.
     """
     twist = np.array([v, w], dtype=np.float64)
     if not np.all(np.abs(twist) < FASTEST):
-        raise RefusedError(code, f"the twist {twist.tolist()} is not below {FASTEST:g}")
+        raise RequestError(code, f"the twist {twist.tolist()} is not below {FASTEST:g}")
     return twist[0], twist[1]
 
 
@@ -68,7 +68,7 @@ def frame_motion(simulation: Simulation, frame: str, world: str, code: IntEnum) 
         code: Of the error.
 
     Raises:
-        RefusedError: There is no such frame.
+        RequestError: There is no such frame.
     """
     if frame in ("", world):
         return FrameMotion()
@@ -84,7 +84,7 @@ def frame_motion(simulation: Simulation, frame: str, world: str, code: IntEnum) 
     if len(found) != 1:
         problem = "is not known" if not found else "belongs to several entities"
         words = f"the frame '{frame}' {problem}; there is '{world}', ENTITY and ENTITY/LINK"
-        raise RefusedError(code, words)
+        raise RequestError(code, words)
     simulated, k = found[0]
     motion = simulated.motion
     return FrameMotion(Pose(motion.R[k], motion.p[k]), motion.v[k].copy(), motion.w[k].copy())

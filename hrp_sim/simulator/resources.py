@@ -20,10 +20,10 @@ from hrp_model.files.resources import (
 from hrp_model.readers.file_kind import MODEL_SUFFIXES, YAML_SUFFIXES
 
 from .entities import Bounds, TagsFilter
-from .results import Code, RefusedError, SpawnCode, WorldCode
+from .results import Code, RequestError, SpawnCode, WorldCode
 
 # What is longer is a mistake, and would stop everybody else for as long as it is read.
-LONGEST_TEXT = 8 << 20  # characters
+MAX_TEXT_LENGTH = 8 << 20  # characters
 _READABLE_SUFFIXES = (*YAML_SUFFIXES, *MODEL_SUFFIXES)
 _SCHEMES = ("file", "package", "model")
 _MISSING = frozenset(("missing-model", "missing-resource", "unreadable-file"))
@@ -88,17 +88,17 @@ def resource_file(
         codes: Those of the service.
 
     Raises:
-        RefusedError: It has neither, there is no such file, or it cannot be one of this kind.
+        RequestError: It has neither, there is no such file, or it cannot be one of this kind.
     """
     if not resource.uri:
         if not resource.text:
-            raise RefusedError(codes.NO_RESOURCE, "neither a uri nor a resource_string is given")
-        if len(resource.text) > LONGEST_TEXT:
+            raise RequestError(codes.NO_RESOURCE, "neither a uri nor a resource_string is given")
+        if len(resource.text) > MAX_TEXT_LENGTH:
             words = (
                 f"the resource_string has {len(resource.text) / 1e6:.1f} million characters, more "
-                f"than {LONGEST_TEXT / 1e6:.1f}; write it to a file and give its uri"
+                f"than {MAX_TEXT_LENGTH / 1e6:.1f}; write it to a file and give its uri"
             )
-            raise RefusedError(codes.RESOURCE_PARSE_ERROR, words)
+            raise RequestError(codes.RESOURCE_PARSE_ERROR, words)
         return None
     uri = resource.uri
     try:
@@ -108,12 +108,12 @@ def resource_file(
     except (ResourceError, ValueError) as error:
         is_foreign = "://" in uri and uri.partition("://")[0] not in _SCHEMES
         code = codes.UNSUPPORTED_FORMAT if is_foreign else Code.NOT_FOUND
-        raise RefusedError(code, f"'{uri[:200]}': {error}") from None
+        raise RequestError(code, f"'{uri[:200]}': {error}") from None
     if path.suffix.lower() not in _READABLE_SUFFIXES:
         words = f"'{uri}' is no {what} that can be read: {', '.join(_READABLE_SUFFIXES)}"
-        raise RefusedError(codes.UNSUPPORTED_FORMAT, words)
+        raise RequestError(codes.UNSUPPORTED_FORMAT, words)
     if not path.is_file():
-        raise RefusedError(Code.NOT_FOUND, f"there is no file '{uri}'")
+        raise RequestError(Code.NOT_FOUND, f"there is no file '{uri}'")
     return path
 
 
@@ -126,11 +126,11 @@ def check_assets(diagnostics: Diagnostics, missing: IntEnum, unusable: IntEnum) 
     """Check that nothing was left out since a file is not there, or is of no use.
 
     Raises:
-        RefusedError: Something was, with one of these codes.
+        RequestError: Something was, with one of these codes.
     """
     for codes, code in ((_MISSING, missing), (_UNUSABLE, unusable)):
         if found := [str(d) for d in diagnostics.found if d.code in codes]:
-            raise RefusedError(code, "\n".join(found))
+            raise RequestError(code, "\n".join(found))
 
 
 def unsupported(diagnostics: Diagnostics) -> list[str]:
@@ -138,7 +138,7 @@ def unsupported(diagnostics: Diagnostics) -> list[str]:
     return [str(d) for d in diagnostics.found if d.code in _UNSUPPORTED]
 
 
-class Lenient(Diagnostics):
+class LenientDiagnostics(Diagnostics):
     """Takes it for a warning that a file is not there: what would be in it is left out."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
@@ -152,7 +152,7 @@ class Lenient(Diagnostics):
         super().add(diagnostic)
 
 
-def own_source() -> str:
+def bundled_models_uri() -> str:
     """Return the URI of the models that come with this package."""
     return f"package://{PACKAGE}/models"
 

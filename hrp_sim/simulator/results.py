@@ -72,7 +72,7 @@ class WorldListCode(IntEnum):
     DEFAULT_SOURCES_FAILED = 101
 
 
-class RefusedError(Exception):
+class RequestError(Exception):
     """Something was not done; the message says why, and what would have been right.
 
     Attributes:

@@ -15,7 +15,7 @@ from hrp_model.shapes.measure import boxes_meet
 from hrp_model.shapes.tessellate import shape_mesh
 
 from ..physics.state import SimulatedBody
-from .overlap import hull_distance
+from .convex_distance import hull_distance
 from .results import BoundsType
 
 if TYPE_CHECKING:

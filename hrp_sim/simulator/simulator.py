@@ -15,14 +15,14 @@ from ..running.runner import Change, Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
 from ..world.config import WorldConfig
-from .asking import refusing, warn_of_time_reset
-from .keeper import CheckNames, EntityKeeper
+from .asking import request_errors, warn_time_reset
+from .entity_manager import CheckNames, EntityManager
 from .resources import Resource, WorldResource
 from .results import (
     Code,
     CurrentWorldCode,
     Feature,
-    RefusedError,
+    RequestError,
     Scope,
     State,
     StateCode,
@@ -95,7 +95,7 @@ class Simulator:
         self._loading = threading.Lock()
         self._quitting = False
         self.features = tuple(f for f in Feature if f not in NO_FEATURES)
-        self.entities = EntityKeeper(
+        self.entities = EntityManager(
             runner, changed, self._check_world, world_frame, check_names, self._diagnostics
         )
 
@@ -123,23 +123,23 @@ class Simulator:
         """Stop, play, pause or quit.
 
         Raises:
-            RefusedError: It is so already, or cannot be.
+            RequestError: It is so already, or cannot be.
         """
         present = self.state
         if target not in list(State):
             kinds = ", ".join(f"{s.value} {s.name}" for s in State)
             words = f"there is no state {target}; there is {kinds}"
-            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+            raise RequestError(StateCode.INCORRECT_TRANSITION, words)
         wanted = State(target)
         if wanted is present:
             words = f"the simulation is {wanted.name} already"
-            raise RefusedError(StateCode.ALREADY_IN_TARGET_STATE, words)
+            raise RequestError(StateCode.ALREADY_IN_TARGET_STATE, words)
         if wanted in (State.NO_WORLD, State.LOADING_WORLD):
             words = f"{wanted.name} comes by loading and unloading worlds only"
-            raise RefusedError(StateCode.INCORRECT_TRANSITION, words)
+            raise RequestError(StateCode.INCORRECT_TRANSITION, words)
         if wanted is not State.QUITTING:
             self._check_world(StateCode.INCORRECT_TRANSITION)
-        with refusing(StateCode.STATE_TRANSITION_ERROR):
+        with request_errors(StateCode.STATE_TRANSITION_ERROR):
             {
                 State.STOPPED: self._stop,
                 State.PLAYING: self._play,
@@ -151,20 +151,20 @@ class Simulator:
         """Let time stand still, whether it does or not; steps that were asked for end.
 
         Raises:
-            RefusedError: There is no world, or nobody runs it.
+            RequestError: There is no world, or nobody runs it.
         """
         self._check_world()
-        with refusing():
+        with request_errors():
             self._stand_still()
 
     def resume(self) -> None:
         """Let time go on, whether it stands still or not.
 
         Raises:
-            RefusedError: There is no world, or nobody runs it.
+            RequestError: There is no world, or nobody runs it.
         """
         self._check_world()
-        with refusing():
+        with request_errors():
             self._play()
 
     def restart(self) -> None:
@@ -173,10 +173,10 @@ class Simulator:
         A failure is over, a pause is not.
 
         Raises:
-            RefusedError: There is no world, or the physics cannot.
+            RequestError: There is no world, or the physics cannot.
         """
         self._check_world()
-        with refusing():
+        with request_errors():
             if self.keeps_time:
                 self._runner.change(lambda: self._reset(Scope.STATE), Change.RESET)
             else:
@@ -191,21 +191,21 @@ class Simulator:
             A warning, or nothing.
 
         Raises:
-            RefusedError: There is no such scope, or the physics cannot.
+            RequestError: There is no such scope, or the physics cannot.
         """
         self._check_world()
         scope = scope or Scope.ALL
         if scope != Scope.ALL and scope & ~(Scope.TIME | Scope.STATE | Scope.SPAWNED):
             words = f"the scope {scope} is none: add up TIME 1, STATE 2 and SPAWNED 4, or ALL 255"
-            raise RefusedError(Code.FEATURE_UNSUPPORTED, words)
-        with refusing():
-            if scope == Scope.ALL and self._runner.call(self.entities.lacks_some):
+            raise RequestError(Code.FEATURE_UNSUPPORTED, words)
+        with request_errors():
+            if scope == Scope.ALL and self._runner.call(self.entities.is_incomplete):
                 warning = self._swap(self._made(self._config))
             else:
                 what = Change.WORLD if scope == Scope.SPAWNED else Change.RESET
                 before_ns = self._runner.change(lambda: self._reset(scope), what)
                 is_warned = self.keeps_time and scope & Scope.TIME
-                warning = warn_of_time_reset(before_ns) if is_warned else ""
+                warning = warn_time_reset(before_ns) if is_warned else ""
                 self._changed()
         if scope == Scope.ALL and self._runner.paused:
             self._was_stopped = True
@@ -225,15 +225,15 @@ class Simulator:
             on_end: Called there when it is over; see ``check_steps``.
 
         Raises:
-            RefusedError: It is not paused, or its physics has failed.
+            RequestError: It is not paused, or its physics has failed.
         """
         state = self.state
         if state is not State.PAUSED:
             words = f"the simulation is {state.name}; only a paused one can be stepped"
-            raise RefusedError(Code.OPERATION_FAILED, words)
+            raise RequestError(Code.OPERATION_FAILED, words)
         if steps == 0:
             return None
-        with refusing():
+        with request_errors():
             self._stepping = self._runner.step(steps, on_each, on_end)
         return self._stepping
 
@@ -242,10 +242,10 @@ class Simulator:
         """The world that is loaded.
 
         Raises:
-            RefusedError: There is none.
+            RequestError: There is none.
         """
         if self._world is None:
-            raise RefusedError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
+            raise RequestError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
         return self._world
 
     def load_world(
@@ -261,7 +261,7 @@ class Simulator:
             lenient: Whether bodies whose files are missing are left out.
 
         Raises:
-            RefusedError: It cannot be loaded; nothing has changed.
+            RequestError: It cannot be loaded; nothing has changed.
         """
         with self._standing():
             diagnostics = Diagnostics(listener=self._diagnostics.add)
@@ -269,13 +269,13 @@ class Simulator:
             try:
                 simulation = self._made(config)
             except PhysicsError as error:
-                raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
+                raise RequestError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
             try:
                 self._check_names(simulation, list(simulation.bodies))
             except NameCollisionError as error:
                 simulation.close()
-                raise RefusedError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
-            with refusing():
+                raise RequestError(WorldCode.RESOURCE_PARSE_ERROR, str(error)) from None
+            with request_errors():
                 self._swap(simulation)
             self._config, self._world = config, world_resource(resource)
             self._was_stopped = True
@@ -285,11 +285,11 @@ class Simulator:
         """Take everything out of the world.
 
         Raises:
-            RefusedError: No world is loaded.
+            RequestError: No world is loaded.
         """
         if self._world is None:
-            raise RefusedError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
-        with self._standing(), refusing():
+            raise RequestError(CurrentWorldCode.NO_WORLD_LOADED, "no world is loaded")
+        with self._standing(), request_errors():
             self._config = WorldConfig(physics=self._config.physics)
             self._swap(self._made(self._config))
             self._world = None
@@ -305,7 +305,7 @@ class Simulator:
 
     def _check_world(self, code: IntEnum = Code.INCORRECT_STATE) -> None:
         if advice := _WITHOUT_WORLD.get(state := self.state):
-            raise RefusedError(code, f"the simulation is {state.name}; {advice}")
+            raise RequestError(code, f"the simulation is {state.name}; {advice}")
 
     def _stop(self) -> None:
         self._pause()
@@ -352,7 +352,7 @@ class Simulator:
         try:
             return self._make_simulation(config)
         except ModelError as error:
-            raise RefusedError(Code.OPERATION_FAILED, str(error)) from None
+            raise RequestError(Code.OPERATION_FAILED, str(error)) from None
 
     def _swap(self, simulation: Simulation) -> str:
         """Run another simulation; return a warning, or nothing."""
@@ -367,14 +367,14 @@ class Simulator:
             self._changed()
         finally:
             before.close()
-        return warn_of_time_reset(before_ns) if self.keeps_time else ""
+        return warn_time_reset(before_ns) if self.keeps_time else ""
 
     @contextmanager
     def _standing(self) -> Iterator[None]:
         """Let the run stand still for a block, and go on as it was if this fails."""
         if self._quitting or not self._loading.acquire(blocking=False):
             words = f"the simulation is {self.state.name}"
-            raise RefusedError(Code.INCORRECT_STATE, words)
+            raise RequestError(Code.INCORRECT_STATE, words)
         runner = self._runner
         was_playing = not runner.paused
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hrp_model import Body, Diagnostics, ModelError, Pose
 from hrp_model.load import load_body, load_body_text
-from hrp_msgs.names import LONGEST_NAMESPACE, namespace_objection, topic_token
+from hrp_msgs.names import MAX_NAMESPACE_LENGTH, namespace_error, topic_token
 
 from ..physics.engine import Placement
 from ..simulation import Simulation
@@ -15,10 +15,10 @@ from ..world.config import BodyEntry
 from ..world.naming import simulated_body
 from .frames import frame_motion, pose_from
 from .resources import Resource, check_assets, is_missing, resource_file
-from .results import Code, RefusedError, SpawnCode
+from .results import Code, RequestError, SpawnCode
 
 # More would only fill the memory: a world of so many bodies makes no step in reasonable time.
-MOST_ENTITIES = 1000
+MAX_ENTITIES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +57,11 @@ def check(request: SpawnRequest, diagnostics: Diagnostics) -> Checked:
     """Read the model of a request; this may take long.
 
     Raises:
-        RefusedError: It cannot be spawned in any world.
+        RequestError: It cannot be spawned in any world.
     """
     _check_name(request.name)
-    if objection := namespace_objection(request.namespace):
-        raise RefusedError(SpawnCode.NAMESPACE_INVALID, objection)
+    if objection := namespace_error(request.namespace):
+        raise RequestError(SpawnCode.NAMESPACE_INVALID, objection)
     pose = pose_from(request.position, request.quaternion, SpawnCode.INVALID_POSE)
     return Checked(request, read_model(request.resource, diagnostics), pose)
 
@@ -70,7 +70,7 @@ def read_model(resource: Resource, diagnostics: Diagnostics) -> Body:
     """Read a model from a file or a text.
 
     Raises:
-        RefusedError: It cannot be read, or not all of it.
+        RequestError: It cannot be read, or not all of it.
     """
     heard = Diagnostics(listener=diagnostics.add)
     body = simulated_body(_read(resource, heard))
@@ -97,12 +97,12 @@ def entry_for(checked: Checked, simulation: Simulation, world: str) -> BodyEntry
         world: Name of its frame.
 
     Raises:
-        RefusedError: It does not fit into this world.
+        RequestError: It does not fit into this world.
     """
     request, bodies = checked.request, simulation.bodies
-    if len(bodies) >= MOST_ENTITIES:
+    if len(bodies) >= MAX_ENTITIES:
         words = f"there are {len(bodies)} entities; no world has more"
-        raise RefusedError(Code.OPERATION_FAILED, words)
+        raise RequestError(Code.OPERATION_FAILED, words)
     name = _free_name(request, checked.body.name, bodies)
     X_WF = frame_motion(simulation, request.frame, world, SpawnCode.INVALID_POSE).X_WF
     placement = Placement(
@@ -115,16 +115,16 @@ def _check_name(name: str) -> None:
     """Check that an entity can have a name, of which its topics get theirs.
 
     Raises:
-        RefusedError: It cannot.
+        RequestError: It cannot.
     """
-    longest = LONGEST_NAMESPACE - len("_1000") - 1  # a number, and what stands before a digit
+    longest = MAX_NAMESPACE_LENGTH - len("_1000") - 1  # a number, and what stands before a digit
     if len(name) > longest or not name.isprintable() or "/" in name or name != name.strip():
         shown = name if len(name) <= longest else f"{name[:longest]}..."
         words = (
             f"{shown!r} is no name: up to {longest} characters that can be printed, "
             "without '/' and blanks around it"
         )
-        raise RefusedError(SpawnCode.NAME_INVALID, words)
+        raise RequestError(SpawnCode.NAME_INVALID, words)
 
 
 def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object]) -> str:
@@ -133,7 +133,7 @@ def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object
     name = request.name or of_model
     if not name and not request.allow_renaming:
         words = "neither the request nor the model gives a name"
-        raise RefusedError(SpawnCode.NAME_INVALID, words)
+        raise RequestError(SpawnCode.NAME_INVALID, words)
     name = name or "entity"
     _check_name(name)  # that of a model may be anything
     other = tokens.get(topic_token(name))
@@ -143,14 +143,14 @@ def _free_name(request: SpawnRequest, of_model: str, bodies: Mapping[str, object
         words = f"there is an entity '{other}' already"
         if other != name:
             words += f", and '{name}' would have the same topics"
-        raise RefusedError(SpawnCode.NAME_NOT_UNIQUE, f"{words}; allow_renaming is false")
+        raise RequestError(SpawnCode.NAME_NOT_UNIQUE, f"{words}; allow_renaming is false")
     number = 1
     while topic_token(f"{name}_{number}") in tokens:
         number += 1
     return f"{name}_{number}"
 
 
-def _refused(error: ModelError) -> RefusedError:
+def _refused(error: ModelError) -> RequestError:
     is_only_missing = is_missing(error)
     code = SpawnCode.MISSING_ASSETS if is_only_missing else SpawnCode.RESOURCE_PARSE_ERROR
-    return RefusedError(code, str(error))
+    return RequestError(code, str(error))

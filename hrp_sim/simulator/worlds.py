@@ -14,20 +14,20 @@ from ..world.config import WorldConfig
 from ..world.load import load_world, load_world_text
 from .entities import Bounds
 from .resources import (
-    Lenient,
+    LenientDiagnostics,
     Resource,
     Spawnable,
     WorldQuery,
     WorldResource,
+    bundled_models_uri,
     check_assets,
     files_in,
     holds,
     is_missing,
-    own_source,
     resource_file,
     unsupported,
 )
-from .results import Code, RefusedError, WorldCode, WorldListCode
+from .results import Code, RequestError, WorldCode, WorldListCode
 
 _T = TypeVar("_T")
 # A .wrl may be a robot or a piece of furniture; this word begins a robot.
@@ -46,9 +46,9 @@ def read_world(
         lenient: Whether what needs files that are missing or of no use is left out.
 
     Raises:
-        RefusedError: It cannot be used.
+        RequestError: It cannot be used.
     """
-    heard = Lenient(diagnostics) if lenient else Diagnostics(listener=diagnostics.add)
+    heard = LenientDiagnostics(diagnostics) if lenient else Diagnostics(listener=diagnostics.add)
     try:
         config = _read(resource, heard)
     except ModelError as error:
@@ -57,11 +57,11 @@ def read_world(
             code = WorldCode.MISSING_ASSETS
         elif any(d.code in ("not-a-world", "not-a-model") for d in error.diagnostics):
             code = WorldCode.UNSUPPORTED_FORMAT
-        raise RefusedError(code, str(error)) from None
+        raise RequestError(code, str(error)) from None
     if not lenient:
         check_assets(heard, WorldCode.MISSING_ASSETS, WorldCode.UNSUPPORTED_ASSETS)
     if strict and (found := unsupported(heard)):
-        raise RefusedError(WorldCode.UNSUPPORTED_ELEMENTS, "\n".join(found))
+        raise RequestError(WorldCode.UNSUPPORTED_ELEMENTS, "\n".join(found))
     return config
 
 
@@ -76,16 +76,16 @@ def available_worlds(query: WorldQuery) -> tuple[list[WorldResource], list[str]]
     """Return the worlds there are, and those sources that cannot be used, with the reason.
 
     Raises:
-        RefusedError: Tags are asked for, which worlds do not have; or a source cannot be used,
+        RequestError: Tags are asked for, which worlds do not have; or a source cannot be used,
             and it was not said to go on.
     """
     if query.tags.tags:
-        raise RefusedError(Code.FEATURE_UNSUPPORTED, "worlds have no tags here")
+        raise RequestError(Code.FEATURE_UNSUPPORTED, "worlds have no tags here")
     found, problems = _collect(query.sources, _worlds_in)
     if problems and not (query.go_on and found):
-        is_own = problems[0].startswith(f"'{own_source()}'")
+        is_own = problems[0].startswith(f"'{bundled_models_uri()}'")
         code = WorldListCode.DEFAULT_SOURCES_FAILED if is_own else Code.OPERATION_FAILED
-        raise RefusedError(code, "; ".join(problems))
+        raise RequestError(code, "; ".join(problems))
     return found, problems
 
 
@@ -106,7 +106,7 @@ def _collect(
 ) -> tuple[list[_T], list[str]]:
     found: list[_T] = []
     problems: list[str] = []
-    for source in dict.fromkeys((own_source(), *sources)):
+    for source in dict.fromkeys((bundled_models_uri(), *sources)):
         try:
             found += look(source)
         except (ResourceError, OSError) as error:  # noqa: PERF203 - each stands for itself

@@ -101,7 +101,7 @@ def test_a_run_whose_physics_failed_ends_with_the_reason(mad_world, tmp_path):
         assert process.wait(PATIENCE) == 1
     said = log.read_text(encoding="utf-8")
     assert "error: body " in said
-    assert "hint: what was warned of at the start may be the cause: fast-start" in said
+    assert "hint: a warning reported at the start may be the cause: fast-start" in said
 
 
 def test_a_run_ends_with_the_result_and_files_of_the_world_that_was_loaded_last(tmp_path):

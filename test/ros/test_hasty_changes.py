@@ -108,13 +108,13 @@ def test_a_body_that_has_gone_while_its_topics_are_made_is_nothing_to_speak_of(
     running, _ = world
     face = running.ros.node.face
     before = len(list(running.ros.node.publishers))
-    late = face._late_naming
+    late = face._spawned_naming
 
     def slow(*of_body):
         running.runner.call(lambda: simulation.remove("guest"))
         return late(*of_body)
 
-    monkeypatch.setattr(face, "_late_naming", slow)
+    monkeypatch.setattr(face, "_spawned_naming", slow)
     running.change(lambda: simulation.spawn(guest()))
     assert len(list(running.ros.node.publishers)) == before
 

@@ -66,7 +66,7 @@ def test_filming_develops_its_last_picture_before_it_returns(monkeypatch):
     monkeypatch.setattr(pictures, "RATE", 1000.0)
     run = FilmingRun(make_scene("filming"), is_filmed=True)
     take, expose = run._take, run._filmed.expose
-    run._darkroom._on_image = lambda name, image: (
+    run._render_thread._on_image = lambda name, image: (
         developed.append(image.time_ns),
         take(name, image),
     )

@@ -16,7 +16,7 @@ class Waiting:
             timeout,
             by_arrival=by_arrival,
             on_timeout=lambda missing, now_ns: self.timeouts.append((missing, now_ns)),
-            tell_again=self._tell,
+            republish=self._tell,
             wake=self._wake,
         )
         self.lock_step.start(0)

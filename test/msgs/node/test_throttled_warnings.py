@@ -7,18 +7,18 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not importable")
 
 from hrp_msgs.node import throttled_warnings
-from hrp_msgs.node.throttled_warnings import MOST_KINDS, PERIOD, Refusals
+from hrp_msgs.node.throttled_warnings import MAX_KINDS, PERIOD, ThrottledWarnings
 
 
 class Log:
-    """Refusals of a node whose clock stands until it is moved."""
+    """ThrottledWarnings of a node whose clock stands until it is moved."""
 
     def __init__(self, monkeypatch):
         self.now = 0.0
         self.said = []
         monkeypatch.setattr(throttled_warnings, "time", SimpleNamespace(monotonic=lambda: self.now))
         logger = SimpleNamespace(warning=self.said.append)
-        self._refusals = Refusals(SimpleNamespace(get_logger=lambda: logger))
+        self._refusals = ThrottledWarnings(SimpleNamespace(get_logger=lambda: logger))
 
     def tell(self, topic, why):
         self._refusals.tell(topic, why)
@@ -53,7 +53,7 @@ def test_something_else_is_told_at_once(log):
 
 def test_ever_new_nonsense_has_an_end_until_later(log):
     told = [log.tell("a", f"no joint 'J{n}'") for n in range(1000)]
-    assert sum(map(len, told)) == MOST_KINDS
+    assert sum(map(len, told)) == MAX_KINDS
     assert log.tell("b", "something") == ["b: something"]
     log.now = PERIOD
     assert log.tell("a", "no joint 'K'") == ["a: no joint 'K'"]

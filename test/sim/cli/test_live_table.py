@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hrp_sim.cli.live_table import Board, Line
+from hrp_sim.cli.live_table import Line, LiveTable
 from hrp_sim.physics.schedule import NS_PER_S
 
 
@@ -18,10 +18,10 @@ class Run:
         self.simulation = SimpleNamespace(state=state)
         self.measured_factor = 1.25
         self.lines = []
-        self.board = Board("world.yaml", self, lambda: self.lines)
+        self.board = LiveTable("world.yaml", self, lambda: self.lines)
 
     def listen(self):
-        self.board = Board("world.yaml", self, lambda: self.lines, listening=True)
+        self.board = LiveTable("world.yaml", self, lambda: self.lines, listening=True)
 
     def drawn(self, seconds, *lines, width=120):
         """Return the words of each row at this simulated time."""

@@ -8,10 +8,10 @@ from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
 from hrp_sim.engines import make_engine
 from hrp_sim.running.health import (
-    announcement,
     command_health,
     lock_step_health,
     run_health,
+    start_message,
     state_health,
 )
 from hrp_sim.running.lock_step import LockStep
@@ -247,7 +247,7 @@ def test_an_engine_counts_where_bodies_touch(name, tmp_path):
 
 def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
     clock = Clock(monkeypatch)
-    quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}
+    quiet = {"on_timeout": lambda *_: None, "republish": lambda: None, "wake": lambda: None}
     lock_step = LockStep(["b", "a"], 100.0, 0.0, **quiet)
     lock_step.start(0)
     lock_step.stepped(10_000_000)
@@ -287,11 +287,11 @@ def test_a_lock_step_tells_whom_it_waits_for(monkeypatch):
 )
 def test_a_run_is_announced_in_a_line(stack, factor, lock_step, words):
     runner = Runner(stack, lambda *_: None, real_time_factor=factor)
-    assert announcement(runner, lock_step, 200.0) == words
+    assert start_message(runner, lock_step, 200.0) == words
 
 
 def test_a_lock_step_that_waits_for_nobody_yet_is_not_well():
-    quiet = dict.fromkeys(("on_timeout", "tell_again", "wake"), lambda *_: None)
+    quiet = dict.fromkeys(("on_timeout", "republish", "wake"), lambda *_: None)
     lock_step = LockStep(["a"], 100.0, 0.0, by_arrival=["a"], **quiet)
     health = lock_step_health(lock_step)
     assert (health.level, health.message) == ("warn", "not waiting for a until it sends commands")
@@ -301,7 +301,7 @@ def test_a_lock_step_that_waits_for_nobody_yet_is_not_well():
 
 def test_a_lock_step_that_has_gone_on_without_a_command_is_not_well(monkeypatch):
     clock = Clock(monkeypatch)
-    quiet = {"on_timeout": lambda *_: None, "tell_again": lambda: None, "wake": lambda: None}
+    quiet = {"on_timeout": lambda *_: None, "republish": lambda: None, "wake": lambda: None}
     lock_step = LockStep(["a"], 100.0, 0.5, **quiet)
     lock_step.start(0)
     for k in (1, 2):

@@ -13,7 +13,7 @@ from runner_tools import Clock, Counter
 
 from hrp_sim import Simulation, load_world
 from hrp_sim.control import JointCommand
-from hrp_sim.running.lock_step import TELL_AGAIN, LockStep
+from hrp_sim.running.lock_step import REPUBLISH_PERIOD, LockStep
 from hrp_sim.running.runner import Runner
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
@@ -87,10 +87,10 @@ def test_after_a_time_out_the_run_goes_on_with_what_there_is(monkeypatch):
 def test_without_a_time_out_it_waits_on_and_tells_the_readings_again(monkeypatch):
     clock = Clock(monkeypatch)
     waiting = Waiting()
-    assert waiting.step_to(2 * MS) == TELL_AGAIN
+    assert waiting.step_to(2 * MS) == REPUBLISH_PERIOD
     for k in range(1, 4):
-        clock.now += TELL_AGAIN
-        assert waiting.lock_step.closed(2 * MS) == pytest.approx(TELL_AGAIN)
+        clock.now += REPUBLISH_PERIOD
+        assert waiting.lock_step.closed(2 * MS) == pytest.approx(REPUBLISH_PERIOD)
         assert waiting.told == k
     assert waiting.timeouts == []
 
@@ -158,7 +158,7 @@ def test_a_boundary_is_known_as_one_until_it_is_passed():
 def test_a_lock_step_that_makes_no_sense_is_refused(sources, rate, timeout):
     with pytest.raises(ValueError, match=r"lock-step needs|rate must be"):
         Waiting(*sources, rate=rate, timeout=timeout).step_to(1) if sources else LockStep(
-            (), rate, timeout, on_timeout=print, tell_again=print, wake=print
+            (), rate, timeout, on_timeout=print, republish=print, wake=print
         )
 
 
@@ -189,7 +189,7 @@ def controlled(simulation, controller, *, timeout=0.0, **options):
         500.0,
         timeout,
         on_timeout=lambda *_: None,
-        tell_again=lambda: None,
+        republish=lambda: None,
         wake=runner.wake,
     )
     runner.gate = lock_step

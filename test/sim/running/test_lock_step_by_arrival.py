@@ -7,7 +7,7 @@ import pytest
 from lockstep_tools import MS, Waiting
 from runner_tools import Clock
 
-from hrp_sim.running.lock_step import SETTLED, TELL_AGAIN
+from hrp_sim.running.lock_step import REPUBLISH_PERIOD, SETTLED
 
 
 def test_a_source_by_arrival_is_free_until_its_first_command_and_its_stamps_do_not_count():
@@ -43,7 +43,7 @@ def test_a_source_by_arrival_that_leaves_out_boundaries_is_waited_for_ever_more_
     given = []
     for k in range(1, 40):
         if waiting.step_to(2 * k * MS) > 0.0:
-            clock.now += TELL_AGAIN
+            clock.now += REPUBLISH_PERIOD
             assert waiting.lock_step.closed(2 * k * MS) == 0.0
             given.append(k)
         waiting.give("a", 0)
@@ -57,7 +57,7 @@ def test_a_settled_source_by_arrival_has_the_whole_time_out(monkeypatch):
     waiting = Waiting(timeout=10.0, by_arrival=["a"])
     waiting.give("a", 0)
     for k in range(1, SETTLED + 1):
-        assert waiting.step_to(2 * k * MS) == TELL_AGAIN
+        assert waiting.step_to(2 * k * MS) == REPUBLISH_PERIOD
         waiting.give("a", 0)
         assert waiting.lock_step.closed(2 * k * MS) == 0.0
     now_ns = 2 * (SETTLED + 1) * MS
@@ -69,7 +69,7 @@ def test_a_settled_source_by_arrival_has_the_whole_time_out(monkeypatch):
     assert waiting.timeouts == []
     # Who has answered so late may have been started anew, with another period.
     assert waiting.step_to(now_ns + 2 * MS) > 0.0
-    clock.now += TELL_AGAIN
+    clock.now += REPUBLISH_PERIOD
     assert waiting.lock_step.closed(now_ns + 2 * MS) == 0.0
 
 

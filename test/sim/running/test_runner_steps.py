@@ -7,7 +7,7 @@ import pytest
 from runner_tools import Counter
 
 from hrp_sim.running import mailbox
-from hrp_sim.running.runner import Change, Runner, StandingError
+from hrp_sim.running.runner import Change, Runner, RunStateError
 
 PATIENCE = 30.0  # seconds after which a test that would hang fails instead
 
@@ -126,12 +126,12 @@ def test_a_failure_of_the_physics_ends_the_steps_and_says_why():
         assert stepping.wait(PATIENCE)
         assert stepping.done == 3
         assert str(stepping.error) == "link ARM is nowhere"
-        with pytest.raises(StandingError, match=r"link ARM is nowhere; reset"):
+        with pytest.raises(RunStateError, match=r"link ARM is nowhere; reset"):
             runner.step(1)
 
 
 def test_a_world_that_runs_takes_no_single_steps():
-    refused = pytest.raises(StandingError, match="pause it first")
+    refused = pytest.raises(RunStateError, match="pause it first")
     with running(Counter(), paused=False) as runner, refused:
         runner.step(1)
 
@@ -143,7 +143,7 @@ def test_steps_are_refused_while_others_are_taken_and_when_there_are_none():
             runner.step(0)
         runner.step(10**12, lambda _: reached.set())
         assert reached.wait(PATIENCE)
-        with pytest.raises(StandingError, match=r"of 1000000000000 steps are being taken"):
+        with pytest.raises(RunStateError, match=r"of 1000000000000 steps are being taken"):
             runner.step(1)
 
 

@@ -13,14 +13,14 @@ from simulator_tools import ARM, BOX, refused, simulating
 from hrp_model.rigid import Pose, matrix_quaternion, rpy_matrix
 from hrp_msgs.names import NameCollisionError
 from hrp_sim.simulator.entities import Bounds, EntityFilters, EntityInfo, TagsFilter
-from hrp_sim.simulator.keeper import MoveRequest
+from hrp_sim.simulator.entity_manager import MoveRequest
 from hrp_sim.simulator.resources import Resource, WorldQuery
 from hrp_sim.simulator.results import (
     BoundsType,
     Category,
     Code,
     MoveCode,
-    RefusedError,
+    RequestError,
     SpawnCode,
 )
 from hrp_sim.simulator.spawning import SpawnRequest
@@ -184,7 +184,7 @@ def test_several_are_spawned_in_order_and_each_has_its_result(run):
         [crate(name="a"), crate(name="a"), crate(name="b", position=(9.0, 9.0, 9.0))]
     )
     assert results[0] == "a"
-    assert isinstance(results[1], RefusedError)
+    assert isinstance(results[1], RequestError)
     assert results[1].code is SpawnCode.NAME_NOT_UNIQUE
     assert results[2] == "b"
     assert run.changes == 1

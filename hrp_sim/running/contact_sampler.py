@@ -13,7 +13,7 @@ from ..physics.schedule import SampleClock
 from ..simulation import Simulation
 
 
-class ContactWatch:
+class ContactSampler:
     """Tells contacts at a rate, while somebody wants them.
 
     Only the steps that are told are watched: the others cost nothing.

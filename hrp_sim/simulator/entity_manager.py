@@ -15,7 +15,7 @@ from ..physics.state import SimulatedBody
 from ..running.runner import Runner
 from ..simulation import Simulation
 from ..world.naming import NamespaceError
-from .asking import refusing
+from .asking import request_errors
 from .entities import (
     Bounds,
     EntityFilters,
@@ -28,7 +28,7 @@ from .entities import (
     select,
 )
 from .frames import FrameMotion, checked_twist, frame_motion, pose_from
-from .results import Category, Code, MoveCode, RefusedError, SpawnCode
+from .results import Category, Code, MoveCode, RequestError, SpawnCode
 from .spawning import Checked, SpawnRequest, check, entry_for
 
 # Checks that bodies of these names, which are in a simulation but not shown yet, can be told from
@@ -57,13 +57,13 @@ class MoveRequest:
     accelerates: bool = False
 
 
-class EntityKeeper:
+class EntityManager:
     """Does what is asked of entities, between two steps. For any thread.
 
     Args:
         runner: The run.
         changed: Called in the asking thread after entities came, went or jumped.
-        check_world: Raises RefusedError unless there is a world to work on.
+        check_world: Raises RequestError unless there is a world to work on.
         world_frame: What the frame of the world is called.
         check_names: See ``Simulator``.
         diagnostics: Where notes and warnings about models go; by default they are logged.
@@ -101,7 +101,7 @@ class EntityKeeper:
         bodies = self._simulation.bodies
         return [name for name, body in bodies.items() if self._first.get(name) is not body]
 
-    def lacks_some(self) -> bool:
+    def is_incomplete(self) -> bool:
         """Tell whether any that the world was made with is gone. For the stepping thread."""
         bodies = self._simulation.bodies
         return any(bodies.get(name) is not body for name, body in self._first.items())
@@ -110,28 +110,28 @@ class EntityKeeper:
         """Put something into the world; return its name.
 
         Raises:
-            RefusedError: It cannot be; nothing has changed.
+            RequestError: It cannot be; nothing has changed.
         """
         (result,) = self.spawn_all([request])
-        if isinstance(result, RefusedError):
+        if isinstance(result, RequestError):
             raise result
         return result
 
-    def spawn_all(self, requests: Sequence[SpawnRequest]) -> list[str | RefusedError]:
+    def spawn_all(self, requests: Sequence[SpawnRequest]) -> list[str | RequestError]:
         """Spawn what can be, in order; return the name of each or why it is not there."""
         results = [self._spawn(request) for request in requests]
         if any(isinstance(result, str) for result in results):
             self._changed()
         return results
 
-    def _spawn(self, request: SpawnRequest) -> str | RefusedError:
+    def _spawn(self, request: SpawnRequest) -> str | RequestError:
         try:
             self._check_world()
             # A file may take seconds: it is read while the world goes on.
             checked = check(request, Diagnostics(listener=self._diagnostics.add))
-            with refusing():
+            with request_errors():
                 return self._runner.change(lambda: self._place(checked))
-        except RefusedError as error:
+        except RequestError as error:
             return error
 
     def _place(self, checked: Checked) -> str:
@@ -151,13 +151,13 @@ class EntityKeeper:
         else:
             return name
         simulation.remove(name)
-        raise RefusedError(code, words)
+        raise RequestError(code, words)
 
     def delete(self, name: str) -> None:
         """Take an entity out of the world.
 
         Raises:
-            RefusedError: There is none of this name, or the physics has failed.
+            RequestError: There is none of this name, or the physics has failed.
         """
         self._check_world()
 
@@ -165,7 +165,7 @@ class EntityKeeper:
             known(self._simulation, name)
             self._simulation.remove(name)
 
-        with refusing():
+        with request_errors():
             self._runner.change(act)
         self._told.pop(name, None)
         self._changed()
@@ -174,33 +174,33 @@ class EntityKeeper:
         """Return the names of the entities that pass.
 
         Raises:
-            RefusedError: The filter makes no sense.
+            RequestError: The filter makes no sense.
         """
         wanted = filters or EntityFilters()
-        with refusing():
+        with request_errors():
             return self._runner.call(lambda: select(self._simulation, wanted, self._infos()))
 
     def states(self, filters: EntityFilters) -> dict[str, EntityState]:
         """Return how the entities that pass move, all at one time.
 
         Raises:
-            RefusedError: The filter makes no sense.
+            RequestError: The filter makes no sense.
         """
 
         def act() -> dict[str, EntityState]:
             found = select(self._simulation, filters, self._infos())
             return {k: entity_state(self._simulation, k, self._world_frame) for k in found}
 
-        with refusing():
+        with request_errors():
             return self._runner.call(act)
 
     def state(self, name: str) -> EntityState:
         """Return how an entity moves.
 
         Raises:
-            RefusedError: There is none of this name.
+            RequestError: There is none of this name.
         """
-        with refusing():
+        with request_errors():
             return self._runner.call(
                 lambda: entity_state(self._simulation, name, self._world_frame)
             )
@@ -209,40 +209,40 @@ class EntityKeeper:
         """Return the box around an entity along the axes of its root.
 
         Raises:
-            RefusedError: There is none of this name.
+            RequestError: There is none of this name.
         """
-        with refusing():
+        with request_errors():
             return self._runner.call(lambda: entity_bounds(self._simulation, name))
 
     def info(self, name: str) -> EntityInfo:
         """Return what an entity is.
 
         Raises:
-            RefusedError: There is none of this name.
+            RequestError: There is none of this name.
         """
 
         def act() -> EntityInfo:
             known(self._simulation, name)
             return self._info(name)
 
-        with refusing():
+        with request_errors():
             return self._runner.call(act)
 
     def set_info(self, name: str, info: EntityInfo) -> None:
         """Say what an entity is, until it goes.
 
         Raises:
-            RefusedError: There is none of this name, or no such category.
+            RequestError: There is none of this name, or no such category.
         """
         if info.category not in list(Category):
             kinds = ", ".join(f"{c.value} {c.name}" for c in Category)
             words = f"there is no category {info.category}; there is {kinds}"
-            raise RefusedError(Code.OPERATION_FAILED, words)
+            raise RequestError(Code.OPERATION_FAILED, words)
 
         def act() -> None:
             self._told[name] = known(self._simulation, name), info
 
-        with refusing():
+        with request_errors():
             self._runner.call(act)
 
     def move(self, name: str, request: MoveRequest) -> None:
@@ -251,7 +251,7 @@ class EntityKeeper:
         Its joints stay as they are, and so does how fast they turn and what they aim at.
 
         Raises:
-            RefusedError: There is none of this name, a number makes no sense, or it is fixed
+            RequestError: There is none of this name, a number makes no sense, or it is fixed
                 and is asked to move by itself.
         """
         self._check_world()
@@ -268,13 +268,13 @@ class EntityKeeper:
             is_fixed = simulation.is_fixed(name)
             if is_fixed and (request.accelerates or (twist is not None and np.any(twist))):
                 words = f"entity '{name}' is fixed to the world: its velocity stays zero"
-                raise RefusedError(Code.OPERATION_FAILED, words)
+                raise RequestError(Code.OPERATION_FAILED, words)
             code = MoveCode.INVALID_POSE
             frame = frame_motion(simulation, request.frame, self._world_frame, code)
             there = _placement(moved, is_fixed, frame, pose, twist)
             simulation.move(there, keep_targets=True)
 
-        with refusing():
+        with request_errors():
             self._runner.change(act)
         self._changed()
 
