@@ -27,7 +27,7 @@ from ..running.runner import NotRunningError, Runner
 from ..sensors import Sensor
 from ..sensors.sensor_schedule import Light
 from ..simulation import Simulation
-from ..simulator.results import RequestError
+from ..simulator.errors import RequestError
 from ..simulator.simulator import Simulator
 
 # Between two warnings of the same kind, in [s].

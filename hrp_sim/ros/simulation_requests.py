@@ -11,8 +11,9 @@ from hrp_msgs.simulation import convert
 
 from ..simulator.entities import Bounds, EntityFilters, EntityInfo, EntityState, TagsFilter
 from ..simulator.entity_manager import MoveRequest
+from ..simulator.errors import RequestError
 from ..simulator.resources import Resource, WorldQuery, WorldResource
-from ..simulator.results import Code, Feature, RequestError, State
+from ..simulator.results import Code, Feature, State
 from ..simulator.simulator import SPAWN_FORMATS, Simulator
 from ..simulator.spawning import SpawnRequest
 from ..simulator.worlds import available_worlds, spawnables
@@ -197,7 +198,7 @@ def _get_available_worlds(_: Simulator, request: Any, response: Any) -> None:
         WorldQuery(
             sources=list(request.additional_sources),
             tags=_tags(request.filter),
-            go_on=request.continue_on_error,
+            continue_on_error=request.continue_on_error,
         )
     )
     response.worlds = [WorldMessage() for _ in found]

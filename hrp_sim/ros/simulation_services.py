@@ -23,11 +23,11 @@ from hrp_msgs.simulation.steps_action import Outcome, StepsAction
 from ..running.runner import Runner
 from ..running.stepping import Stepping
 from ..simulation import Simulation
-from ..simulator.asking import check_steps
 from ..simulator.entity_manager import CheckNames
+from ..simulator.errors import RequestError
 from ..simulator.resources import WorldResource
-from ..simulator.results import Code, RequestError
-from ..simulator.simulator import Simulator
+from ..simulator.results import Code
+from ..simulator.simulator import Simulator, check_steps
 from ..world.config import WorldConfig
 from .simulation_requests import HANDLERS, Handler
 
@@ -116,7 +116,7 @@ class SimulationServices:
             kind = _type("srv", handler.type_name)
             if kind is None:
                 missing.append(f"srv/{handler.type_name}")
-                self.simulator.lacks(*handler.features)
+                self.simulator.remove_features(*handler.features)
             else:
                 take = partial(self._take, handler)
                 self._services.append(DeferredService(self._node, kind, f"~/{name}", take))

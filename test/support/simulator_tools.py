@@ -12,8 +12,8 @@ from hrp_model import Diagnostics
 from hrp_sim import Simulation, load_world
 from hrp_sim.running.runner import Runner
 from hrp_sim.simulator import Simulator
+from hrp_sim.simulator.errors import RequestError
 from hrp_sim.simulator.resources import Resource
-from hrp_sim.simulator.results import RequestError
 from hrp_sim.simulator.worlds import world_resource
 
 ARM_WORLD = str(MODELS / "worlds" / "arm.yaml")

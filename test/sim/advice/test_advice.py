@@ -312,7 +312,10 @@ def test_a_table_of_materials_that_no_link_has_is_told():
     plain = lever()
     code, message = only(world(entry(with_surface(plain, "")), materials=table))
     assert code == "unused-materials"
-    assert "no link has a material of the table (Ice), so all have the friction coefficient 1" in message
+    assert (
+        "no link has a material of the table (Ice), so all have the friction coefficient 1"
+        in message
+    )
     assert codes(world(entry(with_surface(plain, "Ice")), materials=table)) == []
     default = MaterialTable(materials={"Default": Material()})
     assert codes(world(entry(with_surface(plain, "")), materials=default)) == []

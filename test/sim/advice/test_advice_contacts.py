@@ -97,7 +97,9 @@ def test_every_pair_of_many_bodies_is_looked_at():
     places = rng.uniform(0.0, 0.8, (40, 3))
     config = WorldConfig(bodies=tuple(at(cube(name=f"c{k}"), *p) for k, p in enumerate(places)))
     solids = [Solids(InitialState(entry, config.physics)) for entry in config.bodies]
-    pairs = (overlap_warning(config.physics, a, b, "starts", "x") for a, b in combinations(solids, 2))
+    pairs = (
+        overlap_warning(config.physics, a, b, "starts", "x") for a, b in combinations(solids, 2)
+    )
     expected = [found.message for found in pairs if found is not None]
     found = bodies_start_apart(config.physics, [solid.start for solid in solids])
     assert [d.message.rpartition(";")[0] for d in found] == [
@@ -211,13 +213,15 @@ def test_what_may_skip_its_contacts_is_told_with_a_step_that_is_short_enough():
     bodies = at(wall, 0.995, 0, 0), at(cube(), 0, 0, 0, **shot)
     config = WorldConfig(physics=weightless, bodies=bodies)
     assert codes(config) == ["fast-start"]
-    assert "starts at 300 m/s and moves 300 mm per step, but is only 100 mm thick" in message(config)
+    assert "starts at 300 m/s and moves 300 mm per step, but is only 100 mm thick" in message(
+        config
+    )
     advised = float(message(config).split("time_step: ")[1])
     assert codes(config.with_physics(time_step=advised)) == []
     assert simulated(config, 0.02).bodies["cube"].motion.p[0, 0] > 2.0  # right through
     fast = at(cube(), 0, 0, 0, v=np.array([1e5, 0.0, 0.0]))
     mad = WorldConfig(physics=weightless, bodies=(fast,))
-    assert "write a lower speed" in message(mad)
+    assert "use a lower velocity" in message(mad)
     slow = WorldConfig(
         physics=weightless, bodies=(at(cube(), 0, 0, 0, v=np.array([10.0, 0.0, 0.0])),)
     )
