@@ -223,7 +223,7 @@ class CommandPort:
         if self._runner is None:
             act()
         else:
-            self._runner.take(source, stamp_ns, act)
+            self._runner.submit(source, stamp_ns, act)
 
     def _hasten(self, act: Callable[[], None]) -> None:
         """Have the thread that steps do something, and tell clients, though it stands still."""
@@ -233,7 +233,7 @@ class CommandPort:
             self.poll()
 
         if self._runner is not None:
-            self._runner.soon(do)
+            self._runner.call_soon(do)
 
     def _add_joints(self, simulation: Simulation, body: str) -> None:
         """Declare parameters; where another body has a joint of the name, with the body's name."""

@@ -145,7 +145,7 @@ def start_lock_step(
     logger = node.get_logger()
 
     def named(missing: list[str]) -> str:
-        strays = lock_step.strays
+        strays = lock_step.misstamped
         doubts = {topic: _doubt(node, topic, strays.get(topic)) for topic in missing}
         return ", ".join(
             topic + (doubt or (_SLOW_MANAGER if topic in by_arrival else ""))

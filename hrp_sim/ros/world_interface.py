@@ -174,7 +174,7 @@ class WorldInterface:
                     output.publish(reading)
         stepped = self._simulation if self._runner is None else self._runner.simulation
         if self._contacts is not None and stepped is not None:
-            self._contacts.watch.follow(stepped)
+            self._contacts.sampler.after_step(stepped)
         if is_waited_for:
             # At any clock_rate, for a controller manager sleeps until it sees this time; and last,
             # so that whoever works when the clock moves is likely to have the readings.
@@ -286,7 +286,7 @@ class WorldInterface:
             self._render_thread.clear()
             self._clock_ticks.wait(time_ns)
             if self._contacts is not None:
-                self._contacts.watch.restart(time_ns)
+                self._contacts.sampler.restart(time_ns)
         self._time_ns = time_ns
         self._show(time_ns)
         for face in self._faces.values():
@@ -325,7 +325,7 @@ class _Contacts:
         self._settings = settings  # some may change
         self._markers = ContactTopic(node, settings["world_frame"])
         self.topic = self._markers.topic
-        self.watch = ContactSampler(
+        self.sampler = ContactSampler(
             settings["contact_rate"], self.topic.has_subscribers, self._tell
         )
 

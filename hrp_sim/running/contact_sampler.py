@@ -1,4 +1,4 @@
-"""Contacts for those who watch them from outside, and for nobody else."""
+"""Sample the contacts of a running simulation for subscribers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..simulation import Simulation
 
 
 class ContactSampler:
-    """Tells contacts at a rate, while somebody wants them.
+    """Samples contacts at a given rate while somebody needs them.
 
-    Only the steps that are told are watched: the others cost nothing.
+    Contacts are recorded in the sampled steps only, so that the other steps cost nothing.
 
     Args:
-        rate_hz: Most times per simulated second that they are told.
-        is_wanted: Asked after each step whether anybody wants to know.
-        tell: Called with the contacts of a step, and what each exerts on the one of both bodies
-            that can move, in W, in [N], shape (n, 3); where both can, on the first.
+        rate_hz: Maximum number of samples per simulated second.
+        is_wanted: Returns whether anybody needs the contacts.
+        publish: Called with the contacts of a step and their forces on the movable body of each
+            pair, or on the first if both are movable, in W, in [N], shape (n, 3).
 
     Raises:
         ValueError: The rate is not positive and finite.
@@ -32,31 +32,31 @@ class ContactSampler:
         self,
         rate_hz: float,
         is_wanted: Callable[[], bool],
-        tell: Callable[[ContactPoints, Array], None],
+        publish: Callable[[ContactPoints, Array], None],
     ) -> None:
         self._ticks = SampleClock(rate_hz)
         self._is_wanted = is_wanted
-        self._tell = tell
+        self._publish = publish
 
     def restart(self, time_ns: int) -> None:
-        """Go on from another time, in [ns]."""
+        """Continue from another time, in [ns]."""
         self._ticks.wait(time_ns)
 
-    def follow(self, simulation: Simulation) -> None:
-        """Tell the contacts of the last step if they are due; called after every step."""
+    def after_step(self, simulation: Simulation) -> None:
+        """Publish the contacts of the last step if they are due; called after every step."""
         engine, time_ns = simulation.engine, simulation.state.time_ns
         is_due = self._ticks.is_due(time_ns)
         if engine.tells_contacts and is_due:
             points = simulation.contacts()
-            self._tell(points, _on_what_moves(points, simulation))
+            self._publish(points, _forces_on_movable(points, simulation))
         next_ns = time_ns + engine.settings.step_ns
         wanted = self._ticks.due_ns <= next_ns and self._is_wanted()
         if engine.tells_contacts != wanted:
             engine.tells_contacts = wanted
 
 
-def _on_what_moves(points: ContactPoints, simulation: Simulation) -> Array:
+def _forces_on_movable(points: ContactPoints, simulation: Simulation) -> Array:
     static = {name for name, simulated in simulation.bodies.items() if simulated.body.is_static}
-    turned = np.array([a in static and b not in static for a, b in points.bodies], dtype=bool)
-    force: Array = np.where(turned[:, np.newaxis], -points.force, points.force)
+    reversed_ = np.array([a in static and b not in static for a, b in points.bodies], dtype=bool)
+    force: Array = np.where(reversed_[:, np.newaxis], -points.force, points.force)
     return force

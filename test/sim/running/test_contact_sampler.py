@@ -29,7 +29,7 @@ def test_contacts_are_told_at_their_rate_and_only_those_steps_are_watched(simula
     for _ in range(105):
         simulation.step()
         watched.append(simulation.engine.tells_contacts)
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert [points.time_ns for points, _ in told] == [k * 10_000_000 for k in range(1, 11)]
     assert sum(watched) == 10
     for points, force in told:
@@ -44,17 +44,17 @@ def test_nothing_is_watched_while_nobody_wants_it(simulation):
     for _ in range(20):
         simulation.step()
         assert not simulation.engine.tells_contacts
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert not told
     wanted = True
     for _ in range(3):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert [points.time_ns for points, _ in told] == [22_000_000, 23_000_000]
     wanted = False
     for _ in range(3):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert not simulation.engine.tells_contacts
 
 
@@ -63,12 +63,12 @@ def test_a_reset_begins_anew(simulation):
     watch = ContactSampler(100.0, lambda: True, lambda points, _: told.append(points.time_ns))
     for _ in range(25):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     simulation.reset()
     watch.restart(0)
     for _ in range(15):
         simulation.step()
-        watch.follow(simulation)
+        watch.after_step(simulation)
     assert told == [10_000_000, 20_000_000, 10_000_000]
 
 

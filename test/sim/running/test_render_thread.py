@@ -152,7 +152,7 @@ def test_without_a_renderer_there_are_no_images_one_error_and_no_hanging(
     assert images.empty()
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
-    assert record.getMessage() == "there will be no images: no OpenGL here"
+    assert record.getMessage() == "camera images are unavailable: no OpenGL here"
 
 
 def test_a_camera_that_fails_says_so_once_and_the_others_go_on(render_thread, images, caplog):
@@ -168,7 +168,7 @@ def test_a_camera_that_fails_says_so_once_and_the_others_go_on(render_thread, im
     assert take(images) == ("broken", 4)
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
-    assert record.getMessage() == "images of 'broken' are missing"
+    assert record.getMessage() == "rendering images of 'broken' failed"
     assert "ValueError: out of memory" in caplog.text
 
 

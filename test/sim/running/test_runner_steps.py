@@ -100,24 +100,24 @@ def test_steps_of_a_world_that_goes_on_at_once_end_too():
         assert stepping.done < stepping.steps
 
 
-def test_a_gate_hears_when_the_world_begins_anew():
+def test_a_gate_is_notified_of_a_reset():
     class Gate:
-        def start(self, now_ns, *, anew):
-            heard.append((now_ns, anew))
+        def start(self, now_ns, *, after_reset):
+            starts.append((now_ns, after_reset))
 
         def stepped(self, now_ns):
             pass
 
-        def closed(self, now_ns):
+        def wait_time(self, now_ns):
             return 0.0
 
-    heard = []
+    starts = []
     with running(Counter()) as runner:
         runner.gate = Gate()
         for act in (runner.pause, runner.reset, lambda: runner.replace(Counter())):
             act()
             assert runner.step(1).wait(PATIENCE)
-    assert heard == [(0, True), (0, True), (0, True)]
+    assert starts == [(0, True), (0, True), (0, True)]
 
 
 def test_a_failure_of_the_physics_ends_the_steps_and_says_why():
@@ -211,7 +211,7 @@ def test_another_simulation_goes_on_from_its_own_time_and_steps_as_long_as_its_o
 
 def test_a_world_that_stands_still_costs_no_processor_time(monkeypatch):
     waits = []
-    monkeypatch.setattr(mailbox, "LONGEST", 60.0)
+    monkeypatch.setattr(mailbox, "MAX_WAIT", 60.0)
     with running(Counter()) as runner:
         wait = runner._mailbox.wait
         monkeypatch.setattr(runner._mailbox, "wait", lambda s: (waits.append(s), wait(s)))

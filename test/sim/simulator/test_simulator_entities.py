@@ -154,7 +154,9 @@ def test_a_taken_name_is_changed_if_it_may_be(run):
 
 def test_names_whose_topics_would_be_the_same_are_not_free(run):
     run.entities.spawn(crate(name="a-b"))
-    with refused(SpawnCode.NAME_NOT_UNIQUE, "'a-b' already exists, and 'a.b' would have the same topics"):
+    with refused(
+        SpawnCode.NAME_NOT_UNIQUE, "'a-b' already exists, and 'a.b' would have the same topics"
+    ):
         run.entities.spawn(crate(name="a.b"))
 
 

@@ -83,7 +83,7 @@ def test_a_reset_of_time_warns_where_controllers_sleep_by_the_clock(hardware, sc
 
 def test_another_world_warns_where_controllers_sleep_by_the_clock(hardware, caplog):
     hardware.simulator.unload_world()
-    assert [message[:18] for message in caplog.messages] == ["time was reset "]
+    assert [message[:15] for message in caplog.messages] == ["time was reset "]
 
 
 def test_without_such_controllers_nobody_is_warned(run, caplog):
