@@ -1,4 +1,4 @@
-"""Types of the options of ``hrp-sim``; their errors state the accepted values."""
+"""Argparse types of the options of ``hrp-sim``, whose errors state the accepted values."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ _Number = TypeVar("_Number", int, float)
 
 
 def _number(
-    read: Callable[[str], _Number], accepted: str, is_good: Callable[[_Number], bool]
+    parse: Callable[[str], _Number], accepted: str, is_valid: Callable[[_Number], bool]
 ) -> Callable[[str], _Number]:
-    """Return the argparse type of a number; ``accepted`` names the good ones in its error."""
+    """Return the argparse type of a number; ``accepted`` describes valid ones in its error."""
 
     def checked(text: str) -> _Number:
         try:
-            value = read(text)
+            value = parse(text)
         except ValueError:
             value = None
-        if value is None or not is_good(value):
+        if value is None or not is_valid(value):
             raise argparse.ArgumentTypeError(f"must be {accepted}, not '{text}'")
         return value
 
     return checked
 
 
-_LARGEST = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
-positive = _number(
-    float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _LARGEST
-)
-not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _LARGEST)
+_MAX = 1e9  # [s], or a factor; nanoseconds of it fit in 64 bits
+positive = _number(float, "a number greater than 0, up to 1e9", lambda value: 0.0 < value <= _MAX)
+not_negative = _number(float, "a number from 0 to 1e9", lambda value: 0.0 <= value <= _MAX)
 count = _number(int, "a whole number, 1 or greater", lambda value: value >= 1)
 seed = _number(
     int,

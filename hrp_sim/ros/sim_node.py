@@ -311,7 +311,7 @@ class RosSession:
             totals[topic.name] = (topic.type_name, count + topic.count)
         return totals
 
-    def wanted(self) -> set[str]:
+    def subscribed(self) -> set[str]:
         """Return the names of the topics that somebody has subscribed to."""
         return {topic.name for topic in self.node.topics if topic.has_subscribers()}
 

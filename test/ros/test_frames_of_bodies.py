@@ -160,7 +160,7 @@ def test_models_have_the_time_of_the_simulation_without_listening_to_its_clock()
         with session({"world": HUMANOID, "describe": True, "real_time_factor": 0.0}) as running:
             answer = peer.call("model_node/get_parameters", GetParameters, names=["use_sim_time"])
             assert answer.values[0].bool_value is True
-            assert not running.ros.wanted() & {"/clock"}
+            assert not running.ros.subscribed() & {"/clock"}
             assert peer.call("sim_node/pause", SetBool, data=True).success
             now_ns = running.runner.call(lambda: running.runner.simulation.state.time_ns)
 

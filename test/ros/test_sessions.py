@@ -158,7 +158,7 @@ def scan_heard(peer, listens):
 
         def listen():
             peer.follow("/scan", LaserScan)
-            peer.wait_until("a listener", lambda: "/scan" in running.ros.wanted())
+            peer.wait_until("a listener", lambda: "/scan" in running.ros.subscribed())
 
         if listens:
             listen()
