@@ -17,12 +17,12 @@ from hrp_msgs.node.launching import (
     RVIZ,
     Argument,
     Arguments,
-    Scratch,
+    LaunchFiles,
     flag,
     node,
     rviz,
     share,
-    skipped,
+    skipped_part,
 )
 
 SLIDERS = "joint_state_publisher_gui"
@@ -53,17 +53,17 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         on_exit=Shutdown(),
     )
     shown: list[LaunchDescriptionEntity] = [model_node]
-    scratch = Scratch()
+    files = LaunchFiles()
     try:
         body, frames = read(values)
     except (ModelError, OSError):
         # model_node tells what is wrong, and waits for a better file.
         body = frames = None
     if flag("gui", values["gui"]):
-        shown += sliders(values, body, frames, scratch)
+        shown += sliders(values, body, frames, files)
     if flag("rviz", values["rviz"]):
-        shown += viewer(values, body, frames, scratch)
-    return [*shown, scratch.removal()]
+        shown += viewer(values, body, frames, files)
+    return [*shown, files.removal()]
 
 
 def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
@@ -77,21 +77,21 @@ def read(values: dict[str, str]) -> tuple[Body, BodyFrames]:
 
 
 def sliders(
-    values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
+    values: dict[str, str], body: Body | None, frames: BodyFrames | None, files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return the window with a slider for each joint, or a warning where it is not installed."""
-    if warning := skipped("joint sliders", SLIDERS):
+    if warning := skipped_part("joint sliders", SLIDERS):
         return [warning]
     posture = None if body is None or frames is None else sliders_config(body, frames)
-    files = [] if posture is None else [scratch.write("joint_state_publisher.yaml", posture)]
-    return [node(values, package=SLIDERS, executable=SLIDERS, parameters=files)]
+    configs = [] if posture is None else [files.write("joint_state_publisher.yaml", posture)]
+    return [node(values, package=SLIDERS, executable=SLIDERS, parameters=configs)]
 
 
 def viewer(
-    values: dict[str, str], body: Body | None, frames: BodyFrames | None, scratch: Scratch
+    values: dict[str, str], body: Body | None, frames: BodyFrames | None, files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return RViz with a view of the model, or a warning where it is not installed."""
-    if warning := skipped("RViz", RVIZ):
+    if warning := skipped_part("RViz", RVIZ):
         return [warning]
     config = str(share() / "config" / "display.rviz")
     if body is None or frames is None or values["rviz_config"]:
@@ -108,7 +108,7 @@ def viewer(
     except ValueError as error:
         told.append(LogInfo(msg=f"RViz shows its usual view, as none could be made: {error}"))
     else:
-        config = scratch.write("display.rviz", text)
+        config = files.write("display.rviz", text)
     return [*told, rviz(values, config, use_sim_time=False)]
 
 

@@ -29,12 +29,12 @@ from hrp_model.frames import Base, body_frames
 from hrp_model.urdf.options import Hardware, UrdfOptions
 from hrp_model.urdf.package.controllers import controllers, controllers_yaml
 from hrp_msgs.node.launching import (
-    Scratch,
+    LaunchFiles,
     documentation,
     flag,
     node,
-    prefix_of,
     require_packages,
+    resolved_frame_prefix,
     share,
 )
 from hrp_sim import load_world
@@ -112,8 +112,8 @@ def managed_robots(values: dict[str, str]) -> list[Robot]:
     """Return the robots of the world whose joints can be commanded."""
     entries = load_world(values["world"], QUIET).bodies
     bodies = {entry.placement.name: entry.placement.body for entry in entries}
-    wishes = {entry.placement.name: entry.namespace for entry in entries}
-    naming = name_bodies(bodies, prefix_of(values), wishes, values["naming"])
+    namespaces = {entry.placement.name: entry.namespace for entry in entries}
+    naming = name_bodies(bodies, resolved_frame_prefix(values), namespaces, values["naming"])
     found = []
     for name, body in bodies.items():
         options = UrdfOptions(
@@ -140,18 +140,18 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return []  # sim_node tells what is wrong with the world, and ends the launch
     if not robots:
         return [LogInfo(msg="no joint of this world can be commanded: there are no controllers")]
-    scratch = Scratch()
-    started = [action for robot in robots for action in managed(robot, values, scratch)]
-    return [*started, scratch.removal()]
+    files = LaunchFiles()
+    started = [action for robot in robots for action in managed(robot, values, files)]
+    return [*started, files.removal()]
 
 
 def managed(
-    robot: Robot, values: dict[str, str], scratch: Scratch
+    robot: Robot, values: dict[str, str], files: LaunchFiles
 ) -> list[LaunchDescriptionEntity]:
     """Return the controller manager of a robot, and what loads its controllers."""
     own = values["controllers_file"]
     name = f"controllers_{robot.namespace.replace('/', '_')}.yaml"
-    file = own or scratch.write(name, robot.file)
+    file = own or files.write(name, robot.file)
     manager = node(
         values,
         package="controller_manager",

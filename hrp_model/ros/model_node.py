@@ -185,7 +185,7 @@ class ModelNode(Node):
         for problem in self._reminder.due(self._follower.open_loops, time.monotonic()):
             self.get_logger().warning(problem)
         if frames:
-            self._robot.move(time_ns, [*above, *self._prefixed(frames)])
+            self._robot.publish_moving(time_ns, [*above, *self._prefixed(frames)])
 
     @property
     def topics(self) -> list[Topic]:
@@ -250,11 +250,11 @@ class ModelNode(Node):
                 )
             else:
                 frames.append((world, top, *pose))  # robots share the world: it has no prefix
-        self._robot.fix(frames)
+        self._robot.publish_static(frames)
 
     def _publish_moved_again(self) -> None:
         for time_ns, frames in self._follower.again().items():
-            self._robot.move(time_ns, self._prefixed(frames))
+            self._robot.publish_moving(time_ns, self._prefixed(frames))
 
     def _placed(self, frames: Iterable[Frame]) -> list[FramePose]:
         return self._prefixed(

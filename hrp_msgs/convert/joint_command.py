@@ -1,4 +1,4 @@
-"""Commands to joints: sensor_msgs/JointState read as what joints should do."""
+"""Joint commands from sensor_msgs/JointState."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 def joint_command(
     msg: JointState,
 ) -> tuple[list[str], Sequence[float], Sequence[float], Sequence[float]]:
-    """Return (names, position, velocity, effort) as filled in; what is empty is not commanded.
+    """Return (names, position, velocity, effort) of a message; empty ones are not commanded.
 
     Positions are in [rad] or [m], velocities in [rad/s] or [m/s], efforts in [N m] or [N].
     """

@@ -1,79 +1,96 @@
-"""An action server for what takes its time elsewhere, as in the thread that steps."""
+"""An action server whose goals are executed elsewhere, such as in the stepping thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from rclpy.action import ActionServer
+from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-# How often the executor looks for work until the last results of an action that ends are sent:
-# it concludes, then it sends. A result that is sent by what was destroyed would end it.
+from ..convert.converter import Message
+
+# Passes of the executor after which the results of concluded goals are sent: one concludes, the
+# next sends. Destroying the server earlier would raise an error in the executor.
 _PASSES = 4
 
 
 class DeferredActionServer(ActionServer):
-    """An action server whose goals execute while nothing of rclpy waits for them.
+    """An action server that does not block the executor while goals are being executed.
 
-    A callback that executes a goal would block the executor, or keep it busy if it awaits. Here
-    there is none: who takes a goal calls ``handle.execute()``, from when on clients see that it is
-    executing, has the work done wherever that is, and calls ``conclude`` when it is over. Until
-    then the executor serves all else.
+    An execute callback would block the executor, or keep it busy if it awaits. Here ``accept``
+    calls ``handle.execute()`` to set the goal's state to executing and starts the work, in any
+    thread, which finally calls ``conclude``. Meanwhile the executor serves other entities.
 
     Args:
-        node: Whose action it is.
-        kind: The type of the action.
-        name: Of the action.
-        accept: Called in the executor's thread with the handle of each goal that is accepted.
-        options: What else ``ActionServer`` takes, such as ``cancel_callback``.
+        node: The node that offers the action.
+        action_type: Type of the action.
+        name: Name of the action.
+        accept: Called in the executor's thread with the handle of each accepted goal.
+        options: Further arguments of ``ActionServer``, such as ``cancel_callback``.
     """
 
     def __init__(
-        self, node: Node, kind: Any, name: str, accept: Callable[[Any], None], **options: Any
+        self,
+        node: Node,
+        action_type: type,
+        name: str,
+        accept: Callable[[ServerGoalHandle], None],
+        **options: object,
     ) -> None:
         self._had_goals = False
 
-        def take(handle: Any) -> None:
+        def handle_accepted(handle: ServerGoalHandle) -> None:
             self._had_goals = True
             accept(handle)
 
-        # Nobody calls what executes: see ``notify_execute``.
+        # The execute callback is never called, see ``notify_execute``.
         super().__init__(
-            node, kind, name, lambda _handle: None, handle_accepted_callback=take, **options
+            node,
+            action_type,
+            name,
+            lambda _handle: None,
+            handle_accepted_callback=handle_accepted,
+            **options,
         )
 
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Leave it to ``conclude``; rclpy would begin to execute here."""
+    def notify_execute(
+        self,
+        goal_handle: ServerGoalHandle,
+        execute_callback: Callable[[ServerGoalHandle], Message] | None,
+    ) -> None:
+        """Do nothing, where rclpy would call the execute callback; see ``conclude``."""
 
-    def conclude(self, goal_handle: Any, conclusion: Callable[[Any], Any]) -> None:
-        """Have the executor's thread end a goal and send its result. For any thread.
+    def conclude(
+        self, goal_handle: ServerGoalHandle, conclusion: Callable[[ServerGoalHandle], Message]
+    ) -> None:
+        """End a goal and send its result in the executor's thread; callable from any thread.
 
         Args:
-            goal_handle: Of the goal.
-            conclusion: Called with the handle; sets the goal's last state, and returns its
-                result. It is not called where nobody serves the node any more.
+            goal_handle: Handle of the goal.
+            conclusion: Called with the handle; sets the final state of the goal and returns its
+                result. Not called if the node has no executor any more.
         """
-        if self.is_served:
+        if self.has_executor:
             super().notify_execute(goal_handle, conclusion)
 
     @property
-    def is_served(self) -> bool:
-        """Whether somebody executes what the node has to do."""
+    def has_executor(self) -> bool:
+        """Whether an executor serves the node."""
         executor = self._node.executor
         return executor is not None and self._node in executor.get_nodes()
 
-    def retire(self) -> None:
-        """Destroy the server when results that ``conclude`` was called for are sent.
+    def destroy_later(self) -> None:
+        """Destroy the server after the results of concluded goals were sent.
 
-        To be called in the thread that serves the node, or when nobody does. Goals that come
-        meanwhile are the caller's to reject.
+        To be called in the executor's thread, or without an executor. The caller must reject new
+        goals meanwhile.
         """
-        self._end(_PASSES if self._had_goals else 0)
+        self._destroy_after(_PASSES if self._had_goals else 0)
 
-    def _end(self, passes: int) -> None:
-        """Destroy it when the executor has looked for work so many times."""
-        if passes > 0 and self.is_served:
-            self._node.executor.create_task(self._end, passes - 1)
+    def _destroy_after(self, passes: int) -> None:
+        """Destroy the server after this number of passes of the executor."""
+        if passes > 0 and self.has_executor:
+            self._node.executor.create_task(self._destroy_after, passes - 1)
         else:
             self.destroy()

@@ -1,4 +1,4 @@
-"""Why commands are refused, in the log of a node: not once for each of a thousand a second."""
+"""Throttled warnings about rejected commands."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from rclpy.node import Node
 from ..sanitize import one_line
 
 PERIOD = 5.0  # [s] of wall time between two warnings of one kind about one topic
-# Whoever sends ever new nonsense on a topic gets no more warnings in a period than this.
+# Maximum number of kinds of warnings about one topic within a period.
 MAX_KINDS = 10
 
-_NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # on its own: that in a name is part of it
+_NUMBER = re.compile(r"(?<!\w)[-+]?\d[\d.e+-]*")  # not within a name
 
 
 @dataclass
 class _Kind:
-    """When a kind of warning was told last, and how many were not since then."""
+    """Time of the last logged warning of a kind, and number of suppressed ones since then."""
 
-    told: float
-    untold: int = 0
+    logged: float
+    suppressed: int = 0
 
 
 class ThrottledWarnings:
-    """Warns of what is refused: at once, and while it goes on, once in a while.
+    """Logs the first warning of each kind at once, and further ones at most once a period.
 
-    Warnings about a topic are of one kind if they differ in numbers at most.
+    Warnings about one topic are of the same kind if they differ only in numbers.
 
     Args:
-        node: Whose log it is.
+        node: The node that logs.
     """
 
     def __init__(self, node: Node) -> None:
         self._logger = node.get_logger()
-        self._kinds: dict[str, dict[str, _Kind]] = {}  # by topic and words
+        self._kinds: dict[str, dict[str, _Kind]] = {}  # by topic and message without numbers
 
-    def tell(self, topic: str, why: str) -> None:
-        """Say that something on a topic was refused, and why."""
+    def warn(self, topic: str, message: str) -> None:
+        """Log a warning about a topic, unless it is suppressed."""
         now = time.monotonic()
-        words = _NUMBER.sub("#", why)
+        key = _NUMBER.sub("#", message)
         kinds = self._kinds.setdefault(topic, {})
-        known = kinds.get(words)
-        if known is not None and now - known.told < PERIOD:
-            known.untold += 1
+        kind = kinds.get(key)
+        if kind is not None and now - kind.logged < PERIOD:
+            kind.suppressed += 1
             return
-        if known is None and not _has_room(kinds, now):
+        if kind is None and not _has_room(kinds, now):
             return
-        more = 0 if known is None else known.untold
-        since = f" ({more} more like it since the last warning)" if more else ""
-        kinds[words] = _Kind(now)
-        self._logger.warning(f"{topic}: {one_line(why)}{since}")
+        more = 0 if kind is None else kind.suppressed
+        since = f" ({more} similar warnings suppressed)" if more else ""
+        kinds[key] = _Kind(now)
+        self._logger.warning(f"{topic}: {one_line(message)}{since}")
 
 
 def _has_room(kinds: dict[str, _Kind], now: float) -> bool:
-    """Forget what was told long ago if there is much; tell whether there may be more."""
+    """Drop old kinds if there are too many; return whether another one is allowed."""
     if len(kinds) >= MAX_KINDS:
-        for words in [w for w, kind in kinds.items() if now - kind.told >= PERIOD]:
-            del kinds[words]
+        for key in [k for k, kind in kinds.items() if now - kind.logged >= PERIOD]:
+            del kinds[key]
     return len(kinds) < MAX_KINDS

@@ -180,4 +180,4 @@ class CommandTopics:
         try:
             act()
         except ValueError as error:
-            self._refusals.tell(topic, str(error))
+            self._refusals.warn(topic, str(error))

@@ -201,7 +201,7 @@ class TrajectoryAction:
         for goal in self._active:
             if self._forget(goal):
                 self._server.conclude(goal.handle, partial(_abort, _INVALID_GOAL, words))
-        self._server.retire()
+        self._server.destroy_later()
 
     def _judge(self, _request: Any) -> Any:
         return GoalResponse.REJECT if self._is_closed else GoalResponse.ACCEPT

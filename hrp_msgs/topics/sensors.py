@@ -1,4 +1,4 @@
-"""Outputs of a sensor: where its readings go while somebody listens."""
+"""Outputs of a sensor: topics that publish its readings."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .topic import Topic
 
 
 class Output(Protocol):
-    """Takes the readings of one sensor."""
+    """Publishes the readings of one sensor."""
 
     @property
     def has_subscribers(self) -> Callable[[], bool]:
-        """Returns whether a reading of now would be published."""
+        """Returns whether a present reading would be published."""
 
     def publish(self, reading: Reading, /) -> None:
-        """Publish a reading if anybody listens."""
+        """Publish a reading if there are subscribers."""
 
 
 class TopicOutput:
     """Converts the readings of one sensor and publishes them on one topic.
 
     Args:
-        topic: Where the messages are published.
-        converter: Makes them.
+        topic: Topic of the messages.
+        converter: Converts readings to messages.
         has_subscribers: By default that of the topic.
 
     Attributes:
@@ -44,7 +44,7 @@ class TopicOutput:
         self._convert = converter.convert
 
     def publish(self, reading: Reading) -> None:
-        """Publish a reading if anybody listens, and if it has something for this topic."""
+        """Publish a reading if there are subscribers and it has data for this topic."""
         if self.has_subscribers():
             message = self._convert(reading)
             if message is not None:

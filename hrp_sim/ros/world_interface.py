@@ -273,7 +273,7 @@ class WorldInterface:
         if gone:
             remove_destroyed(self._node.default_callback_group)
         if faces or gone:
-            self._topics.fix(self._fixed_frames)
+            self._topics.publish_static(self._fixed_frames)
 
     def _has_changed(self, change: Change) -> None:
         """Tell what does not wait for the next step; called in the thread that steps."""
@@ -292,7 +292,7 @@ class WorldInterface:
         for face in self._faces.values():
             face.poll()
         if simulation is self._simulation:
-            self._topics.fix(self._fixed_frames)
+            self._topics.publish_static(self._fixed_frames)
 
     def _fixed_frames(self) -> list[FramePose]:
         """Return where all frames are that never move, but for those of descriptions."""
@@ -302,7 +302,7 @@ class WorldInterface:
         """Show a simulation time in [ns] to all other nodes, those of this process too."""
         for model in self.models:
             model.show_time(time_ns)
-        self._topics.show(time_ns)
+        self._topics.publish_clock(time_ns)
 
     def _show_standing_time(self) -> None:
         """Show the time of a world that stands still to those who have come since."""

@@ -125,7 +125,7 @@ def test_our_node_gets_what_the_arguments_say_in_the_type_that_it_wants(name, la
         ("iterations", "2.5", "a whole number, not '2.5'"),
         ("joint_limits", "maybe", "true or false, not 'maybe'"),
         ("engine", "bullet", "'bullet'"),
-        ("rviz", "maybe", "rviz is true or false, not 'maybe'"),
+        ("rviz", "maybe", "rviz must be true or false, not 'maybe'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(argument, text, words, launch):

@@ -229,7 +229,7 @@ def test_remaps_parameter_files_and_qos_overrides_are_honoured(peer, tmp_path):
     [
         ({}, WrongUseError, "no world is named"),
         ({"world": str(ARM), "real_time_factor": -1.0}, WrongUseError, "0 .. 1000, not -1"),
-        ({"world": str(ARM), "seed": "x"}, WrongUseError, "seed is a whole number, not 'x'"),
+        ({"world": str(ARM), "seed": "x"}, WrongUseError, "seed must be an integer, not 'x'"),
         ({"world": "nowhere.yaml"}, ModelError, "cannot read"),
     ],
 )

@@ -21,7 +21,7 @@ class Log:
         self._refusals = ThrottledWarnings(SimpleNamespace(get_logger=lambda: logger))
 
     def tell(self, topic, why):
-        self._refusals.tell(topic, why)
+        self._refusals.warn(topic, why)
         new, self.said[:] = list(self.said), []
         return new
 
@@ -37,7 +37,7 @@ def test_the_same_is_told_again_after_a_while_with_its_number(log):
         assert log.tell("a", f"{n} values") == []
     log.now = PERIOD
     assert log.tell("a", "-2.5e-3 values") == [
-        "a: -2.5e-3 values (3 more like it since the last warning)"
+        "a: -2.5e-3 values (3 similar warnings suppressed)"
     ]
     log.now = 2 * PERIOD
     assert log.tell("a", "5 values") == ["a: 5 values"]

@@ -69,7 +69,7 @@ def test_a_wish_goes_before_the_rule_and_others_follow_it_still():
         ({"r1": "", "r2": ""}, "'r1' and 'r2' would both have no namespace"),
         ({"r1": "a", "r2": "/a"}, "'r1' and 'r2' would both have namespace '/a'"),
         ({"r1": "r2"}, "'r1' and 'r2' would both have namespace 'r2'"),
-        ({"r1": "my robot"}, "body 'r1': 'my robot' is no namespace"),
+        ({"r1": "my robot"}, "body 'r1': 'my robot' is not a valid namespace"),
     ],
 )
 def test_two_bodies_never_share_a_namespace(wishes, words):
@@ -84,7 +84,7 @@ def test_a_namespace(text):
 
 @pytest.mark.parametrize("text", ["/", "a/", "//a", "a//b", "2a", "a-b", "a b", "~/a", "{x}"])
 def test_no_namespace(text):
-    assert "is no namespace" in namespace_error(text)
+    assert "is not a valid namespace" in namespace_error(text)
 
 
 def test_who_comes_later_renames_nobody():

@@ -244,7 +244,7 @@ MISTAKES = [
     ("velocity: { linear: [ 1 ] }", "wrong-count", "3:25", "3 numbers are needed here"),
     ("fixed: perhaps", "wrong-type", "3:12", "expected true or false, found 'perhaps'"),
     ("name: [ a ]", "wrong-type", "3:11", "expected text, found a list"),
-    ("namespace: 2nd", "bad-namespace", "3:16", "'2nd' is no namespace"),
+    ("namespace: 2nd", "bad-namespace", "3:16", "'2nd' is not a valid namespace"),
     ("control: hodl", "unknown-word", "3:14", "control 'hodl' is unknown. Did you mean 'hold'?"),
     ("control: [ hold ]", "wrong-type", "3:14", "expected a mapping (key: value), found a list"),
     ("control: { mode: force }", "unknown-word", "3:22", "mode 'force' is unknown."),
