@@ -173,8 +173,9 @@ class Arguments:
         typed = {name: typed_value(p, values[name]) for name, p in self._params.items()}
         changed = {n: v for n, v in typed.items() if n in self._defaults and n not in self._given}
         given = {name: value for name, value in typed.items() if name in self._given}
-        file = [values["params_file"]] if values["params_file"] else []
-        return [x for x in (_for_launch(changed), *file, _for_launch({**given, **always})) if x]
+        file: list[str | dict[str, object]] = [values["params_file"]]
+        parts = [_for_launch(changed), *file, _for_launch({**given, **always})]
+        return [part for part in parts if part]
 
     def _check_given(self, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         """Record which arguments were given, before defaults are set.

@@ -14,11 +14,18 @@ import numpy as np
 from geometry_msgs.msg import Point, Pose, Vector3
 
 from ..convert.basic import Array, set_header, set_quaternion, set_xyz
-from ..convert.converter import Message
 
 if TYPE_CHECKING:  # the package may be missing
-    from simulation_interfaces.msg import Bounds, EntityCategory, EntityState, Result
-    from simulation_interfaces.srv import SetEntityState
+    from simulation_interfaces.msg import (
+        Bounds,
+        EntityCategory,
+        EntityState,
+        Result,
+        Spawnable,
+        SpawnEntity,
+        WorldResource,
+    )
+    from simulation_interfaces.srv import LoadWorld, SetEntityState
 
 
 class Motion(NamedTuple):
@@ -87,13 +94,13 @@ def bounds_points(msg: Bounds) -> Array:
     return np.array([xyz(point) for point in msg.points], dtype=np.float64).reshape(-1, 3)
 
 
-def resource(msg: Message, field: str) -> Resource:
+def resource(msg: SpawnEntity | LoadWorld.Request, field: str) -> Resource:
     """Return the resource of a message, from a field of this name or from its two fields."""
     holder = getattr(msg, field, msg)
     return Resource(holder.uri, holder.resource_string)
 
 
-def set_resource(msg: Message, field: str, uri: str, text: str = "") -> None:
+def set_resource(msg: Spawnable | WorldResource, field: str, uri: str, text: str = "") -> None:
     """Fill the resource of a message, without the text if it has no field for it."""
     holder = getattr(msg, field, msg)
     holder.uri = uri

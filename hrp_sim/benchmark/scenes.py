@@ -22,7 +22,7 @@ from ..control import LIMP
 from ..physics.engine import PhysicsSettings, Placement
 from ..world.config import BodyEntry, WorldConfig
 from ..world.load import load_world
-from ..world.reporting import reported
+from ..world.reporting import printed_warnings
 
 PILE = 50  # boxes
 SCANNED = 30  # moving meshes around the scanner
@@ -75,7 +75,7 @@ def scene_of_file(path: Path) -> Scene:
     Raises:
         ModelError: It cannot be read.
     """
-    with reported(str(path)) as diagnostics:
+    with printed_warnings(str(path)) as diagnostics:
         world = _without_pictures(load_world(path, diagnostics))
     limp = tuple(replace(entry, control=LIMP) for entry in world.bodies)
     return Scene(name=path.name, what="limp", world=replace(world, bodies=limp), sensors=True)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.live import Live
 
@@ -33,6 +33,7 @@ from ..ros.rviz_config import RvizOptions, world_rviz
 from ..running.build import build_simulation
 from ..running.runner import OnStep, Runner
 from ..sensors import Reading, instruments
+from ..sensors.settings import OptionValue
 from ..simulation import Simulation
 from ..summary import (
     Expectation,
@@ -166,7 +167,7 @@ def _run_with_ros(options: argparse.Namespace, signals: StopSignals) -> int:
         raise UsageError(f"ROS 2 cannot be imported ({error}): {remedy}") from None
     if options.strict:
         _prepare(options)[0].close()
-    parameters: dict[str, Any] = {
+    parameters: dict[str, OptionValue] = {
         "world": options.world,
         "engine": options.engine,
         "describe": True,

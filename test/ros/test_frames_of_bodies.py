@@ -141,7 +141,7 @@ def test_links_that_nobody_listens_to_are_not_worked_out_but_for_their_health():
         with session({"world": HUMANOID, "describe": True}) as running:
             peer.first_after("joint_states", 1_200_000_000)
             totals = running.ros.published()
-            [model] = (m for m in running.ros.node.face.models if m.get_namespace() == "/")
+            [model] = (m for m in running.ros.node.interface.models if m.get_namespace() == "/")
             assert (
                 1
                 <= model._follower.answered

@@ -295,7 +295,7 @@ def test_the_description_tells_the_topics_that_the_simulator_has(monkeypatch):
         monkeypatch.setenv(name, value)
     settings = {"world": ARM, "describe": True, "hardware_topics": True}
     with closing(RosSession(settings, [])) as session:
-        (arm,) = (m for m in session.node.face.models if m.get_namespace() == "/")
+        (arm,) = (m for m in session.node.interface.models if m.get_namespace() == "/")
         urdf = ElementTree.fromstring(arm.get_parameter("robot_description").value)
         hardware = urdf.find("ros2_control/hardware")
         assert "JointStateTopicSystem" in hardware.findtext("plugin")
