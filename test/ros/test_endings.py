@@ -75,7 +75,7 @@ def test_a_node_whose_physics_failed_stands_still_says_what_to_do_and_answers(ma
     try:
         with running([*NODE, f"world:={mad_world}", "-p", override], log) as process:
             client = peer.node.create_client(GetParameters, "/sim_node/get_parameters")
-            peer.wait_until("an error", lambda: "stands still" in log.read_text(encoding="utf-8"))
+            peer.wait_until("an error", lambda: "simulation is halted" in log.read_text(encoding="utf-8"))
             peer.wait_until("the parameter service", client.service_is_ready)
             answer = client.call_async(GetParameters.Request(names=["world"]))
             peer.wait_until("an answer", answer.done)
